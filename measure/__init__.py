@@ -1,0 +1,58 @@
+"""Measuring devices: run the tools, read what they print, keep it untouched, and check it.
+
+``load(path)`` reads whatever a tool wrote, ``audit(sweep)`` checks it against Little's law, and the
+measurements themselves are in :mod:`measure.fio` and :mod:`measure.memory_probe`. Everything here is in SI units.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from measure.auditing import audit as audit
+    from measure.dataset import Provenance as Provenance
+    from measure.dataset import Sweep as Sweep
+    from measure.datasets import dataset as dataset
+    from measure.datasets import dataset_names as dataset_names
+    from measure.errors import DataError as DataError
+    from measure.errors import MeasureError as MeasureError
+    from measure.findings import Finding as Finding
+    from measure.loading import load as load
+
+_HOMES = {
+    "audit": "measure.auditing",
+    "Provenance": "measure.dataset",
+    "Sweep": "measure.dataset",
+    "dataset": "measure.datasets",
+    "dataset_names": "measure.datasets",
+    "DataError": "measure.errors",
+    "MeasureError": "measure.errors",
+    "Finding": "measure.findings",
+    "load": "measure.loading",
+}
+
+__all__ = [
+    "DataError",
+    "Finding",
+    "MeasureError",
+    "Provenance",
+    "Sweep",
+    "audit",
+    "dataset",
+    "dataset_names",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Importing pandas takes longer than the whole help text may, so a name's home is imported when it is first used.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

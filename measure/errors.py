@@ -1,0 +1,31 @@
+"""What can go wrong with files, tools and targets, each with a sentence that says what to do.
+
+Every message names the thing (file, tool, target), what is wrong with it, and the remedy; the command line
+prints it as its only line.
+"""
+
+from __future__ import annotations
+
+
+class MeasureError(Exception):
+    """Base of everything that this room raises on purpose."""
+
+
+class DataError(MeasureError, ValueError):
+    """A file or table cannot be read as a measurement: empty, truncated, of another format, impossible values."""
+
+
+class ToolMissingError(MeasureError):
+    """A program that a measurement needs is not installed."""
+
+
+class ToolFailedError(MeasureError):
+    """A program was started and crashed, hung, or printed nothing that can be used."""
+
+
+class UnsafeTargetError(MeasureError):
+    """Writing to this target could destroy something, or the target cannot be measured truthfully."""
+
+
+class StoreError(MeasureError):
+    """A sweep directory cannot be created, continued or read."""

@@ -1,0 +1,42 @@
+"""A finding: something a reader of the data should know, with the evidence and what would explain it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Severity = Literal["info", "warning", "error"]
+SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding of the audit or of an importer.
+
+    ``check`` is a short stable name (``"littles-law"``), ``load`` the point it concerns (None: the series or
+    the whole sweep), ``message`` the evidence with its numbers, ``hypothesis`` what would explain it (or
+    ``""``), ``remedy`` what to do or which measurement would settle it (or ``""``).
+    """
+
+    check: str
+    severity: Severity
+    message: str
+    hypothesis: str = ""
+    remedy: str = ""
+    series: str | None = None
+    load: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain JSON-ready values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        where = ", ".join(
+            part for part in (self.series, None if self.load is None else f"load {self.load:g}") if part
+        )
+        text = f"[{self.severity}] {self.check}{f' ({where})' if where else ''}: {self.message}"
+        if self.hypothesis:
+            text += f" Likely: {self.hypothesis}"
+        if self.remedy:
+            text += f" To settle it: {self.remedy}"
+        return text

@@ -1,0 +1,182 @@
+"""Quantities with units, in and out. Inside the program everything is SI: seconds, bytes, 1/second.
+
+Parsing accepts what people type (``80us``, ``4KiB``, ``600k``, ``20k/s``); formatting picks a readable unit.
+Both live here so that a unit is chosen at the edge and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+_NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
+
+_SECONDS = {
+    "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
+    "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "nsec": 1e-9,
+    "min": 60.0, "m": 60.0, "h": 3600.0,
+}  # fmt: skip
+_BYTES = {
+    "b": 1, "byte": 1, "bytes": 1,
+    "k": 2**10, "kib": 2**10, "kb": 10**3, "m": 2**20, "mib": 2**20, "mb": 10**6,
+    "g": 2**30, "gib": 2**30, "gb": 10**9, "t": 2**40, "tib": 2**40, "tb": 10**12,
+}  # fmt: skip
+_COUNT = {"k": 1e3, "m": 1e6, "g": 1e9}
+
+
+def _split(text: str, what: str, example: str) -> tuple[float, str]:
+    match = _NUMBER.match(text)
+    if match is None:
+        raise ValueError(f"{what} {text!r} is not a number with a unit; write it like {example}")
+    value = float(match.group(1))
+    if not math.isfinite(value):
+        raise ValueError(f"{what} {text!r} is not finite; write it like {example}")
+    return value, (match.group(2) or "").strip()
+
+
+def parse_duration(text: str, what: str = "duration") -> float:
+    """Seconds from ``"80us"``, ``"1.5 ms"``, ``"2min"``; a bare number is seconds.
+
+    Raises ValueError naming ``what`` for an unknown unit or no number.
+
+    >>> parse_duration("80us")
+    8e-05
+    """
+    value, unit = _split(text, what, "80us, 1.5ms or 2s")
+    scale = 1.0 if not unit else _SECONDS.get(unit if unit == "m" else unit.lower())
+    if scale is None:
+        raise ValueError(f"{what} {text!r}: unit {unit!r} is unknown; use ns, us, ms, s, min or h")
+    return value * scale if scale >= 1 else value / round(1 / scale)
+
+
+def parse_bytes(text: str, what: str = "size") -> int:
+    """Bytes from ``"4KiB"``, ``"4k"`` (as fio: 1024), ``"4kB"`` (1000), ``"1GiB"``; a bare number is bytes.
+
+    Raises ValueError naming ``what`` for an unknown unit or a fractional number of bytes.
+
+    >>> parse_bytes("4KiB"), parse_bytes("4k"), parse_bytes("4kB")
+    (4096, 4096, 4000)
+    """
+    value, unit = _split(text, what, "4KiB, 128k or 1GiB")
+    scale = 1 if not unit else _BYTES.get(unit.lower())
+    if scale is None:
+        raise ValueError(f"{what} {text!r}: unit {unit!r} is unknown; use B, KiB, MiB, GiB, kB, MB or GB")
+    size = value * scale
+    if size != round(size):
+        raise ValueError(f"{what} {text!r} is not a whole number of bytes")
+    return round(size)
+
+
+def parse_count(text: str, what: str = "number") -> float:
+    """A plain number with an optional decimal prefix: ``"600k"``, ``"1e7"``, ``"1.2M"``.
+
+    Raises ValueError naming ``what`` for anything else.
+
+    >>> parse_count("600k")
+    600000.0
+    """
+    value, unit = _split(text, what, "600k or 1.2M")
+    scale = 1.0 if not unit else _COUNT.get(unit.lower())
+    if scale is None:
+        raise ValueError(f"{what} {text!r}: suffix {unit!r} is unknown; use k, M or G")
+    return value * scale
+
+
+def parse_rate(text: str, what: str = "rate") -> float:
+    """Events a second from ``"20k/s"``, ``"600k"``, ``"2.7"``, ``"12/ms"``.
+
+    Raises ValueError naming ``what`` for an unknown unit.
+
+    >>> parse_rate("20k/s")
+    20000.0
+    """
+    count, slash, per = text.partition("/")
+    value = parse_count(count.strip().removesuffix("IOPS").removesuffix("iops"), what)
+    if not slash:
+        return value
+    scale = _SECONDS.get(per.strip().lower())
+    if scale is None:
+        raise ValueError(f"{what} {text!r}: {per!r} is no unit of time; write it like 20k/s")
+    return value / scale
+
+
+def parse_list(text: str, what: str = "list") -> list[float]:
+    """Numbers from ``"1,2,4,8"`` and doubling ranges ``"1..64"`` (1, 2, 4, ..., 64).
+
+    Raises ValueError naming ``what`` when empty or not numbers.
+
+    >>> parse_list("1..16,24")
+    [1.0, 2.0, 4.0, 8.0, 16.0, 24.0]
+    """
+    values: list[float] = []
+    for part in (p.strip() for p in text.split(",")):
+        if not part:
+            continue
+        first, dots, last = part.partition("..")
+        if not dots:
+            values.append(parse_count(part, what))
+            continue
+        value, end = parse_count(first, what), parse_count(last, what)
+        if value <= 0 or end < value:
+            raise ValueError(f"{what} {part!r}: a doubling range goes from a positive number upwards, like 1..64")
+        while value < end:
+            values.append(value)
+            value *= 2
+        values.append(end)
+    if not values:
+        raise ValueError(f"{what} {text!r} is empty; write it like 1,2,4,8 or 1..64")
+    return values
+
+
+def _scaled(value: float, steps: list[tuple[float, str]], digits: int) -> str:
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g} {steps[-1][1]}".strip()
+    scale, unit = next(((s, u) for s, u in steps if abs(value) >= s * 0.9995), steps[-1])
+    return f"{_significant(value / scale, digits)} {unit}".strip()
+
+
+def _significant(value: float, digits: int) -> str:
+    """``value`` to ``digits`` significant digits, never in exponent form between 0.001 and 1e6."""
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{decimals}f}" if decimals < 7 else f"{value:.{digits}g}"
+
+
+def format_duration(seconds: float, digits: int = 3) -> str:
+    """``8e-05`` as ``"80.0 us"``.
+
+    >>> format_duration(8e-05)
+    '80.0 us'
+    """
+    return _scaled(seconds, [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], digits)
+
+
+def format_rate(per_second: float, digits: int = 3) -> str:
+    """``600000`` as ``"600 k/s"``.
+
+    >>> format_rate(600000)
+    '600 k/s'
+    """
+    return _scaled(per_second, [(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")], digits)
+
+
+def format_bandwidth(bytes_per_second: float, digits: int = 3) -> str:
+    """Decimal bytes a second: ``28439.1e6`` as ``"28.4 GB/s"``.
+
+    >>> format_bandwidth(28439.1e6)
+    '28.4 GB/s'
+    """
+    return _scaled(bytes_per_second, [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")], digits)
+
+
+def format_bytes(size: float) -> str:
+    """``4096`` as ``"4 KiB"``; sizes that are no multiple of 1024 stay in bytes below 10 KiB.
+
+    >>> format_bytes(4096), format_bytes(3 * 2**30)
+    ('4 KiB', '3 GiB')
+    """
+    for scale, unit in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= scale:
+            return f"{size / scale:.4g} {unit}"
+    return f"{size:g} B"

@@ -1,0 +1,53 @@
+"""What every test may ask for: tools that may be missing, and the reference data that may be absent.
+
+A missing tool skips with its reason; where ``QSIM_REQUIRE_TOOLS`` is set (as CI does) it fails instead,
+so that no skip goes unseen.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED = REPOSITORY.parent / "shared"
+
+
+def missing(what: str, remedy: str) -> None:
+    """Skip the running test, or fail it where tools are required."""
+    message = f"{what} is not here: {remedy}"
+    if os.environ.get("QSIM_REQUIRE_TOOLS"):
+        pytest.fail(f"QSIM_REQUIRE_TOOLS is set, and {message}")
+    pytest.skip(message)
+
+
+@pytest.fixture
+def require_tool() -> Callable[..., str]:
+    """``require_tool("fio")`` returns the program's path, or skips (fails under QSIM_REQUIRE_TOOLS)."""
+
+    def find(*names: str) -> str:
+        for name in names:
+            if path := shutil.which(name):
+                return path
+        missing(" or ".join(names), f"install it (Debian: apt-get install {names[0]})")
+        raise AssertionError  # not reached: missing() always raises
+
+    return find
+
+
+@pytest.fixture
+def repository() -> Path:
+    """The root of this checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of reference data beside the checkout; it is no part of the repository, so it may be absent."""
+    if not SHARED.is_dir():
+        pytest.skip("the reference data folder is not beside this checkout")
+    return SHARED
