@@ -1,0 +1,61 @@
+"""Argument checks: one sentence that names the parameter, the value and the remedy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def number(name: str, value: object) -> float:
+    """The value as a float; raises ValueError when it is not a number (or is NaN)."""
+    try:
+        result = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number, not {value!r}") from None
+    if math.isnan(result):
+        raise ValueError(f"{name} must be a number, not nan: look for a missing value where it was computed")
+    return result
+
+
+def positive(name: str, value: object, remedy: str = "give a finite value above zero") -> float:
+    """A finite number above zero."""
+    result = number(name, value)
+    if not 0 < result < math.inf:
+        raise ValueError(f"{name} must be positive and finite, not {value!r}: {remedy}")
+    return result
+
+
+def non_negative(name: str, value: object, remedy: str = "give zero or a finite value above it") -> float:
+    """A finite number, zero or more."""
+    result = number(name, value)
+    if not 0 <= result < math.inf:
+        raise ValueError(f"{name} must be zero or positive, and finite, not {value!r}: {remedy}")
+    return result
+
+
+def count(name: str, value: object, minimum: int = 1, remedy: str = "") -> int:
+    """A whole number not below ``minimum``; 1e6 and numpy integers are welcome, 2.5 and True are not."""
+    result = number(name, value)
+    if isinstance(value, bool) or not math.isfinite(result) or result != int(result) or result < minimum:
+        hint = f": {remedy}" if remedy else f": give {minimum}, {minimum + 1}, {minimum + 2}, ..."
+        raise ValueError(f"{name} must be a whole number of at least {minimum}, not {value!r}{hint}")
+    return int(result)
+
+
+def fraction(name: str, value: object) -> float:
+    """A number strictly between 0 and 1."""
+    result = number(name, value)
+    if not 0 < result < 1:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, not {value!r}: 0.95 means 95 %")
+    return result
+
+
+def weights(name: str, values: Sequence[float]) -> tuple[float, ...]:
+    """Probabilities: not empty, none negative, adding up to one within 1e-9 (then made exact)."""
+    checked = tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(values))
+    if not checked:
+        raise ValueError(f"{name} must not be empty: give one probability for each part")
+    total = math.fsum(checked)
+    if abs(total - 1) > 1e-9:
+        raise ValueError(f"{name} must add up to 1, not {total!r}: divide each by their sum")
+    return tuple(w / total for w in checked)
