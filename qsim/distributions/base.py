@@ -1,0 +1,83 @@
+"""What every distribution of times can do.
+
+A family supplies ``mean``, ``scv``, ``fill``, ``cdf`` and ``scaled``; the rest follows here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from qsim import _check
+from qsim._types import FloatArray
+
+
+class Distribution:
+    """A distribution of non-negative times."""
+
+    if TYPE_CHECKING:
+        # Only for the type checker: a family may have these as fields, which a property here would shadow.
+        @property
+        def mean(self) -> float:
+            """Mean, in the model's time unit."""
+
+        @property
+        def scv(self) -> float:
+            """Squared coefficient of variation, variance / mean²; 1 for the exponential, 0 for a constant."""
+
+    @property
+    def variance(self) -> float:
+        """Variance, in the time unit squared."""
+        return self.scv * self.mean**2
+
+    @property
+    def letter(self) -> str:
+        """Kendall's letter for this family: M, D, E2, H2, or G."""
+        return "G"
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        """Overwrite ``out`` with independent draws."""
+        raise NotImplementedError(f"{type(self).__name__} must define fill(rng, out)")
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        """P(T <= x), elementwise."""
+        raise NotImplementedError(f"{type(self).__name__} must define cdf(x)")
+
+    def scaled(self, factor: float) -> Distribution:
+        """The same shape with every time multiplied by ``factor`` (> 0)."""
+        raise NotImplementedError(f"{type(self).__name__} must define scaled(factor)")
+
+    def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
+        """``n`` independent draws."""
+        out = np.empty(_check.count("n", n, minimum=0))
+        self.fill(rng, out)
+        return out
+
+    def quantile(self, q: float) -> float:
+        """The smallest time t with P(T <= t) >= q, 0 < q < 1; found by bisection on the cdf."""
+        q = _check.fraction("q", q)
+        low, high = 0.0, self.mean
+        while float(self.cdf(high)) < q:
+            low, high = high, 2 * high
+        while high - low > 1e-13 * high:
+            middle = (low + high) / 2
+            if middle in (low, high):
+                break
+            if float(self.cdf(middle)) < q:
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+def require(name: str, value: object) -> Distribution:
+    """The value when it is a Distribution with a positive, finite mean; otherwise ValueError."""
+    if not isinstance(value, Distribution):
+        raise ValueError(f"{name} must be a Distribution, not {value!r}: for a mean of 2 write Exponential(mean=2)")
+    if not 0 < value.mean < np.inf:
+        raise ValueError(
+            f"{name} must have a positive, finite mean, not {value.mean!r}: queues fed by it have no steady state"
+        )
+    return value

@@ -1,0 +1,127 @@
+"""Measured times, played back: a list of values, or a histogram.
+
+Drawing uses the alias method (Walker 1977; Vose 1991, IEEE Trans. Softw. Eng. 17), whose cost does not depend
+on the number of values or bins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from qsim import _check
+from qsim._types import FloatArray, IntArray
+from qsim.distributions.base import Distribution
+
+
+@dataclass(frozen=True)
+class Empirical(Distribution):
+    """Times ``values[i]`` with relative ``weights[i]`` (equal when left out).
+
+    With ``widths`` each value is the lower edge of a bin in which times are spread evenly: a histogram
+    (see :meth:`from_histogram`).
+    """
+
+    values: tuple[float, ...]
+    weights: tuple[float, ...] = ()
+    widths: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        values = tuple(_check.non_negative(f"values[{i}]", v) for i, v in enumerate(self.values))
+        if not values:
+            raise ValueError("values must not be empty: give the measured times")
+        weights = tuple(_check.non_negative(f"weights[{i}]", w) for i, w in enumerate(self.weights))
+        widths = tuple(_check.non_negative(f"widths[{i}]", w) for i, w in enumerate(self.widths))
+        for name, given in (("weights", weights), ("widths", widths)):
+            if given and len(given) != len(values):
+                raise ValueError(f"{name} must have one entry for each of the {len(values)} values, not {len(given)}")
+        if weights and math.fsum(weights) <= 0:
+            raise ValueError("weights must not all be zero: give how often each value was seen")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "widths", widths)
+
+    @classmethod
+    def from_histogram(cls, edges: Sequence[float], counts: Sequence[float]) -> Empirical:
+        """A histogram: ``counts[i]`` times between ``edges[i]`` and ``edges[i + 1]``; edges must increase."""
+        if len(edges) != len(counts) + 1:
+            raise ValueError(f"edges must have one entry more than counts ({len(counts)}), not {len(edges)}")
+        widths = tuple(float(b) - float(a) for a, b in zip(edges[:-1], edges[1:], strict=True))
+        if any(width <= 0 for width in widths):
+            raise ValueError("edges must increase from bin to bin: sort them and drop repeated ones")
+        return cls(tuple(edges[:-1]), tuple(counts), widths)
+
+    @cached_property
+    def _lower(self) -> FloatArray:
+        return np.asarray(self.values, dtype=np.float64)
+
+    @cached_property
+    def _width(self) -> FloatArray:
+        return np.asarray(self.widths or (0.0,) * len(self.values), dtype=np.float64)
+
+    @cached_property
+    def _probability(self) -> FloatArray:
+        raw = np.asarray(self.weights or (1.0,) * len(self.values), dtype=np.float64)
+        return np.asarray(raw / raw.sum())
+
+    @cached_property
+    def mean(self) -> float:
+        return float(self._probability @ (self._lower + self._width / 2))
+
+    @cached_property
+    def variance(self) -> float:
+        centre = self._lower + self._width / 2
+        return float(self._probability @ ((centre - self.mean) ** 2 + self._width**2 / 12))
+
+    @property
+    def scv(self) -> float:
+        return self.variance / self.mean**2
+
+    @cached_property
+    def _alias_table(self) -> tuple[FloatArray, IntArray]:
+        """For each column: the share it keeps, and the value that takes the rest."""
+        n = len(self.values)
+        share = list(self._probability * n)
+        alias = list(range(n))
+        small = [i for i, s in enumerate(share) if s < 1]
+        large = [i for i, s in enumerate(share) if s >= 1]
+        while small and large:
+            poor, rich = small.pop(), large[-1]
+            alias[poor] = rich
+            share[rich] -= 1 - share[poor]
+            if share[rich] < 1:
+                small.append(large.pop())
+        for rest in (*small, *large):  # what rounding left over
+            share[rest] = 1.0
+        return np.asarray(share, dtype=np.float64), np.asarray(alias, dtype=np.int64)
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        share, alias = self._alias_table
+        rng.random(out=out)
+        out *= len(share)
+        column = out.astype(np.int64)
+        out -= column
+        index = np.where(out < share[column], column, alias[column])
+        out[:] = self._lower[index]
+        if self.widths:
+            out += self._width[index] * rng.random(out.size)
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        order = np.argsort(self._lower, kind="stable")
+        lower, width, probability = self._lower[order], self._width[order], self._probability[order]
+        before = np.concatenate(([0.0], np.cumsum(probability)))
+        started = np.searchsorted(lower, t, side="right")  # bins whose lower edge is at or below t
+        last = np.maximum(started - 1, 0)
+        inside = np.where(width[last] > 0, (t - lower[last]) / np.where(width[last] > 0, width[last], 1.0), 1.0)
+        whole = before[last] + probability[last] * np.clip(inside, 0.0, 1.0)
+        return np.asarray(np.where(started > 0, whole, 0.0))
+
+    def scaled(self, factor: float) -> Empirical:
+        factor = _check.positive("factor", factor)
+        return Empirical(tuple(factor * v for v in self.values), self.weights, tuple(factor * w for w in self.widths))

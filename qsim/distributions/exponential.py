@@ -1,0 +1,176 @@
+"""The exponential and its relatives: the distributions queueing theory is written with.
+
+An exponential time has no memory.  Sums of k of them (Erlang) vary less, scv = 1/k, down to a constant;
+random choices between them (hyperexponential) vary more, scv > 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qsim import _check
+from qsim._types import FloatArray
+from qsim.distributions.base import Distribution
+
+
+@dataclass(frozen=True)
+class Exponential(Distribution):
+    """Exponential with the given mean; as times between arrivals it makes a Poisson process.
+
+    A mean of infinity stands for the Poisson process of rate zero, at which nobody ever comes.
+    """
+
+    mean: float
+
+    def __post_init__(self) -> None:
+        value = _check.number("mean", self.mean)
+        if value <= 0:
+            raise ValueError(f"mean must be positive, not {self.mean!r}: the mean of an exponential time")
+        object.__setattr__(self, "mean", value)
+
+    @property
+    def scv(self) -> float:
+        return 1.0
+
+    @property
+    def letter(self) -> str:
+        return "M"
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_exponential(out=out)
+        out *= self.mean
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1(-np.maximum(x, 0.0) / self.mean))
+
+    def quantile(self, q: float) -> float:
+        return -self.mean * math.log1p(-_check.fraction("q", q))
+
+    def scaled(self, factor: float) -> Exponential:
+        return Exponential(self.mean * _check.positive("factor", factor))
+
+
+@dataclass(frozen=True)
+class Deterministic(Distribution):
+    """Always the same time; zero is allowed, for think times."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _check.non_negative("value", self.value))
+
+    @property
+    def mean(self) -> float:
+        return self.value
+
+    @property
+    def scv(self) -> float:
+        return 0.0
+
+    @property
+    def letter(self) -> str:
+        return "D"
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        out.fill(self.value)
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.asarray(x) >= self.value, dtype=np.float64)
+
+    def quantile(self, q: float) -> float:
+        _check.fraction("q", q)
+        return self.value
+
+    def scaled(self, factor: float) -> Deterministic:
+        return Deterministic(self.value * _check.positive("factor", factor))
+
+
+@dataclass(frozen=True)
+class Erlang(Distribution):
+    """Sum of ``k`` equal exponential stages, with the given mean in all; scv = 1/k."""
+
+    k: int
+    mean: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _check.count("k", self.k))
+        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+
+    @property
+    def scv(self) -> float:
+        return 1 / self.k
+
+    @property
+    def letter(self) -> str:
+        return f"E{self.k}"
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_gamma(self.k, out=out)
+        out *= self.mean / self.k
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import gammainc
+
+        return np.asarray(gammainc(self.k, self.k / self.mean * np.maximum(x, 0.0)))
+
+    def scaled(self, factor: float) -> Erlang:
+        return Erlang(self.k, self.mean * _check.positive("factor", factor))
+
+
+@dataclass(frozen=True)
+class HyperExponential(Distribution):
+    """With probability ``probabilities[i]`` an exponential time of mean ``means[i]``; scv >= 1."""
+
+    probabilities: tuple[float, ...]
+    means: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probabilities", _check.weights("probabilities", self.probabilities))
+        means = tuple(_check.positive(f"means[{i}]", m) for i, m in enumerate(self.means))
+        if len(means) != len(self.probabilities):
+            raise ValueError(
+                f"means must have as many entries as probabilities ({len(self.probabilities)}), not {len(means)}"
+            )
+        object.__setattr__(self, "means", means)
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> HyperExponential:
+        """Two phases with balanced means, p1·m1 = p2·m2, for a mean and an scv of 1 or more.
+
+        Source: Whitt (1982), "Approximating a point process by a renewal process", Oper. Res. 30, eq. 3.7.
+        """
+        mean, scv = _check.positive("mean", mean), _check.positive("scv", scv)
+        if scv < 1:
+            raise ValueError(f"scv of a hyperexponential must be at least 1, not {scv!r}: below 1 use Erlang or Gamma")
+        p = (1 + math.sqrt((scv - 1) / (scv + 1))) / 2
+        return cls((p, 1 - p), (mean / (2 * p), mean / (2 * (1 - p))))
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(p * m for p, m in zip(self.probabilities, self.means, strict=True))
+
+    @property
+    def scv(self) -> float:
+        second_moment = math.fsum(2 * p * m * m for p, m in zip(self.probabilities, self.means, strict=True))
+        return second_moment / self.mean**2 - 1
+
+    @property
+    def letter(self) -> str:
+        return f"H{len(self.means)}"
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        phase = np.searchsorted(np.cumsum(self.probabilities)[:-1], rng.random(out.size), side="right")
+        rng.standard_exponential(out=out)
+        out *= np.asarray(self.means)[phase]
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.maximum(x, 0.0)[..., np.newaxis]
+        return np.asarray(-np.expm1(-t / np.asarray(self.means)) @ np.asarray(self.probabilities))
+
+    def scaled(self, factor: float) -> HyperExponential:
+        factor = _check.positive("factor", factor)
+        return HyperExponential(self.probabilities, tuple(factor * m for m in self.means))

@@ -1,0 +1,100 @@
+"""Distributions made of others: mixtures (several modes) and shifts (a constant part)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qsim import _check
+from qsim._types import FloatArray
+from qsim.distributions.base import Distribution
+
+
+def _require_component(name: str, value: object) -> Distribution:
+    if not isinstance(value, Distribution) or not math.isfinite(value.mean):
+        raise ValueError(f"{name} must be a Distribution with a finite mean, not {value!r}")
+    return value
+
+
+@dataclass(frozen=True)
+class Mixture(Distribution):
+    """With probability ``weights[i]`` a time from ``components[i]``."""
+
+    components: tuple[Distribution, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        parts = tuple(_require_component(f"components[{i}]", c) for i, c in enumerate(self.components))
+        object.__setattr__(self, "components", parts)
+        object.__setattr__(self, "weights", _check.weights("weights", self.weights))
+        if len(parts) != len(self.weights):
+            raise ValueError(f"weights must have as many entries as components ({len(parts)}), not {len(self.weights)}")
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(w * c.mean for w, c in zip(self.weights, self.components, strict=True))
+
+    @property
+    def variance(self) -> float:
+        """Law of total variance: the mean of the variances plus the variance of the means."""
+        pairs = list(zip(self.weights, self.components, strict=True))
+        return math.fsum(w * (c.variance + (c.mean - self.mean) ** 2) for w, c in pairs)
+
+    @property
+    def scv(self) -> float:
+        return self.variance / self.mean**2
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        choice = np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(out.size), side="right")
+        for index, component in enumerate(self.components):
+            chosen = np.flatnonzero(choice == index)
+            out[chosen] = component.sample(rng, chosen.size)
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        parts = [w * c.cdf(x) for w, c in zip(self.weights, self.components, strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
+
+    def scaled(self, factor: float) -> Mixture:
+        return Mixture(tuple(c.scaled(factor) for c in self.components), self.weights)
+
+
+@dataclass(frozen=True)
+class Shifted(Distribution):
+    """A constant ``shift`` (>= 0) plus a time from ``base``: a fixed overhead before a random part."""
+
+    base: Distribution
+    shift: float
+
+    def __post_init__(self) -> None:
+        _require_component("base", self.base)
+        object.__setattr__(self, "shift", _check.non_negative("shift", self.shift))
+
+    @property
+    def mean(self) -> float:
+        return self.base.mean + self.shift
+
+    @property
+    def variance(self) -> float:
+        return self.base.variance
+
+    @property
+    def scv(self) -> float:
+        return self.variance / self.mean**2
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        self.base.fill(rng, out)
+        out += self.shift
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        # Below the shift the base must not be asked: a negative time is no time at all.
+        late = np.asarray(x, dtype=np.float64) - self.shift
+        return np.asarray(np.where(late >= 0, self.base.cdf(np.maximum(late, 0.0)), 0.0))
+
+    def quantile(self, q: float) -> float:
+        return self.base.quantile(q) + self.shift
+
+    def scaled(self, factor: float) -> Shifted:
+        return Shifted(self.base.scaled(factor), self.shift * factor)

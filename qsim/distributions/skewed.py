@@ -1,0 +1,112 @@
+"""One-mode families with a free scv: gamma, lognormal, Weibull.
+
+Device service times have several modes; these are for theory, and for seeing how far one mode carries.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qsim import _check
+from qsim._types import FloatArray
+from qsim.distributions.base import Distribution
+
+
+@dataclass(frozen=True)
+class Gamma(Distribution):
+    """Gamma with the given mean and scv; the shape is 1/scv."""
+
+    mean: float
+    scv: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        object.__setattr__(self, "scv", _check.positive("scv", self.scv, "for scv 0 use Deterministic"))
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_gamma(1 / self.scv, out=out)
+        out *= self.mean * self.scv
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import gammainc
+
+        return np.asarray(gammainc(1 / self.scv, np.maximum(x, 0.0) / (self.mean * self.scv)))
+
+    def scaled(self, factor: float) -> Gamma:
+        return Gamma(self.mean * _check.positive("factor", factor), self.scv)
+
+
+@dataclass(frozen=True)
+class LogNormal(Distribution):
+    """Lognormal with the given mean and scv (of the time itself, not of its logarithm)."""
+
+    mean: float
+    scv: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        object.__setattr__(self, "scv", _check.positive("scv", self.scv, "for scv 0 use Deterministic"))
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the logarithm."""
+        return math.sqrt(math.log1p(self.scv))
+
+    @property
+    def mu(self) -> float:
+        """Mean of the logarithm."""
+        return math.log(self.mean) - self.sigma**2 / 2
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_normal(out=out)
+        out *= self.sigma
+        out += self.mu
+        np.exp(out, out=out)
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import ndtr
+
+        with np.errstate(divide="ignore"):
+            return np.asarray(ndtr((np.log(np.maximum(x, 0.0)) - self.mu) / self.sigma))
+
+    def scaled(self, factor: float) -> LogNormal:
+        return LogNormal(self.mean * _check.positive("factor", factor), self.scv)
+
+
+@dataclass(frozen=True)
+class Weibull(Distribution):
+    """Weibull with the given shape and mean; shape below 1 has a heavy tail, 1 is the exponential."""
+
+    shape: float
+    mean: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _check.positive("shape", self.shape))
+        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+
+    @property
+    def scale(self) -> float:
+        """The time by which a share 1 - 1/e is over."""
+        return self.mean / math.gamma(1 + 1 / self.shape)
+
+    @property
+    def scv(self) -> float:
+        return math.gamma(1 + 2 / self.shape) / math.gamma(1 + 1 / self.shape) ** 2 - 1
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_exponential(out=out)
+        np.power(out, 1 / self.shape, out=out)
+        out *= self.scale
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1(-((np.maximum(x, 0.0) / self.scale) ** self.shape)))
+
+    def quantile(self, q: float) -> float:
+        return float(self.scale * (-math.log1p(-_check.fraction("q", q))) ** (1 / self.shape))
+
+    def scaled(self, factor: float) -> Weibull:
+        return Weibull(self.shape, self.mean * _check.positive("factor", factor))
