@@ -1,0 +1,195 @@
+"""What is known of a queue once it is solved or simulated.
+
+The symbols are the textbook's.  X: throughput, rho: utilization of one server, L and Lq: mean number present
+and waiting, W and Wq: mean time present and waiting.  For a closed model they describe the queueing stations;
+think time is not counted.  Every value says whether it is exact, a bound, an approximation or simulated.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, TypeAlias
+
+from qsim import _check
+from qsim.models import Model
+
+Kind: TypeAlias = Literal["exact", "bound", "approximation", "simulated"]
+Interval: TypeAlias = tuple[float, float]
+
+SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "throughput": ("X", "throughput, customers per time unit"),
+        "utilization": ("rho", "utilization of one server"),
+        "L": ("L", "mean number present"),
+        "Lq": ("Lq", "mean number waiting"),
+        "W": ("W", "mean time present (response time)"),
+        "Wq": ("Wq", "mean time waiting"),
+        "p_wait": ("P(wait)", "probability that an arrival waits"),
+        "p_block": ("P(block)", "probability that an arrival is lost"),
+    }
+)
+"""Value name -> (textbook symbol, meaning), in the order in which they are printed."""
+
+
+class States(Protocol):
+    """A distribution of the number present."""
+
+    def p(self, n: int) -> float:
+        """Probability of exactly n present, n >= 0."""
+        ...
+
+
+class Times(Protocol):
+    """The distributions of W and Wq."""
+
+    def quantile(self, q: float, of: str) -> float:
+        """The time within which a share q stays below, 0 < q < 1."""
+        ...
+
+    def quantile_interval(self, q: float, of: str) -> Interval:
+        """A confidence interval for that time; both ends equal where it is exact."""
+        ...
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The answer, in the model's own time unit.
+
+    ``method`` names the formula (with its source) or the engine.  ``intervals`` holds a confidence interval,
+    at level ``confidence``, for each simulated value.  ``warnings`` says what weakens the numbers.
+    """
+
+    model: Model
+    throughput: float
+    utilization: float
+    L: float
+    Lq: float
+    W: float
+    Wq: float
+    p_wait: float
+    p_block: float
+    kind: Kind
+    method: str
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    confidence: float | None = None
+    customers: int | None = None
+    warmup: int | None = None
+    seed: int | None = None
+    warnings: tuple[str, ...] = ()
+    states: States | None = field(default=None, repr=False, compare=False)
+    times: Times | None = field(default=None, repr=False, compare=False)
+
+    def kind_of(self, name: str) -> Kind:
+        """How the value called ``name`` came about: exact, bound, approximation or simulated."""
+        self._require(name)
+        return self.kinds.get(name, self.kind)
+
+    def interval(self, name: str) -> Interval:
+        """The confidence interval (low, high) of a simulated value; exact values are their own interval."""
+        self._require(name)
+        value: float = getattr(self, name)
+        if name in self.intervals:
+            return self.intervals[name]
+        if self.kind_of(name) == "exact":
+            return (value, value)
+        raise ValueError(f"{name} of {self.model.kendall} has no interval: {self.method} gives a single value")
+
+    def p(self, n: int) -> float:
+        """Long-run share of time with exactly ``n`` customers present (at the stations, think time apart)."""
+        n = _check.count("n", n, minimum=0)
+        if self.states is None:
+            raise ValueError(
+                f"state probabilities of {self.model.kendall} are not known from {self.method}: "
+                "for a model with a formula solve() gives them"
+            )
+        return self.states.p(n)
+
+    def quantile(self, q: float, of: str = "W") -> float:
+        """The time that a share ``q`` of the customers stays below; ``of`` is "W" (response) or "Wq" (waiting)."""
+        return self._times().quantile(_check.fraction("q", q), self._time_name(of))
+
+    def quantile_interval(self, q: float, of: str = "W") -> Interval:
+        """The confidence interval of :meth:`quantile`."""
+        return self._times().quantile_interval(_check.fraction("q", q), self._time_name(of))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; values that are not known are None."""
+
+        def plain(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            "model": self.model.kendall,
+            **{name: plain(getattr(self, name)) for name in SYMBOLS},
+            "kind": self.kind,
+            "kinds": {name: self.kind_of(name) for name in SYMBOLS},
+            "method": self.method,
+            "intervals": {name: [plain(low), plain(high)] for name, (low, high) in self.intervals.items()},
+            "confidence": self.confidence,
+            "customers": self.customers,
+            "warmup": self.warmup,
+            "seed": self.seed,
+            "warnings": list(self.warnings),
+        }
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """The printed table: (symbol, value, interval or "", meaning), for the values that are known."""
+        rows = []
+        for name, (symbol, meaning) in SYMBOLS.items():
+            value = getattr(self, name)
+            if math.isnan(value):
+                continue
+            ends = self.intervals.get(name)
+            between = f"{ends[0]:.6g} .. {ends[1]:.6g}" if ends else ""
+            kind = self.kind_of(name)
+            rows.append((symbol, f"{value:.6g}", between, meaning if kind == self.kind else f"{meaning} [{kind}]"))
+        return rows
+
+    def __str__(self) -> str:
+        level = f"{100 * self.confidence:g} % interval" if self.confidence is not None else ""
+        table = [("", "value", level, ""), *self.rows()]
+        widths = [max(len(row[column]) for row in table) for column in range(3)]
+        lines = [self._headline()]
+        for symbol, value, between, meaning in table:
+            cells = [symbol.ljust(widths[0]), value.rjust(widths[1])]
+            if widths[2]:
+                cells.append(between.center(widths[2]))
+            lines.append("  ".join([*cells, meaning]).rstrip())
+        return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        level = f"{100 * self.confidence:g}&nbsp;% interval" if self.confidence is not None else ""
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
+        )
+        warnings = "".join(f"<p>warning: {html.escape(w)}</p>" for w in self.warnings)
+        return (
+            f"<table><caption>{html.escape(self._headline())}</caption>"
+            f"<tr><th></th><th>value</th><th>{level}</th><th></th></tr>{body}</table>{warnings}"
+        )
+
+    def _headline(self) -> str:
+        return f"{self.model.kendall}: {self.kind}, {self.method}"
+
+    def _times(self) -> Times:
+        if self.times is None:
+            raise ValueError(
+                f"quantiles of {self.model.kendall} are not known from {self.method}: simulate() estimates them"
+            )
+        return self.times
+
+    @staticmethod
+    def _time_name(of: str) -> str:
+        if of not in ("W", "Wq"):
+            raise ValueError(f"of must be 'W' (response time) or 'Wq' (waiting time), not {of!r}")
+        return of
+
+    @staticmethod
+    def _require(name: str) -> None:
+        if name not in SYMBOLS:
+            raise ValueError(f"name must be one of {', '.join(SYMBOLS)}, not {name!r}")
