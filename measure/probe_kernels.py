@@ -1,0 +1,149 @@
+"""The compiled loops of the memory probe: they allocate nothing, hold no lock, and can prove what they did.
+
+``chase``   follows a ring of cache lines, each hop needing the answer of the one before: latency.
+``stream``  reads (or updates) a buffer burst by burst, idling between bursts: bandwidth at an injected delay.
+``spin``    the idle loop alone, to learn what one of its iterations lasts.
+
+All run without Python's global lock, so that the threads of one process load the memory together. They share
+``control``, int64 words of which the first is the phase (WARM_UP, MEASURE, STOP). The chaser moves the phase on by its
+own clock, so that no Python runs between the start and the end of a measurement; anyone may set STOP at any time.
+
+A compiler may leave out a loop whose result it can foresee, and a probe that does nothing looks very fast. So each
+loop returns something that only the whole work gives: the chaser the line it ended on (every line knows its place in
+the ring), the loaders the sum of the words they read and the state of the idle loop. That loop is a xorshift
+generator: compilers fold repeated steps of a linear congruential generator into one (seen with LLVM 20: 0.14 ns an
+iteration), but not these. :mod:`measure.probe_checks` knows the closed forms.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+
+WARM_UP, MEASURE, STOP = 0, 1, 2
+
+WORDS_PER_LINE = 8  # 64-bit words in a cache line of 64 bytes
+CONTROL_STRIDE = WORDS_PER_LINE  # one cache line per control word: the flag of one thread disturbs no other
+HOPS_PER_CHUNK = 512  # between two readings of the clock: some 50 us of DRAM latency against 0.05 us a reading
+
+# By symbol, not by address: a compiled loop that holds an address cannot be cached on the disk.
+_clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
+_WALL = np.int32(time.CLOCK_MONOTONIC)
+_CPU = np.int32(time.CLOCK_THREAD_CPUTIME_ID)
+
+
+@njit(nogil=True)
+def _clock_ns(clock: Any, timespec: Any) -> Any:
+    """The clock's time in ns; ``timespec`` is scratch space. No optimiser sees through the call: it is a fence."""
+    _clock_gettime(clock, timespec.ctypes)
+    return timespec[0] * 1_000_000_000 + timespec[1]
+
+
+@njit(nogil=True)
+def _spin(state: Any, iterations: Any) -> Any:
+    """``iterations`` steps of xorshift64 (Marsaglia 2003, J. Statistical Software 8(14), p. 4: shifts 13, 7, 17)."""
+    for _ in range(iterations):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+    return state
+
+
+@njit(nogil=True, cache=True)
+def spin(state: Any, iterations: Any, timespec: Any) -> Any:
+    """Time the idle loop: returns (its state afterwards, ns elapsed)."""
+    began = _clock_ns(_WALL, timespec)
+    state = _spin(state, iterations)
+    return state, _clock_ns(_WALL, timespec) - began
+
+
+@njit(nogil=True, cache=True)
+def chase(
+    ring: Any, word: Any, control: Any, loaders: Any, warm_up_ns: Any, measure_ns: Any, chunk_ns: Any, timespec: Any
+) -> Any:
+    """Chase from ``word`` until ``measure_ns`` have passed after the warm-up, and lead the loaders through it.
+
+    ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts
+    ``warm_up_ns`` and until every loader has raised its flag. ``chunk_ns`` receives the time of each chunk of
+    HOPS_PER_CHUNK hops, as far as it reaches. Returns (word where it stopped, hops in all, hops measured, ns elapsed,
+    ns on the CPU); fewer than asked where somebody set STOP.
+    """
+    hops = 0
+    ready = 0
+    began = now = _clock_ns(_WALL, timespec)
+    while control[0] != STOP and (now - began < warm_up_ns or ready < loaders):
+        for _ in range(HOPS_PER_CHUNK):
+            word = ring[word]
+        hops += HOPS_PER_CHUNK
+        ready = 0
+        for loader in range(loaders):
+            ready += control[(1 + loader) * CONTROL_STRIDE]
+        now = _clock_ns(_WALL, timespec)
+
+    warmed_up_hops = hops
+    chunk = 0
+    if control[0] != STOP:
+        control[0] = MEASURE
+    cpu_began = _clock_ns(_CPU, timespec)
+    began = now = _clock_ns(_WALL, timespec)
+    while control[0] != STOP and now - began < measure_ns:
+        for _ in range(HOPS_PER_CHUNK):
+            word = ring[word]
+        hops += HOPS_PER_CHUNK
+        before = now
+        now = _clock_ns(_WALL, timespec)
+        if chunk < chunk_ns.size:
+            chunk_ns[chunk] = now - before
+        chunk += 1
+    cpu_ns = _clock_ns(_CPU, timespec) - cpu_began
+    control[0] = STOP
+    return word, hops, hops - warmed_up_hops, now - began, cpu_ns
+
+
+@njit(nogil=True, cache=True)
+def stream(
+    buffer: Any, first_burst: Any, burst_words: Any, updated_words: Any, delay: Any, bursts_per_check: Any,
+    control: Any, loader: Any, timespec: Any,
+) -> Any:  # fmt: skip
+    """Stream through ``buffer`` until STOP: a burst of adjacent words, then ``delay`` iterations of the idle loop.
+
+    The last ``updated_words`` of a burst are incremented (read and written back), the others summed. Bursts are
+    counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer holds a whole number of
+    them. The phase is looked at after every ``bursts_per_check`` bursts. Returns (bursts in all, bursts measured, ns
+    elapsed, ns on the CPU, sum of the words read modulo 2^64, state of the idle loop); measured values are 0 where
+    the phase MEASURE was never seen.
+    """
+    read_words = burst_words - updated_words
+    position = first_burst * burst_words % buffer.size
+    total = np.uint64(0)
+    state = np.uint64(1)
+    bursts = 0
+    bursts_before = 0
+    began = np.int64(-1)
+    cpu_began = np.int64(0)
+    control[(1 + loader) * CONTROL_STRIDE] = 1
+    while True:
+        for _ in range(bursts_per_check):
+            burst = buffer[position : position + burst_words]
+            for k in range(read_words):
+                total += burst[k]
+            for k in range(read_words, burst_words):
+                burst[k] += np.uint64(1)
+            position += burst_words
+            if position == buffer.size:
+                position = 0
+            state = _spin(state, delay)
+        bursts += bursts_per_check
+        now = _clock_ns(_WALL, timespec)
+        if control[0] == MEASURE and began < 0:
+            cpu_began = _clock_ns(_CPU, timespec)
+            began = now
+            bursts_before = bursts
+        if control[0] == STOP:
+            break
+    if began < 0:
+        return bursts, 0, 0, 0, total, state
+    return bursts, bursts - bursts_before, now - began, _clock_ns(_CPU, timespec) - cpu_began, total, state

@@ -1,0 +1,135 @@
+"""Which CPU chases and which load: one thread per physical core, on the chaser's memory node, within what is allowed.
+
+Two threads on one core share its ports and its buffers for outstanding misses, so the chaser's sibling would slow it
+without loading the memory; and loaders on another node load another memory. Both are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+SYSTEM = Path("/sys/devices/system")
+CGROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The CPUs of the threads, in pinned order; None in place of a number means: not pinned.
+
+    ``notes`` say in words what was left out and why.
+    """
+
+    chaser: int | None
+    loaders: tuple[int | None, ...]
+    notes: tuple[str, ...] = ()
+
+
+def allowed_cpus() -> tuple[int, ...]:
+    """The CPUs that this process may use (its affinity mask, which a container or taskset may have narrowed)."""
+    if hasattr(os, "sched_getaffinity"):
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
+
+
+def cpu_quota(root: Path = CGROUP) -> float | None:
+    """The number of CPUs whose time this process may use up (cgroup v2 ``cpu.max``); None without a limit."""
+    try:
+        quota, period = (root / "cpu.max").read_text("utf-8").split()
+    except (OSError, ValueError):
+        return None
+    return None if quota == "max" else int(quota) / int(period)
+
+
+def pin(cpu: int | None) -> bool:
+    """Bind the calling thread (not the process) to ``cpu``; False where there is nothing to bind to or no way to."""
+    if cpu is None or not hasattr(os, "sched_setaffinity"):
+        return False
+    os.sched_setaffinity(0, {cpu})  # 0 is the calling thread, not the process: sched_setaffinity(2)
+    return True
+
+
+def place(
+    loaders: int | None,
+    cpus: tuple[int, ...] | None = None,
+    siblings_of: Callable[[int], frozenset[int]] | None = None,
+    node_of: Callable[[int], int] | None = None,
+    quota: float | None = None,
+) -> Placement:
+    """The chaser on the last core (the first ones serve the interrupts), the loaders on the others of its node.
+
+    ``loaders`` None takes all of them. The other parameters are the machine's facts, read from it by default.
+    Raises ValueError where there are fewer cores than threads.
+    """
+    cpus = allowed_cpus() if cpus is None else cpus
+    siblings_of = read_siblings if siblings_of is None else siblings_of
+    nodes = read_nodes() if node_of is None else {}
+    quota = cpu_quota() if quota is None else quota
+    notes: list[str] = []
+
+    chaser = cpus[-1]
+    cores: list[int] = []
+    taken = siblings_of(chaser)
+    for cpu in cpus[:-1]:
+        if cpu not in taken:
+            cores.append(cpu)
+            taken |= siblings_of(cpu)
+    if len(cores) < len(cpus) - 1:
+        notes.append(f"one thread per core: {len(cpus) - 1 - len(cores)} of {len(cpus)} CPUs are second threads")
+
+    node = node_of if node_of is not None else (lambda cpu: nodes.get(cpu, 0))
+    near = [cpu for cpu in cores if node(cpu) == node(chaser)]
+    if len(near) < len(cores):
+        notes.append(f"{len(cores) - len(near)} cores of other memory nodes than node {node(chaser)} stay idle")
+    if quota is not None and quota < 1 + len(near):
+        keep = max(0, int(quota) - 1)
+        notes.append(f"the control group allows {quota:g} CPUs of time: {len(near) - keep} cores stay idle")
+        near = near[:keep]
+
+    if loaders is None:
+        loaders = len(near)
+    if loaders > len(near):
+        raise ValueError(
+            f"loaders={loaders} needs {loaders + 1} free cores (one chases), and this process has {len(near) + 1}"
+            f"{': ' + '; '.join(notes) if notes else ''}; ask for at most {len(near)} loaders"
+            + ("" if near else "; on one core only the idle latency can be measured")
+        )
+    if not hasattr(os, "sched_setaffinity"):
+        notes.append("threads are not pinned: this system has no sched_setaffinity")
+        return Placement(None, (None,) * loaders, tuple(notes))
+    return Placement(chaser, tuple(near[:loaders]), tuple(notes))
+
+
+def read_siblings(cpu: int, root: Path = SYSTEM) -> frozenset[int]:
+    """The CPUs that are threads of the same core as ``cpu``, itself included."""
+    try:
+        return frozenset(parse_cpu_list((root / f"cpu/cpu{cpu}/topology/thread_siblings_list").read_text("utf-8")))
+    except (OSError, ValueError):
+        return frozenset({cpu})
+
+
+def read_nodes(root: Path = SYSTEM) -> dict[int, int]:
+    """The memory node of each CPU; empty where the system has none."""
+    nodes: dict[int, int] = {}
+    for path in sorted(root.glob("node/node[0-9]*/cpulist")):
+        number = int(path.parent.name.removeprefix("node"))
+        nodes.update(dict.fromkeys(parse_cpu_list(path.read_text("utf-8")), number))
+    return nodes
+
+
+def parse_cpu_list(text: str) -> tuple[int, ...]:
+    """The kernel's list format: ``"0-2,8"`` is 0, 1, 2, 8. ValueError for anything else.
+
+    >>> parse_cpu_list("0-2,8")
+    (0, 1, 2, 8)
+    """
+    cpus: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if match is None:
+            raise ValueError(f"{text!r} is no list of CPUs like 0-2,8")
+        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(cpus)

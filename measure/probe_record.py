@@ -1,0 +1,147 @@
+"""The memory probe's raw record: one JSON document a point, with counts and times as the threads returned them.
+
+Nothing in it is derived, so that a definition can change and old measurements be read again. ``kind`` is "loaded"
+(chaser and loaders at a delay), "idle" (the chaser alone) or "peak" (loaders on every core, no chaser).
+
+What is made of the counts:
+
+latency      ns on the CPU / hops. Time in which the chaser was taken off its CPU is not the memory's.
+throughput   cache lines that crossed the memory bus, a second: each loader's lines / its own time, plus the chaser's
+             hops / its time. A line that is read counts once; one that is updated counts twice, read and written back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from measure.dataset import CACHE_LINE_BYTES
+from measure.errors import DataError
+from measure.probe_threads import ChaserCount, LoaderCount
+
+SCHEMA = "qsim-memory-probe/1"
+Kind = Literal["loaded", "idle", "peak"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One repeat of a point: when it began (ISO 8601) and what each thread counted."""
+
+    started_at: str
+    chaser: ChaserCount | None
+    loaders: tuple[LoaderCount, ...]
+
+
+@dataclass(frozen=True)
+class ProbeRecord:
+    """One point as measured: what was asked, on which CPUs and pages, and the counts of every repeat.
+
+    ``delay_iterations`` are idle-loop iterations after each burst of ``burst_lines`` cache lines, of which the last
+    ``updated_lines`` are read and written back. ``huge_page_shares`` are per buffer, the chaser's first; None where
+    the system does not tell.
+    """
+
+    kind: Kind
+    delay_iterations: int
+    spin_ns_per_iteration: float
+    traffic: str
+    burst_lines: int
+    updated_lines: int
+    buffer_bytes: int
+    chaser_cpu: int | None
+    loader_cpus: tuple[int | None, ...]
+    huge_page_shares: tuple[float | None, ...]
+    trials: tuple[Trial, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The document that is kept as raw output."""
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
+
+    @property
+    def series(self) -> str:
+        """The curve this point lies on: "read, 1 loader"."""
+        count = len(self.loader_cpus)
+        return f"{self.traffic}, {count} loader{'s' if count != 1 else ''}"
+
+    @property
+    def read_fraction(self) -> float:
+        """Lines read / (lines read + lines written back) on the memory bus, by the loaders."""
+        return self.burst_lines / (self.burst_lines + self.updated_lines)
+
+    @property
+    def injected_delay_s(self) -> float:
+        """The idle time after each burst, in seconds."""
+        return self.delay_iterations * self.spin_ns_per_iteration * 1e-9
+
+    def loaders_per_s(self, trial: Trial) -> float:
+        """Cache lines a second that the loaders moved."""
+        lines = self.burst_lines + self.updated_lines
+        return sum(c.bursts * lines / c.elapsed_ns * 1e9 for c in trial.loaders)
+
+    def rows(self, source: str = "") -> list[dict[str, Any]]:
+        """The rows of the tidy table, one a repeat, of a loaded point."""
+        return [self._row(repeat, trial, source) for repeat, trial in enumerate(self.trials)]
+
+    def _row(self, repeat: int, trial: Trial, source: str) -> dict[str, Any]:
+        if trial.chaser is None:
+            raise DataError(f"{source or 'the record'}: repeat {repeat} has no chaser, so no latency")
+        loaders = self.loaders_per_s(trial)
+        probe = trial.chaser.hops / trial.chaser.elapsed_ns * 1e9
+        return {
+            "series": self.series, "load": float(self.delay_iterations), "repeat": repeat,
+            "throughput_per_s": loaders + probe, "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
+            "latency_s": latency_s(trial.chaser), "latency_median_s": trial.chaser.chunk_ns_per_hop.get("0.5", 0) * 1e-9,
+            "loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s,
+            "off_cpu_share": off_cpu_share(trial), "block_bytes": CACHE_LINE_BYTES, "jobs": len(trial.loaders),
+            "read_fraction": self.read_fraction, "source": source, "started_at": trial.started_at,
+        }  # fmt: skip
+
+
+def latency_s(chaser: ChaserCount) -> float:
+    """Mean seconds per access of the chaser while it was on its CPU."""
+    return min(chaser.cpu_ns, chaser.elapsed_ns) / chaser.hops * 1e-9
+
+
+def off_cpu_share(trial: Trial) -> float:
+    """The largest share of its time that any thread of the trial was kept off its CPU."""
+    counts: Sequence[ChaserCount | LoaderCount] = [*trial.loaders, *([trial.chaser] if trial.chaser else [])]
+    return max((max(0.0, 1 - c.cpu_ns / c.elapsed_ns) for c in counts), default=0.0)
+
+
+def parse_record(text: str, source: str = "the record") -> ProbeRecord:
+    """The record from its JSON text. DataError naming ``source`` where it is not one of ours, whole and possible."""
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise DataError(f"{source} is no JSON document ({error}); measure the point again") from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise DataError(f"{source} is not of schema {SCHEMA}; another version or another program wrote it")
+    values = {k: v for k, v in document.items() if k != "schema"}
+    try:
+        trials = tuple(
+            Trial(
+                trial["started_at"],
+                None if trial["chaser"] is None else ChaserCount(**trial["chaser"]),
+                tuple(LoaderCount(**count) for count in trial["loaders"]),
+            )
+            for trial in values.pop("trials")
+        )
+        for name in ("loader_cpus", "huge_page_shares"):
+            values[name] = tuple(values[name])
+        record = ProbeRecord(**values, trials=trials)
+        possible = trials and all(_possible(trial) for trial in trials) and record.burst_lines > 0
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{source} lacks a part of a memory probe's record ({error}); measure it again") from error
+    if not possible:
+        raise DataError(f"{source} holds counts or times that are not positive; measure the point again")
+    return record
+
+
+def _possible(trial: Trial) -> bool:
+    chaser = trial.chaser
+    return (chaser is None or (chaser.hops > 0 and chaser.elapsed_ns > 0 and chaser.cpu_ns > 0)) and all(
+        count.bursts > 0 and count.elapsed_ns > 0 and count.cpu_ns > 0 for count in trial.loaders
+    )

@@ -1,0 +1,247 @@
+"""The probe's threads: one chaser, some loaders, each on its CPU with its own memory, and one measurement of them all.
+
+A thread pins itself, enters its compiled loop and comes back with counts that have been checked against the work they
+claim. Python only starts and joins; an interruption sets the phase STOP, which every loop sees within microseconds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from measure import probe_checks, probe_kernels
+from measure.dataset import CACHE_LINE_BYTES
+from measure.errors import ToolFailedError
+from measure.pages import Pages, Words, allocate
+from measure.probe_kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WORDS_PER_LINE
+from measure.probe_placement import pin
+
+T = TypeVar("T")
+Control = NDArray[np.int64]
+
+CHUNK_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+CHECKED_UPDATES = 4001  # words looked at after an updating run; all of them would take longer than the run
+
+
+@dataclass(frozen=True)
+class ChaserCount:
+    """What the chaser did while measuring: hops, ns by the clock and on its CPU, ns per hop over chunks (quantiles)."""
+
+    hops: int
+    elapsed_ns: int
+    cpu_ns: int
+    chunk_ns_per_hop: dict[str, float]
+
+
+@dataclass(frozen=True)
+class LoaderCount:
+    """What one loader did while measuring: bursts, ns by the clock and on its CPU."""
+
+    bursts: int
+    elapsed_ns: int
+    cpu_ns: int
+
+
+class Chaser:
+    """A thread's walk through a random ring of cache lines. Building it touches all of its memory."""
+
+    def __init__(self, cpu: int | None, size_bytes: int, seed: int) -> None:
+        self.cpu = cpu
+        self.lines = size_bytes // CACHE_LINE_BYTES
+        self.pages: Pages = allocate(self.lines * CACHE_LINE_BYTES)
+        self._word = 0
+        link_ring(self.pages.words, seed)
+
+    def run(self, control: Control, loaders: int, warm_up_s: float, seconds: float) -> ChaserCount:
+        """Lead one measurement. ToolFailedError where the ring was not followed as claimed."""
+        pin(self.cpu)
+        words = self.pages.words
+        chunks = np.zeros(max(16, int(seconds / 20e-6)), dtype=np.int64)
+        scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
+        began = int(words[self._word + 1])
+        word, hops, measured, elapsed_ns, cpu_ns = (
+            int(v)
+            for v in probe_kernels.chase(
+                words, np.uint64(self._word), control, loaders, round(warm_up_s * 1e9), round(seconds * 1e9), chunks,
+                scratch,
+            )
+        )  # fmt: skip
+        self._word = word
+        if int(words[word + 1]) != probe_checks.ring_place(began, hops, self.lines):
+            raise ToolFailedError(f"the chaser claims {hops} hops but did not end where they lead; nothing is measured")
+        per_hop = chunks[: min(chunks.size, measured // HOPS_PER_CHUNK)] / HOPS_PER_CHUNK
+        quantiles = {f"{q:g}": round(float(np.quantile(per_hop, q)), 3) for q in CHUNK_QUANTILES if per_hop.size}
+        return ChaserCount(measured, elapsed_ns, cpu_ns, quantiles)
+
+
+class Loader:
+    """A thread's stream through a buffer of its own, which goes on where its last measurement stopped."""
+
+    def __init__(self, cpu: int | None, size_bytes: int, burst_lines: int, updated_lines: int) -> None:
+        self.cpu = cpu
+        self.burst_words = burst_lines * WORDS_PER_LINE
+        self.updated_words = updated_lines * WORDS_PER_LINE
+        self.buffer_bursts = size_bytes // CACHE_LINE_BYTES // burst_lines
+        self.pages: Pages = allocate(self.buffer_bursts * burst_lines * CACHE_LINE_BYTES)
+        self._bursts = 0
+        count_up(self.pages.words)
+
+    def run(self, control: Control, index: int, delay: int) -> LoaderCount:
+        """Stream until STOP. ToolFailedError where the words read, written or the idle loop do not add up."""
+        pin(self.cpu)
+        scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
+        per_check = max(1, round(64 / (1 + delay / 80)))  # the phase is seen within some 10 us, at no cost to the rate
+        bursts, measured, elapsed_ns, cpu_ns, total, state = (
+            int(v)
+            for v in probe_kernels.stream(
+                self.pages.words, self._bursts, self.burst_words, self.updated_words, delay, per_check, control, index,
+                scratch,
+            )
+        )  # fmt: skip
+        self._check(bursts, delay, total, state)
+        self._bursts += bursts
+        return LoaderCount(measured, elapsed_ns, cpu_ns)
+
+    def _check(self, bursts: int, delay: int, total: int, state: int) -> None:
+        words = self.pages.words
+        read_words = self.burst_words - self.updated_words
+        if total != probe_checks.sum_read(self._bursts, bursts, self.burst_words, read_words, words.size):
+            raise ToolFailedError(f"a loader claims {bursts} bursts, but its sum of the words read is another")
+        if state != probe_checks.spin_state(bursts * delay):
+            raise ToolFailedError(f"a loader claims {bursts * delay} idle iterations, but its idle loop did not do them")
+        if self.updated_words:
+            sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_UPDATES).astype(np.int64)
+            last = (sample + 1) * self.burst_words - 1
+            done = np.array([probe_checks.updates_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample])
+            if not np.array_equal(words[last], (last + done).astype(np.uint64)):
+                raise ToolFailedError(f"a loader claims {bursts} bursts of updates, but its buffer does not hold them")
+
+
+def link_ring(words: Words, seed: int) -> None:
+    """Make ``words`` a ring of all its cache lines in random order: word 0 of a line is the next line's first index.
+
+    The order is a random permutation closed into a circle: every cycle through all lines is as likely as any other,
+    as with Sattolo's algorithm (1986, Inf. Process. Lett. 22(6)). Word 1 of a line is its place in the ring.
+    """
+    lines = words.reshape(-1, WORDS_PER_LINE)
+    order = np.random.default_rng(seed).permutation(len(lines))
+    lines[order, 0] = np.roll(order, -1) * WORDS_PER_LINE
+    lines[order, 1] = np.arange(len(lines))
+
+
+def count_up(words: Words) -> None:
+    """Write to each word its own index (no two lines alike: nothing to merge or compress, and every sum is known)."""
+    step = 2**20
+    for first in range(0, words.size, step):
+        last = min(first + step, words.size)
+        words[first:last] = np.arange(first, last, dtype=np.uint64)
+
+
+def spin_ns_per_iteration(cpu: int | None, iterations: int = 100_000, tries: int = 9) -> float:
+    """What one iteration of the idle loop lasts on ``cpu``: the shortest of several tries, in ns."""
+
+    def measure() -> float:
+        pin(cpu)
+        scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
+        return float(min(int(probe_kernels.spin(np.uint64(1), iterations, scratch)[1]) for _ in range(tries)))
+
+    return in_threads([measure], stop=lambda: None)[0] / iterations
+
+
+def on_cpu(cpu: int | None, make: Callable[[], T]) -> T:
+    """``make()`` in a thread on ``cpu``, so that the memory it touches first is near that CPU."""
+
+    def run() -> T:
+        pin(cpu)
+        return make()
+
+    return in_threads([run], stop=lambda: None)[0]
+
+
+def compile_kernels() -> None:
+    """Compile the loops, or load them from the cache, before any thread needs them."""
+    scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
+    control = np.full(CONTROL_STRIDE * 2, STOP, dtype=np.int64)
+    words = np.zeros(WORDS_PER_LINE, dtype=np.uint64)
+    probe_kernels.spin(np.uint64(1), 1, scratch)
+    probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, scratch, scratch)
+    probe_kernels.stream(words, 0, WORDS_PER_LINE, 0, 0, 1, control, 0, scratch)
+
+
+def measure_together(
+    chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_s: float, seconds: float
+) -> tuple[ChaserCount | None, tuple[LoaderCount, ...]]:
+    """One measurement: the chaser (None: the loaders alone) beside the loaders at ``delay`` idle iterations a burst.
+
+    Raises ToolFailedError where a loader was kept off its CPU for the whole time, or a loop's work is not there.
+    """
+    control = np.zeros(CONTROL_STRIDE * (1 + len(loaders)), dtype=np.int64)
+
+    def stop() -> None:
+        control[0] = STOP
+
+    def lead() -> Any:
+        if chaser is not None:
+            return chaser.run(control, len(loaders), warm_up_s, seconds)
+        time.sleep(warm_up_s)
+        while control[0] != STOP and not control[CONTROL_STRIDE::CONTROL_STRIDE].all():
+            time.sleep(1e-3)
+        if control[0] != STOP:
+            control[0] = MEASURE
+            time.sleep(seconds)
+        stop()
+        return None
+
+    def load(index: int, loader: Loader) -> Callable[[], Any]:
+        return lambda: loader.run(control, index, delay)
+
+    lead_count, *loader_counts = in_threads([lead, *(load(i, x) for i, x in enumerate(loaders))], stop)
+    for loader, count in zip(loaders, loader_counts, strict=True):
+        if count.elapsed_ns <= 0:
+            raise ToolFailedError(
+                f"the loader on CPU {loader.cpu} was kept off it for the whole measurement; stop what else runs "
+                "there, or measure longer"
+            )
+    return lead_count, tuple(loader_counts)
+
+
+def in_threads(tasks: Sequence[Callable[[], Any]], stop: Callable[[], None]) -> list[Any]:
+    """Run every task in a thread of its own and return their results in order.
+
+    Where one fails, or the caller is interrupted, ``stop`` is called, all threads are waited for, and the first
+    failure is raised.
+    """
+    results: list[Any] = [None] * len(tasks)
+    failures: list[BaseException] = []
+
+    def run(index: int, task: Callable[[], Any]) -> None:
+        try:
+            results[index] = task()
+        except BaseException as error:  # noqa: BLE001 - handed over to the caller's thread, which raises it
+            failures.append(error)
+            stop()
+
+    threads = [
+        threading.Thread(target=run, args=(i, task), name=f"memory-probe-{i}", daemon=True)
+        for i, task in enumerate(tasks)
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        stop()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+        raise
+    if failures:
+        raise failures[0]
+    return results
