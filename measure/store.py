@@ -74,12 +74,12 @@ class SweepStore:
             return store
         if directory.exists() and not directory.is_dir():
             raise StoreError(f"{directory} is a file, not a directory; choose another --out")
-        if directory.exists() and any(directory.iterdir()):
+        if directory.exists() and any(not entry.name.startswith(".") for entry in directory.iterdir()):
             raise StoreError(f"{directory} is not empty and holds no sweep of ours; choose another --out")
         manifest = {"schema": SCHEMA, "tool": tool, "settings": _plain(settings), "provenance": _plain(provenance)}
         try:
-            for folder in (directory, directory / "raw", directory / "points"):
-                folder.mkdir(parents=True, exist_ok=True)
+            # The manifest comes first: a kill after it leaves a sweep that can be continued, one before it nothing.
+            directory.mkdir(parents=True, exist_ok=True)
             _write_once(path, json.dumps(manifest, indent=1).encode())
         except OSError as error:
             raise StoreError(f"cannot create a sweep in {directory}: {error.strerror or error}") from error
@@ -137,6 +137,8 @@ class SweepStore:
         record = dict(_plain(record))
         path = self.directory / "points" / f"{name}.json"
         try:
+            for folder in ("raw", "points"):
+                (self.directory / folder).mkdir(exist_ok=True)
             if raw is not None:
                 record["raw"] = f"{name}{raw_suffix}"
                 target = self.directory / "raw" / record["raw"]
