@@ -1,0 +1,50 @@
+"""The bridge between theory and hardware: fit device models to sweeps, predict, find the knee, compare, report.
+
+>>> from calibrate import from_datasheet, predict
+>>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+>>> round(drive.knee.load)
+48
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrate.comparison import Comparison as Comparison
+    from calibrate.comparison import compare as compare
+    from calibrate.comparison import compare_all as compare_all
+    from calibrate.fitting import Fit as Fit
+    from calibrate.fitting import fit as fit
+    from calibrate.fitting import from_datasheet as from_datasheet
+    from calibrate.knee import Knee as Knee
+    from calibrate.prediction import Curve as Curve
+    from calibrate.prediction import predict as predict
+
+_HOMES = {
+    "Comparison": "calibrate.comparison",
+    "compare": "calibrate.comparison",
+    "compare_all": "calibrate.comparison",
+    "Fit": "calibrate.fitting",
+    "fit": "calibrate.fitting",
+    "from_datasheet": "calibrate.fitting",
+    "Knee": "calibrate.knee",
+    "Curve": "calibrate.prediction",
+    "predict": "calibrate.prediction",
+}
+
+__all__ = ["Comparison", "Curve", "Fit", "Knee", "compare", "compare_all", "fit", "from_datasheet", "predict"]
+
+
+def __getattr__(name: str) -> Any:
+    # scipy and pandas take longer to import than the whole help text may.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,192 @@
+"""Device models as curves: given parameters and a load, what throughput and response time?
+
+A model is a small object: its parameters with bounds and priors, the curve, and where its knee is. Everything is
+vectorised over parameter draws: ``curve(values (w, d), loads (m,))`` gives throughput and response, each (w, m).
+Closed models take the load as the number N of outstanding requests and obey Little's law, N = X R.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrate.posterior import Array, ErrorPrior, Parameter
+
+SHARPNESS_MEDIAN = 2.6
+SHARPNESS_LOG_SD = 0.75
+"""The default knee sharpness p and how uncertain it is. 2.6 is the middle of public NVMe tables; two thirds of the
+devices seen lie within a factor of two of it (a virtual disk near 1, a SATA link 6 and more), hence 0.75."""
+
+CLOSED_ERROR = ErrorPrior(median=0.03)
+"""How far a three-parameter curve typically misses a steady point, before any data: 3 %, uncertain by a factor of 2."""
+
+
+@dataclass(frozen=True)
+class KneePoint:
+    """A model's knee for each parameter draw: load, throughput, response, each (w,). NaN: not reached."""
+
+    load: Array
+    throughput: Array
+    response: Array
+
+
+class CurveModel(ABC):
+    """What every device model offers."""
+
+    name: str
+    assumption: str
+    knee_definition: str
+    error_prior: ErrorPrior
+
+    @abstractmethod
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        """The parameters, with bounds wide around what these points (m,) can mean."""
+
+    @abstractmethod
+    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
+        """A starting point (d,) for the fit."""
+
+    @abstractmethod
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        """The parameters as people name them, {name: (unit, values (w,))}, from the fitted ones (w, d)."""
+
+    @abstractmethod
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        """Throughput and response (w, m) at ``loads`` (m,) for parameter values (w, d)."""
+
+    @abstractmethod
+    def knee(self, values: Array) -> KneePoint:
+        """The knee for each row of parameter values (w, d)."""
+
+    @abstractmethod
+    def observables(self, throughput: Array, response: Array) -> Array:
+        """What of the points is fitted, as one vector of logarithms."""
+
+
+class ClosedModel(CurveModel):
+    """N requests circle; the two asymptotes are N / R1 and Xmax, and the sub-class says how they are joined.
+
+    Asymptotic bounds: Muntz and Wong 1974; Denning and Buzen 1978. R1 (seconds) is the response time of a lone
+    request, Xmax (1/second) the peak throughput. They are fitted as the crossing N* = R1 Xmax and Xmax, because
+    N* >= 1 is the constraint: c servers of service time S have Xmax = c / S, and a lone request takes at least S.
+    """
+
+    knee_definition = "asymptote crossing N* = R1 Xmax"
+    error_prior = CLOSED_ERROR
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        crossing, peak = self.start(loads, throughput, response)[:2]
+        return (Parameter("N*", "", 1.0, crossing * 100), Parameter("Xmax", "1/s", peak / 1.5, peak * 100))
+
+    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
+        peak = float(throughput.max()) * 1.02
+        return np.array([max(float((loads / throughput).min()) * peak, 1.05), peak])
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {
+            "R1": ("s", values[:, 0] / values[:, 1]),
+            "Xmax": ("1/s", values[:, 1]),
+            "N*": ("", values[:, 0]),
+        }
+
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        throughput = self.throughput(values, loads)
+        return throughput, loads / throughput
+
+    @abstractmethod
+    def throughput(self, values: Array, loads: Array) -> Array:
+        """X (w, m)."""
+
+    def knee(self, values: Array) -> KneePoint:
+        load = values[:, 0]
+        rows = zip(values, load, strict=True)
+        at_knee = np.array([self.throughput(v[None, :], np.array([n]))[0, 0] for v, n in rows])
+        return KneePoint(load, at_knee, load / at_knee)
+
+    def observables(self, throughput: Array, response: Array) -> Array:
+        return np.log(throughput)
+
+
+class PNorm(ClosedModel):
+    """X = [(N/R1)^-p + Xmax^-p]^(-1/p): both asymptotes, joined with sharpness p.
+
+    p = infinity is the bound itself, p = 1 random routing to many exponential servers, p near 2.6 an NVMe drive.
+    """
+
+    name = "p-norm"
+    assumption = "both asymptotes hold; the bend between them has one sharpness p"
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        sharpness = Parameter("p", "", 0.5, 60.0, SHARPNESS_MEDIAN, SHARPNESS_LOG_SD)
+        return (*super().parameters(loads, throughput, response), sharpness)
+
+    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
+        return np.append(super().start(loads, throughput, response), SHARPNESS_MEDIAN)
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {**super().report(values), "p": ("", values[:, 2])}
+
+    def throughput(self, values: Array, loads: Array) -> Array:
+        crossing, peak, p = (values[:, i, None] for i in range(3))
+        # logaddexp: a power like (1e-5)^-60 would overflow
+        return np.asarray(peak * np.exp(-np.logaddexp(0.0, -p * np.log(loads[None, :] / crossing)) / p))
+
+    def knee(self, values: Array) -> KneePoint:
+        at_knee = values[:, 1] * 2.0 ** (-1.0 / values[:, 2])
+        return KneePoint(values[:, 0], at_knee, values[:, 0] / at_knee)
+
+
+class AsymptoticBounds(ClosedModel):
+    """X = min(N / R1, Xmax): the optimistic bound, a knee without a bend."""
+
+    name = "asymptotic bounds"
+    assumption = "no request ever waits before the peak is reached"
+
+    def throughput(self, values: Array, loads: Array) -> Array:
+        crossing, peak = values[:, 0, None], values[:, 1, None]
+        return np.asarray(peak * np.minimum(loads[None, :] / crossing, 1.0))
+
+
+class RandomRouting(ClosedModel):
+    """X = N / (N + k - 1) Xmax with k = R1 Xmax: k exponential servers, each request sent to one at random.
+
+    Product form (Gordon and Newell 1967) for balanced stations without think time; k need not be whole here.
+    """
+
+    name = "random routing"
+    assumption = "k equal servers, each with a queue of its own, requests routed at random, exponential service"
+
+    def throughput(self, values: Array, loads: Array) -> Array:
+        crossing, peak = values[:, 0, None], values[:, 1, None]
+        return np.asarray(peak * loads[None, :] / (loads[None, :] + crossing - 1.0))
+
+
+class DelayMMc(ClosedModel):
+    """Delay Z and one shared queue before c exponential servers: the machine repairman M/M/c//N.
+
+    R1 = Z + S and Xmax = c / S for a given c, so that c is what bends the curve; c lies between 1 and R1 Xmax.
+    """
+
+    def __init__(self, servers: int) -> None:
+        self.servers = servers
+        self.name = f"delay + M/M/{servers}"
+        self.assumption = f"one queue shared by {servers} exponential servers, and a delay without queueing"
+
+    def throughput(self, values: Array, loads: Array) -> Array:
+        from qsim.analytic.repairman import curve
+
+        rows = []
+        for crossing, peak in values[:, :2]:
+            service = self.servers / peak
+            think = max(crossing - self.servers, 0.0) / peak  # c <= N*, or the delay would be negative
+            rows.append(curve(loads.astype(int), think, service, self.servers)[0])
+        return np.array(rows)
+
+
+def closed_models(crossing: float) -> Sequence[ClosedModel]:
+    """The ladder of closed models to hold against each other, for a device whose asymptotes cross at ``crossing``."""
+    servers = sorted({1, *(c for c in (2, 4, 8, 16, 32, 64, 128, 256) if c < crossing), max(1, round(crossing))})
+    return [PNorm(), AsymptoticBounds(), RandomRouting(), *(DelayMMc(c) for c in servers)]

@@ -1,0 +1,310 @@
+"""Fit a device model to a few points of a sweep, or write it down from a data sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrate.curve_models import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, CurveModel, PNorm
+from calibrate.delay_law import DelayLaw
+from calibrate.knee import Knee
+from calibrate.points import Points, points_of
+from calibrate.posterior import Array, posterior
+from measure.dataset import LOAD_NAMES, LoadKind, Sweep
+from measure.errors import DataError
+from measure.units import format_duration, format_rate
+
+SCHEMA = "qsim-fit/1"
+LEVEL = 0.9
+KEPT_DRAWS = 800
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A parameter [low estimate high]; ``identified`` is False where the points cannot pin it (``note``: why)."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    identified: bool
+    unit: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A calibrated device model: parameters with intervals, the knee, and what is needed to predict.
+
+    ``used`` are the loads of the points it was fitted to (empty for a data sheet). It prints itself as a table.
+    """
+
+    model: str
+    assumption: str
+    load_kind: LoadKind
+    load_unit: str
+    series: str
+    used: tuple[float, ...]
+    parameters: Mapping[str, Estimate]
+    mode: Array
+    draws: Array
+    error_draws: Array
+    level: float = LEVEL
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def curve_model(self) -> CurveModel:
+        """The model that draws the curve."""
+        return _model_named(self.model)
+
+    @property
+    def load_name(self) -> str:
+        """What the load is, with its unit."""
+        name = LOAD_NAMES[self.load_kind]
+        return name if self.load_kind == "queue_depth" else f"{name} ({self.load_unit})"
+
+    @cached_property
+    def knee(self) -> Knee:
+        """The knee by the model's definition, with its interval."""
+        at_mode = self.curve_model.knee(self.mode[None, :])
+        drawn = self.curve_model.knee(self.draws)
+        tails = [50 * (1 - self.level), 50 * (1 + self.level)]
+        x_low, x_high = np.percentile(drawn.throughput, tails)
+        reached = np.isfinite(drawn.load)
+        load, low, high, note = float(at_mode.load[0]), None, None, ""
+        if reached.mean() > 1 - self.level:
+            low, high = (float(v) for v in np.percentile(drawn.load[reached], tails))
+        if not np.isfinite(load):
+            note = "the loaders of this sweep do not reach the knee"
+        elif self.used and self.load_kind == "queue_depth" and load > max(self.used):
+            note = (
+                f"beyond the deepest calibrated point ({max(self.used):g}): an extrapolation; "
+                "measure deeper to pin it"
+            )  # fmt: skip
+        spread = drawn.throughput if self.load_kind == "injected_delay" else drawn.load
+        inner = (
+            np.percentile(spread[np.isfinite(spread)], tails) if np.isfinite(spread).any() else np.array([1.0, np.inf])
+        )
+        return Knee(
+            load=load if np.isfinite(load) else None, low=low, high=high,
+            throughput_per_s=float(at_mode.throughput[0]), response_time_s=float(at_mode.response[0]),
+            definition=self.curve_model.knee_definition, load_name=self.load_name,
+            identified=bool(inner[1] / inner[0] < 2), note=note,
+            throughput_low_per_s=float(x_low), throughput_high_per_s=float(x_high),
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, with the draws, so that ``from_dict`` predicts the same bands."""
+        plain = {k: v for k, v in asdict(self).items() if k not in ("mode", "draws", "error_draws", "parameters")}
+        return {
+            "schema": SCHEMA,
+            **plain,
+            "parameters": {k: asdict(v) for k, v in self.parameters.items()},
+            "knee": self.knee.to_dict(),
+            "mode": self.mode.tolist(),
+            "draws": self.draws.tolist(),
+            "error_draws": self.error_draws.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Fit:
+        """The inverse of ``to_dict``. Raises DataError for another schema or a missing or damaged field."""
+        if values.get("schema") != SCHEMA:
+            raise DataError(f"this is no fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
+        try:
+            kept = {k: values[k] for k in cls.__dataclass_fields__ if k in values}
+            kept["parameters"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
+            kept["mode"] = np.asarray(values["mode"], dtype=float)
+            kept["draws"] = np.asarray(values["draws"], dtype=float)
+            kept["error_draws"] = np.asarray(values["error_draws"], dtype=float)
+            kept["used"], kept["notes"] = tuple(values["used"]), tuple(values.get("notes", ()))
+            fit = cls(**kept)
+            _model_named(fit.model)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json"
+            ) from error
+        return fit
+
+    def __str__(self) -> str:
+        used = ", ".join(f"{n:g}" for n in self.used) or "no measurement (data sheet)"
+        lines = [f"{self.series or 'device'}: {self.model} from {used}", f"  assumes: {self.assumption}"]
+        for name, e in self.parameters.items():
+            lines.append(f"  {name:<6} {_interval(e)}{'' if e.identified else '   not identifiable'}")
+            if e.note:
+                lines.append(f"         {e.note}")
+        k = self.knee
+        if k.load is None:
+            lines.append(f"  knee   {k.note} (throughput {format_rate(k.throughput_per_s)})")
+        else:
+            interval = f"  [{k.low:.4g}, {k.high:.4g}]" if k.low is not None and k.high is not None else ""
+            open_end = "" if k.identified else "   not identifiable"
+            lines.append(
+                f"  knee   {k.load:.4g}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
+            )
+        lines += [f"  note: {n}" for n in self.notes]
+        return "\n".join(lines)
+
+
+def _interval(e: Estimate) -> str:
+    show = {"s": format_duration, "1/s": format_rate, "lines/s": format_rate}.get(e.unit, lambda v: f"{v:.3g}")
+    value = "" if e.estimate is None else show(e.estimate)
+    return f"{value:>10}" + ("" if e.low is None or e.high is None else f"  [{show(e.low)}, {show(e.high)}]")
+
+
+def fit(
+    sweep: Sweep,
+    use: Sequence[float] | None = None,
+    *,
+    series: str | None = None,
+    model: str | None = None,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Fit:
+    """Calibrate a device model on the points of ``sweep`` at the loads ``use``.
+
+    ``use`` None takes the first depth and the first depth of at least 32 (a closed sweep), or the smallest, the
+    middle and the largest delay (a memory sweep). ``series`` names the curve where there are several. ``model`` None
+    means ``p-norm`` for closed sweeps and ``delay law`` for memory sweeps. ``level`` is that of intervals and bands.
+
+    Raises DataError where the series or a load is missing or the points are too few for the model: two for a closed
+    sweep, three for a memory sweep.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
+    points = points_of(sweep, series)
+    chosen = points.choose(use)
+    return fit_points(chosen, _model_named(model or _default_model(points.load_kind)), level=level, seed=seed)
+
+
+def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
+    """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
+    needed = 3 if points.load_kind == "injected_delay" else 2
+    if len(points) < needed:
+        raise DataError(
+            f"{points.series}: {len(points)} point(s) cannot calibrate the {curve_model.name} model, which needs "
+            f"{needed}; measure or name more loads (here: {points.loads_text()})"
+        )
+    load, throughput, response = points.load, points.throughput_per_s, points.response_time_s
+    parameters = curve_model.parameters(load, throughput, response)
+    noise = points.noise(len(curve_model.observables(throughput, response)) // len(load))
+
+    def predict_log(values: Array) -> Array:
+        x, r = curve_model.curve(values, load)
+        return np.concatenate([np.log(x), np.log(r)], axis=1) if points.load_kind == "injected_delay" else np.log(x)
+
+    found = posterior(
+        parameters, curve_model.start(load, throughput, response), predict_log,
+        curve_model.observables(throughput, response), noise, curve_model.error_prior, seed=seed,
+    )  # fmt: skip
+    estimates = _estimates(curve_model, found.mode, found.draws, {p.name: p.prior_log_sd for p in parameters}, level)
+    notes = list(points.notes)
+    if not found.settled:
+        notes.append("the sampler has not settled on these points: the intervals are rough")
+    keep = np.linspace(0, len(found.draws) - 1, min(KEPT_DRAWS, len(found.draws))).astype(int)
+    return Fit(
+        model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
+        load_unit=points.load_unit, series=points.series, used=tuple(float(n) for n in load),
+        parameters=estimates, mode=found.mode, draws=found.draws[keep], error_draws=found.error[keep],
+        level=level, notes=tuple(notes), source=points.source,
+    )  # fmt: skip
+
+
+def _estimates(
+    model: CurveModel, mode: Array, draws: Array, prior_log_sd: Mapping[str, float | None], level: float
+) -> dict[str, Estimate]:
+    at_mode = model.report(mode[None, :])
+    estimates: dict[str, Estimate] = {}
+    for name, (unit, values) in model.report(draws).items():
+        low, high = np.percentile(values, [50 * (1 - level), 50 * (1 + level)])
+        identified, note = _identified(values, prior_log_sd.get(name))
+        estimates[name] = Estimate(float(at_mode[name][1][0]), float(low), float(high), identified, unit, note)
+    return estimates
+
+
+def _identified(draws: Array, prior_log_sd: float | None) -> tuple[bool, str]:
+    """Whether the points pin a parameter: narrower than a factor of two over 90 %, and narrower than its prior."""
+    logs = np.log(draws)
+    if prior_log_sd is not None and logs.std() > 0.6 * prior_log_sd:
+        return False, f"mostly its prior (a factor of {np.exp(prior_log_sd):.2g} either way), not these points"
+    low, high = np.percentile(draws, [5, 95])
+    if high / low > 2:
+        return False, f"anything from {low:.3g} to {high:.3g} fits these points"
+    return True, ""
+
+
+def _default_model(kind: LoadKind) -> str:
+    if kind == "injected_delay":
+        return DelayLaw.name
+    if kind == "queue_depth":
+        return PNorm.name
+    raise DataError(
+        "an open sweep over arrival rates has no closed device model; measure over queue depths: qsim measure fio"
+    )
+
+
+def _model_named(name: str) -> CurveModel:
+    from calibrate.curve_models import AsymptoticBounds, DelayMMc, RandomRouting
+
+    models: dict[str, CurveModel] = {
+        m.name: m for m in (PNorm(), AsymptoticBounds(), RandomRouting(), DelayLaw())
+    }  # fmt: skip
+    if name in models:
+        return models[name]
+    servers = name.removeprefix("delay + M/M/")
+    if servers != name and servers.isdigit() and int(servers) > 0:
+        return DelayMMc(int(servers))
+    raise ValueError(f"model {name!r} is unknown; there are: {', '.join(models)}, delay + M/M/c")
+
+
+def from_datasheet(
+    idle_latency: float,
+    peak_iops: float,
+    *,
+    sharpness: float = SHARPNESS_MEDIAN,
+    tolerance: float = 0.1,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Fit:
+    """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
+
+    Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within ``tolerance``
+    (relative standard deviation), and a knee sharpness around ``sharpness`` as uncertain as it is over public
+    devices. Raises ValueError for a figure that is not positive.
+    """
+    for name, value in (("idle_latency", idle_latency), ("peak_iops", peak_iops), ("sharpness", sharpness)):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, not {value!r}")
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance must lie in 0 <= tolerance < 1, not {tolerance!r}")
+    if idle_latency * peak_iops < 1:
+        raise ValueError(
+            f"idle_latency x peak_iops = {idle_latency * peak_iops:.3g} outstanding requests, less than one: a device "
+            "that answers in that time can do more than that rate; check the units (seconds, requests a second)"
+        )
+    rng = np.random.default_rng(seed)
+    model = PNorm()
+    mode = np.array([idle_latency * peak_iops, peak_iops, sharpness])
+    factors = np.exp(rng.standard_normal((KEPT_DRAWS, 3)) * [tolerance, tolerance, SHARPNESS_LOG_SD])
+    peaks, crossings = peak_iops * factors[:, 1], idle_latency * peak_iops * factors[:, 0] * factors[:, 1]
+    draws = np.column_stack([np.maximum(crossings, 1.0), peaks, sharpness * factors[:, 2]])
+    estimates = _estimates(model, mode, draws, {"p": SHARPNESS_LOG_SD}, level)
+    sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
+    return Fit(
+        model=model.name, assumption=model.assumption, load_kind="queue_depth", load_unit="requests",
+        series="data sheet", used=(),
+        parameters={
+            name: replace(e, note="assumed, not measured" if name == "p" else sheet, identified=name != "p")
+            for name, e in estimates.items()
+        },
+        mode=mode, draws=draws,
+        error_draws=model.error_prior.median * np.exp(model.error_prior.log_sd * rng.standard_normal(KEPT_DRAWS)),
+        level=level,
+        notes=("before any measurement: two points of a run (depth 1 and 32) replace these assumptions",),
+        source="data sheet",
+    )  # fmt: skip

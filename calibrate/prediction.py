@@ -1,0 +1,94 @@
+"""Predicted curves: throughput and response time at given loads, each with its band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrate.posterior import Array
+from measure.units import format_duration, format_rate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from calibrate.fitting import Fit
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Predictions at ``load`` (m,): estimates and the ends of the band for a single new measurement.
+
+    The band covers the parameters' uncertainty and the model's own relative error with probability ``level``.
+    """
+
+    load: Array
+    throughput_per_s: Array
+    throughput_low_per_s: Array
+    throughput_high_per_s: Array
+    response_time_s: Array
+    response_time_low_s: Array
+    response_time_high_s: Array
+    level: float
+    load_name: str
+
+    def table(self) -> pd.DataFrame:
+        """One row per load, columns as the attributes."""
+        import pandas as pd
+
+        columns = [f for f in self.__dataclass_fields__ if f not in ("level", "load_name")]
+        return pd.DataFrame({c: getattr(self, c) for c in columns})
+
+    def to_dicts(self) -> list[dict[str, float]]:
+        """JSON-ready rows, SI units."""
+        return [{str(k): float(v) for k, v in row.items()} for row in self.table().to_dict("records")]
+
+    def __str__(self) -> str:
+        percent = f"{100 * self.level:g} %"
+        lines = [f"{self.load_name:>26}  {'throughput':>12}  {f'[{percent} band]':>24}  "
+                 f"{'response':>10}  {f'[{percent} band]':>22}"]  # fmt: skip
+        for row in self.to_dicts():
+            x = f"[{format_rate(row['throughput_low_per_s'])}, {format_rate(row['throughput_high_per_s'])}]"
+            r = f"[{format_duration(row['response_time_low_s'])}, {format_duration(row['response_time_high_s'])}]"
+            lines.append(
+                f"{row['load']:>26g}  {format_rate(row['throughput_per_s']):>12}  {x:>24}  "
+                f"{format_duration(row['response_time_s']):>10}  {r:>22}"
+            )
+        return "\n".join(lines)
+
+
+def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
+    """Throughput and response time at the loads ``at``, with bands, by a fitted (or data-sheet) model.
+
+    ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
+    not positive (zero is allowed for an injected delay) or not finite.
+    """
+    loads = np.atleast_1d(np.asarray(at, dtype=float))
+    allows_zero = fit.load_kind == "injected_delay"
+    bad = ~np.isfinite(loads) | ((loads < 0) if allows_zero else (loads <= 0))
+    if loads.size == 0 or bad.any():
+        what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
+        least = "zero or more" if allows_zero else "greater than zero"
+        raise ValueError(f"cannot predict at load {what}: every load must be {least}")
+    throughput, response = (v[0] for v in fit.curve_model.curve(fit.mode[None, :], loads))
+    x_draws, r_draws = fit.curve_model.curve(fit.draws, loads)
+    # One seed for the scatter: asking twice gives the same band.
+    scatter = np.random.default_rng(0).standard_normal(x_draws.shape) * fit.error_draws[:, None]
+    tails = [50 * (1 - fit.level), 50 * (1 + fit.level)]
+    x_low, x_high = np.percentile(x_draws * np.exp(scatter), tails, axis=0)
+    r_low, r_high = np.percentile(r_draws * np.exp(-scatter), tails, axis=0)
+    return Curve(
+        load=loads,
+        throughput_per_s=throughput, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
+        response_time_s=response, response_time_low_s=r_low, response_time_high_s=r_high,
+        level=fit.level, load_name=fit.load_name,
+    )  # fmt: skip
+
+
+def grid(low: float, high: float, points: int = 120) -> Array:
+    """Loads for a smooth curve: logarithmic, or linear-logarithmic from zero where ``low`` is zero."""
+    if low <= 0:
+        return np.concatenate([[0.0], np.geomspace(max(high / 1e4, 1e-3), high, points - 1)])
+    return np.geomspace(low, high, points)
