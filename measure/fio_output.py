@@ -1,0 +1,240 @@
+"""fio's outputs as a Sweep: which records are points of one curve, at which load, and which are no points at all.
+
+``parse_fio`` (see :mod:`measure.fio_json`) reads one text into records; ``fio_sweep`` puts the records of many texts
+into one table. Both are pure functions of text.
+
+One curve holds what differs in depth only: block size, direction and pattern name it, and whatever else differs
+between the files (engine, device, number of jobs, folder, job) is added to the name. Where the depth is the same
+everywhere and the number of jobs varies, as with synchronous engines, the jobs are the load.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from measure.dataset import Provenance, Sweep, describe_series
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.fio_json import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio, parse_fio_size
+
+__all__ = ["FioRecord", "Moments", "bin_quantile", "fio_sweep", "parse_fio", "parse_fio_size", "sweep_of_records"]
+
+
+def fio_sweep(texts: Mapping[str, str]) -> Sweep:
+    """The sweep in one or many fio outputs, {name: text}; names tell files apart and appear in messages.
+
+    A text that cannot be read, a job that failed and a job that measured nothing become findings. Raises DataError
+    where no point is left: with one text its own sentence, else the number of texts and the first sentence.
+    """
+    records: list[FioRecord] = []
+    findings: list[Finding] = []
+    refusals: list[str] = []
+    for name, text in texts.items():
+        try:
+            records.extend(parse_fio(text, name))
+        except DataError as error:
+            refusals.append(str(error))
+            findings.append(Finding("unreadable-file", "error", str(error)))
+    usable = []
+    for record in records:
+        reason = _unusable(record)
+        if reason is None:
+            usable.append(record)
+        else:
+            refusals.append(reason.message)
+            findings.append(reason)
+    if not usable:
+        if not refusals:
+            raise DataError("no fio output was given; name at least one file")
+        count = f" (and {len(refusals) - 1} more like it)" if len(refusals) > 1 else ""
+        raise DataError(f"{refusals[0]}{count}")
+    return sweep_of_records(usable, findings)
+
+
+def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] = ()) -> Sweep:
+    """The table of ``records``, all of them usable; one row each, repeats numbered in the order of their times."""
+    import pandas as pd
+
+    points = _named([_point(record) for record in records])
+    found = list(findings)
+    for point in points:
+        found += [replace(f, series=point.series, load=point.load) for f in point.record.findings]
+        if point.record.depth is None:
+            found.append(Finding(
+                "depth-not-recorded", "warning",
+                f"{point.record.source}: job {point.record.job!r} does not record its depth (fio before 2.17); the "
+                f"load is taken as throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
+                remedy="measure with fio 3", series=point.series, load=point.load,
+            ))  # fmt: skip
+    order = {name: i for i, name in enumerate(dict.fromkeys(p.series for p in points))}
+    rows = _rows(points)
+    rows.sort(key=lambda row: (order[row["series"]], row["load"], row["repeat"]))
+    return Sweep(
+        pd.DataFrame(rows), provenance=_provenance(records), findings=tuple(found),
+        name=records[0].source if len(records) == 1 else "",
+    )  # fmt: skip
+
+
+def _unusable(record: FioRecord) -> Finding | None:
+    """Why the record is no point, or None."""
+    where = f"{record.source}: job {record.job!r}"
+    if record.error:
+        return Finding(
+            "job-failed", "error",
+            f"{where} ended with error {record.error} ({_errno(record.error)}), so its numbers are not used; settle "
+            "the cause, then measure again",
+        )  # fmt: skip
+    if record.throughput_per_s <= 0:
+        return Finding("no-requests", "error", f"{where} completed no read or write; measure again, for longer")
+    if not record.latency.mean_s > 0:
+        return Finding(
+            "no-latency", "error",
+            f"{where} recorded no latency; measure again without gtod_reduce, disable_lat and disable_clat",
+        )  # fmt: skip
+    return None
+
+
+def _errno(number: int) -> str:
+    import os
+
+    return os.strerror(number)
+
+
+@dataclass(frozen=True)
+class _Point:
+    record: FioRecord
+    base: str
+    load: float
+    series: str = ""
+
+    @property
+    def outstanding(self) -> float:
+        """Little's law: the mean number of outstanding requests, from throughput and latency."""
+        return self.record.throughput_per_s * self.record.latency.mean_s
+
+
+def _point(record: FioRecord) -> _Point:
+    base = describe_series(record.block_bytes, _round_mix(record), record.pattern)
+    point = _Point(record, base, math.nan)
+    depth = record.depth
+    if depth is not None:
+        return replace(point, load=float(depth * record.jobs))
+    return replace(point, load=near_power_of_two(max(1, round(point.outstanding)), tolerance=0.05))
+
+
+def _round_mix(record: FioRecord) -> float:
+    """The read fraction that names the curve: as asked where fio says so, as counted otherwise.
+
+    Counts scatter around what was asked (69.8 % of 70), and every depth would get a curve of its own.
+    """
+    if record.options.get("rw", "").partition(":")[0] in ("randrw", "rw", "readwrite"):
+        try:
+            return min(1.0, max(0.0, float(record.options.get("rwmixread", "50")) / 100))
+        except ValueError:
+            pass
+    return round(record.read_fraction, 2)
+
+
+def _named(points: Sequence[_Point]) -> list[_Point]:
+    """The points with the names of their curves."""
+    parts: dict[int, list[str]] = {i: [] for i in range(len(points))}
+    for members in _grouped(range(len(points)), lambda i: points[i].base).values():
+        for dimension in (_folder, _device, _engine, _submission, _host):
+            values = {i: dimension(points[i].record) for i in members}
+            if len(set(values.values())) > 1:
+                for i in members:
+                    parts[i] += [values[i]] if values[i] else []
+    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].base, *parts[i]]))
+    for members in groups.values():
+        depths = {points[i].record.depth for i in members}
+        if len(depths) > 1:
+            for i in members:
+                jobs = points[i].record.jobs
+                parts[i] += [f"{jobs} jobs"] if jobs > 1 else []
+    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].base, *parts[i]]))
+    for members in groups.values():
+        # Two jobs of one file at the same load differ in something that the name does not say yet.
+        seen: dict[tuple[str, float], set[str]] = defaultdict(set)
+        for i in members:
+            seen[points[i].record.source, points[i].load].add(points[i].record.job)
+        if any(len(jobs) > 1 for jobs in seen.values()):
+            for i in members:
+                parts[i].append(f"({points[i].record.job})")
+    return [replace(p, series=" ".join([p.base, *parts[i]])) for i, p in enumerate(points)]
+
+
+def _grouped(items: Iterable[int], key: Callable[[int], str]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return groups
+
+
+def _folder(record: FioRecord) -> str:
+    folder = PurePosixPath(record.source).parent.name
+    return f"in {folder}" if folder else ""
+
+
+def _device(record: FioRecord) -> str:
+    return f"on {record.device}" if record.device else ""
+
+
+def _engine(record: FioRecord) -> str:
+    return record.engine if record.options else ""
+
+
+def _submission(record: FioRecord) -> str:
+    direct = record.options.get("direct", "0") not in ("0", "") or record.options.get("buffered") == "0"
+    words = [] if direct or not record.options else ["buffered"]
+    if record.options.get("io_submit_mode", "inline") != "inline":
+        words.append(f"{record.options['io_submit_mode']} submission")
+    return ", ".join(words)
+
+
+def _host(record: FioRecord) -> str:
+    return f"from {record.host}" if record.host else ""
+
+
+def _rows(points: Sequence[_Point]) -> list[dict[str, Any]]:
+    seen: dict[tuple[str, float], int] = defaultdict(int)
+    rows = []
+    for point in sorted(points, key=lambda p: p.record.started_at):
+        record, latency = point.record, point.record.latency
+        rows.append({
+            "series": point.series, "load": point.load,
+            "throughput_per_s": record.throughput_per_s, "latency_s": latency.mean_s,
+            "bandwidth_bytes_per_s": record.bandwidth_bytes_per_s or math.nan,
+            "block_bytes": record.block_bytes, "read_fraction": record.read_fraction, "pattern": record.pattern,
+            "depth": math.nan if record.depth is None else record.depth,
+            "jobs": math.nan if record.depth is None else record.jobs,
+            "repeat": seen[point.series, point.load],
+            "latency_sd_s": latency.sd_s,
+            "latency_p50_s": latency.percentile_s(50.0), "latency_p95_s": latency.percentile_s(95.0),
+            "latency_p99_s": latency.percentile_s(99.0), "latency_p999_s": latency.percentile_s(99.9),
+            "source": record.source, "started_at": record.started_at or None,
+            "engine": record.engine if record.options else None, "requests": record.requests,
+            "runtime_s": record.runtime_s, "percentiles_of": latency.percentiles_kind or None,
+        })  # fmt: skip
+        seen[point.series, point.load] += 1
+    return rows
+
+
+def _provenance(records: Sequence[FioRecord]) -> Provenance:
+    def distinct(values: Iterable[str]) -> str:
+        return ", ".join(dict.fromkeys(v for v in values if v))
+
+    first = records[0]
+    shared = {k: v for k, v in first.options.items() if all(r.options.get(k) == v for r in records)}
+    sources = list(dict.fromkeys(r.source for r in records))
+    return Provenance(
+        tool="fio", tool_version=distinct(r.version for r in records), host=distinct(r.host for r in records),
+        device=distinct(r.device for r in records),
+        started_at=min((r.started_at for r in records if r.started_at), default=""),
+        source=sources[0] if len(sources) == 1 else f"{len(sources)} fio outputs",
+        details={"options": shared, "engines": distinct(r.engine for r in records if r.options)},
+    )  # fmt: skip
