@@ -1,0 +1,316 @@
+"""Tables of measurements as people publish them (CSV, TSV, semicolons), and our own tidy table.
+
+``csv_sweep(text)`` is a pure function of text. It finds the separator, reads the header, gives every column its role
+(see :mod:`measure.csv_columns`), converts to SI units and groups the rows into curves. A row with an empty cell where
+a number is needed is left out with a Finding; a cell that is no number is an error, because a typing mistake must not
+silently become a missing point.
+
+Tables that tabulate reads and writes apart are joined to one stream: throughputs add, and the mean latency is weighted
+by throughput, which is the weighting under which Little's law holds for the sum.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from measure.csv_columns import LOAD_ROLES, TEXT_ROLES, Roles, assign_roles
+from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep, describe_series
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.read_write_mix import parse_mix
+
+_EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
+_KINDS: Mapping[str, LoadKind] = {
+    "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",
+}  # fmt: skip
+_UNIT_OF_LOAD: Mapping[LoadKind, str] = {
+    "queue_depth": "requests", "injected_delay": "cycles", "arrival_rate": "requests/s",
+}  # fmt: skip
+_OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
+_PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The cells of a text table as strings, each row with the number of its line in the file."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[int, Mapping[str, str]], ...]
+    notes: Mapping[str, str]
+
+
+def csv_sweep(
+    text: str,
+    columns: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    *,
+    name: str = "the table",
+) -> Sweep:
+    """The sweep in a text table.
+
+    ``columns`` maps a role (load, latency, throughput, bandwidth, block, read_percent, series, ...) to the column that
+    holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is the
+    file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
+    under an injected delay, from bandwidth / 64 bytes.
+
+    Raises DataError with one sentence for a table that is empty, ragged, lacks a column, or holds a cell that is not a
+    number.
+    """
+    table = _read(text, name)
+    if columns is None and units is None and set(REQUIRED) <= set(table.header):
+        return _own_table(table, name)
+    roles = assign_roles(table.header, columns, units, name)
+    findings: list[Finding] = []
+    records = [r for line, cells in table.rows if (r := _record(line, cells, roles, name, findings)) is not None]
+    if not records:
+        raise DataError(f"{name}: every one of its {len(table.rows)} row(s) lacks a number; fill the empty cells")
+    points = pd.DataFrame(records)
+    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
+    points["source"] = name
+    role = next(r for r in LOAD_ROLES if r in roles)
+    kind = _KINDS[role]
+    details: dict[str, Any] = {
+        "throughput_from": _throughput_source(roles),
+        "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()},
+    }
+    if "buffer" in roles:
+        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(points["series"], points["buffer"], strict=True)}
+    if kind == "queue_depth":
+        points["depth"] = points["load"]
+    if roles.ignored:
+        findings.append(Finding(
+            "columns", "info", f"{name}: the column(s) {', '.join(roles.ignored)} were not used.",
+            remedy="declare them with --columns if they matter.",
+        ))  # fmt: skip
+    unit = roles[role].unit if kind == "injected_delay" and roles[role].unit else _UNIT_OF_LOAD[kind]
+    return Sweep(
+        points.drop(columns="buffer"), kind, unit, Provenance(tool="csv", source=name, details=details),
+        tuple(findings), name=name,
+    )  # fmt: skip
+
+
+def to_csv(sweep: Sweep) -> str:
+    """The tidy table as CSV text, SI units in the column names; ``csv_sweep`` reads it back unchanged.
+
+    Two comment lines at the top keep what the table itself does not say: the kind and the unit of the load.
+    """
+    filled = [c for c in (*REQUIRED, *OPTIONAL) if c in REQUIRED or sweep.points[c].notna().any()]
+    head = f"# load_kind: {sweep.load_kind}\n# load_unit: {sweep.load_unit}\n"
+    return head + str(sweep.points[filled].to_csv(index=False, lineterminator="\n"))
+
+
+def looks_like_table(text: str) -> bool:
+    """Whether the first lines are those of a table: a header of two or more names over a row of as many cells."""
+    lines = [line for line in text[:65536].splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if len(lines) < 1 or (separator := _separator(lines[0])) is None:
+        return False
+    names = [n.strip() for n in lines[0].split(separator)]
+    has_name = any(re.search(r"[^\W\d_]", n) for n in names)
+    return has_name and (len(lines) == 1 or lines[1].count(separator) >= 1)
+
+
+def _separator(line: str) -> str | None:
+    bare = re.sub(r'"[^"]*"', "", line)
+    counts = {s: bare.count(s) for s in ("\t", ";", ",", "|")}
+    best = max(counts, key=lambda s: counts[s])
+    return best if counts[best] else None
+
+
+def _read(text: str, name: str) -> _Table:
+    lines = text.removeprefix("\ufeff").splitlines(keepends=True)
+    notes: dict[str, str] = {}
+    body: list[str] = []
+    numbers: list[int] = []
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("#"):
+            key, colon, value = line.lstrip("# \t").partition(":")
+            if colon:
+                notes[key.strip()] = value.strip()
+        elif line.strip():
+            body.append(line)
+            numbers.append(number)
+    if not body:
+        raise DataError(f"{name} is empty; measure again or name another file")
+    separator = _separator(body[0])
+    if separator is None:
+        raise DataError(
+            f"{name}: its first line {body[0].strip()[:60]!r} is no header of a table; separate the columns by commas"
+        )
+    reader = csv.reader(io.StringIO("".join(body)), delimiter=separator, skipinitialspace=True)
+    rows: list[tuple[int, dict[str, str]]] = []
+    try:
+        header = tuple(cell.strip() for cell in next(reader))
+        _check_header(header, name)
+        for cells in reader:
+            line_number = numbers[min(reader.line_num, len(numbers)) - 1]
+            if len(cells) > len(header) and any(c.strip() for c in cells[len(header) :]):
+                raise DataError(
+                    f"{name}: line {line_number} has {len(cells)} cells under {len(header)} columns; "
+                    "put cells that hold a separator in quotes"
+                )
+            padded = [*cells, *[""] * (len(header) - len(cells))]
+            if any(c.strip() for c in cells):
+                rows.append((line_number, dict(zip(header, (c.strip() for c in padded), strict=False))))
+    except (csv.Error, StopIteration) as error:
+        raise DataError(f"{name} cannot be read as a table: {error or 'no header'}; save it as plain CSV") from error
+    if not rows:
+        raise DataError(f"{name} has a header but no row; measure again or name another file")
+    return _Table(header, tuple(rows), notes)
+
+
+def _check_header(header: tuple[str, ...], name: str) -> None:
+    twice = {c for c in header if c and header.count(c) > 1}
+    if twice:
+        raise DataError(f"{name}: the column {min(twice)!r} is there more than once; rename one of them")
+
+
+def _record(
+    line: int, cells: Mapping[str, str], roles: Roles, name: str, findings: list[Finding]
+) -> dict[str, Any] | None:
+    """One tidy row, or None (and a Finding) where a needed cell is empty."""
+    value = {
+        role: _number(cells[r.column], r.scale, line, r.column, name) if r.constant is None else r.constant
+        for role, r in roles.by_role.items()
+        if role not in TEXT_ROLES
+    }
+    text = {role: cells[roles[role].column] for role in TEXT_ROLES if role in roles}
+    block = value.get("block")
+    # Under an injected delay it is a memory: each access moves one cache line, whatever its stride.
+    joined = _join_directions(value, CACHE_LINE_BYTES if "delay" in roles else block)
+    load = next((value[r] for r in LOAD_ROLES if r in value), None)
+    lacking = [
+        what
+        for what, v in (("load", load), ("latency", joined.latency), ("throughput", joined.throughput))
+        if v is None
+    ]
+    if lacking:
+        findings.append(Finding(
+            "empty-cell", "warning", f"{name}: line {line} has no {' and no '.join(lacking)}; the row was left out.",
+            remedy="fill the cell or measure the point again.",
+        ))  # fmt: skip
+        return None
+    mix = parse_mix(text.get("mix", ""))
+    read = next(
+        (f for f in (value.get("read_percent"), joined.read_fraction, mix.read_fraction) if f is not None), None
+    )
+    pattern = text.get("pattern") or mix.pattern
+    unknown = (text["mix"],) if text.get("mix") and read is None else (mix.note,) if mix.note else ()
+    parts = [*unknown, *([f"buffer {_size(value['buffer'])}"] if value.get("buffer") else [])]
+    return {
+        "series": text.get("series") or describe_series(block, read, pattern, parts),
+        "load": load, "throughput_per_s": joined.throughput, "latency_s": joined.latency,
+        "bandwidth_bytes_per_s": joined.bandwidth, "block_bytes": block, "read_fraction": read, "pattern": pattern,
+        "buffer": value.get("buffer"), **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Stream:
+    throughput: float | None
+    latency: float | None
+    bandwidth: float | None
+    read_fraction: float | None = None
+
+
+def _join_directions(value: Mapping[str, float | None], unit_bytes: float | None) -> _Stream:
+    """Throughput, mean latency and bandwidth of the whole stream, from one column each or from reads and writes."""
+    if "latency" in value:
+        bandwidth = value.get("bandwidth")
+        throughput = value.get("throughput")
+        if throughput is None and "throughput" not in value:
+            throughput = _per_unit(bandwidth, unit_bytes)
+        if bandwidth is None and throughput is not None and unit_bytes:
+            bandwidth = throughput * unit_bytes
+        return _Stream(throughput, value["latency"], bandwidth)
+    total = weighted = moved = 0.0
+    reads = 0.0
+    for direction in ("read", "write"):
+        bandwidth = value.get(f"{direction}_bandwidth")
+        throughput = value.get(f"{direction}_throughput")
+        if throughput is None:
+            throughput = _per_unit(bandwidth, unit_bytes)
+        if not throughput:
+            continue
+        latency = value.get(f"{direction}_latency")
+        if latency is None:
+            return _Stream(throughput, None, None)
+        total += throughput
+        weighted += throughput * latency
+        moved += bandwidth if bandwidth is not None else throughput * unit_bytes if unit_bytes else math.nan
+        reads += throughput if direction == "read" else 0.0
+    if not total:
+        return _Stream(None, None, None)
+    return _Stream(total, weighted / total, None if math.isnan(moved) else moved, reads / total)
+
+
+def _per_unit(bandwidth: float | None, unit_bytes: float | None) -> float | None:
+    return bandwidth / unit_bytes if bandwidth is not None and unit_bytes else None
+
+
+def _number(cell: str, scale: float, line: int, column: str, name: str) -> float | None:
+    """The cell in SI units; None where it is empty. DataError where it is no finite number."""
+    if cell.lower() in _EMPTY:
+        return None
+    plain = cell.removesuffix("%").strip() if scale == 0.01 else cell
+    try:
+        number = float(plain)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        comma = "; write decimals with a point" if re.fullmatch(r"-?\d+,\d+", cell) else "; correct the cell"
+        raise DataError(f"{name}: {cell[:40]!r} in line {line}, column {column!r} is not a number{comma}")
+    # Dividing by a whole number keeps 188.19 us the float that 188.19e-6 is, where multiplying by 1e-6 would not.
+    return number * scale if scale >= 1 else number / round(1 / scale)
+
+
+def _throughput_source(roles: Roles) -> str:
+    if any(r.endswith("throughput") for r in roles.by_role):
+        return "its own column"
+    return "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
+
+
+def _size(size: float | None) -> str:
+    from measure.units import format_bytes
+
+    return format_bytes(size or 0.0)
+
+
+def _own_table(table: _Table, name: str) -> Sweep:
+    """A table that ``to_csv`` (or a sweep directory of ours) wrote: SI columns, nothing to convert."""
+    records: list[dict[str, Any]] = []
+    for line, cells in table.rows:
+        records.append({
+            column: (cell or None) if column in _OWN_TEXT else _number(cell, 1.0, line, column, name)
+            for column, cell in cells.items()
+            if column in REQUIRED or column in OPTIONAL
+        })  # fmt: skip
+        for column in REQUIRED:
+            if records[-1][column] is None:
+                raise DataError(f"{name}: line {line} has no {column}; measure the point again or remove the line")
+    kind = _noted_kind(table.notes.get("load_kind"), records, name)
+    unit = table.notes.get("load_unit", _UNIT_OF_LOAD[kind])
+    return Sweep(pd.DataFrame(records), kind, unit, Provenance(tool="csv", source=name), name=name)
+
+
+def _noted_kind(noted: str | None, records: Iterable[Mapping[str, Any]], name: str) -> LoadKind:
+    if noted is not None:
+        for kind in _UNIT_OF_LOAD:
+            if noted == kind:
+                return kind
+        raise DataError(f"{name}: load_kind {noted!r} is unknown; it is one of {', '.join(_UNIT_OF_LOAD)}")
+    # Without the note: where requests are cache lines and no depth is told, it is a memory under an injected delay.
+    is_memory = all(
+        r.get("depth") is None
+        and r.get("bandwidth_bytes_per_s") is not None
+        and math.isclose(r["bandwidth_bytes_per_s"], r["throughput_per_s"] * CACHE_LINE_BYTES, rel_tol=1e-6)
+        for r in records
+    )
+    return "injected_delay" if is_memory else "queue_depth"

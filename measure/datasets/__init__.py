@@ -1,0 +1,73 @@
+"""Published measurements that come with the package, so that everything can be tried without hardware.
+
+``dataset_names()`` lists them, ``about(name)`` says what each is and what is wrong with it, ``dataset(name)`` gives
+the Sweep and ``dataset_table(name)`` the table as printed.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from importlib.resources import files
+
+import pandas as pd
+
+from measure.csv_table import csv_sweep
+from measure.dataset import Provenance, Sweep
+from measure.datasets.catalogue import CATALOGUE, DatasetInfo
+from measure.errors import DataError
+
+__all__ = ["DatasetInfo", "about", "dataset", "dataset_names", "dataset_table"]
+
+_BY_NAME = {info.name: info for info in CATALOGUE}
+
+
+def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
+    """The names in the catalogue's order; with ``curves_only`` those that ``dataset`` gives as a Sweep."""
+    return tuple(info.name for info in CATALOGUE if info.curve or not curves_only)
+
+
+def about(name: str) -> DatasetInfo:
+    """What is known of a dataset. DataError listing the names where there is no such one."""
+    info = _BY_NAME.get(name)
+    if info is None:
+        raise DataError(f"there is no dataset {name!r}; there are {', '.join(_BY_NAME)}")
+    return info
+
+
+def dataset(name: str, corrected: bool = False) -> Sweep:
+    """A dataset as a Sweep in SI units, every curve of it, with its numbers as printed.
+
+    ``corrected`` applies what the audit finds and says so in a Finding, see :mod:`measure.correcting`.
+    Raises DataError for an unknown name, and for a table that is no curve, naming what there is instead.
+    """
+    info = about(name)
+    if not info.curve:
+        raise DataError(
+            f"dataset {name!r} cannot be compared with a curve: {info.why_no_curve}; "
+            f"dataset_table({name!r}) gives its table"
+        )
+    sweep = csv_sweep(_text(name), info.columns, info.units, name=f"{name}.csv")
+    details = {**sweep.provenance.details, "title": info.title, "varied": info.varied, "anomaly": info.anomaly,
+               "use": list(info.use)}  # fmt: skip
+    provenance = Provenance(
+        tool=info.tool, cpu=info.host_cpu, device=info.device, source=f"{info.source}, table {name}", details=details
+    )
+    # The columns that a printed table has beyond its curve are known to the catalogue and need no remark.
+    noted = tuple(f for f in sweep.findings if f.check != "columns")
+    sweep = replace(sweep, provenance=provenance, findings=noted, name=name)
+    if not corrected:
+        return sweep
+    from measure.correcting import corrected as correct
+
+    return correct(sweep)
+
+
+def dataset_table(name: str) -> pd.DataFrame:
+    """A dataset's table exactly as printed, units and labels included. DataError for an unknown name."""
+    about(name)
+    return pd.read_csv(io.StringIO(_text(name)), comment="#")
+
+
+def _text(name: str) -> str:
+    return (files(__name__) / f"{name}.csv").read_text("utf-8")

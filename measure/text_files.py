@@ -1,0 +1,63 @@
+"""Files that somebody else wrote, read as text without trust: size, kind and encoding are checked first."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from pathlib import Path
+
+from measure.errors import DataError
+
+MAX_BYTES = 2**30
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
+    """The text of a regular file of at most ``max_bytes``: UTF-8, UTF-16 with its mark (as PowerShell writes), Latin-1.
+
+    Raises DataError naming the file where it is missing, unreadable, no regular file, too large, empty or binary.
+    """
+    try:
+        # A pipe would block on opening, so it is opened without waiting and refused by its kind.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise DataError(f"{path} is no regular file; give the file that the tool wrote")
+            if status.st_size > max_bytes:
+                raise DataError(
+                    f"{path} has {status.st_size / 2**30:.1f} GiB, more than the {max_bytes / 2**30:.3g} GiB that are "
+                    "read; give the tool's summary, not its logs"
+                )
+            content = file.read(max_bytes + 1)
+    except DataError:
+        raise
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist; check the name") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataError(f"{path} cannot be read: {reason}; check its permissions") from error
+    if len(content) > max_bytes:
+        raise DataError(f"{path} grew beyond {max_bytes / 2**30:.3g} GiB while it was read; wait until it is complete")
+    return decode(content, str(path))
+
+
+def decode(content: bytes, name: str) -> str:
+    """Text from bytes; DataError naming ``name`` where they are empty or binary."""
+    if not content.strip():
+        raise DataError(f"{name} is empty; the tool wrote nothing, so measure again")
+    encoding = next((e for mark, e in _BOMS if content.startswith(mark)), None)
+    if encoding is None and b"\0" in content:
+        raise DataError(f"{name} is binary, not text; give fio's JSON, MLC's text or a CSV table")
+    try:
+        text = content.decode(encoding or "utf-8")
+    except UnicodeDecodeError as error:
+        if encoding is not None:
+            raise DataError(f"{name} is damaged: it is no {encoding} text after all ({error.reason})") from error
+        text = content.decode("latin-1")
+    control = sum(1 for c in text[:4096] if ord(c) < 32 and c not in "\t\n\r\f\x1b\b")
+    if control > len(text[:4096]) // 20:
+        raise DataError(f"{name} is binary, not text; give fio's JSON, MLC's text or a CSV table")
+    return text
