@@ -17,20 +17,15 @@ factor, as the delay law X = N / (Z0 + kappa d + R) asks.
 from __future__ import annotations
 
 import platform
-import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from measure.dataset import CACHE_LINE_BYTES, Provenance, Sweep
-from measure.errors import DataError
-from measure.findings import Finding
+from measure.dataset import Provenance, Sweep
 from measure.probe_host import caches
-from measure.probe_placement import Placement, allowed_cpus, place
+from measure.probe_placement import allowed_cpus, place
 from measure.probe_plan import (
     BURST_LINES,
     DEMO_DELAYS,
@@ -38,11 +33,11 @@ from measure.probe_plan import (
     UPDATED_LINES,
     WARM_UP_S,
     MemoryPlan,
-    Traffic,
     choose_buffer,
     plan_memory,
 )
-from measure.probe_record import Kind, ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
+from measure.probe_record import Kind, ProbeRecord, Trial, off_cpu_share
+from measure.probe_sweep import DISTURBED_SHARE, Repeated, bandwidths, latencies, read_memory_store, summarize
 from measure.probe_threads import (
     Chaser,
     Loader,
@@ -51,38 +46,25 @@ from measure.probe_threads import (
     on_cpu,
     spin_ns_per_iteration,
 )
-from measure.store import StoredPoint, SweepStore
+from measure.store import SweepStore
 
 __all__ = [
-    "DEMO_DELAYS", "MLC_DELAYS", "MemoryPlan", "Repeated", "idle_latency", "peak_bandwidth", "plan_memory",
-    "read_memory_store", "run_memory", "summarize",
-]  # fmt: skip
+    "DEMO_DELAYS",
+    "MLC_DELAYS",
+    "MemoryPlan",
+    "Repeated",
+    "idle_latency",
+    "peak_bandwidth",
+    "plan_memory",
+    "read_memory_store",
+    "run_memory",
+    "summarize",
+]
 
-TOOL = "qsim memory probe"
-LOAD_UNIT = "loop iterations"
-DISTURBED_SHARE = 0.05
-HUGE_SHARE = 0.95
+TOOL = "memory_probe"  # the store's tag
 
-# on_progress(points done, points in all, seconds left, what is being done)
 Progress = Callable[[int, int, float, str], None]
-
-
-@dataclass(frozen=True)
-class Repeated:
-    """A quantity measured several times, in SI units: seconds, or bytes a second. ``best`` is the undisturbed one."""
-
-    values: tuple[float, ...]
-    best: float
-
-    @property
-    def mean(self) -> float:
-        """The mean over the repeats."""
-        return statistics.fmean(self.values)
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation / mean over the repeats; NaN for one repeat."""
-        return statistics.stdev(self.values) / self.mean if len(self.values) > 1 else float("nan")
+"""on_progress(points done, points in all, seconds left, what is being done)"""
 
 
 def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
@@ -92,113 +74,62 @@ def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = N
     stops the threads at once, keeps every finished point, and is raised again. Raises StoreError where ``out_dir``
     holds something else, ToolFailedError where a point could not be measured truthfully.
     """
+    tell = on_progress or (lambda *_: None)
     store = SweepStore.create(out_dir, TOOL, plan.settings(), _provenance(plan).to_dict())
     with store.locked():
         done = store.finished()
         wanted: list[tuple[Kind, int]] = [("idle", 0), *(("loaded", d) for d in plan.order), ("peak", 0)]
         missing = [(kind, delay) for kind, delay in wanted if _key(kind, delay) not in done]
-        tell = on_progress or (lambda *_: None)
         if missing:
-            tell(len(wanted) - len(missing), len(wanted), _seconds_left(plan, len(missing), True), "filling buffers")
-            with_buffers = _Prepared.make(plan)
-            try:
-                for number, (kind, delay) in enumerate(missing):
-                    left = len(missing) - number
-                    what = f"delay {delay}" if kind == "loaded" else f"{kind} memory"
-                    tell(len(wanted) - left, len(wanted), _seconds_left(plan, left, False), what)
-                    _measure_into(store, with_buffers, kind, delay)
-            finally:
-                if any(point.ok and point.record.get("request", {}).get("kind") == "loaded" for point in store.points()):
-                    store.write_table(read_memory_store(store).points.to_csv(index=False))
+            seconds = plan.prepare_seconds() + len(missing) * plan.seconds_per_point()
+            tell(len(wanted) - len(missing), len(wanted), seconds, "filling buffers")
+            bench = Bench.prepare(plan)
+        for number, (kind, delay) in enumerate(missing):
+            left = len(missing) - number
+            what = f"delay {delay}" if kind == "loaded" else f"{kind} memory"
+            tell(len(wanted) - left, len(wanted), left * plan.seconds_per_point(), what)
+            _measure_into(store, bench, kind, delay)
+        sweep = read_memory_store(store)
+        store.write_table(sweep.points.to_csv(index=False))
         tell(len(wanted), len(wanted), 0.0, "done")
-    return read_memory_store(store)
-
-
-def read_memory_store(store: SweepStore) -> Sweep:
-    """The sweep that ``run_memory`` left in a directory, read from its raw records alone.
-
-    One row a repeat. Beside the standard columns: ``loaders_per_s`` and ``probe_per_s`` (cache lines a second by the
-    loaders and by the chaser), ``latency_median_s`` (of short chunks of the chase), ``injected_delay_s`` (after each
-    burst), ``off_cpu_share``. Raises DataError where no delay was measured yet or a raw file is damaged.
-    """
-    rows: list[dict[str, Any]] = []
-    records: list[ProbeRecord] = []
-    raw: list[Path] = []
-    commands: list[str] = []
-    for point, path in _kept(store):
-        record = parse_record(path.read_text("utf-8"), str(path))
-        records.append(record)
-        raw.append(path)
-        if record.kind == "loaded":
-            rows.extend(record.rows(path.name))
-            commands.append(str(point.record.get("command", "")))
-    if not rows:
-        raise DataError(f"{store.directory} holds no measured delay yet; run the measurement again to go on with it")
-    table = pd.DataFrame(rows).sort_values(["load", "repeat"], kind="stable")
-    provenance = Provenance.from_dict(
-        {**store.manifest.get("provenance", {}), "commands": commands, "source": str(store.directory)}
-    )
-    details = {**provenance.details, **_details(records)}
-    return Sweep(
-        table,
-        load_kind="injected_delay",
-        load_unit=LOAD_UNIT,
-        provenance=Provenance.from_dict({**provenance.to_dict(), "details": details}),
-        findings=tuple(_findings(records)),
-        raw=tuple(raw),
-        name=store.directory.name,
-    )
-
-
-def summarize(sweep: Sweep) -> pd.DataFrame:
-    """One row a delay: mean, best and relative spread of bandwidth (bytes/s) and latency (s) over the repeats.
-
-    Columns: series, load, injected_delay_s, bandwidth_mean, bandwidth_best, bandwidth_spread, latency_mean,
-    latency_best, latency_spread. Best is the highest bandwidth and the lowest latency, not always of one repeat.
-    """
-    groups = sweep.points.groupby(["series", "load"], sort=True)
-    bandwidth, latency = groups["bandwidth_bytes_per_s"], groups["latency_s"]
-    return pd.DataFrame(
-        {
-            "injected_delay_s": groups["injected_delay_s"].first(),
-            "bandwidth_mean": bandwidth.mean(),
-            "bandwidth_best": bandwidth.max(),
-            "bandwidth_spread": bandwidth.std() / bandwidth.mean(),
-            "latency_mean": latency.mean(),
-            "latency_best": latency.min(),
-            "latency_spread": latency.std() / latency.mean(),
-        }
-    ).reset_index()
+    return sweep
 
 
 def idle_latency(
     buffer_bytes: int | None = None, repeats: int = 3, seconds_per_repeat: float = 0.2, seed: int = 1
 ) -> Repeated:
-    """Seconds per dependent access to a memory that nobody else loads; works on one core. Errors as ``plan_memory``."""
+    """Seconds per dependent access while nobody else loads the memory; works on one core.
+
+    Parameters and errors as ``plan_memory``.
+    """
     cpu = place(0).chaser
     size, _ = choose_buffer(buffer_bytes, buffers=1)
     compile_kernels()
     chaser = on_cpu(cpu, lambda: Chaser(cpu, size, seed))
-    trials = [_trial(chaser, [], 0, seconds_per_repeat) for _ in range(repeats)]
-    return _idle(trials)
+    return latencies([_trial(chaser, (), 0, seconds_per_repeat) for _ in range(repeats)])
 
 
 def peak_bandwidth(
-    buffer_bytes: int | None = None, repeats: int = 3, seconds_per_repeat: float = 0.2, traffic: Traffic = "read"
+    buffer_bytes: int | None = None, repeats: int = 3, seconds_per_repeat: float = 0.2, traffic: str = "read"
 ) -> Repeated:
-    """Bytes a second that all cores of the chaser's memory node move together. Errors as ``plan_memory``."""
-    placement = place(None) if len(allowed_cpus()) > 1 else place(0)
+    """Bytes a second that all cores of one memory node move together, without delay; works on one core.
+
+    Parameters and errors as ``plan_memory``.
+    """
+    if traffic not in UPDATED_LINES:
+        raise ValueError(f"traffic={traffic!r} is unknown; choose one of {', '.join(UPDATED_LINES)}")
+    placement = place(None)
     cpus = (*placement.loaders, placement.chaser)
     size, _ = choose_buffer(buffer_bytes, buffers=len(cpus))
     compile_kernels()
     loaders = [_loader(cpu, size, traffic) for cpu in cpus]
     trials = [_trial(None, loaders, 0, seconds_per_repeat) for _ in range(repeats)]
-    return _peak(trials, BURST_LINES + UPDATED_LINES[traffic])
+    return bandwidths(trials, BURST_LINES + UPDATED_LINES[traffic])
 
 
 @dataclass(frozen=True)
-class _Prepared:
-    """The plan with its threads' memory filled and its idle loop timed."""
+class Bench:
+    """A plan with its threads' memory filled and its idle loop timed, ready to measure points."""
 
     plan: MemoryPlan
     chaser: Chaser
@@ -207,7 +138,8 @@ class _Prepared:
     spin_ns: float
 
     @classmethod
-    def make(cls, plan: MemoryPlan) -> _Prepared:
+    def prepare(cls, plan: MemoryPlan) -> Bench:
+        """Compile, allocate, fill and calibrate: some seconds, most of them for the first touch of the memory."""
         compile_kernels()
         cpu = plan.placement.chaser
         return cls(
@@ -219,10 +151,11 @@ class _Prepared:
         )
 
     def measure(self, kind: Kind, delay: int) -> ProbeRecord:
+        """One point. Raises ToolFailedError where a thread's work is not there."""
         chaser = None if kind == "peak" else self.chaser
         loaders = {"idle": (), "loaded": self.loaders, "peak": (*self.loaders, self.stand_in)}[kind]
-        trials = [_trial(chaser, loaders, delay, self.plan.seconds_per_repeat) for _ in range(self.plan.repeats)]
-        buffers = [*([chaser] if chaser else []), *loaders]
+        trials, discarded = self._trials(chaser, loaders, delay)
+        shares = [x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)]
         return ProbeRecord(
             kind=kind,
             delay_iterations=delay,
@@ -233,101 +166,51 @@ class _Prepared:
             buffer_bytes=self.plan.buffer_bytes,
             chaser_cpu=chaser.cpu if chaser else None,
             loader_cpus=tuple(x.cpu for x in loaders),
-            huge_page_shares=tuple(x.pages.huge_share for x in buffers),
-            trials=tuple(trials),
+            huge_page_shares=tuple(shares),
+            trials=trials,
+            discarded=discarded,
         )
 
+    def _trials(
+        self, chaser: Chaser | None, loaders: Sequence[Loader], delay: int
+    ) -> tuple[tuple[Trial, ...], tuple[Trial, ...]]:
+        """The plan's repeats, and those that were set aside because other programs took the CPUs away.
 
-def _measure_into(store: SweepStore, prepared: _Prepared, kind: Kind, delay: int) -> None:
-    started_at = _now()
-    request = {"kind": kind, "delay_iterations": delay}
-    command = prepared.plan.command([delay] if kind == "loaded" else prepared.plan.delays)
-    about = {"command": command, "started_at": started_at, "request": request}
+        A disturbed trial is measured again, up to as many times as there are repeats; then the least disturbed are
+        kept. The choice looks at the CPU time only, never at the latency.
+        """
+        repeats = self.plan.repeats
+        trials: list[Trial] = []
+        calm = 0
+        while calm < repeats and len(trials) < 2 * repeats:
+            trials.append(_trial(chaser, loaders, delay, self.plan.seconds_per_repeat))
+            calm += off_cpu_share(trials[-1]) <= DISTURBED_SHARE
+        ranked = sorted(trials, key=off_cpu_share)
+        kept = sorted(ranked[:repeats], key=lambda trial: trial.started_at)
+        return tuple(kept), tuple(ranked[repeats:])
+
+
+def _measure_into(store: SweepStore, bench: Bench, kind: Kind, delay: int) -> None:
+    about: dict[str, Any] = {
+        "command": bench.plan.command([delay] if kind == "loaded" else bench.plan.delays),
+        "started_at": _now(),
+        "request": {"kind": kind, "delay_iterations": delay},
+    }
     try:
-        record = prepared.measure(kind, delay)
+        record = bench.measure(kind, delay)
     except Exception as error:
         store.add(_key(kind, delay), None, {"status": "failed", **about, "stderr": str(error)})
         raise
     store.add(_key(kind, delay), record.to_json().encode(), {"status": "ok", **about, "ended_at": _now()})
 
 
-def _trial(chaser: Chaser | None, loaders: tuple[Loader, ...] | list[Loader], delay: int, seconds: float) -> Trial:
+def _trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, seconds: float) -> Trial:
     started_at = _now()
     return Trial(started_at, *measure_together(chaser, loaders, delay, WARM_UP_S, seconds))
 
 
-def _loader(cpu: int | None, size: int, traffic: Traffic) -> Loader:
-    return on_cpu(cpu, lambda: Loader(cpu, size, BURST_LINES, UPDATED_LINES[traffic]))
-
-
-def _idle(trials: list[Trial]) -> Repeated:
-    values = tuple(latency_s(trial.chaser) for trial in trials if trial.chaser is not None)
-    return Repeated(values, min(values))
-
-
-def _peak(trials: list[Trial], lines_per_burst: int) -> Repeated:
-    values = tuple(
-        sum(c.bursts * lines_per_burst * CACHE_LINE_BYTES / c.elapsed_ns * 1e9 for c in trial.loaders)
-        for trial in trials
-    )
-    return Repeated(values, max(values))
-
-
-def _kept(store: SweepStore) -> list[tuple[StoredPoint, Path]]:
-    return [(point, point.raw) for point in store.points() if point.ok and point.raw is not None]
-
-
-def _details(records: list[ProbeRecord]) -> dict[str, Any]:
-    """What the records say about the whole sweep."""
-    shares = [share for record in records for share in record.huge_page_shares]
-    details: dict[str, Any] = {
-        "spin_ns_per_iteration": statistics.fmean(r.spin_ns_per_iteration for r in records),
-        "huge_page_share": None if any(s is None for s in shares) else min(s for s in shares if s is not None),
-    }
-    for record in records:
-        if record.kind == "idle":
-            idle = _idle(list(record.trials))
-            details |= {"idle_latency_s": idle.mean, "idle_latency_best_s": idle.best}
-        elif record.kind == "peak":
-            peak = _peak(list(record.trials), record.burst_lines + record.updated_lines)
-            details |= {"peak_bandwidth_bytes_per_s": peak.mean, "peak_bandwidth_best_bytes_per_s": peak.best}
-    return details
-
-
-def _findings(records: list[ProbeRecord]) -> list[Finding]:
-    """What a reader of the curve should know about how it was measured."""
-    found: list[Finding] = []
-    shares = [share for record in records for share in record.huge_page_shares]
-    if any(share is None for share in shares):
-        found.append(
-            Finding(
-                "huge-pages", "info", "The system does not say whether the buffers lie on huge pages.",
-                "On small pages the latency includes page-table walks.",
-            )
-        )  # fmt: skip
-    elif (least := min(s for s in shares if s is not None)) < HUGE_SHARE:
-        found.append(
-            Finding(
-                "huge-pages", "warning", f"Only {100 * least:.0f} % of a buffer lies on huge pages.",
-                "The latency includes page-table walks (TLB misses).",
-                "set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always, free some memory, measure again",
-            )
-        )  # fmt: skip
-    sizes = [cache for cache in caches() if cache.size_bytes > 0]
-    _ = sizes
-    for record in records:
-        disturbed = [share for trial in record.trials if (share := off_cpu_share(trial)) > DISTURBED_SHARE]
-        if disturbed and record.kind == "loaded":
-            found.append(
-                Finding(
-                    "disturbed", "warning",
-                    f"In {len(disturbed)} of {len(record.trials)} repeats a thread was kept off its CPU, for up to "
-                    f"{100 * max(disturbed):.0f} % of the time.",
-                    "Another program ran on the probe's CPUs.", "stop what else runs and measure the point again",
-                    record.series, float(record.delay_iterations),
-                )
-            )  # fmt: skip
-    return found
+def _loader(cpu: int | None, size_bytes: int, traffic: str) -> Loader:
+    return on_cpu(cpu, lambda: Loader(cpu, size_bytes, BURST_LINES, UPDATED_LINES[traffic]))
 
 
 def _provenance(plan: MemoryPlan) -> Provenance:
@@ -335,7 +218,7 @@ def _provenance(plan: MemoryPlan) -> Provenance:
     import numpy as np
 
     return Provenance(
-        tool=TOOL,
+        tool="qsim memory probe",
         tool_version=_version(),
         host=platform.node(),
         kernel=f"{platform.system()} {platform.release()}",
@@ -343,11 +226,12 @@ def _provenance(plan: MemoryPlan) -> Provenance:
         device="memory",
         started_at=_now(),
         details={
+            "traffic": plan.traffic,
             "chaser_cpu": plan.placement.chaser,
             "loader_cpus": list(plan.placement.loaders),
             "allowed_cpus": list(allowed_cpus()),
             "buffer_bytes": plan.buffer_bytes,
-            "caches": {cache.name: cache.size_bytes for cache in caches()},
+            "caches_bytes": {cache.name: cache.size_bytes for cache in caches()},
             "numba": numba.__version__,
             "numpy": np.__version__,
             "python": platform.python_version(),
@@ -361,13 +245,8 @@ def _version() -> str:
 
     try:
         return version("qsim")
-    except PackageNotFoundError:
-        return ""
-
-
-def _seconds_left(plan: MemoryPlan, points: int, prepare: bool) -> float:
-    fixed = plan.seconds() - (len(plan.delays) + 2) * plan.seconds_per_point()
-    return points * plan.seconds_per_point() + (fixed if prepare else 0.0)
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "uninstalled"
 
 
 def _key(kind: Kind, delay: int) -> str:

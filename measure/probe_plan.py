@@ -61,7 +61,7 @@ class MemoryPlan:
 
     @property
     def buffers(self) -> int:
-        """How many buffers there are: the chaser's ring, one for each loader, one for a loader in the chaser's place."""
+        """The number of buffers: the chaser's ring, one for each loader, one for a loader on the chaser's CPU."""
         return self.loaders + 2
 
     @property
@@ -75,10 +75,16 @@ class MemoryPlan:
         """Seconds that one point takes."""
         return self.repeats * (WARM_UP_S + self.seconds_per_repeat + 0.01)
 
+    def prepare_seconds(self) -> float:
+        """Seconds for compiling and for filling the buffers."""
+        return COMPILE_S + self.buffers * self.buffer_bytes * PREPARE_S_PER_BYTE
+
     def seconds(self) -> float:
-        """Seconds that the whole measurement will take: compiling, filling the buffers, idle, every delay, peak."""
-        prepare = COMPILE_S + self.buffers * self.buffer_bytes * PREPARE_S_PER_BYTE
-        return prepare + (len(self.delays) + 2) * self.seconds_per_point()
+        """Seconds that the whole measurement takes: preparing, the idle memory, every delay, the peak.
+
+        On a busy machine up to twice that: a repeat that other programs disturbed is measured again.
+        """
+        return self.prepare_seconds() + (len(self.delays) + 2) * self.seconds_per_point()
 
     def settings(self) -> dict[str, Any]:
         """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings."""
@@ -107,7 +113,7 @@ class MemoryPlan:
             f"{len(self.delays)} injected delays (idle-loop iterations per burst of {BURST_LINES} lines): "
             + ", ".join(str(d) for d in self.delays),
             f"idle latency before them, peak bandwidth after them; each {self.repeats} x {self.seconds_per_repeat:g} s",
-            f"about {self.seconds():.0f} s in all",
+            f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
         ]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -170,7 +176,9 @@ def choose_buffer(
         notes.append(f"the system does not tell its caches; {format_bytes(ASSUMED_CACHE_BYTES)} are assumed")
     cache_bytes = last.size_bytes if last else ASSUMED_CACHE_BYTES
     name = f"the {last.name} cache of {format_bytes(cache_bytes)}" if last else "a cache of the size assumed"
-    most = None if free_bytes is None else int(free_bytes * MEMORY_SHARE) // buffers // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
+    most = (
+        None if free_bytes is None else int(free_bytes * MEMORY_SHARE) // buffers // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
+    )
 
     if asked is not None:
         if asked <= cache_bytes:
@@ -212,7 +220,7 @@ def _whole_delays(delays: Sequence[float]) -> tuple[int, ...]:
     if not len(delays):
         raise ValueError("delays is empty; give idle-loop iterations per burst, like 0,100,500,20000")
     for delay in delays:
-        if not (delay == delay and 0 <= delay <= MAX_DELAY and delay == int(delay)):
+        if not 0 <= delay <= MAX_DELAY or delay != int(delay):
             raise ValueError(
                 f"delays: {delay:g} is not a whole number of idle-loop iterations from 0 to {MAX_DELAY}; write them "
                 "like 0,100,500,20000"

@@ -13,8 +13,9 @@ throughput   cache lines that crossed the memory bus, a second: each loader's li
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from measure.dataset import CACHE_LINE_BYTES
@@ -40,7 +41,7 @@ class ProbeRecord:
 
     ``delay_iterations`` are idle-loop iterations after each burst of ``burst_lines`` cache lines, of which the last
     ``updated_lines`` are read and written back. ``huge_page_shares`` are per buffer, the chaser's first; None where
-    the system does not tell.
+    the system does not tell. ``discarded`` trials were measured again because other programs took the CPUs away.
     """
 
     kind: Kind
@@ -54,7 +55,7 @@ class ProbeRecord:
     loader_cpus: tuple[int | None, ...]
     huge_page_shares: tuple[float | None, ...]
     trials: tuple[Trial, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    discarded: tuple[Trial, ...] = ()
 
     def to_json(self) -> str:
         """The document that is kept as raw output."""
@@ -93,7 +94,8 @@ class ProbeRecord:
         return {
             "series": self.series, "load": float(self.delay_iterations), "repeat": repeat,
             "throughput_per_s": loaders + probe, "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
-            "latency_s": latency_s(trial.chaser), "latency_median_s": trial.chaser.chunk_ns_per_hop.get("0.5", 0) * 1e-9,
+            "latency_s": latency_s(trial.chaser),
+            "latency_median_s": trial.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
             "loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s,
             "off_cpu_share": off_cpu_share(trial), "block_bytes": CACHE_LINE_BYTES, "jobs": len(trial.loaders),
             "read_fraction": self.read_fraction, "source": source, "started_at": trial.started_at,
@@ -121,23 +123,25 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
         raise DataError(f"{source} is not of schema {SCHEMA}; another version or another program wrote it")
     values = {k: v for k, v in document.items() if k != "schema"}
     try:
-        trials = tuple(
-            Trial(
-                trial["started_at"],
-                None if trial["chaser"] is None else ChaserCount(**trial["chaser"]),
-                tuple(LoaderCount(**count) for count in trial["loaders"]),
-            )
-            for trial in values.pop("trials")
-        )
         for name in ("loader_cpus", "huge_page_shares"):
             values[name] = tuple(values[name])
-        record = ProbeRecord(**values, trials=trials)
-        possible = trials and all(_possible(trial) for trial in trials) and record.burst_lines > 0
+        for name in ("trials", "discarded"):
+            values[name] = tuple(_trial(trial) for trial in values[name])
+        record = ProbeRecord(**values)
+        possible = record.trials and all(_possible(trial) for trial in record.trials) and record.burst_lines > 0
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{source} lacks a part of a memory probe's record ({error}); measure it again") from error
     if not possible:
         raise DataError(f"{source} holds counts or times that are not positive; measure the point again")
     return record
+
+
+def _trial(values: Mapping[str, Any]) -> Trial:
+    return Trial(
+        values["started_at"],
+        None if values["chaser"] is None else ChaserCount(**values["chaser"]),
+        tuple(LoaderCount(**count) for count in values["loaders"]),
+    )
 
 
 def _possible(trial: Trial) -> bool:

@@ -114,11 +114,15 @@ class Loader:
         if total != probe_checks.sum_read(self._bursts, bursts, self.burst_words, read_words, words.size):
             raise ToolFailedError(f"a loader claims {bursts} bursts, but its sum of the words read is another")
         if state != probe_checks.spin_state(bursts * delay):
-            raise ToolFailedError(f"a loader claims {bursts * delay} idle iterations, but its idle loop did not do them")
+            raise ToolFailedError(
+                f"a loader claims {bursts * delay} idle iterations, but its idle loop did not do them"
+            )
         if self.updated_words:
             sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_UPDATES).astype(np.int64)
             last = (sample + 1) * self.burst_words - 1
-            done = np.array([probe_checks.updates_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample])
+            done = np.array(
+                [probe_checks.updates_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample]
+            )
             if not np.array_equal(words[last], (last + done).astype(np.uint64)):
                 raise ToolFailedError(f"a loader claims {bursts} bursts of updates, but its buffer does not hold them")
 
@@ -186,7 +190,7 @@ def measure_together(
     def stop() -> None:
         control[0] = STOP
 
-    def lead() -> Any:
+    def lead() -> ChaserCount | None:
         if chaser is not None:
             return chaser.run(control, len(loaders), warm_up_s, seconds)
         time.sleep(warm_up_s)
@@ -198,10 +202,11 @@ def measure_together(
         stop()
         return None
 
-    def load(index: int, loader: Loader) -> Callable[[], Any]:
+    def load(index: int, loader: Loader) -> Callable[[], LoaderCount]:
         return lambda: loader.run(control, index, delay)
 
-    lead_count, *loader_counts = in_threads([lead, *(load(i, x) for i, x in enumerate(loaders))], stop)
+    tasks: list[Callable[[], Any]] = [lead, *(load(i, loader) for i, loader in enumerate(loaders))]
+    lead_count, *loader_counts = in_threads(tasks, stop)
     for loader, count in zip(loaders, loader_counts, strict=True):
         if count.elapsed_ns <= 0:
             raise ToolFailedError(
@@ -211,16 +216,16 @@ def measure_together(
     return lead_count, tuple(loader_counts)
 
 
-def in_threads(tasks: Sequence[Callable[[], Any]], stop: Callable[[], None]) -> list[Any]:
+def in_threads(tasks: Sequence[Callable[[], T]], stop: Callable[[], None]) -> list[T]:
     """Run every task in a thread of its own and return their results in order.
 
     Where one fails, or the caller is interrupted, ``stop`` is called, all threads are waited for, and the first
     failure is raised.
     """
-    results: list[Any] = [None] * len(tasks)
+    results: dict[int, T] = {}
     failures: list[BaseException] = []
 
-    def run(index: int, task: Callable[[], Any]) -> None:
+    def run(index: int, task: Callable[[], T]) -> None:
         try:
             results[index] = task()
         except BaseException as error:  # noqa: BLE001 - handed over to the caller's thread, which raises it
@@ -244,4 +249,4 @@ def in_threads(tasks: Sequence[Callable[[], Any]], stop: Callable[[], None]) -> 
         raise
     if failures:
         raise failures[0]
-    return results
+    return [results[i] for i in range(len(tasks))]
