@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from measure.dataset import Provenance, Sweep
-from measure.probe_host import caches
+from measure.host import host_facts, timer_resolution_s
 from measure.probe_placement import allowed_cpus, place
 from measure.probe_plan import (
     BURST_LINES,
@@ -34,6 +34,7 @@ from measure.probe_plan import (
     WARM_UP_S,
     MemoryPlan,
     choose_buffer,
+    memory_facts,
     plan_memory,
 )
 from measure.probe_record import Kind, ProbeRecord, Trial, off_cpu_share
@@ -47,6 +48,7 @@ from measure.probe_threads import (
     spin_ns_per_iteration,
 )
 from measure.store import SweepStore
+from measure.units import format_bytes
 
 __all__ = [
     "DEMO_DELAYS",
@@ -103,7 +105,7 @@ def idle_latency(
     Parameters and errors as ``plan_memory``.
     """
     cpu = place(0).chaser
-    size, _ = choose_buffer(buffer_bytes, buffers=1)
+    size, _ = choose_buffer(buffer_bytes, 1, memory_facts())
     compile_kernels()
     chaser = on_cpu(cpu, lambda: Chaser(cpu, size, seed))
     return latencies([_trial(chaser, (), 0, seconds_per_repeat) for _ in range(repeats)])
@@ -120,7 +122,7 @@ def peak_bandwidth(
         raise ValueError(f"traffic={traffic!r} is unknown; choose one of {', '.join(UPDATED_LINES)}")
     placement = place(None)
     cpus = (*placement.loaders, placement.chaser)
-    size, _ = choose_buffer(buffer_bytes, buffers=len(cpus))
+    size, _ = choose_buffer(buffer_bytes, len(cpus), memory_facts())
     compile_kernels()
     loaders = [_loader(cpu, size, traffic) for cpu in cpus]
     trials = [_trial(None, loaders, 0, seconds_per_repeat) for _ in range(repeats)]
@@ -217,21 +219,23 @@ def _provenance(plan: MemoryPlan) -> Provenance:
     import numba
     import numpy as np
 
+    host = host_facts()
     return Provenance(
         tool="qsim memory probe",
         tool_version=_version(),
-        host=platform.node(),
-        kernel=f"{platform.system()} {platform.release()}",
-        cpu=platform.processor(),
-        device="memory",
+        host=host.hostname,
+        kernel=host.kernel,
+        cpu=host.cpu_model,
+        device="memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes)}",
         started_at=_now(),
         details={
             "traffic": plan.traffic,
             "chaser_cpu": plan.placement.chaser,
             "loader_cpus": list(plan.placement.loaders),
             "allowed_cpus": list(allowed_cpus()),
+            "machine": host.to_dict(),
+            "timer_resolution_s": timer_resolution_s(),
             "buffer_bytes": plan.buffer_bytes,
-            "caches_bytes": {cache.name: cache.size_bytes for cache in caches()},
             "numba": numba.__version__,
             "numpy": np.__version__,
             "python": platform.python_version(),

@@ -92,10 +92,10 @@ def place(
     if loaders is None:
         loaders = len(near)
     if loaders > len(near):
+        why = f" ({'; '.join(notes)})" if notes else ""
+        remedy = f"ask for at most {len(near)}" if near else "on one core only the idle latency can be measured"
         raise ValueError(
-            f"loaders={loaders} needs {loaders + 1} free cores (one chases), and this process has {len(near) + 1}"
-            f"{': ' + '; '.join(notes) if notes else ''}; ask for at most {len(near)} loaders"
-            + ("" if near else "; on one core only the idle latency can be measured")
+            f"loaders={loaders} needs {loaders + 1} cores, as one chases, and {len(near) + 1} can be used{why}; {remedy}"
         )
     if not hasattr(os, "sched_setaffinity"):
         notes.append("threads are not pinned: this system has no sched_setaffinity")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+from measure.host import Cache, host_facts
 from measure.pages import HUGE_PAGE_BYTES
-from measure.probe_host import Cache, caches, free_memory_bytes
 from measure.probe_placement import Placement, place
 from measure.units import format_bytes
 
@@ -27,6 +28,8 @@ BUS_TRAFFIC = {
     "mix": "2 reads to 1 write: half of each burst is read, half updated",
     "write": "1 read to 1 write: each line is updated, that is read, changed and written back",
 }
+
+CGROUP = Path("/sys/fs/cgroup")
 
 WARM_UP_S = 0.05
 CACHE_FACTOR = 4
@@ -150,70 +153,96 @@ def plan_memory(
             "this process may use one core only, so nothing can load the memory beside the chaser; give it a second "
             "core, or measure the latency of the idle memory alone with idle_latency()"
         )
-    size, notes = choose_buffer(buffer_bytes, buffers=len(placement.loaders) + 2)
+    size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_facts())
     return MemoryPlan(
         delays=whole, traffic=traffic, buffer_bytes=size, placement=placement, repeats=repeats,  # type: ignore[arg-type]
         seconds_per_repeat=float(seconds_per_repeat), seed=seed, notes=(*placement.notes, *notes),
     )  # fmt: skip
 
 
-def choose_buffer(
-    asked: int | None,
-    buffers: int,
-    known: Sequence[Cache] | None = None,
-    free_bytes: int | None = None,
-) -> tuple[int, tuple[str, ...]]:
+@dataclass(frozen=True)
+class MemoryFacts:
+    """What a buffer's size depends on: the data caches, and the bytes that may still be allocated (None: not known)."""
+
+    caches: tuple[Cache, ...]
+    free_bytes: int | None
+
+    @property
+    def last_cache(self) -> Cache | None:
+        """The largest cache, which a buffer must not fit."""
+        return max(self.caches, key=lambda cache: cache.size_bytes, default=None)
+
+    def share(self, buffers: int) -> int | None:
+        """What each of so many buffers may take, in whole huge pages: together half of what is free."""
+        if self.free_bytes is None:
+            return None
+        return int(self.free_bytes * MEMORY_SHARE) // buffers // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
+
+
+def memory_facts() -> MemoryFacts:
+    """The facts of this machine, now."""
+    facts = host_facts()
+    caches = tuple(cache for cache in facts.caches if cache.kind != "Instruction")
+    return MemoryFacts(caches, left_to_allocate(facts.memory_available_bytes))
+
+
+def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[int, tuple[str, ...]]:
     """The size of each of ``buffers`` buffers (a multiple of a huge page), and what should be said about it.
 
-    ``known`` and ``free_bytes`` are the machine's data caches and free memory, read from it by default. Raises
-    ValueError where ``asked`` fits a cache or memory, and where no size can be found that does neither.
+    Raises ValueError where ``asked`` fits a cache or exceeds memory, and where memory has no room for a size that does
+    not fit a cache.
     """
-    known = caches() if known is None else known
-    free_bytes = free_memory_bytes() if free_bytes is None else free_bytes
-    last = max(known, key=lambda cache: cache.size_bytes, default=None)
-    notes: list[str] = []
-    if last is None:
-        notes.append(f"the system does not tell its caches; {format_bytes(ASSUMED_CACHE_BYTES)} are assumed")
+    last = facts.last_cache
     cache_bytes = last.size_bytes if last else ASSUMED_CACHE_BYTES
-    name = f"the {last.name} cache of {format_bytes(cache_bytes)}" if last else "a cache of the size assumed"
-    most = (
-        None if free_bytes is None else int(free_bytes * MEMORY_SHARE) // buffers // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
-    )
+    name = cache_name(last) if last else f"a cache of {format_bytes(cache_bytes)}"
+    notes = [] if last else [f"the system does not tell its caches; {name} is assumed"]
+    wish = CACHE_FACTOR * cache_bytes
+    size = -(-(wish if asked is None else asked) // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
+    most = facts.share(buffers)
 
-    if asked is not None:
-        if asked <= cache_bytes:
-            held = min((c for c in known if c.size_bytes >= asked), key=lambda c: c.size_bytes, default=last)
-            which = f"the {held.name} cache of {format_bytes(held.size_bytes)}" if held else name
-            raise ValueError(
-                f"buffer_bytes={asked} ({format_bytes(asked)}) fits {which}, so it would measure that cache, not "
-                f"memory; take at least {format_bytes(CACHE_FACTOR * cache_bytes)}"
-            )
-        size = -(-asked // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
-        if most is not None and size > most:
-            raise ValueError(
-                f"buffer_bytes={asked}: {buffers} buffers of {format_bytes(size)} do not fit in half of the free "
-                f"memory ({format_bytes(free_bytes or 0)}); take at most {format_bytes(most)}, or fewer loaders"
-            )
-        if size < CACHE_FACTOR * cache_bytes:
-            notes.append(_partly_cached(size, name, cache_bytes))
-        return size, tuple(notes)
-
-    size = -(-CACHE_FACTOR * cache_bytes // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
-    if most is None or size <= most:
-        return size, tuple(notes)
-    if most <= cache_bytes:
+    if asked is not None and asked <= 0:
+        raise ValueError(f"buffer_bytes={asked} is not positive; take at least {format_bytes(wish)}")
+    if asked is not None and asked <= cache_bytes:
+        held = min((c for c in facts.caches if c.size_bytes >= asked), key=lambda c: c.size_bytes, default=last)
         raise ValueError(
-            f"no memory for the buffers: half of the free memory ({format_bytes(free_bytes or 0)}) gives each of "
-            f"{buffers} threads {format_bytes(most)}, which fits {name}; free some memory or ask for fewer loaders"
+            f"buffer_bytes={asked} ({format_bytes(asked)}) fits {cache_name(held) if held else name}, so it would "
+            f"measure that cache, not memory; take at least {format_bytes(wish)}"
         )
-    notes.append(f"free memory allows {format_bytes(most)} a buffer, not {format_bytes(size)}")
-    notes.append(_partly_cached(most, name, cache_bytes))
-    return most, tuple(notes)
+    if most is not None and size > most:
+        free = f"half of the free memory ({format_bytes(facts.free_bytes or 0)})"
+        if asked is not None:
+            raise ValueError(
+                f"buffer_bytes={asked}: {buffers} buffers of {format_bytes(size)} do not fit in {free}; take at most "
+                f"{format_bytes(most)}, or fewer loaders"
+            )
+        if most <= cache_bytes:
+            raise ValueError(
+                f"no memory for the buffers: {free} gives each of {buffers} threads {format_bytes(most)}, which fits "
+                f"{name}; free some memory or ask for fewer loaders"
+            )
+        notes.append(f"free memory allows {format_bytes(most)} a buffer, not {format_bytes(size)}")
+        size = most
+    if size < wish:
+        share = round(100 * cache_bytes / size)
+        notes.append(
+            f"the buffer is less than {CACHE_FACTOR} times {name}: up to {share} % of the accesses may hit the cache"
+        )
+    return size, tuple(notes)
 
 
-def _partly_cached(size: int, name: str, cache_bytes: int) -> str:
-    share = round(100 * cache_bytes / size)
-    return f"the buffer is less than {CACHE_FACTOR} times {name}: up to {share} % of the accesses may be cache hits"
+def cache_name(cache: Cache) -> str:
+    """The cache in words: "the L3 cache of 32 MiB"."""
+    return f"the L{cache.level}{'d' if cache.kind == 'Data' else ''} cache of {format_bytes(cache.size_bytes)}"
+
+
+def left_to_allocate(available_bytes: int | None, cgroup: Path = CGROUP) -> int | None:
+    """``available_bytes`` of the machine, or what the control group (v2, a container's) leaves, if that is less."""
+    try:
+        limit, used = ((cgroup / name).read_text("utf-8").strip() for name in ("memory.max", "memory.current"))
+        left = None if limit == "max" else max(0, int(limit) - int(used))
+    except (OSError, ValueError):  # no control group, or of version 1
+        left = None
+    return min((size for size in (available_bytes, left) if size is not None), default=None)
 
 
 def _whole_delays(delays: Sequence[float]) -> tuple[int, ...]:
