@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +52,7 @@ class Empirical(Distribution):
         """A histogram: ``counts[i]`` times between ``edges[i]`` and ``edges[i + 1]``; edges must increase."""
         if len(edges) != len(counts) + 1:
             raise ValueError(f"edges must have one entry more than counts ({len(counts)}), not {len(edges)}")
-        widths = tuple(float(b) - float(a) for a, b in zip(edges[:-1], edges[1:], strict=True))
+        widths = tuple(float(b) - float(a) for a, b in pairwise(edges))
         if any(width <= 0 for width in widths):
             raise ValueError("edges must increase from bin to bin: sort them and drop repeated ones")
         return cls(tuple(edges[:-1]), tuple(counts), widths)

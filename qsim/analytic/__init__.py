@@ -1,0 +1,45 @@
+"""Formulas: one file per family, each opening with its theory and its source.
+
+:func:`solve` asks the families in turn; the first that applies answers.  A family is a module with
+``applies(model) -> bool`` and ``solve(model) -> Metrics``; adding one means adding a file and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from qsim.analytic import mm1, mmc, random_routing, repairman
+from qsim.errors import NoFormulaError
+from qsim.metrics import Metrics
+from qsim.models import Closed, Model, Open
+
+
+class Family(Protocol):
+    """What a file of formulas offers."""
+
+    def applies(self, model: Model) -> bool:
+        """Whether its theory covers this model."""
+        ...
+
+    def solve(self, model: Model) -> Metrics:
+        """The answer, for a model it applies to."""
+        ...
+
+
+FAMILIES: Sequence[Family] = (mm1, mmc, repairman, random_routing)
+"""Most specific first."""
+
+
+def solve(model: Model) -> Metrics:
+    """Solve a model by formula.
+
+    Raises UnstableQueueError when an open queue is offered more work than its servers can do, and
+    NoFormulaError (naming ``simulate``) when no formula is known for the model.
+    """
+    if not isinstance(model, Open | Closed):
+        raise ValueError(f"model must be Open or Closed (MM1(...), MMcN(...), ...), not {model!r}")
+    for family in FAMILIES:
+        if family.applies(model):
+            return family.solve(model)
+    raise NoFormulaError(model.kendall)
