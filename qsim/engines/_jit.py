@@ -1,0 +1,24 @@
+"""Compilation of kernels: cached between runs where a place for the cache can be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(*, reassociate: bool = False) -> Callable[[F], F]:
+    """Compile with numba, releasing the interpreter lock; ``reassociate`` lets sums be taken in any order."""
+
+    def decorate(function: F) -> F:
+        options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "nsz"} if reassociate else False}
+        try:
+            return cast(F, numba.njit(cache=True, **options)(function))
+        except RuntimeError:
+            # numba finds neither the package folder nor the user's cache folder writable: compile every time.
+            return cast(F, numba.njit(**options)(function))
+
+    return decorate

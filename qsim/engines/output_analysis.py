@@ -1,0 +1,181 @@
+"""From a run to numbers with intervals: warm-up, batch means, quantiles, and whether the run was long enough.
+
+Warm-up.  MSER drops the first d batches such that the rest gives the mean with the least estimated standard
+error, min over d of s²(d)/(n - d); a minimum in the second half means that the run never settled.
+Source: White (1997), Simulation 69(6); White, Cobb & Spratt (2000), WSC (MSER-5: batches of five customers,
+here longer ones in longer runs).
+
+Intervals.  What is left is cut into at most 32 batches.  Each value is a ratio of totals, such as waiting time
+per customer; the batches' deviations from it give its variance and Student's t its interval.  Where neighbouring
+batches still resemble each other (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ).
+Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; the
+correction: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23.
+
+Quantiles.  Batches again: the quantile of all batches together, its spread from the quantiles of single ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from qsim._types import FloatArray, IntArray
+from qsim.engines.recorder import ROWS_PER_GROUP, SERVICE, TIME, WAIT, WAITED, Recorder
+from qsim.metrics import Interval
+
+MOST_BATCHES = 32
+FEWEST_BATCHES = 8
+STRONGEST_CORRELATION = 0.75
+"""Batch means more alike than this say little about each other's spread: the run is too short."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Values by the names of Metrics, their intervals, and what is wrong with them."""
+
+    values: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    warmup: int
+    times: SampledTimes
+    complaints: tuple[str, ...]
+
+
+def mser(means: FloatArray) -> tuple[int, bool]:
+    """How many leading batches to drop, and whether the run settled; see the module's docstring."""
+    n = means.size
+    centred = means - means.mean()
+    left = np.arange(n, 0, -1)
+    total = np.cumsum(centred[::-1])[::-1]
+    squares = np.cumsum(centred[::-1] ** 2)[::-1]
+    considered = max(1, n - FEWEST_BATCHES)
+    statistic = ((squares - total**2 / left) / left**2)[:considered]
+    best = int(np.argmin(statistic))
+    return min(best, n // 2), best <= n // 2
+
+
+def student_t(confidence: float, degrees: int) -> float:
+    """The two-sided quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, (1 + confidence) / 2))
+
+
+def batch_error(deviations: FloatArray) -> tuple[float, float]:
+    """Standard error of a mean from its batches' deviations, and their lag-1 correlation φ."""
+    b = deviations.size
+    centred = deviations - deviations.mean()
+    square = float(centred @ centred)
+    if square == 0:
+        return 0.0, 0.0
+    correlation = float(centred[1:] @ centred[:-1]) / square
+    raised = min(max(correlation, 0.0), 0.95)
+    variance = square / (b - 1) / b
+    return math.sqrt(variance * (1 + raised) / (1 - raised)), correlation
+
+
+def analyse(recorder: Recorder, servers: int, warmup: str | float, confidence: float) -> Estimate:
+    """Turn what was recorded into an Estimate; its complaints say why the run may be too short."""
+    rows = recorder.rows
+    size = recorder.batch_size
+    if rows.shape[0] < 2:
+        raise ValueError(
+            f"customers must be at least {2 * size} for any estimate, not {recorder.customers}: give more customers"
+        )
+    complaints = []
+    if warmup == "mser5":
+        dropped, settled = mser((rows[:, WAIT] + rows[:, SERVICE]) / size)
+        if not settled:
+            complaints.append("the response time was still drifting in the second half of the run (MSER-5)")
+    else:
+        share = float(warmup) * recorder.customers if float(warmup) < 1 else float(warmup)
+        dropped = math.ceil(share / size)
+        if dropped > rows.shape[0] - 2:
+            raise ValueError(
+                f"warmup must leave customers to measure, not {warmup!r} of {recorder.customers}: give more customers"
+            )
+    kept = rows[dropped:]
+    per_batch, count = divmod(kept.shape[0], min(kept.shape[0], MOST_BATCHES))
+    batches = kept[count:].reshape(-1, per_batch, 4).sum(axis=1)
+    dropped += count
+    if batches.shape[0] < FEWEST_BATCHES:
+        complaints.append(f"only {batches.shape[0]} batches of {size} customers are left after the warm-up")
+
+    time, wait, service, waited = (batches[:, column] for column in (TIME, WAIT, SERVICE, WAITED))
+    number = np.full(batches.shape[0], float(per_batch * size))
+    ratios = {
+        "throughput": (number, time),
+        "utilization": (service, time * servers),
+        "L": (wait + service, time),
+        "Lq": (wait, time),
+        "W": (wait + service, number),
+        "Wq": (wait, number),
+        "p_wait": (waited, number),
+    }
+    t = student_t(confidence, max(1, batches.shape[0] - 1))
+    values: dict[str, float] = {}
+    intervals: dict[str, Interval] = {}
+    for name, (above, below) in ratios.items():
+        value = float(above.sum() / below.sum())
+        error, correlation = batch_error((above - value * below) / below.mean())
+        values[name] = value
+        intervals[name] = (max(0.0, value - t * error), value + t * error)
+        if name == "W" and correlation > STRONGEST_CORRELATION:
+            complaints.append(f"neighbouring batch means still move together (correlation {correlation:.2f})")
+    for name in ("utilization", "p_wait"):
+        intervals[name] = (intervals[name][0], min(1.0, intervals[name][1]))
+    groups = recorder.histograms[:, math.ceil(dropped / ROWS_PER_GROUP) :]
+    times = SampledTimes(recorder.bin_edges(), groups, recorder.batch_size * ROWS_PER_GROUP, confidence)
+    return Estimate(values, intervals, dropped * size, times, tuple(complaints))
+
+
+class SampledTimes:
+    """Quantiles of W and Wq from histograms; ``counts`` has shape (2, groups, bins)."""
+
+    def __init__(self, edges: FloatArray, counts: IntArray, customers_per_group: int, confidence: float) -> None:
+        groups = counts.shape[1]
+        per_batch = max(1, groups // MOST_BATCHES)
+        usable = groups - groups % per_batch
+        joined = counts[:, groups - usable :].reshape(2, -1, per_batch, counts.shape[2]).sum(axis=2)
+        seen = np.flatnonzero(joined.any(axis=(0, 1)))  # keep only the bins that hold anything
+        first, last = (int(seen[0]), int(seen[-1]) + 1) if seen.size else (0, 1)
+        self._edges = edges[first : last + 1].copy()
+        self._counts = joined[:, :, first:last].copy()
+        self._customers_per_batch = customers_per_group * per_batch
+        self._confidence = confidence
+
+    def quantile(self, q: float, of: str) -> float:
+        """The q-quantile over all batches."""
+        counts = self._of(of)
+        return self._at(q, counts.sum(axis=0), self._customers_per_batch * counts.shape[0])
+
+    def quantile_interval(self, q: float, of: str) -> Interval:
+        """Its confidence interval, from the quantiles of single batches."""
+        counts = self._of(of)
+        if counts.shape[0] < 2 or self._customers_per_batch * min(q, 1 - q) < 1:
+            raise ValueError(f"q = {q} is too far out for an interval from this run: give more customers")
+        value = self.quantile(q, of)
+        single = np.array([self._at(q, batch, self._customers_per_batch) for batch in counts])
+        error, _ = batch_error(single)
+        reach = student_t(self._confidence, counts.shape[0] - 1) * error
+        return (max(0.0, value - reach), value + reach)
+
+    def _of(self, of: str) -> IntArray:
+        counts: IntArray = self._counts[0 if of == "W" else 1]
+        if counts.shape[0] == 0:
+            raise ValueError("quantiles need more customers than this run has after its warm-up: give more customers")
+        return counts
+
+    def _at(self, q: float, counts: IntArray, customers: int) -> float:
+        """Inverse of the distribution function, straight between the edges of a bin; times of zero come first."""
+        below = np.cumsum(counts) + (customers - int(counts.sum()))
+        rank = q * customers
+        index = int(np.searchsorted(below, rank))
+        if index == 0 and rank <= customers - int(counts.sum()):
+            return 0.0
+        index = min(index, counts.size - 1)
+        inside = (rank - (below[index] - counts[index])) / max(1, int(counts[index]))
+        low, high = float(self._edges[index]), float(self._edges[index + 1])
+        return low + (high - low) * float(min(max(inside, 0.0), 1.0))

@@ -1,0 +1,120 @@
+"""Customer by customer: given when customers come and how long their services take, who waits and where.
+
+With the variates as inputs an engine has no freedom left, so two engines can be compared exactly, and a student
+can follow a queue by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from qsim._types import FloatArray, IntArray
+from qsim.errors import NoEngineError
+from qsim.models import Open
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One entry per customer, in order of arrival; times in the model's unit, servers counted from 0."""
+
+    arrival: FloatArray
+    start: FloatArray
+    finish: FloatArray
+    server: IntArray
+
+    @property
+    def wait(self) -> FloatArray:
+        """Time from arrival to start of service."""
+        return self.start - self.arrival
+
+    @property
+    def response(self) -> FloatArray:
+        """Time from arrival to finish."""
+        return self.finish - self.arrival
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with columns arrival, start, finish, server, wait, response."""
+        import pandas as pd
+
+        columns = ("arrival", "start", "finish", "server", "wait", "response")
+        return pd.DataFrame({name: getattr(self, name) for name in columns})
+
+
+def trace(
+    model: Open,
+    interarrivals: npt.ArrayLike,
+    services: npt.ArrayLike,
+    engine: Literal["compiled", "reference"] = "compiled",
+) -> Trace:
+    """Run the given customers through the model's servers, first come, first served.
+
+    ``interarrivals[i]`` is the time between customers i - 1 and i (the first counts from time zero) and
+    ``services[i]`` the service time of customer i; the model supplies the number of servers.  A customer takes
+    the server that has been free longest.  Raises ValueError for arrays that are empty, of unequal length,
+    negative or not finite, and NoEngineError for a model with limited places.
+    """
+    gaps, times = _times("interarrivals", interarrivals), _times("services", services)
+    if gaps.size != times.size:
+        raise ValueError(f"services must be as many as interarrivals ({gaps.size}), not {times.size}")
+    if not isinstance(model, Open) or model.capacity is not None:
+        raise NoEngineError(f"trace follows open queues without a limit on places, not {model.kendall}")
+    arrivals = np.cumsum(gaps)
+    if engine == "compiled":
+        return _compiled(arrivals, times, model.servers)
+    if engine == "reference":
+        return _reference(gaps, times, model.servers)
+    raise ValueError(f"engine must be 'compiled' or 'reference', not {engine!r}")
+
+
+def _times(name: str, values: npt.ArrayLike) -> FloatArray:
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be a list of at least one time, not an array of shape {array.shape}")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if bad.size:
+        raise ValueError(f"{name}[{bad[0]}] must be zero or positive, and finite, not {float(array[bad[0]])!r}")
+    return array
+
+
+def _compiled(arrivals: FloatArray, services: FloatArray, servers: int) -> Trace:
+    from qsim.engines.kernels import trace_fcfs
+
+    starts, chosen = np.empty(arrivals.size), np.empty(arrivals.size, dtype=np.int64)
+    trace_fcfs(arrivals, services, servers, starts, chosen)
+    return Trace(arrivals, starts, starts + services, chosen)
+
+
+def _reference(gaps: FloatArray, services: FloatArray, servers: int) -> Trace:
+    from collections import deque
+
+    import simpy
+
+    env = simpy.Environment()
+    resource = simpy.Resource(env, capacity=servers)
+    free = deque(range(servers))  # longest free first
+    arrival, start, finish = (np.empty(gaps.size) for _ in range(3))
+    chosen = np.empty(gaps.size, dtype=np.int64)
+
+    def customer(i: int) -> Generator[simpy.Event, Any, None]:
+        arrival[i] = env.now
+        with resource.request() as turn:
+            yield turn
+            chosen[i] = free.popleft()
+            start[i] = env.now
+            yield env.timeout(float(services[i]))
+            finish[i] = env.now
+            free.append(int(chosen[i]))
+
+    def source() -> Generator[simpy.Event, Any, None]:
+        for i, gap in enumerate(gaps.tolist()):
+            yield env.timeout(gap)
+            env.process(customer(i))
+
+    env.process(source())
+    env.run()
+    return Trace(arrival, start, finish, chosen)
