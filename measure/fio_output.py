@@ -22,7 +22,16 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.fio_json import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio, parse_fio_size
 
-__all__ = ["FioRecord", "Moments", "bin_quantile", "fio_sweep", "parse_fio", "parse_fio_size", "sweep_of_records"]
+__all__ = [
+    "FioRecord",
+    "Moments",
+    "bin_quantile",
+    "fio_sweep",
+    "parse_fio",
+    "parse_fio_size",
+    "sweep_of_records",
+    "why_unusable",
+]
 
 
 def fio_sweep(texts: Mapping[str, str]) -> Sweep:
@@ -42,7 +51,7 @@ def fio_sweep(texts: Mapping[str, str]) -> Sweep:
             findings.append(Finding("unreadable-file", "error", str(error)))
     usable = []
     for record in records:
-        reason = _unusable(record)
+        reason = why_unusable(record)
         if reason is None:
             usable.append(record)
         else:
@@ -80,7 +89,7 @@ def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] =
     )  # fmt: skip
 
 
-def _unusable(record: FioRecord) -> Finding | None:
+def why_unusable(record: FioRecord) -> Finding | None:
     """Why the record is no point, or None."""
     where = f"{record.source}: job {record.job!r}"
     if record.error:

@@ -1,0 +1,225 @@
+"""Measuring a drive with fio: ``plan_fio``, ``run_fio``, and ``read_fio_store`` to read the sweep back.
+
+One fio process per point; each finished point is kept before the next begins, so that a sweep can be stopped at any
+moment and goes on where it was. What fio is asked for, and why, is in :mod:`measure.fio_plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from measure.dataset import Provenance, Sweep
+from measure.errors import DataError, StoreError, ToolFailedError
+from measure.findings import Finding
+from measure.fio_json import FioRecord, parse_fio
+from measure.fio_output import sweep_of_records, why_unusable
+from measure.fio_plan import DEFAULT_DEPTHS, FioJob, FioPlan, FioPoint, choose_engine, plan_fio
+from measure.host import host_facts, storage_behind
+from measure.process import Finished, run_tool
+from measure.safety import held, mark_filled
+from measure.store import MANIFEST, StoredPoint, SweepStore
+
+__all__ = [
+    "DEFAULT_DEPTHS",
+    "FioJob",
+    "FioPlan",
+    "FioPoint",
+    "Progress",
+    "choose_engine",
+    "plan_fio",
+    "read_fio_store",
+    "run_fio",
+]
+
+TOOL = "fio"
+Progress = Callable[[int, int, float, str], None]
+
+SLOWEST_FILL_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
+STDERR_KEPT = 4000
+
+
+def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
+    """Measure what is missing of ``plan`` in the sweep directory ``out_dir``, and return all of it.
+
+    A point that fails (crash, hang, I/O error) is recorded with its stderr and the sweep goes on; Ctrl-C keeps every
+    finished point. The test file is removed at the end, whatever happens, unless the plan keeps it.
+    ``on_progress(done, total, seconds_left, text)`` is called a few times a second.
+
+    Raises StoreError (the directory holds something else), UnsafeTargetError, ToolMissingError, ToolFailedError
+    (the file cannot be filled, or no point at all could be measured).
+    """
+    report = on_progress or _silent
+    store = _open_store(plan, out_dir) if (out_dir / MANIFEST).exists() else None
+    if store is None or _missing(plan, store):
+        with held(plan.file, keep=plan.keep) if plan.file is not None else nullcontext():
+            store = store or _open_store(plan, out_dir)
+            with store.locked():
+                _measure(plan, store, _missing(plan, store), report)
+    report(len(plan.points), len(plan.points), 0.0, "done")
+    sweep = read_fio_store(store)
+    store.write_table(sweep.points.to_csv(index=False))
+    return sweep
+
+
+def read_fio_store(store: SweepStore) -> Sweep:
+    """The sweep that ``run_fio`` keeps in a directory: the finished points, and a finding for each that failed.
+
+    Raises DataError where no point is finished, StoreError where the directory is damaged.
+    """
+    finished, failed = _split(store.points())
+    if not finished:
+        reason = f": {failed[-1].record.get('reason')}" if failed else ""
+        raise DataError(f"{store.directory} holds no finished point yet{reason}; run the measurement again")
+    records = [_record_of(point) for point in finished]
+    findings = [_failure(point) for point in failed]
+    sweep = sweep_of_records(records, findings)
+    repeats = {p.raw.name: p.record["request"]["repeat"] for p in finished if p.raw is not None}
+    points = sweep.points.assign(repeat=[float(repeats[source]) for source in sweep.points["source"]])
+    provenance = Provenance.from_dict(
+        {
+            **store.manifest.get("provenance", {}),
+            "commands": [p.record["command"] for p in finished],
+            "started_at": min(str(p.record["started_at"]) for p in finished),
+            "source": str(store.directory.name),
+        }
+    )
+    raw = tuple(p.raw for p in finished if p.raw is not None)
+    return replace(sweep, points=points, provenance=provenance, raw=raw, name=store.directory.name)
+
+
+def _open_store(plan: FioPlan, out_dir: Path) -> SweepStore:
+    return SweepStore.create(out_dir, TOOL, plan.settings(), _provenance(plan).to_dict())
+
+
+def _missing(plan: FioPlan, store: SweepStore) -> list[FioPoint]:
+    done = store.finished()
+    return [point for point in plan.points if point.key not in done]
+
+
+def _measure(plan: FioPlan, store: SweepStore, missing: list[FioPoint], report: Progress) -> None:
+    total, each_s = len(plan.points), plan.point_seconds
+
+    def ticks(done: int, seconds: float, text: str) -> Callable[[float], None]:
+        return lambda elapsed_s: report(done, total, max(0.0, seconds - elapsed_s), text)
+
+    before = total - len(missing)
+    if plan.fill is not None:
+        _fill(plan, ticks(before, plan.fill_seconds() + len(missing) * each_s, "writing the test file"))
+    reason = ""
+    for done, point in enumerate(missing, start=before):
+        text = f"depth {point.job.depth}" + (f", repeat {point.repeat + 1}" if point.repeat else "")
+        tick = ticks(done, (total - done) * each_s, text)
+        reason = _keep(store, plan, point, run_tool(point.argv, plan.point_limit_s, on_tick=tick)) or reason
+    if not store.finished():
+        raise ToolFailedError(f"no point of the sweep could be measured; the last: {reason}")
+
+
+def _keep(store: SweepStore, plan: FioPlan, point: FioPoint, finished: Finished) -> str | None:
+    """Keep the point as measured or as failed; the reason of a failure."""
+    reason = _why_failed(plan, point, finished)
+    record = {
+        "status": "failed" if reason else "ok",
+        "command": point.command,
+        "request": {**asdict(point.job), "repeat": point.repeat},
+        "started_at": finished.started_at,
+        "ended_at": finished.ended_at,
+        "returncode": finished.returncode,
+        "timed_out": finished.timed_out,
+        "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
+    }
+    if reason:
+        record["reason"] = reason
+    store.add(point.key, finished.stdout or None, record)
+    return reason
+
+
+def _why_failed(plan: FioPlan, point: FioPoint, finished: Finished) -> str | None:
+    """One sentence, or None where fio ended well and its output is one usable record."""
+    if finished.timed_out:
+        reason = f"{point.key}: fio did not end within {plan.point_limit_s:g} s and was stopped"
+    elif finished.returncode < 0:
+        reason = f"{point.key}: fio was ended by signal {-finished.returncode}"
+    else:
+        reason = _why_no_point(point.key, finished.stdout.decode("utf-8", "replace"))
+        if not reason and finished.returncode > 0:
+            reason = f"{point.key}: fio ended with exit code {finished.returncode}"
+    if not reason:
+        return None
+    said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
+    return f"{reason} ({said[-1]})" if said else reason
+
+
+def _why_no_point(key: str, text: str) -> str:
+    """Why the output is not one usable record; empty where it is."""
+    try:
+        records = parse_fio(text, key)
+    except DataError as error:
+        return str(error)
+    if len(records) != 1:
+        return f"{key}: fio reported {len(records)} jobs where one was asked for"
+    unusable = why_unusable(records[0])
+    return unusable.message if unusable else ""
+
+
+def _fill(plan: FioPlan, on_tick: Callable[[float], None]) -> None:
+    """Write our file once from end to end; ToolFailedError where that fails."""
+    if plan.fill is None or plan.file is None:
+        return
+    size = plan.file.size_bytes
+    finished = run_tool(plan.fill, 60.0 + size / SLOWEST_FILL_BYTES_PER_S, on_tick=on_tick)
+    written = plan.file.path.stat().st_size
+    if finished.returncode != 0 or finished.timed_out or written != size:
+        lines = finished.stderr.decode("utf-8", "replace").strip().splitlines()
+        why = lines[-1] if lines else f"exit code {finished.returncode}, {written} of {size} bytes written"
+        raise ToolFailedError(f"the test file {plan.file.path} could not be filled: {why}")
+    mark_filled(plan.file)
+
+
+def _split(points: list[StoredPoint]) -> tuple[list[StoredPoint], list[StoredPoint]]:
+    """(finished points, failures of points that were never finished)."""
+    finished = [p for p in points if p.ok]
+    keys = {p.key for p in finished}
+    return finished, [p for p in points if not p.ok and p.key.partition(".failed")[0] not in keys]
+
+
+def _record_of(point: StoredPoint) -> FioRecord:
+    if point.raw is None or not point.raw.exists():
+        raise StoreError(f"point {point.key} has lost its raw output; remove its record to measure it again")
+    return parse_fio(point.raw.read_text("utf-8", "replace"), point.raw.name)[0]
+
+
+def _failure(point: StoredPoint) -> Finding:
+    return Finding(
+        "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
+        remedy="start the same sweep again; only what is missing is measured",
+        load=float(point.record["request"]["depth"] * point.record["request"]["jobs"]),
+    )  # fmt: skip
+
+
+def _provenance(plan: FioPlan) -> Provenance:
+    host = host_facts()
+    storage = storage_behind(plan.file.path) if plan.file is not None else None
+    details: dict[str, Any] = {
+        "engine": plan.engine, "engine_reason": plan.engine_reason, "submission": "inline",
+        "fill": plan.commands[0] if plan.fill else "", "host_facts": host.to_dict(), **plan.details,
+    }  # fmt: skip
+    if storage is not None:
+        details["storage"] = asdict(storage)
+    return Provenance(
+        tool=TOOL, tool_version=plan.fio_version, host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
+        device=_device_name(plan, str(storage) if storage else ""), details=details,
+    )  # fmt: skip
+
+
+def _device_name(plan: FioPlan, storage: str) -> str:
+    if plan.file is None:
+        return plan.label
+    return str(plan.file.path) if plan.file.kind == "block device" else storage
+
+
+def _silent(_done: int, _total: int, _seconds_left: float, _text: str) -> None:
+    return
