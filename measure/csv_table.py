@@ -71,7 +71,7 @@ def csv_sweep(
     findings: list[Finding] = []
     records = [r for line, cells in table.rows if (r := _record(line, cells, roles, name, findings)) is not None]
     if not records:
-        raise DataError(f"{name}: every one of its {len(table.rows)} row(s) lacks a number; fill the empty cells")
+        raise DataError(f"{name}: none of its {len(table.rows)} row(s) is a whole point ({findings[0].message})")
     points = pd.DataFrame(records)
     points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
     points["source"] = name
@@ -191,6 +191,12 @@ def _record(
         for what, v in (("load", load), ("latency", joined.latency), ("throughput", joined.throughput))
         if v is None
     ]
+    if joined.throughput == 0 and not lacking:
+        findings.append(Finding(
+            "no-requests", "warning", f"{name}: line {line} has a throughput of 0; the row was left out.",
+            remedy="measure the point again, for longer.",
+        ))  # fmt: skip
+        return None
     if lacking:
         findings.append(Finding(
             "empty-cell", "warning", f"{name}: line {line} has no {' and no '.join(lacking)}; the row was left out.",
