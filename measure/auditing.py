@@ -1,0 +1,182 @@
+"""``audit``: what a table of measurements says against itself, with a hypothesis and the run that would settle it.
+
+Closed sweeps are held against Little's law (:mod:`measure.littles_law`) and looked at for drift and falls past the peak
+(:mod:`measure.curve_checks`), memory curves for caches and lines in flight (:mod:`measure.memory_checks`), open sweeps
+for the arrival rate that was reached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from measure.curve_checks import check_bandwidth, check_curve, check_open
+from measure.dataset import Sweep
+from measure.findings import SEVERITIES, Finding
+from measure.label_check import check_labels
+from measure.littles_law import (
+    BlockVerdict,
+    Diagnosis,
+    block_verdict,
+    closed_curves,
+    diagnose,
+    natural_key,
+    ratios_by_claim,
+    with_block,
+)
+from measure.memory_checks import check_memory
+from measure.units import format_bytes
+
+
+def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
+    """Everything the numbers say against themselves, errors first. What the importer noticed is in ``sweep.findings``.
+
+    One finding per curve and cause; where three curves or more tell the same, one finding for all of them. The list is
+    never empty: where Little's law holds, an info says how well. With ``series`` only what concerns that curve (or the
+    whole table), still judged beside its siblings: reads alone and writes alone tell what is wrong with a mix, and
+    several block sizes what is wrong with all of them, so audit the whole sweep and not one selected curve.
+    """
+    if sweep.load_kind == "injected_delay":
+        found = list(check_memory(sweep))
+    elif sweep.load_kind == "arrival_rate":
+        found = list(check_open(sweep))
+    else:
+        found = [*_littles_law(sweep), *_buffered(sweep), *check_bandwidth(sweep)]
+        for curve in closed_curves(sweep):
+            found += check_curve(curve)
+    if series is not None:
+        return _sorted([f for f in found if f.series in (None, series)])
+    return _sorted(_merged(found))
+
+
+def audit_dataset(name: str) -> list[Finding]:
+    """The audit of a dataset of the catalogue, also of those that are tables and no curves."""
+    from measure.datasets import about, dataset, dataset_table
+
+    if about(name).curve:
+        return audit(dataset(name))
+    if name == "002-ssd-tails":
+        tails, baseline = dataset_table(name), dataset_table("002-ssd-baseline")
+        at_one = tails[tails["queue_depth"] == 1]
+        measured = {
+            str(d).split()[0]: float(p) / 1e6 for d, p in zip(at_one["direction"], at_one["p50_us"], strict=True)
+        }
+        mean = baseline[baseline["statistic_us"] == "Average Latency"]
+        known = {d: float(mean[f"4Ki_random_{d}"].iloc[0]) / 1e6 for d in ("read", "write")}
+        return check_labels(measured, known)
+    return []
+
+
+def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
+    """The verdict on the block size, and one diagnosis per closed curve (with the true block, where it was wrong)."""
+    curves = closed_curves(sweep)
+    verdict = block_verdict(sweep, curves)
+    if verdict is not None:
+        curves = [with_block(c, verdict.block_bytes) for c in curves]
+    return verdict, [diagnose(c, [s for s in curves if s is not c]) for c in curves]
+
+
+def _littles_law(sweep: Sweep) -> Iterator[Finding]:
+    verdict, found = diagnoses(sweep)
+    if not found:
+        yield Finding(
+            "littles-law", "info",
+            "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",
+            remedy="measure a few depths without a rate limit.",
+        )  # fmt: skip
+    if verdict is not None:
+        yield _block_finding(verdict)
+    holding = [d for d in found if d.cause == "holds"]
+    if holding:
+        deviation = np.concatenate([np.abs(d.curve.ratio - 1) for d in holding])
+        yield Finding(
+            "littles-law", "info",
+            f"N = X R holds at {len(deviation)} point(s) of {len(holding)} curve(s): the deviation is "
+            f"{100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
+        )  # fmt: skip
+    units = [d for d in found if d.cause == "unit"]
+    if len(units) > 1 and len({d.factor for d in units}) == 1:
+        yield _unit_finding(units)
+        found = [d for d in found if d.cause != "unit"]
+    for d in found:
+        if d.cause != "holds":
+            yield Finding("littles-law", d.severity, d.evidence, d.hypothesis, d.remedy, d.curve.series,
+                          float(d.curve.load[d.curve.worst]))  # fmt: skip
+
+
+def _block_finding(verdict: BlockVerdict) -> Finding:
+    words = ratios_by_claim(verdict)
+    block = format_bytes(verdict.block_bytes)
+    return Finding(
+        "littles-law", "error",
+        f"at the lowest depth X R / N is {words['before']} with blocks of {words['claimed']} as tabulated; with blocks "
+        f"of {block} it is {words['after']}.",
+        f"the size of the file (fio's size=) was taken for the size of a block (bs=); the block was {block}.",
+        "look for bs= in the command; fio's default is 4 KiB, and its JSON tells it as bandwidth / iops.",
+    )  # fmt: skip
+
+
+def _unit_finding(units: Sequence[Diagnosis]) -> Finding:
+    ratios = np.concatenate([d.curve.ratio for d in units])
+    first, factor = units[0], units[0].factor
+    after = ratios / factor
+    return Finding(
+        "littles-law", "error",
+        f"X R / N is {ratios.min():.3g} to {ratios.max():.3g} over all {len(ratios)} points of {len(units)} curves; "
+        f"with the latency {'divided' if factor > 1 else 'multiplied'} by {max(factor, 1 / factor):,.0f} it is "
+        f"{after.min():.3f} to {after.max():.3f}.",
+        first.hypothesis, first.remedy,
+    )  # fmt: skip
+
+
+def _buffered(sweep: Sweep) -> Iterator[Finding]:
+    """Runs whose recorded options show no direct I/O went through the page cache."""
+    for options in _options(sweep.provenance.details):
+        direct = options.get("direct", "0") not in ("0", "") or options.get("buffered") == "0"
+        engine = options.get("ioengine", "psync")
+        if not direct and engine not in ("null", "nbd", "rbd", "http", "net") and options:
+            yield Finding(
+                "buffered", "warning",
+                f"the recorded options do not hold direct=1 (ioengine {engine}).",
+                "reads and writes went through the page cache, so memory was measured beside the device.",
+                "run again with --direct=1.",
+            )  # fmt: skip
+            return
+
+
+def _options(details: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
+    """fio's shared options, those of joined sweeps included."""
+    for key, value in details.items():
+        if isinstance(value, Mapping):
+            if key == "options":
+                yield value
+            else:
+                yield from _options(value)
+
+
+def _merged(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding where three curves or more say the same but for their numbers; the first speaks for all."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for f in findings:
+        says = re.sub(r"[\d.]+ ?[kmunKMGT]?(?:iB|B|s|/s)?", "#", f.hypothesis)
+        groups.setdefault((f.check, f.severity, says), []).append(f)
+    merged: list[Finding] = []
+    for group in groups.values():
+        names = list(dict.fromkeys(f.series for f in group if f.series))
+        if len(names) < 3:
+            merged += group
+            continue
+        first = group[0]
+        more = f"Likewise {len(names) - 1} more curves: {', '.join(names[1:])}."
+        merged.append(replace(first, message=f"{names[0]}: {first.message} {more}", series=None, load=None))
+    return merged
+
+
+def _sorted(findings: list[Finding]) -> list[Finding]:
+    return sorted(
+        findings, key=lambda f: (-SEVERITIES.index(f.severity), f.check, natural_key(f.series or ""), f.load or 0.0)
+    )

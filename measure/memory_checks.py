@@ -1,0 +1,129 @@
+"""Checks of memory curves under an injected delay: caches, units, lines in flight, order.
+
+The product bandwidth x latency / 64 bytes is the number of cache lines in flight (Little's law again, with the line as
+the request). The chaser alone keeps one, so less than one is impossible; more than a machine has line buffers for is a
+unit error. A DRAM access takes no less than about 45 ns on any machine, and a latency below 20 ns is a cache's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from measure.dataset import CACHE_LINE_BYTES, Sweep
+from measure.findings import Finding
+from measure.units import format_bytes, format_duration
+
+CACHE_LATENCY_S = 20e-9
+DRAM_LATENCY_S = 45e-9
+_MOST_LINES = 20_000  # some hundred cores with some hundred lines each
+
+
+def check_memory(sweep: Sweep) -> Iterator[Finding]:
+    """Findings on a sweep over injected delay."""
+    caches = _caches(sweep.provenance.details)
+    for series, group in sweep.mean_points().groupby("series", sort=False):
+        name = str(series)
+        latency = group["latency_s"].to_numpy(float)
+        yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
+        yield from _lines(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
+        yield from _order(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
+
+
+def _cache(
+    name: str, latency: np.ndarray[Any, Any], buffer: float | None, caches: Mapping[str, float]
+) -> Iterator[Finding]:
+    median = float(np.median(latency))
+    fits = [c for c, size in caches.items() if buffer is not None and buffer <= size]
+    words = f"a buffer of {format_bytes(buffer)}" if buffer else "the buffer"
+    remedy = "measure with a buffer of at least four times the last-level cache (MLC: -b200m)."
+    span = f"{format_duration(latency.min())} to {format_duration(latency.max())}"
+    if median < CACHE_LATENCY_S or fits:
+        which = f"the {fits[0]} cache" if fits else _which_cache(buffer, median)
+        yield Finding(
+            "fits-a-cache", "error",
+            f"the latency is {span}, at the median {format_duration(median)}; a DRAM access takes "
+            f"{DRAM_LATENCY_S * 1e9:.0f} ns and more.",
+            f"{words} fits {which}, so this is no curve of the memory.", remedy, name,
+        )  # fmt: skip
+    elif latency.min() < DRAM_LATENCY_S:
+        yield Finding(
+            "fits-a-cache", "warning",
+            f"the lowest latency is {format_duration(float(latency.min()))}, below the "
+            f"{DRAM_LATENCY_S * 1e9:.0f} ns of the fastest DRAM.",
+            f"part of {words.removeprefix('a ')} is served by the last-level cache.", remedy, name,
+        )  # fmt: skip
+
+
+def _which_cache(buffer: float | None, latency_s: float) -> str:
+    """The smallest cache that holds the buffer in any CPU of today, or what the latency suggests."""
+    if buffer is not None and buffer <= 32 * 2**10:
+        return "a level-1 cache (32 KiB and more)"
+    if buffer is not None and buffer <= 256 * 2**10:
+        return "a level-2 cache (256 KiB and more)"
+    return "a level-1 or level-2 cache" if latency_s < 8e-9 else "a cache of the CPU"
+
+
+def _lines(
+    name: str, load: np.ndarray[Any, Any], throughput: np.ndarray[Any, Any], latency: np.ndarray[Any, Any]
+) -> Iterator[Finding]:
+    lines = throughput * latency
+    low, peak = int(np.argmin(lines)), int(np.argmax(lines))
+    if lines[low] < 0.9:
+        scaled = lines[low] * 1000
+        yield Finding(
+            "lines-in-flight", "error",
+            f"bandwidth x latency / {CACHE_LINE_BYTES} B is {lines[low]:.3g} lines in flight, and the chaser alone "
+            "keeps one.",
+            f"a unit off by 1000 (then it is {scaled:.3g}), or a bandwidth without the chaser's own."
+            if scaled >= 0.9 else "a unit is wrong by more than 1000.",
+            "check the units of both columns: MLC prints ns and decimal MB/s.", name, float(load[low]),
+        )  # fmt: skip
+    elif lines[peak] > _MOST_LINES:
+        yield Finding(
+            "lines-in-flight", "error",
+            f"bandwidth x latency / {CACHE_LINE_BYTES} B is {lines[peak]:.3g} lines in flight, more than any machine "
+            "has line buffers for.",
+            "a unit off by 1000.", "check the units of both columns: MLC prints ns and decimal MB/s.",
+            name, float(load[peak]),
+        )  # fmt: skip
+    else:
+        yield Finding(
+            "lines-in-flight", "info",
+            f"at the peak {lines[peak]:.3g} cache lines are in flight (bandwidth x latency / {CACHE_LINE_BYTES} B), "
+            f"at the longest delay {lines[int(np.argmax(load))]:.3g}.",
+            series=name, load=float(load[peak]),
+        )  # fmt: skip
+
+
+def _order(
+    name: str, load: np.ndarray[Any, Any], throughput: np.ndarray[Any, Any], latency: np.ndarray[Any, Any]
+) -> Iterator[Finding]:
+    """With a longer delay both bandwidth and latency should fall; say where they rise by more than 5 %."""
+    order = np.argsort(load, kind="stable")
+    rises = {what: int(np.sum(values[order][1:] > 1.05 * values[order][:-1]))
+             for what, values in (("latency", latency), ("bandwidth", throughput))}  # fmt: skip
+    told = [f"the {what} rises {count} time(s)" for what, count in rises.items() if count]
+    if told:
+        yield Finding(
+            "not-monotonic", "info",
+            f"{' and '.join(told)} by more than 5 % from one delay to a longer one, over {len(load)} delays.",
+            "noise of other programs and of the CPU's frequency.", "repeat the sweep and average.", series=name,
+        )  # fmt: skip
+
+
+def _buffer(details: Mapping[str, Any], series: str) -> float | None:
+    given = details.get("buffer_bytes")
+    value = given.get(series) if isinstance(given, Mapping) else given
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _caches(details: Mapping[str, Any]) -> Mapping[str, float]:
+    """The data caches that the host was seen to have, smallest first."""
+    given = details.get("caches")
+    if not isinstance(given, Mapping):
+        return {}
+    sizes = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}
+    return dict(sorted(sizes.items(), key=lambda item: item[1]))
