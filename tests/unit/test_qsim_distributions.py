@@ -1,0 +1,137 @@
+"""Distributions: moments, distribution functions and draws tell the same story."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from qsim import (
+    Deterministic,
+    Distribution,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    HyperExponential,
+    LogNormal,
+    Mixture,
+    Shifted,
+    Weibull,
+)
+
+EVERY = [
+    Exponential(2.0),
+    Deterministic(3.0),
+    Erlang(4, 2.0),
+    Gamma(2.0, 0.3),
+    HyperExponential.from_moments(2.0, 4.0),
+    HyperExponential((0.2, 0.3, 0.5), (1.0, 2.0, 5.0)),
+    LogNormal(2.0, 1.5),
+    Weibull(0.7, 2.0),
+    Mixture((Exponential(1.0), Shifted(LogNormal(2.0, 0.1), 1.0)), (0.4, 0.6)),
+    Shifted(Erlang(2, 1.0), 0.5),
+    Empirical((1.0, 2.0, 5.0), (3, 1, 1)),
+    Empirical.from_histogram((0.0, 1.0, 4.0, 5.0), (2, 5, 1)),
+]
+
+
+@pytest.fixture(params=EVERY, ids=lambda d: type(d).__name__)
+def law(request: pytest.FixtureRequest) -> Distribution:
+    distribution = request.param
+    assert isinstance(distribution, Distribution)
+    return distribution
+
+
+def test_draws_have_the_stated_moments(law: Distribution) -> None:
+    draws = law.sample(np.random.Generator(np.random.SFC64(7)), 200_000)
+    spread = np.sqrt(law.variance / draws.size)
+    assert abs(draws.mean() - law.mean) <= 5 * spread + 1e-12
+    # The error of a sample variance comes from the fourth moment, here the sample's own.
+    fourth = ((draws - draws.mean()) ** 4).mean()
+    assert abs(draws.var() - law.variance) <= 5 * np.sqrt(fourth / draws.size) + 1e-12
+    assert law.scv == pytest.approx(law.variance / law.mean**2)
+
+
+def test_draws_follow_the_distribution_function(law: Distribution) -> None:
+    draws = np.sort(law.sample(np.random.Generator(np.random.SFC64(11)), 50_000))
+    points = np.unique(draws)
+    empirical = np.searchsorted(draws, points, side="right") / draws.size
+    # Dvoretzky-Kiefer-Wolfowitz: a distance of 0.014 has a chance below 1e-8.
+    assert np.max(np.abs(empirical - law.cdf(points))) < 0.014
+
+
+@pytest.mark.parametrize("q", [0.01, 0.3, 0.5, 0.9, 0.999])
+def test_quantile_inverts_the_distribution_function(law: Distribution, q: float) -> None:
+    t = law.quantile(q)
+    assert float(law.cdf(t)) >= q - 1e-9
+    assert float(law.cdf(t * (1 - 1e-9))) <= q + 1e-6 or isinstance(law, Deterministic | Empirical)
+
+
+def test_nothing_before_zero(law: Distribution) -> None:
+    assert float(law.cdf(-1.0)) == 0.0
+    assert law.sample(np.random.default_rng(3), 1000).min() >= 0
+
+
+def test_scaling_multiplies_times_and_keeps_the_shape(law: Distribution) -> None:
+    scaled = law.scaled(1e-6)
+    assert type(scaled) is type(law)
+    assert scaled.mean == pytest.approx(1e-6 * law.mean)
+    assert scaled.scv == pytest.approx(law.scv)
+    assert scaled.quantile(0.7) == pytest.approx(1e-6 * law.quantile(0.7), rel=1e-9)
+
+
+def test_values_compare_hash_and_travel(law: Distribution) -> None:
+    copy = pickle.loads(pickle.dumps(law))  # noqa: S301
+    assert copy == law
+    assert hash(copy) == hash(law)
+
+
+def test_balanced_means() -> None:
+    h2 = HyperExponential.from_moments(mean=0.8, scv=4.0)
+    assert h2.mean == pytest.approx(0.8)
+    assert h2.scv == pytest.approx(4.0)
+    assert h2.probabilities[0] * h2.means[0] == pytest.approx(h2.probabilities[1] * h2.means[1])
+
+
+def test_a_histogram_spreads_times_evenly_within_a_bin() -> None:
+    histogram = Empirical.from_histogram((0.0, 1.0, 3.0), (1, 1))
+    assert histogram.mean == pytest.approx(1.25)
+    assert histogram.cdf([0.5, 1.0, 2.0, 3.0, 9.0]) == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("build", "parameter"),
+    [
+        (lambda: Exponential(0), "mean"),
+        (lambda: Exponential(float("nan")), "mean"),
+        (lambda: Exponential("fast"), "mean"),  # type: ignore[arg-type]
+        (lambda: Deterministic(-1), "value"),
+        (lambda: Erlang(0, 1.0), "k"),
+        (lambda: Erlang(2.5, 1.0), "k"),  # type: ignore[arg-type]
+        (lambda: Gamma(1.0, 0), "scv"),
+        (lambda: LogNormal(-1.0, 1), "mean"),
+        (lambda: LogNormal(float("inf"), 1), "mean"),
+        (lambda: Weibull(0, 1), "shape"),
+        (lambda: HyperExponential((0.5, 0.6), (1, 2)), "probabilities"),
+        (lambda: HyperExponential((0.5, 0.5), (1, 2, 3)), "means"),
+        (lambda: HyperExponential.from_moments(1.0, 0.5), "scv"),
+        (lambda: Mixture((Exponential(1),), (0.5,)), "weights"),
+        (lambda: Mixture((3.0,), (1.0,)), "components"),  # type: ignore[arg-type]
+        (lambda: Mixture((Exponential(float("inf")),), (1.0,)), "components"),
+        (lambda: Shifted(Exponential(1), -1), "shift"),
+        (lambda: Empirical(()), "values"),
+        (lambda: Empirical((1.0, -2.0)), "values"),
+        (lambda: Empirical((1.0, 2.0), (1.0,)), "weights"),
+        (lambda: Empirical((1.0, 2.0), (0.0, 0.0)), "weights"),
+        (lambda: Empirical.from_histogram((0, 2, 1), (1, 1)), "edges"),
+        (lambda: Empirical.from_histogram((0, 1), (1, 1)), "edges"),
+        (lambda: Exponential(1).quantile(1.0), "q"),
+        (lambda: Exponential(1).scaled(0), "factor"),
+    ],
+)
+def test_nonsense_is_refused_by_name(build: object, parameter: str) -> None:
+    assert callable(build)
+    with pytest.raises(ValueError, match=parameter):
+        build()
