@@ -5,8 +5,9 @@
 ``spin``    the idle loop alone, to learn what one of its iterations lasts.
 
 All run without Python's global lock, so that the threads of one process load the memory together. They share
-``control``, int64 words of which the first is the phase (WARM_UP, MEASURE, STOP). The chaser moves the phase on by its
-own clock, so that no Python runs between the start and the end of a measurement; anyone may set STOP at any time.
+``control``, int64 words of which the first is the phase (WARM_UP, MEASURE, STOP) and each other one a loader's answer.
+The chaser moves the phase on by its own clock, so that no Python runs between the start and the end of a measurement;
+anyone may set STOP at any time.
 
 A compiler may leave out a loop whose result it can foresee, and a probe that does nothing looks very fast. So each
 loop returns something that only the whole work gives: the chaser the line it ended on (every line knows its place in
@@ -52,6 +53,15 @@ def _spin(state: Any, iterations: Any) -> Any:
     return state
 
 
+@njit(nogil=True)
+def _answered(control: Any, loaders: Any, phase: Any) -> Any:
+    """Whether all loaders have reached ``phase``: their words hold 1 + the phase that they last saw."""
+    reached = 0
+    for loader in range(loaders):
+        reached += control[(1 + loader) * CONTROL_STRIDE] > phase
+    return reached == loaders
+
+
 @njit(nogil=True, cache=True)
 def spin(state: Any, iterations: Any, timespec: Any) -> Any:
     """Time the idle loop: returns (its state afterwards, ns elapsed)."""
@@ -67,26 +77,24 @@ def chase(
     """Chase from ``word`` until ``measure_ns`` have passed after the warm-up, and lead the loaders through it.
 
     ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts
-    ``warm_up_ns`` and until every loader has raised its flag. ``chunk_ns`` receives the time of each chunk of
+    ``warm_up_ns`` and until every loader has answered both phases. ``chunk_ns`` receives the time of each chunk of
     HOPS_PER_CHUNK hops, as far as it reaches. Returns (word where it stopped, hops in all, hops measured, ns elapsed,
     ns on the CPU); fewer than asked where somebody set STOP.
     """
     hops = 0
-    ready = 0
     began = now = _clock_ns(_WALL, timespec)
-    while control[0] != STOP and (now - began < warm_up_ns or ready < loaders):
-        for _ in range(HOPS_PER_CHUNK):
-            word = ring[word]
-        hops += HOPS_PER_CHUNK
-        ready = 0
-        for loader in range(loaders):
-            ready += control[(1 + loader) * CONTROL_STRIDE]
-        now = _clock_ns(_WALL, timespec)
+    for phase in (WARM_UP, MEASURE):
+        # Without waiting for the answers, a loader that another program keeps off its CPU would count nothing.
+        if control[0] != STOP:
+            control[0] = phase
+        while control[0] != STOP and (now - began < warm_up_ns or not _answered(control, loaders, phase)):
+            for _ in range(HOPS_PER_CHUNK):
+                word = ring[word]
+            hops += HOPS_PER_CHUNK
+            now = _clock_ns(_WALL, timespec)
 
-    warmed_up_hops = hops
+    hops_before = hops
     chunk = 0
-    if control[0] != STOP:
-        control[0] = MEASURE
     cpu_began = _clock_ns(_CPU, timespec)
     began = now = _clock_ns(_WALL, timespec)
     while control[0] != STOP and now - began < measure_ns:
@@ -100,7 +108,7 @@ def chase(
         chunk += 1
     cpu_ns = _clock_ns(_CPU, timespec) - cpu_began
     control[0] = STOP
-    return word, hops, hops - warmed_up_hops, now - began, cpu_ns
+    return word, hops, hops - hops_before, now - began, cpu_ns
 
 
 @njit(nogil=True, cache=True)
@@ -112,9 +120,9 @@ def stream(
 
     The last ``updated_words`` of a burst are incremented (read and written back), the others summed. Bursts are
     counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer holds a whole number of
-    them. The phase is looked at after every ``bursts_per_check`` bursts. Returns (bursts in all, bursts measured, ns
-    elapsed, ns on the CPU, sum of the words read modulo 2^64, state of the idle loop); measured values are 0 where
-    the phase MEASURE was never seen.
+    them. The phase is looked at, and answered, after every ``bursts_per_check`` bursts. Returns (bursts in all, bursts
+    measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64, state of the idle loop); measured values
+    are 0 where the phase MEASURE never came.
     """
     read_words = burst_words - updated_words
     position = first_burst * burst_words % buffer.size
@@ -124,7 +132,7 @@ def stream(
     bursts_before = 0
     began = np.int64(-1)
     cpu_began = np.int64(0)
-    control[(1 + loader) * CONTROL_STRIDE] = 1
+    control[(1 + loader) * CONTROL_STRIDE] = 1 + WARM_UP
     while True:
         for _ in range(bursts_per_check):
             burst = buffer[position : position + burst_words]
@@ -142,6 +150,7 @@ def stream(
             cpu_began = _clock_ns(_CPU, timespec)
             began = now
             bursts_before = bursts
+            control[(1 + loader) * CONTROL_STRIDE] = 1 + MEASURE
         if control[0] == STOP:
             break
     if began < 0:

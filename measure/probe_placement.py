@@ -95,7 +95,7 @@ def place(
         why = f" ({'; '.join(notes)})" if notes else ""
         remedy = f"ask for at most {len(near)}" if near else "on one core only the idle latency can be measured"
         raise ValueError(
-            f"loaders={loaders} needs {loaders + 1} cores, as one chases, and {len(near) + 1} can be used{why}; {remedy}"
+            f"loaders={loaders} needs {loaders + 1} cores, as one chases; {len(near) + 1} can be used{why}; {remedy}"
         )
     if not hasattr(os, "sched_setaffinity"):
         notes.append("threads are not pinned: this system has no sched_setaffinity")

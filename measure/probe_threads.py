@@ -19,7 +19,7 @@ from measure import probe_checks, probe_kernels
 from measure.dataset import CACHE_LINE_BYTES
 from measure.errors import ToolFailedError
 from measure.pages import Pages, Words, allocate
-from measure.probe_kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WORDS_PER_LINE
+from measure.probe_kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP, WORDS_PER_LINE
 from measure.probe_placement import pin
 
 T = TypeVar("T")
@@ -183,7 +183,7 @@ def measure_together(
 ) -> tuple[ChaserCount | None, tuple[LoaderCount, ...]]:
     """One measurement: the chaser (None: the loaders alone) beside the loaders at ``delay`` idle iterations a burst.
 
-    Raises ToolFailedError where a loader was kept off its CPU for the whole time, or a loop's work is not there.
+    The time begins when every loader has answered. Raises ToolFailedError where a loop's work is not there.
     """
     control = np.zeros(CONTROL_STRIDE * (1 + len(loaders)), dtype=np.int64)
 
@@ -193,11 +193,14 @@ def measure_together(
     def lead() -> ChaserCount | None:
         if chaser is not None:
             return chaser.run(control, len(loaders), warm_up_s, seconds)
+        answers = control[CONTROL_STRIDE::CONTROL_STRIDE]
         time.sleep(warm_up_s)
-        while control[0] != STOP and not control[CONTROL_STRIDE::CONTROL_STRIDE].all():
-            time.sleep(1e-3)
+        for phase in (WARM_UP, MEASURE):
+            if control[0] != STOP:
+                control[0] = phase
+            while control[0] != STOP and (answers <= phase).any():
+                time.sleep(1e-3)
         if control[0] != STOP:
-            control[0] = MEASURE
             time.sleep(seconds)
         stop()
         return None
@@ -207,12 +210,6 @@ def measure_together(
 
     tasks: list[Callable[[], Any]] = [lead, *(load(i, loader) for i, loader in enumerate(loaders))]
     lead_count, *loader_counts = in_threads(tasks, stop)
-    for loader, count in zip(loaders, loader_counts, strict=True):
-        if count.elapsed_ns <= 0:
-            raise ToolFailedError(
-                f"the loader on CPU {loader.cpu} was kept off it for the whole measurement; stop what else runs "
-                "there, or measure longer"
-            )
     return lead_count, tuple(loader_counts)
 
 
