@@ -33,6 +33,7 @@ MAX_STDERR_BYTES = 2**20
 TICK_S = 0.2
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_TIMERSLACK = 29
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -104,28 +105,35 @@ def run_tool(
 
 
 @contextmanager
-def running(argv: Sequence[str], cwd: Path | None = None, grace_s: float = 2.0) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    argv: Sequence[str], cwd: Path | None = None, grace_s: float = 2.0, timer_slack_ns: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """A background program (a server) that is stopped, group and all, when the block is left in whatever way.
 
+    ``timer_slack_ns`` is how much later than asked the kernel may end the program's sleeps (Linux: 50 us by default).
     Raises ToolMissingError where the program does not exist, ToolFailedError where it cannot be started.
     """
-    with _started([find_tool(argv[0]), *argv[1:]], cwd, grace_s) as child:
+    with _started([find_tool(argv[0]), *argv[1:]], cwd, grace_s, timer_slack_ns) as child:
         yield child
 
 
 @contextmanager
-def _started(argv: Sequence[str], cwd: Path | None, grace_s: float) -> Iterator[subprocess.Popen[bytes]]:
+def _started(
+    argv: Sequence[str], cwd: Path | None, grace_s: float, timer_slack_ns: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     parent = os.getpid()
 
-    def die_with_parent() -> None:
+    def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        if timer_slack_ns is not None:
+            _libc.prctl(_PR_SET_TIMERSLACK, timer_slack_ns)
         if os.getppid() != parent:  # the parent died before prctl took effect
             os._exit(127)
 
     try:
         child = subprocess.Popen(
             list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
-            start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509 - two system calls, no lock taken
+            start_new_session=True, preexec_fn=prepare,  # noqa: PLW1509 - system calls only, no lock is taken
         )  # fmt: skip
     except OSError as error:
         raise ToolFailedError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
