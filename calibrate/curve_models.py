@@ -8,7 +8,6 @@ Closed models take the load as the number N of outstanding requests and obey Lit
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +62,7 @@ class CurveModel(ABC):
 
     @abstractmethod
     def observables(self, throughput: Array, response: Array) -> Array:
-        """What of the points is fitted, as one vector of logarithms."""
+        """What of the points is fitted, in logarithms, along the last axis: (m,) or (w, m) to (2m,) or (w, 2m)."""
 
 
 class ClosedModel(CurveModel):
@@ -178,15 +177,15 @@ class DelayMMc(ClosedModel):
     def throughput(self, values: Array, loads: Array) -> Array:
         from qsim.analytic.repairman import curve
 
+        whole = np.unique(np.concatenate([np.floor(loads), np.ceil(loads)]).clip(min=1)).astype(np.int64)
         rows = []
         for crossing, peak in values[:, :2]:
-            service = self.servers / peak
             think = max(crossing - self.servers, 0.0) / peak  # c <= N*, or the delay would be negative
-            rows.append(curve(loads.astype(int), think, service, self.servers)[0])
+            exact = curve(whole, think, self.servers / peak, self.servers).throughput
+            rows.append(np.interp(loads, whole, exact))  # a load between two whole numbers: for drawing only
         return np.array(rows)
 
 
-def closed_models(crossing: float) -> Sequence[ClosedModel]:
-    """The ladder of closed models to hold against each other, for a device whose asymptotes cross at ``crossing``."""
-    servers = sorted({1, *(c for c in (2, 4, 8, 16, 32, 64, 128, 256) if c < crossing), max(1, round(crossing))})
-    return [PNorm(), AsymptoticBounds(), RandomRouting(), *(DelayMMc(c) for c in servers)]
+def server_counts(crossing: float) -> list[int]:
+    """Numbers of servers worth trying for a device whose asymptotes cross at ``crossing``: 1, doublings, all of it."""
+    return sorted({1, *(c for c in (2, 4, 8, 16, 32, 64, 128, 256) if c < crossing), max(1, round(crossing))})

@@ -41,7 +41,7 @@ class DelayLaw(CurveModel):
         return (
             Parameter("N", "lines", lines / 100, lines * 100),
             Parameter("Z0", "s", between / 1e4, between * 1e4, between, 2.0),
-            Parameter("kappa", "s per unit of delay", per_unit / 1e3, per_unit * 1e3),
+            Parameter("kappa", "s per unit", per_unit / 1e3, per_unit * 1e3),
             Parameter("L0", "s", idle / 4, idle * 2),
             Parameter("a", "s", queueing / 1e3, queueing * 1e3, queueing, 1.5),
             Parameter("B", "lines/s", float(throughput.max()) * 1.0001, peak * 20, peak, 0.1),
@@ -51,7 +51,7 @@ class DelayLaw(CurveModel):
         names = (
             ("N", "lines"),
             ("Z0", "s"),
-            ("kappa", "s per unit of delay"),
+            ("kappa", "s per unit"),
             ("L0", "s"),
             ("a", "s"),
             ("B", "lines/s"),
@@ -98,7 +98,50 @@ class DelayLaw(CurveModel):
         return KneePoint(np.where(reached, delay, np.nan), rho * peak, response)
 
     def observables(self, throughput: Array, response: Array) -> Array:
-        return np.concatenate([np.log(throughput), np.log(response)])
+        return np.concatenate([np.log(throughput), np.log(response)], axis=-1)
+
+
+class Unloaded(CurveModel):
+    """The delay law without queueing: every access takes the idle latency until the peak is reached.
+
+    X = min(N / (kappa d + L0) + 1 / L0, B) and R = L0. It is the bound that the law bends away from.
+    """
+
+    name = "no queueing"
+    assumption = "every access takes the idle latency; the peak is a wall"
+    knee_definition = "the delay at which the peak is reached"
+    error_prior = DelayLaw.error_prior
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        lines, per_unit, idle, peak = self.start(loads, throughput, response)
+        return (
+            Parameter("N", "lines", lines / 100, lines * 100),
+            Parameter("kappa", "s per unit", per_unit / 1e3, per_unit * 1e3),
+            Parameter("L0", "s", idle / 4, idle * 4),
+            Parameter("B", "lines/s", peak / 2, peak * 20),
+        )
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        units = {"N": "lines", "kappa": "s per unit", "L0": "s", "B": "lines/s"}
+        return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(units.items())}
+
+    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
+        lines, _, per_unit, idle, _, _ = DelayLaw().start(loads, throughput, response)
+        return np.array([lines, per_unit, idle, throughput.max()])
+
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        lines, per_unit, idle, peak = (values[:, i, None] for i in range(4))
+        offered = lines / (per_unit * loads[None, :] + idle) + 1 / idle
+        return np.minimum(offered, peak), np.broadcast_to(idle, offered.shape)
+
+    def knee(self, values: Array) -> KneePoint:
+        lines, per_unit, idle, peak = values.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            delay = (lines / (peak - 1 / idle) - idle) / per_unit
+        return KneePoint(np.where(delay >= 0, delay, np.nan), peak, idle)
+
+    def observables(self, throughput: Array, response: Array) -> Array:
+        return np.concatenate([np.log(throughput), np.log(response)], axis=-1)
 
 
 def _largest_root(p: Array, q: Array, r: Array) -> Array:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from calibrate.curve_models import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, CurveModel, PNorm
-from calibrate.delay_law import DelayLaw
+from calibrate.curve_models import (
+    SHARPNESS_LOG_SD,
+    SHARPNESS_MEDIAN,
+    AsymptoticBounds,
+    CurveModel,
+    DelayMMc,
+    PNorm,
+    RandomRouting,
+    server_counts,
+)
+from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.knee import Knee
 from calibrate.points import Points, points_of
-from calibrate.posterior import Array, posterior
+from calibrate.posterior import Array, Mask, most_probable, posterior
 from measure.dataset import LOAD_NAMES, LoadKind, Sweep
 from measure.errors import DataError
 from measure.units import format_duration, format_rate
@@ -39,7 +48,8 @@ class Estimate:
 class Fit:
     """A calibrated device model: parameters with intervals, the knee, and what is needed to predict.
 
-    ``used`` are the loads of the points it was fitted to (empty for a data sheet). It prints itself as a table.
+    ``used`` and ``used_throughput_per_s`` are the points it was fitted to (empty for a data sheet). It prints itself as
+    a table.
     """
 
     model: str
@@ -48,6 +58,7 @@ class Fit:
     load_unit: str
     series: str
     used: tuple[float, ...]
+    used_throughput_per_s: tuple[float, ...]
     parameters: Mapping[str, Estimate]
     mode: Array
     draws: Array
@@ -60,7 +71,7 @@ class Fit:
     @cached_property
     def curve_model(self) -> CurveModel:
         """The model that draws the curve."""
-        return _model_named(self.model)
+        return model_named(self.model)
 
     @property
     def load_name(self) -> str:
@@ -98,6 +109,12 @@ class Fit:
             throughput_low_per_s=float(x_low), throughput_high_per_s=float(x_high),
         )  # fmt: skip
 
+    def was_used(self, points: Points) -> Mask:
+        """True (m,) for those of ``points`` that this fit was calibrated on: the same load and the same throughput."""
+        pairs = list(zip(self.used, self.used_throughput_per_s, strict=True))
+        measured = zip(points.load, points.throughput_per_s, strict=True)
+        return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, with the draws, so that ``from_dict`` predicts the same bands."""
         plain = {k: v for k, v in asdict(self).items() if k not in ("mode", "draws", "error_draws", "parameters")}
@@ -122,9 +139,9 @@ class Fit:
             kept["mode"] = np.asarray(values["mode"], dtype=float)
             kept["draws"] = np.asarray(values["draws"], dtype=float)
             kept["error_draws"] = np.asarray(values["error_draws"], dtype=float)
-            kept["used"], kept["notes"] = tuple(values["used"]), tuple(values.get("notes", ()))
+            kept.update({k: tuple(values[k]) for k in ("used", "used_throughput_per_s", "notes")})
             fit = cls(**kept)
-            _model_named(fit.model)
+            model_named(fit.model)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
                 f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json"
@@ -151,10 +168,19 @@ class Fit:
         return "\n".join(lines)
 
 
+def quantity(value: float | None, unit: str) -> str:
+    """A parameter's value with its unit, for people; empty for None."""
+    if value is None:
+        return ""
+    if unit in ("1/s", "lines/s"):
+        return format_rate(value)
+    base, per, rest = unit.partition(" per ")
+    return format_duration(value) + per + rest if base == "s" else f"{value:.3g} {unit}".strip()
+
+
 def _interval(e: Estimate) -> str:
-    show = {"s": format_duration, "1/s": format_rate, "lines/s": format_rate}.get(e.unit, lambda v: f"{v:.3g}")
-    value = "" if e.estimate is None else show(e.estimate)
-    return f"{value:>10}" + ("" if e.low is None or e.high is None else f"  [{show(e.low)}, {show(e.high)}]")
+    ends = "" if e.low is None or e.high is None else f"  [{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"
+    return f"{quantity(e.estimate, e.unit):>10}{ends}"
 
 
 def fit(
@@ -179,7 +205,7 @@ def fit(
         raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
     points = points_of(sweep, series)
     chosen = points.choose(use)
-    return fit_points(chosen, _model_named(model or _default_model(points.load_kind)), level=level, seed=seed)
+    return fit_points(chosen, model_named(model or _default_model(points.load_kind)), level=level, seed=seed)
 
 
 def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
@@ -194,12 +220,8 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     parameters = curve_model.parameters(load, throughput, response)
     noise = points.noise(len(curve_model.observables(throughput, response)) // len(load))
 
-    def predict_log(values: Array) -> Array:
-        x, r = curve_model.curve(values, load)
-        return np.concatenate([np.log(x), np.log(r)], axis=1) if points.load_kind == "injected_delay" else np.log(x)
-
     found = posterior(
-        parameters, curve_model.start(load, throughput, response), predict_log,
+        parameters, curve_model.start(load, throughput, response), _log_prediction(curve_model, load),
         curve_model.observables(throughput, response), noise, curve_model.error_prior, seed=seed,
     )  # fmt: skip
     estimates = _estimates(curve_model, found.mode, found.draws, {p.name: p.prior_log_sd for p in parameters}, level)
@@ -210,9 +232,58 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     return Fit(
         model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
         load_unit=points.load_unit, series=points.series, used=tuple(float(n) for n in load),
-        parameters=estimates, mode=found.mode, draws=found.draws[keep], error_draws=found.error[keep],
+        parameters={**estimates, **_servers_and_think(points, found.mode)},
+        mode=found.mode, draws=found.draws[keep], error_draws=found.error[keep],
+        used_throughput_per_s=tuple(float(x) for x in throughput),
         level=level, notes=tuple(notes), source=points.source,
     )  # fmt: skip
+
+
+LIKELY = 2.71
+"""The rise of the squared misfit, in standard errors, that a 90 % profile-likelihood interval allows."""
+
+
+def _servers_and_think(points: Points, mode: Array) -> dict[str, Estimate]:
+    """Which numbers of servers c, and so which delays Z, explain the points about as well as the best one does.
+
+    Each c is fitted as delay + M/M/c; those within ``LIKELY`` of the best squared misfit are kept. Means alone rarely
+    tell c, so this is an interval and seldom more.
+    """
+    if points.load_kind != "queue_depth":
+        return {}
+    error = float(np.hypot(PNorm.error_prior.median, np.median(points.noise(1))))
+    misfits: dict[int, tuple[float, float]] = {}
+    for servers in server_counts(float(mode[0])):
+        crossing, peak = mode_of(points, DelayMMc(servers))
+        throughput, _ = DelayMMc(servers).curve(np.array([[crossing, peak]]), points.load)
+        squared = float((np.log(throughput[0] / points.throughput_per_s) ** 2).sum()) / error**2
+        misfits[servers] = (squared, max(crossing - servers, 0.0) / peak)
+    least = min(squared for squared, _ in misfits.values())
+    likely = {c: think for c, (squared, think) in misfits.items() if squared <= least + LIKELY}
+    low, high = min(likely), max(likely)
+    known = low == high
+    why = "" if known else f"any number of servers from {low} to {high} explains these means"
+    return {
+        "c": Estimate(float(low) if known else None, float(low), float(high), known, "", why),
+        "Z": Estimate(likely[low] if known else None, likely[high], likely[low], known, "s", why),
+    }
+
+
+def mode_of(points: Points, curve_model: CurveModel) -> Array:
+    """The most probable parameters (d,) alone, without intervals: what the ladder of models needs."""
+    load, throughput, response = points.load, points.throughput_per_s, points.response_time_s
+    observed = curve_model.observables(throughput, response)
+    return most_probable(
+        curve_model.parameters(load, throughput, response), curve_model.start(load, throughput, response),
+        _log_prediction(curve_model, load), observed, points.noise(len(observed) // len(load)), curve_model.error_prior,
+    )  # fmt: skip
+
+
+def _log_prediction(curve_model: CurveModel, load: Array) -> Callable[[Array], Array]:
+    def predict_log(values: Array) -> Array:
+        return curve_model.observables(*curve_model.curve(values, load))
+
+    return predict_log
 
 
 def _estimates(
@@ -248,12 +319,11 @@ def _default_model(kind: LoadKind) -> str:
     )
 
 
-def _model_named(name: str) -> CurveModel:
-    from calibrate.curve_models import AsymptoticBounds, DelayMMc, RandomRouting
-
+def model_named(name: str) -> CurveModel:
+    """The device model of that name (``p-norm``, ``delay + M/M/4``...). Raises ValueError listing what there is."""
     models: dict[str, CurveModel] = {
-        m.name: m for m in (PNorm(), AsymptoticBounds(), RandomRouting(), DelayLaw())
-    }  # fmt: skip
+        m.name: m for m in (PNorm(), AsymptoticBounds(), RandomRouting(), DelayLaw(), Unloaded())
+    }
     if name in models:
         return models[name]
     servers = name.removeprefix("delay + M/M/")
@@ -297,7 +367,7 @@ def from_datasheet(
     sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
     return Fit(
         model=model.name, assumption=model.assumption, load_kind="queue_depth", load_unit="requests",
-        series="data sheet", used=(),
+        series="data sheet", used=(), used_throughput_per_s=(),
         parameters={
             name: replace(e, note="assumed, not measured" if name == "p" else sheet, identified=name != "p")
             for name, e in estimates.items()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrate.posterior import Array
+from calibrate.posterior import Array, Mask
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
 
@@ -28,6 +28,7 @@ class Points:
     repeats: Array
     throughput_spread: Array
     response_spread: Array
+    suggested: tuple[float, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
 
@@ -38,12 +39,12 @@ class Points:
         """The loads, for messages."""
         return ", ".join(f"{n:g}" for n in self.load)
 
-    def at(self, mask: Array) -> Points:
+    def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
         return replace(self, **{n: getattr(self, n)[mask] for n in names})
 
-    def mask(self, use: Sequence[float] | None) -> Array:
+    def mask(self, use: Sequence[float] | None) -> Mask:
         """True (m,) where a point is one to calibrate on. DataError where a load was not measured."""
         wanted = self.default_use() if use is None else list(use)
         missing = [n for n in wanted if not np.any(np.isclose(self.load, n))]
@@ -61,10 +62,12 @@ class Points:
         return self.at(self.mask(use))
 
     def default_use(self) -> list[float]:
-        """The first depth and the first of at least 32 (else the last); for delays the ends and the middle.
+        """What the source suggests; else the first depth and the first of at least 32 (or the last).
 
-        The middle delay is the one whose throughput is nearest the geometric mean of the extremes.
+        For delays the ends and the middle, which is the one whose throughput is nearest the geometric mean of theirs.
         """
+        if self.suggested and all(np.any(np.isclose(self.load, n)) for n in self.suggested):
+            return list(self.suggested)
         if self.load_kind != "injected_delay":
             deep = self.load[self.load >= 32]
             return sorted({float(self.load[0]), float(deep[0] if len(deep) else self.load[-1])})
@@ -99,7 +102,9 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
         repeats=column["repeats"], throughput_spread=column["throughput_spread"],
-        response_spread=column["latency_spread"], source=sweep.name or sweep.provenance.source,
+        response_spread=column["latency_spread"],
+        suggested=tuple(float(n) for n in sweep.provenance.details.get("use", ())),
+        source=sweep.name or sweep.provenance.source,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 WALKERS, STEPS, BURNED = 256, 180, 80
 
@@ -55,6 +56,32 @@ class ErrorPrior:
     log_sd: float = 0.7
 
 
+def most_probable(
+    parameters: Sequence[Parameter],
+    start: Array,
+    predict_log: Callable[[Array], Array],
+    observed_log: Array,
+    noise: Array,
+    error_prior: ErrorPrior,
+) -> Array:
+    """The posterior's mode (d,) in natural units, with the model's relative error at its prior median.
+
+    ``start`` (d,) natural units; ``predict_log`` maps parameters (w, d) in natural units to log predictions (w, m);
+    ``observed_log`` (m,); ``noise`` (m,) relative standard errors of the observations (0 where unknown).
+    """
+    from scipy.optimize import least_squares
+
+    low, high, has_prior, centre, width = _arrays(parameters)
+    spread = np.sqrt(error_prior.median**2 + noise**2)
+
+    def residuals(theta: Array) -> Array:
+        misfit = (predict_log(np.exp(theta)[None, :])[0] - observed_log) / spread
+        return np.concatenate([misfit, ((theta - centre) / width)[has_prior]])
+
+    inside = np.clip(np.log(start), low + 1e-6, high - 1e-6)
+    return np.asarray(np.exp(least_squares(residuals, inside, bounds=(low, high)).x))
+
+
 def posterior(
     parameters: Sequence[Parameter],
     start: Array,
@@ -65,27 +92,11 @@ def posterior(
     *,
     seed: int = 0,
 ) -> Posterior:
-    """Mode and draws of the posterior.
-
-    ``start`` (d,) natural units; ``predict_log`` maps parameters (w, d) in natural units to log predictions (w, m);
-    ``observed_log`` (m,); ``noise`` (m,) relative standard errors of the observations (0 where unknown).
-    """
+    """Mode and draws of the posterior; the arguments are those of ``most_probable``."""
     import emcee
-    from scipy.optimize import least_squares
 
-    low = np.log([p.low for p in parameters])
-    high = np.log([p.high for p in parameters])
-    has_prior = np.array([p.prior_median is not None for p in parameters])
-    centre = np.log([p.prior_median or 1.0 for p in parameters])
-    width = np.array([p.prior_log_sd or 1.0 for p in parameters])
-    spread = np.sqrt(error_prior.median**2 + noise**2)
-
-    def residuals(theta: Array) -> Array:
-        misfit = (predict_log(np.exp(theta)[None, :])[0] - observed_log) / spread
-        return np.concatenate([misfit, ((theta - centre) / width)[has_prior]])
-
-    inside = np.clip(np.log(start), low + 1e-6, high - 1e-6)
-    mode = least_squares(residuals, inside, bounds=(low, high), x_scale=1.0).x
+    low, high, has_prior, centre, width = _arrays(parameters)
+    mode = np.log(most_probable(parameters, start, predict_log, observed_log, noise, error_prior))
 
     def log_probability(theta: Array) -> Array:
         values, log_error = theta[:, :-1], theta[:, -1]
@@ -112,3 +123,14 @@ def posterior(
     settled = bool((np.abs(np.diff(halves, axis=1)) < 0.25 * widths).all())
     flat = chain.reshape(-1, len(first))
     return Posterior(np.exp(mode), np.exp(flat[:, :-1]), np.exp(flat[:, -1]), settled)
+
+
+def _arrays(parameters: Sequence[Parameter]) -> tuple[Array, Array, Mask, Array, Array]:
+    """Log bounds low and high, which have priors, and the priors' centres and widths; each (d,)."""
+    return (
+        np.log([p.low for p in parameters]),
+        np.log([p.high for p in parameters]),
+        np.array([p.prior_median is not None for p in parameters]),
+        np.log([p.prior_median or 1.0 for p in parameters]),
+        np.array([p.prior_log_sd or 1.0 for p in parameters]),
+    )

@@ -1,0 +1,263 @@
+"""Hold a prediction against the measurement: calibrate on a few points, predict the others, report what is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrate.fitting import LEVEL, Fit, fit
+from calibrate.knee import Knee
+from calibrate.ladder import Rung, ladder, mape
+from calibrate.points import Points, points_of
+from calibrate.posterior import Mask
+from calibrate.prediction import Curve, predict
+from measure.auditing import audit
+from measure.dataset import Provenance, Sweep
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.units import format_duration, format_rate
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Errors of a comparison in percent: mean absolute (``mape``) and median absolute (``mdape``) ones.
+
+    Held-out numbers are None where no point was held out; ``repeat_noise_pct`` is the median relative standard
+    deviation of one repeat of a point's throughput, None where nothing was repeated: no model can be expected to miss
+    by less. ``inside_band_pct`` is the share of held-out throughputs inside the band.
+    """
+
+    held_out_points: int
+    held_out_mape_throughput_pct: float | None
+    held_out_mape_response_pct: float | None
+    held_out_mdape_throughput_pct: float | None
+    held_out_mdape_response_pct: float | None
+    in_sample_mape_throughput_pct: float | None
+    in_sample_mape_response_pct: float | None
+    inside_band_pct: float | None
+    band_level: float
+    repeat_noise_pct: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One series: the fit, its predictions at every measured load, and the residuals (predicted over observed - 1)."""
+
+    fit: Fit
+    points: Points
+    held_out: Mask
+    predicted: Curve
+    audit: tuple[Finding, ...]
+    models: tuple[Rung, ...]
+    provenance: Provenance
+
+    @property
+    def series(self) -> str:
+        """The curve's name."""
+        return self.points.series
+
+    @property
+    def knee(self) -> Knee:
+        """The fit's knee."""
+        return self.fit.knee
+
+    @cached_property
+    def residual_throughput_pct(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """100 (predicted / observed - 1), (m,)."""
+        return np.asarray(100 * (self.predicted.throughput_per_s / self.points.throughput_per_s - 1))
+
+    @cached_property
+    def residual_response_pct(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """100 (predicted / observed - 1), (m,)."""
+        return np.asarray(100 * (self.predicted.response_time_s / self.points.response_time_s - 1))
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The errors, held out and in sample, with the noise of repeats beside them."""
+        held, used = self.held_out, ~self.held_out
+        x, r, curve = self.points.throughput_per_s, self.points.response_time_s, self.predicted
+        inside = (curve.throughput_low_per_s <= x) & (x <= curve.throughput_high_per_s)
+
+        def error(which: Mask, predicted: Any, observed: Any) -> float | None:
+            return mape(predicted[which], observed[which]) if which.any() else None
+
+        def median(residuals: Any) -> float | None:
+            return float(np.median(np.abs(residuals[held]))) if held.any() else None
+
+        return Summary(
+            held_out_points=int(held.sum()),
+            held_out_mape_throughput_pct=error(held, curve.throughput_per_s, x),
+            held_out_mape_response_pct=error(held, curve.response_time_s, r),
+            held_out_mdape_throughput_pct=median(self.residual_throughput_pct),
+            held_out_mdape_response_pct=median(self.residual_response_pct),
+            in_sample_mape_throughput_pct=error(used, curve.throughput_per_s, x),
+            in_sample_mape_response_pct=error(used, curve.response_time_s, r),
+            inside_band_pct=float(100 * inside[held].mean()) if held.any() else None,
+            band_level=self.fit.level,
+            repeat_noise_pct=self.points.repeat_noise_pct(),
+        )
+
+    def verdict(self) -> str:
+        """The result in two or three sentences with numbers."""
+        return " ".join([self._knee_sentence(), self._error_sentence(), self._audit_sentence()]).strip()
+
+    def _knee_sentence(self) -> str:
+        knee, memory = self.knee, self.points.load_kind == "injected_delay"
+        rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
+        if memory:
+            bandwidth = f"{knee.throughput_per_s * 64 / 1e9:.3g} GB/s"
+            if knee.load is None:
+                return f"The knee, {bandwidth} at {time}, is not reached: {knee.note}."
+            if not knee.identified:
+                return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}."
+            low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
+            return f"The knee is at {bandwidth} [{low:.3g}, {high:.3g}], where an access takes {time}."
+        if knee.load is None or knee.low is None or knee.high is None:
+            return f"No knee: {knee.note}."
+        interval = f"[{knee.low:.3g}, {knee.high:.3g}]"
+        if not knee.identified:
+            return (
+                f"The knee is not identifiable from these points: anywhere in {interval} outstanding requests; "
+                f"{self._where_to_measure(knee.low, knee.high)} to pin it."
+            )
+        return (
+            f"The knee is at N* = {knee.load:.3g} outstanding requests {interval}: {rate} at {time}. "
+            "Deeper queues buy mostly latency."
+        )
+
+    def _where_to_measure(self, low: float, high: float) -> str:
+        used = self.fit.used or (1.0,)
+        if low < min(used):
+            return f"calibrate on a depth of {max(1, round(low))} as well"
+        if high > max(used):
+            return f"calibrate on a depth of {round(2 * high)} as well"
+        return f"calibrate on a depth near {round((low * high) ** 0.5)} as well"
+
+    def _error_sentence(self) -> str:
+        s, used = self.summary, ", ".join(f"{n:g}" for n in self.fit.used)
+        if s.held_out_mape_throughput_pct is None or s.held_out_mape_response_pct is None:
+            return f"Calibrated on every point ({used}), so nothing is left to check the prediction with."
+        noise = "" if s.repeat_noise_pct is None else f" (repeats of one point differ by {s.repeat_noise_pct:.2g} %)"
+        return (
+            f"Calibrated on {used} alone, the model predicts the {s.held_out_points} other point(s) with a mean error "
+            f"of {s.held_out_mape_throughput_pct:.2g} % in throughput and {s.held_out_mape_response_pct:.2g} % in "
+            f"response time{noise}."
+        )
+
+    def _audit_sentence(self) -> str:
+        errors = [f for f in self.audit if f.severity == "error"]
+        if not errors:
+            return ""
+        first = errors[0].hypothesis or errors[0].message
+        return f"The data contradict themselves in {len(errors)} finding(s): {first}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units, the keys of ``qsim compare --json``."""
+        points = [
+            {
+                "load": float(self.points.load[i]),
+                "held_out": bool(self.held_out[i]),
+                "observed": {
+                    "throughput_per_s": float(self.points.throughput_per_s[i]),
+                    "response_time_s": float(self.points.response_time_s[i]),
+                    "repeats": int(self.points.repeats[i]),
+                },
+                "predicted": {k: v for k, v in row.items() if k != "load"},
+                "residual_pct": {
+                    "throughput_per_s": float(self.residual_throughput_pct[i]),
+                    "response_time_s": float(self.residual_response_pct[i]),
+                },
+            }
+            for i, row in enumerate(self.predicted.to_dicts())
+        ]
+        return {
+            "series": self.series,
+            "load": self.fit.load_name,
+            "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.used)},
+            "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
+            "knee": self.knee.to_dict(),
+            "points": points,
+            "summary": asdict(self.summary),
+            "audit": [f.to_dict() for f in self.audit],
+            "models": [m.to_dict() for m in self.models],
+            "verdict": self.verdict(),
+            "notes": list(self.fit.notes),
+            "provenance": self.provenance.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        rows = [f"{'load':>10}  {'observed':>10} {'predicted':>10} {'error':>8}   "
+                f"{'observed':>9} {'predicted':>9} {'error':>8}"]  # fmt: skip
+        for i in range(len(self.points)):
+            rows.append(
+                f"{self.points.load[i]:>10g}  {format_rate(self.points.throughput_per_s[i]):>10} "
+                f"{format_rate(self.predicted.throughput_per_s[i]):>10} {self.residual_throughput_pct[i]:>+7.1f}%   "
+                f"{format_duration(self.points.response_time_s[i]):>9} "
+                f"{format_duration(self.predicted.response_time_s[i]):>9} {self.residual_response_pct[i]:>+7.1f}%"
+                f"{'' if self.held_out[i] else '   calibrated on'}"
+            )
+        return "\n".join([str(self.fit), "", *rows, "", self.verdict()])
+
+
+def compare(
+    sweep: Sweep,
+    use: Sequence[float] | None = None,
+    *,
+    series: str | None = None,
+    model: str | None = None,
+    fitted: Fit | None = None,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Comparison:
+    """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
+
+    ``series``, ``model``, ``level`` and ``seed`` as in ``fit``. ``fitted`` takes a fit made before (from a data sheet,
+    another run, or this one) in place of a calibration; a point counts as calibrated on when that very measurement,
+    load and throughput, is among the fit's. Raises DataError and ValueError as ``fit`` does.
+    """
+    points = points_of(sweep, series)
+    made = fitted if fitted is not None else fit(sweep, use, series=series, model=model, level=level, seed=seed)
+    if made.load_kind != points.load_kind:
+        raise DataError(
+            f"the fit is for {made.load_name}, but {points.series} varies the {points.load_kind.replace('_', ' ')}; "
+            "fit this sweep itself: qsim fit DATA"
+        )
+    used = made.was_used(points)
+    one = sweep.select(points.series)
+    return Comparison(
+        fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
+        audit=tuple(audit(one)), models=tuple(_ladder(points, used)), provenance=sweep.provenance,
+    )  # fmt: skip
+
+
+def _ladder(points: Points, used: Mask) -> list[Rung]:
+    enough = 3 if points.load_kind == "injected_delay" else 2
+    return ladder(points, used) if used.sum() >= enough else []
+
+
+def compare_all(
+    sweep: Sweep,
+    use: Sequence[float] | None = None,
+    *,
+    model: str | None = None,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> tuple[list[Comparison], dict[str, str]]:
+    """``compare`` for every series that has points enough, and {series: why not} for the others.
+
+    Raises DataError where not one series can be compared, with the first reason.
+    """
+    done: list[Comparison] = []
+    refused: dict[str, str] = {}
+    for series in sweep.series:
+        try:
+            done.append(compare(sweep, use, series=series, model=model, level=level, seed=seed))
+        except DataError as error:
+            refused[series] = str(error)
+    if not done:
+        raise DataError(next(iter(refused.values())))
+    return done, refused

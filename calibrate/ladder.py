@@ -1,0 +1,85 @@
+"""The ladder: several device models fitted to the same points, from the crudest to the most particular.
+
+Each rung states what it assumes. The ranking is by the error at the points that no rung was fitted to, and only ranks:
+the model that a comparison reports was fixed before the held-out points were looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrate.curve_models import AsymptoticBounds, CurveModel, DelayMMc, PNorm, RandomRouting, server_counts
+from calibrate.delay_law import DelayLaw, Unloaded
+from calibrate.fitting import mode_of
+from calibrate.points import Points
+from calibrate.posterior import Array, Mask
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One model of the ladder: errors are mean absolute percentages; held-out ones are None without such points."""
+
+    name: str
+    assumption: str
+    parameters: dict[str, float]
+    in_sample_mape_throughput_pct: float
+    held_out_mape_throughput_pct: float | None
+    held_out_mape_response_pct: float | None
+    rank: int
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def mape(predicted: Array, observed: Array) -> float:
+    """Mean absolute error in percent of what was observed."""
+    return float(100 * np.mean(np.abs(predicted / observed - 1)))
+
+
+def ladder(points: Points, calibrated: Mask) -> list[Rung]:
+    """Every model that fits these points' kind of load, calibrated where ``calibrated`` (m,) is true, best first."""
+    chosen, rest = points.at(calibrated), points.at(~calibrated)
+    climbed = [_climb(model, chosen, rest) for model in _models(chosen)]
+    by_error = sorted(climbed, key=_order)
+    return [Rung(**{**asdict(rung), "rank": i, "why": _why(rung, by_error[0])}) for i, rung in enumerate(by_error, 1)]
+
+
+def _models(points: Points) -> list[CurveModel]:
+    if points.load_kind == "injected_delay":
+        return [DelayLaw(), Unloaded()]
+    crossing = float(mode_of(points, PNorm())[0])
+    return [PNorm(), AsymptoticBounds(), RandomRouting(), *(DelayMMc(c) for c in server_counts(crossing))]
+
+
+def _climb(model: CurveModel, chosen: Points, rest: Points) -> Rung:
+    mode = mode_of(chosen, model)[None, :]
+    fitted, _ = model.curve(mode, chosen.load)
+    x_error = r_error = None
+    if len(rest):
+        x, r = model.curve(mode, rest.load)
+        x_error, r_error = mape(x[0], rest.throughput_per_s), mape(r[0], rest.response_time_s)
+    parameters = {name: float(values[0]) for name, (_, values) in model.report(mode).items()}
+    in_sample = mape(fitted[0], chosen.throughput_per_s)
+    return Rung(model.name, model.assumption, parameters, in_sample, x_error, r_error, 0, "")
+
+
+def _order(rung: Rung) -> tuple[float, float]:
+    held_out = rung.held_out_mape_throughput_pct
+    return (np.inf if held_out is None else held_out, rung.in_sample_mape_throughput_pct)
+
+
+def _why(rung: Rung, best: Rung) -> str:
+    if rung.held_out_mape_throughput_pct is None:
+        return (
+            f"no held-out point; misses its own calibration points by {rung.in_sample_mape_throughput_pct:.2g} %, "
+            "which says little about others"
+        )
+    error = f"misses the held-out throughputs by {rung.held_out_mape_throughput_pct:.3g} % on average"
+    if rung.name == best.name:
+        return f"{error}, the least of all"
+    return f"{error}, against {best.held_out_mape_throughput_pct:.3g} % for {best.name}"

@@ -1,0 +1,42 @@
+"""Readable axes: which unit a quantity is drawn in, chosen once per page from the values themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrate.posterior import Array
+from measure.dataset import CACHE_LINE_BYTES, LoadKind
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A title with its unit, and the factor from SI to that unit."""
+
+    title: str
+    factor: float
+
+    def of(self, values: Array) -> Array:
+        """SI values in this axis's unit."""
+        return np.asarray(values, dtype=float) * self.factor
+
+
+def latency_axis(seconds: Array) -> Axis:
+    """Response time in s, ms, us or ns, whichever keeps the middle value between 1 and 1000."""
+    middle = float(np.median(seconds))
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if middle * factor >= 1:
+            return Axis(f"response time ({unit})", factor)
+    return Axis("response time (ns)", 1e9)
+
+
+def throughput_axis(per_second: Array, kind: LoadKind) -> Axis:
+    """Requests a second with a prefix, or GB/s where the requests are a memory's cache lines."""
+    if kind == "injected_delay":
+        return Axis("bandwidth (GB/s)", CACHE_LINE_BYTES / 1e9)
+    peak = float(np.max(per_second))
+    for prefix, factor in (("M", 1e-6), ("k", 1e-3)):
+        if peak * factor >= 1:
+            return Axis(f"throughput ({prefix} requests/s)", factor)
+    return Axis("throughput (requests/s)", 1.0)
