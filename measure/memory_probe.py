@@ -72,25 +72,31 @@ Progress = Callable[[int, int, float, str], None]
 def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
     """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
 
-    Order: the idle latency, the delays (shuffled by the plan's seed), the peak bandwidth of all cores. An interruption
-    stops the threads at once, keeps every finished point, and is raised again. Raises StoreError where ``out_dir``
-    holds something else, ToolFailedError where a point could not be measured truthfully.
+    Order: the idle latency, the delays (shuffled by the plan's seed), the idle latency again (it differs where others
+    loaded the memory meanwhile), the peak bandwidth of all cores. An interruption stops the threads at once, keeps
+    every finished point, and is raised again. Raises StoreError where ``out_dir`` holds something else,
+    ToolFailedError where a point could not be measured truthfully.
     """
     tell = on_progress or (lambda *_: None)
     store = SweepStore.create(out_dir, TOOL, plan.settings(), _provenance(plan).to_dict())
     with store.locked():
         done = store.finished()
-        wanted: list[tuple[Kind, int]] = [("idle", 0), *(("loaded", d) for d in plan.order), ("peak", 0)]
-        missing = [(kind, delay) for kind, delay in wanted if _key(kind, delay) not in done]
+        wanted: list[tuple[str, Kind, int]] = [
+            ("idle", "idle", 0),
+            *((f"delay-{d}", "loaded", d) for d in plan.order),
+            ("idle-after", "idle", 0),
+            ("peak", "peak", 0),
+        ]
+        missing = [point for point in wanted if point[0] not in done]
         if missing:
             seconds = plan.prepare_seconds() + len(missing) * plan.seconds_per_point()
             tell(len(wanted) - len(missing), len(wanted), seconds, "filling buffers")
             bench = Bench.prepare(plan)
-        for number, (kind, delay) in enumerate(missing):
+        for number, (key, kind, delay) in enumerate(missing):
             left = len(missing) - number
             what = f"delay {delay}" if kind == "loaded" else f"{kind} memory"
             tell(len(wanted) - left, len(wanted), left * plan.seconds_per_point(), what)
-            _measure_into(store, bench, kind, delay)
+            _measure_into(store, bench, key, kind, delay)
         sweep = read_memory_store(store)
         store.write_table(sweep.points.to_csv(index=False))
         tell(len(wanted), len(wanted), 0.0, "done")
@@ -192,7 +198,7 @@ class Bench:
         return tuple(kept), tuple(ranked[repeats:])
 
 
-def _measure_into(store: SweepStore, bench: Bench, kind: Kind, delay: int) -> None:
+def _measure_into(store: SweepStore, bench: Bench, key: str, kind: Kind, delay: int) -> None:
     about: dict[str, Any] = {
         "command": bench.plan.command([delay] if kind == "loaded" else bench.plan.delays),
         "started_at": _now(),
@@ -201,9 +207,9 @@ def _measure_into(store: SweepStore, bench: Bench, kind: Kind, delay: int) -> No
     try:
         record = bench.measure(kind, delay)
     except Exception as error:
-        store.add(_key(kind, delay), None, {"status": "failed", **about, "stderr": str(error)})
+        store.add(key, None, {"status": "failed", **about, "stderr": str(error)})
         raise
-    store.add(_key(kind, delay), record.to_json().encode(), {"status": "ok", **about, "ended_at": _now()})
+    store.add(key, record.to_json().encode(), {"status": "ok", **about, "ended_at": _now()})
 
 
 def _trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, seconds: float) -> Trial:
@@ -251,10 +257,6 @@ def _version() -> str:
         return version("qsim")
     except PackageNotFoundError:  # run from a checkout that was never installed
         return "uninstalled"
-
-
-def _key(kind: Kind, delay: int) -> str:
-    return f"delay-{delay}" if kind == "loaded" else kind
 
 
 def _now() -> str:

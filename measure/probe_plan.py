@@ -83,11 +83,11 @@ class MemoryPlan:
         return COMPILE_S + self.buffers * self.buffer_bytes * PREPARE_S_PER_BYTE
 
     def seconds(self) -> float:
-        """Seconds that the whole measurement takes: preparing, the idle memory, every delay, the peak.
+        """Seconds that the whole measurement takes: preparing, every delay, the idle memory before and after, the peak.
 
         On a busy machine up to twice that: a repeat that other programs disturbed is measured again.
         """
-        return self.prepare_seconds() + (len(self.delays) + 2) * self.seconds_per_point()
+        return self.prepare_seconds() + (len(self.delays) + 3) * self.seconds_per_point()
 
     def settings(self) -> dict[str, Any]:
         """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings."""
@@ -115,7 +115,8 @@ class MemoryPlan:
             f"{self.buffers} buffers of {format_bytes(self.buffer_bytes)}, on huge pages where the system gives them",
             f"{len(self.delays)} injected delays (idle-loop iterations per burst of {BURST_LINES} lines): "
             + ", ".join(str(d) for d in self.delays),
-            f"idle latency before them, peak bandwidth after them; each {self.repeats} x {self.seconds_per_repeat:g} s",
+            "idle latency before and after them, then the peak bandwidth; "
+            f"each {self.repeats} x {self.seconds_per_repeat:g} s",
             f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
         ]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])

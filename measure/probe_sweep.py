@@ -21,6 +21,7 @@ from measure.units import format_bandwidth, format_duration
 LOAD_UNIT = "loop iterations"
 DISTURBED_SHARE = 0.05  # of a thread's time, from where on a trial is called disturbed
 HUGE_SHARE = 0.95
+DRIFT_FACTOR = 1.1  # ratio of idle latencies, before and after
 LOADED_FACTOR = 1.1  # below this latency ratio, idle to heaviest load, a curve has no knee to find
 
 
@@ -124,11 +125,13 @@ def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
         "spin_ns_per_iteration": statistics.fmean(r.spin_ns_per_iteration for r in records),
         "huge_page_share": None if None in shares else min(s for s in shares if s is not None),
     }
+    idle = [latencies(record.trials) for record in records if record.kind == "idle"]
+    if idle:
+        facts |= {"idle_latency_s": idle[0].mean, "idle_latency_best_s": min(i.best for i in idle)}
+    if len(idle) > 1:
+        facts["idle_latency_after_s"] = idle[-1].mean
     for record in records:
-        if record.kind == "idle":
-            idle = latencies(record.trials)
-            facts |= {"idle_latency_s": idle.mean, "idle_latency_best_s": idle.best}
-        elif record.kind == "peak":
+        if record.kind == "peak":
             peak = bandwidths(record.trials, record.burst_lines + record.updated_lines)
             facts |= {"peak_bandwidth_bytes_per_s": peak.mean, "peak_bandwidth_best_bytes_per_s": peak.best}
     return facts
@@ -136,7 +139,8 @@ def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
 
 def findings(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Finding]:
     """What a reader of the curve should know about how it was measured."""
-    return [*_on_pages(facts), *_on_buffers(facts), *_on_disturbance(records), *_on_load(records, facts)]
+    found = [*_on_pages(facts), *_on_buffers(facts), *_on_disturbance(records), *_on_drift(facts)]
+    return [*found, *_on_load(records, facts)]
 
 
 def _on_pages(facts: dict[str, Any]) -> list[Finding]:
@@ -178,6 +182,21 @@ def _on_disturbance(records: Sequence[ProbeRecord]) -> list[Finding]:
             "Another program ran on the probe's CPUs; the load was lower than intended, and bandwidth and latency are "
             "averages over both.",
             "stop what else runs and measure again into a new directory",
+        )
+    ]  # fmt: skip
+
+
+def _on_drift(facts: dict[str, Any]) -> list[Finding]:
+    before, after = facts.get("idle_latency_s"), facts.get("idle_latency_after_s")
+    if before is None or after is None or max(before, after) < DRIFT_FACTOR * min(before, after):
+        return []
+    return [
+        Finding(
+            "drift", "warning",
+            f"The idle latency was {format_duration(before)} before and {format_duration(after)} after the sweep.",
+            "Somebody else loaded the same memory (on a virtual machine: a neighbour on the same host), or the "
+            "clock frequency changed.",
+            "measure again at a quieter time, with more repeats",
         )
     ]  # fmt: skip
 

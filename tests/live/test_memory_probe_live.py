@@ -118,4 +118,4 @@ def test_ctrl_c_stops_the_threads_and_keeps_finished_points(tmp_path: Path, repo
     assert "interrupted" in rest
     assert process.returncode == 130
     assert SweepStore.read(tmp_path / "m").finished() == frozenset()
-    assert len(SweepStore.read(tmp_path / "quick").finished()) == 5
+    assert len(SweepStore.read(tmp_path / "quick").finished()) == 6

@@ -40,7 +40,9 @@ def test_a_run_gives_a_sweep_with_its_raw_files(tmp_path: Path, traffic: str) ->
     assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "loop iterations")
     assert sweep.series == (f"{traffic}, 1 loader",)
     assert list(sweep.points["load"]) == [0, 0, 1000, 1000]
-    assert set(raw_files(tmp_path / "m")) == {"idle.json", "delay-0.json", "delay-1000.json", "peak.json"}
+    assert set(raw_files(tmp_path / "m")) == {
+        "idle.json", "delay-0.json", "delay-1000.json", "idle-after.json", "peak.json",
+    }  # fmt: skip
     assert all(path.exists() for path in sweep.raw)
     points = sweep.points
     np.testing.assert_allclose(points["throughput_per_s"], points["loaders_per_s"] + points["probe_per_s"])
@@ -65,7 +67,7 @@ def test_progress_counts_up_and_time_left_down(tmp_path: Path) -> None:
     run_memory(plan(), tmp_path / "m", lambda *about: told.append(about))
     done = [t[0] for t in told]
     assert done == sorted(done)
-    assert told[-1][0] == told[-1][1] == 4
+    assert told[-1][0] == told[-1][1] == 5
     left = [t[2] for t in told]
     assert left == sorted(left, reverse=True)
     assert left[-1] == 0
@@ -83,7 +85,7 @@ def test_an_interruption_keeps_finished_points_and_the_next_run_goes_on(tmp_path
     sweep = run_memory(plan(), tmp_path / "m")
     after = raw_files(tmp_path / "m")
     assert {name: after[name] for name in kept} == kept
-    assert len(after) == 4
+    assert len(after) == 5
     assert len(sweep) == 4
 
 
@@ -201,4 +203,5 @@ def test_findings_name_what_spoils_a_curve() -> None:
     assert checks(made("idle"), rising, made("loaded", 100, on_cpu=0.7)) == ["disturbed"]
     assert checks(made("idle"), rising, notes=("may hit the cache",)) == ["cache-size"]
     assert checks(made("idle"), made("loaded", 0, latency_ns=105), made("peak")) == ["unsaturated"]
+    assert checks(made("idle"), rising, made("idle", latency_ns=125)) == ["drift"]
     assert checks(made("idle"), made("loaded", 100, latency_ns=105)) == []  # the heaviest load was not asked for
