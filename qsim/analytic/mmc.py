@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from qsim import _check
 from qsim.analytic import _invert
@@ -70,13 +71,14 @@ class ErlangStates:
     def p(self, n: int) -> float:
         if self.offered_load == 0:
             return 1.0 if n == 0 else 0.0
-        return math.exp(self._log_weight(n) - self._log_total())
+        return math.exp(self._log_weight(n) - self._log_total)
 
     def _log_weight(self, n: int) -> float:
         full = min(n, self.servers)
         log_rho = math.log(self.offered_load / self.servers)
         return full * math.log(self.offered_load) - math.lgamma(full + 1) + (n - full) * log_rho
 
+    @cached_property
     def _log_total(self) -> float:
         logs = [self._log_weight(n) for n in range(self.servers)]
         logs.append(self._log_weight(self.servers) - math.log1p(-self.offered_load / self.servers))

@@ -4,7 +4,7 @@ Each is a frozen description: it knows its mean, its squared coefficient of vari
 beside the load that sets how long queues get), its distribution function, and how to draw from it.  Times are
 in any unit, as long as one model uses the same unit throughout.
 
->>> HyperExponential.from_moments(mean=2.0, scv=4.0).scv
+>>> round(HyperExponential.from_moments(mean=2.0, scv=4.0).scv, 9)
 4.0
 """
 

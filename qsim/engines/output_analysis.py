@@ -31,6 +31,9 @@ FEWEST_BATCHES = 8
 STRONGEST_CORRELATION = 0.75
 """Batch means more alike than this say little about each other's spread: the run is too short."""
 
+BEYOND_QUANTILE = 10
+"""Customers each batch should have beyond a quantile."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -52,7 +55,9 @@ def mser(means: FloatArray) -> tuple[int, bool]:
     squares = np.cumsum(centred[::-1] ** 2)[::-1]
     considered = max(1, n - FEWEST_BATCHES)
     statistic = ((squares - total**2 / left) / left**2)[:considered]
-    best = int(np.argmin(statistic))
+    # The earliest minimum, rounding apart: a run of constant times must not be cut at its rounding noise.
+    noise = (1e-9 * float(np.abs(means).max())) ** 2 / n
+    best = int(np.flatnonzero(statistic <= statistic.min() + noise)[0])
     return min(best, n // 2), best <= n // 2
 
 
@@ -154,12 +159,16 @@ class SampledTimes:
     def quantile_interval(self, q: float, of: str) -> Interval:
         """Its confidence interval, from the quantiles of single batches."""
         counts = self._of(of)
-        if counts.shape[0] < 2 or self._customers_per_batch * min(q, 1 - q) < 1:
+        # A batch must reach past the quantile on both sides often enough to place it.
+        join = math.ceil(BEYOND_QUANTILE / min(q, 1 - q) / self._customers_per_batch)
+        batches = counts.shape[0] // join
+        if batches < FEWEST_BATCHES // 2:
             raise ValueError(f"q = {q} is too far out for an interval from this run: give more customers")
-        value = self.quantile(q, of)
-        single = np.array([self._at(q, batch, self._customers_per_batch) for batch in counts])
+        joined = counts[counts.shape[0] - batches * join :].reshape(batches, join, -1).sum(axis=1)
+        single = np.array([self._at(q, batch, self._customers_per_batch * join) for batch in joined])
         error, _ = batch_error(single)
-        reach = student_t(self._confidence, counts.shape[0] - 1) * error
+        reach = student_t(self._confidence, batches - 1) * error
+        value = self.quantile(q, of)
         return (max(0.0, value - reach), value + reach)
 
     def _of(self, of: str) -> IntArray:
