@@ -1,5 +1,6 @@
 """Formulas: special cases, exact arithmetic, and mistakes that others made."""
 
+# ruff: noqa: SIM300  (L, X and W are quantities here, not constants)
 from __future__ import annotations
 
 import math
@@ -12,13 +13,13 @@ from qsim import (
     GG1,
     MG1,
     MM1,
+    MM1K,
     Closed,
     Delay,
     Deterministic,
     Erlang,
     Exponential,
     LogNormal,
-    MM1K,
     MMc,
     MMcN,
     NoFormulaError,
@@ -89,8 +90,13 @@ def test_an_overload_says_what_would_be_stable() -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [MG1(1, LogNormal(0.5, 2)), GG1(Erlang(2, 1.0), Exponential(0.5)), MM1K(1, 2, 5)]
-    + [Closed(4, [Station(Deterministic(1))]), Closed(4, [Station(Exponential(1)), Station(Exponential(2))])],
+    [
+        MG1(1, LogNormal(0.5, 2)),
+        GG1(Erlang(2, 1.0), Exponential(0.5)),
+        MM1K(1, 2, 5),
+        Closed(4, [Station(Deterministic(1))]),
+        Closed(4, [Station(Exponential(1)), Station(Exponential(2))]),
+    ],
 )
 def test_without_a_formula_simulate_is_named(model: object) -> None:
     with pytest.raises(NoFormulaError, match="simulate"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qsim import Metrics, MM1, MMc, MMcN, UnstableQueueError, asymptotic_bounds, erlang_b, erlang_c, solve
+from qsim import MM1, Metrics, MMc, MMcN, UnstableQueueError, asymptotic_bounds, erlang_b, erlang_c, solve
 
 CASES = json.loads((Path(__file__).parent.parent / "data" / "known_answers.json").read_text())
 NAMES = {"rho": "utilization", "X": "throughput", "p_wait_arrival": "p_wait"}

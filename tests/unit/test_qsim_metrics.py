@@ -1,0 +1,82 @@
+"""Metrics: what it prints, what it hands to JSON, and what it says it does not know."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+
+from qsim import MM1, Closed, Exponential, MMc, Station, simulate, solve
+
+
+def test_exact_metrics_print_symbols_values_and_source() -> None:
+    text = str(solve(MM1(16, 20)))
+    assert text.splitlines()[0] == "M/M/1: exact, M/M/1 (Kleinrock 1975, section 3.2)"
+    rows = {line.split()[0]: line.split()[1] for line in text.splitlines()[2:]}
+    assert rows == {
+        "X": "16",
+        "rho": "0.8",
+        "L": "4",
+        "Lq": "3.2",
+        "W": "0.25",
+        "Wq": "0.2",
+        "P(wait)": "0.8",
+        "P(block)": "0",
+    }
+    assert "interval" not in text
+
+
+def test_simulated_metrics_print_their_intervals() -> None:
+    r = simulate(MM1(0.5, 1), customers=20_000, seed=1)
+    text = str(r)
+    assert "simulated, compiled engine" in text
+    assert "95 % interval" in text
+    low, high = r.interval("W")
+    assert f"{low:.6g} .. {high:.6g}" in text
+    assert "P(block)" in text
+    assert "[exact]" in text.splitlines()[-1]
+
+
+def test_notebooks_get_a_table_with_escaped_text() -> None:
+    page = solve(MMc(2, 1, 3))._repr_html_()
+    assert page.count("<tr>") == 9
+    assert "<td>Lq</td>" in page
+
+
+def test_json_holds_the_agreed_names() -> None:
+    r = simulate(MM1(0.5, 1), customers=20_000, seed=1)
+    data = json.loads(json.dumps(r.to_dict(), allow_nan=False))
+    names = {"throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait", "p_block", "kind", "method", "intervals"}
+    assert names <= set(data)
+    assert data["intervals"]["W"] == list(r.interval("W"))
+    assert data["kind"] == "simulated"
+    assert data["seed"] == 1
+
+
+def test_exact_values_are_their_own_interval() -> None:
+    r = solve(MM1(0.5, 1))
+    assert r.interval("W") == (2.0, 2.0)
+    assert r.quantile_interval(0.5) == (r.quantile(0.5),) * 2
+    assert r.kind_of("W") == "exact"
+
+
+def test_what_is_not_known_is_said() -> None:
+    r = solve(MM1(0.5, 1))
+    with pytest.raises(ValueError, match="name must be one of"):
+        r.interval("response")
+    with pytest.raises(ValueError, match="of must be 'W'"):
+        r.quantile(0.5, of="L")
+    with pytest.raises(ValueError, match="q must lie"):
+        r.quantile(99)
+    with pytest.raises(ValueError, match="n must be a whole number"):
+        r.p(-1)
+    with pytest.raises(ValueError, match="state probabilities"):
+        solve(Closed(4, [Station(Exponential(1), 2, queues="random")])).p(0)
+
+
+@pytest.mark.parametrize("r", [solve(MMc(2, 1, 3)), simulate(MM1(0.5, 1), customers=20_000, seed=1)])
+def test_results_travel_between_processes(r: object) -> None:
+    copy = pickle.loads(pickle.dumps(r))  # noqa: S301
+    assert copy == r
+    assert copy.quantile(0.9) == r.quantile(0.9)  # type: ignore[attr-defined]
