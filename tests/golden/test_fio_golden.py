@@ -1,0 +1,161 @@
+"""Outputs that fio 3.33 really wrote here, read back and held against what the files themselves say."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from measure.errors import DataError
+from measure.fio_output import fio_sweep, parse_fio
+
+DATA = Path(__file__).parent / "data" / "fio"
+
+
+def text(name: str) -> str:
+    return (DATA / name).read_text("utf-8")
+
+
+def one_row(name: str) -> dict[str, object]:
+    sweep = fio_sweep({name: text(name)})
+    assert len(sweep) == 1
+    return dict(sweep.points.iloc[0])
+
+
+READABLE = sorted(
+    p.name for p in DATA.iterdir()
+    if p.name not in ("human-report.txt", "terse.txt", "io-error.json", "no-latency.json")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n for n in READABLE if n not in ("rate-limited.json", "completion-only.json")])
+def test_the_measured_points_obey_littles_law(name: str) -> None:
+    points = fio_sweep({name: text(name)}).points
+    outstanding = points["throughput_per_s"] * points["latency_s"]
+    assert (outstanding / points["load"]).between(0.97, 1.005).all()
+
+
+def test_three_files_make_one_curve_with_the_numbers_that_fio_printed() -> None:
+    names = [f"sweep-depth-{d}.json" for d in (16, 1, 4)]
+    sweep = fio_sweep({n: text(n) for n in names})
+    assert sweep.series == ("4 KiB random read",)
+    assert list(sweep.points["load"]) == [1, 4, 16]
+    read = json.loads(text("sweep-depth-4.json"))["jobs"][0]["read"]
+    row = sweep.points.iloc[1]
+    assert row["throughput_per_s"] == read["iops"]
+    assert row["latency_s"] == pytest.approx(read["lat_ns"]["mean"] * 1e-9)
+    assert row["latency_sd_s"] == pytest.approx(read["lat_ns"]["stddev"] * 1e-9)
+    assert row["latency_p99_s"] == pytest.approx(read["clat_ns"]["percentile"]["99.000000"] * 1e-9)
+    assert row["bandwidth_bytes_per_s"] == read["bw_bytes"]
+    assert (row["block_bytes"], row["read_fraction"], row["source"]) == (4096, 1.0, "sweep-depth-4.json")
+    assert sweep.provenance.tool_version == "fio-3.33"
+    assert not sweep.findings
+
+
+def test_clones_are_summed_and_their_latency_is_weighted_by_iops() -> None:
+    reads = [job["read"] for job in json.loads(text("clones.json"))["jobs"]]
+    row = one_row("clones.json")
+    total = sum(r["iops"] for r in reads)
+    assert row["throughput_per_s"] == pytest.approx(total)
+    mean = sum(r["iops"] * r["lat_ns"]["mean"] for r in reads) / total
+    assert row["latency_s"] == pytest.approx(mean * 1e-9)
+    second = sum(r["iops"] * (r["lat_ns"]["stddev"] ** 2 + r["lat_ns"]["mean"] ** 2) for r in reads) / total
+    assert row["latency_sd_s"] == pytest.approx(math.sqrt(second - mean**2) * 1e-9)
+    assert (row["depth"], row["jobs"], row["load"]) == (4, 3, 12)
+
+
+def test_grouped_clones_count_as_many_as_were_asked_for() -> None:
+    row = one_row("clones-grouped.json")
+    assert (row["depth"], row["jobs"], row["load"]) == (4, 3, 12)
+
+
+def test_a_mix_adds_both_directions_and_pools_their_histograms() -> None:
+    job = json.loads(text("mixed.json"))["jobs"][0]
+    row = one_row("mixed.json")
+    read, write = job["read"], job["write"]
+    assert row["throughput_per_s"] == pytest.approx(read["iops"] + write["iops"])
+    assert row["read_fraction"] == pytest.approx(read["total_ios"] / (read["total_ios"] + write["total_ios"]))
+    parts = [(d["iops"], d["lat_ns"]["mean"]) for d in (read, write)]
+    assert row["latency_s"] == pytest.approx(sum(x * r for x, r in parts) / sum(x for x, _ in parts) * 1e-9)
+    ends = sorted(d["lat_ns"]["percentile"]["99.000000"] * 1e-9 for d in (read, write))
+    assert ends[0] * 0.99 <= row["latency_p99_s"] <= ends[1] * 1.01
+    assert row["series"] == "4 KiB random 70/30 mix"
+
+
+def test_unified_reporting_does_not_count_twice() -> None:
+    both = json.loads(text("unified-both.json"))["jobs"][0]
+    row = one_row("unified-both.json")
+    assert row["throughput_per_s"] == both["mixed"]["iops"]
+    reads, writes = both["read"]["total_ios"], both["write"]["total_ios"]
+    assert row["read_fraction"] == pytest.approx(reads / (reads + writes))
+    assert one_row("unified-mixed.json")["read_fraction"] == 0.5
+
+
+def test_of_cumulative_snapshots_the_last_counts() -> None:
+    row = one_row("status-interval.json")
+    last = max(int(part.partition(",")[0]) for part in text("status-interval.json").split('"total_ios" :')[1:])
+    assert row["requests"] == last
+
+
+def test_two_different_jobs_are_two_curves() -> None:
+    sweep = fio_sweep({"two.json": text("two-jobs.json")})
+    assert sweep.series == ("4 KiB random read", "64 KiB sequential write")
+
+
+def test_a_synchronous_engine_has_one_request_outstanding() -> None:
+    row = one_row("sync-engine-with-depth.json")
+    assert (row["depth"], row["load"], row["engine"]) == (1, 1, "psync")
+
+
+def test_client_and_server_mode_is_read() -> None:
+    assert one_row("client-server.json")["load"] == 4
+
+
+def test_bins_and_percentiles_of_the_total_latency_are_kept() -> None:
+    (record,) = parse_fio(text("json-plus.json"), "json-plus.json")
+    stats = json.loads(text("json-plus.json"))["jobs"][0]["read"]["lat_ns"]
+    assert sum(record.latency.bins_s.values()) == stats["N"]
+    assert record.latency.percentiles_kind == "lat"
+    mean = sum(k * n for k, n in record.latency.bins_s.items()) / stats["N"]
+    assert mean == pytest.approx(record.latency.mean_s, rel=0.01)
+
+
+def test_completion_latency_alone_is_used_and_said() -> None:
+    sweep = fio_sweep({"x.json": text("completion-only.json")})
+    assert [f.check for f in sweep.findings] == ["completion-latency-only"]
+
+
+def test_a_rate_limit_is_said() -> None:
+    assert [f.check for f in fio_sweep({"x.json": text("rate-limited.json")}).findings] == ["rate-limited"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("io-error.json", r"io-error\.json: job 'full' ended with error 28 \(No space left on device\)"),
+        ("human-report.txt", r"human-report\.txt is fio's human-readable report without JSON; run fio with"),
+        ("terse.txt", r"terse\.txt is fio's terse output, .*; run fio with --output-format=json"),
+        ("no-latency.json", r"recorded no latency; measure again without gtod_reduce"),
+    ],
+)
+def test_what_is_no_point_is_refused_with_a_reason(name: str, sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        fio_sweep({name: text(name)})
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_any_truncation_is_refused_or_read_without_a_crash(name: str) -> None:
+    whole = text(name)
+    for cut in range(0, len(whole), max(1, len(whole) // 40)):
+        refused, points = "", None
+        try:
+            points = fio_sweep({name: whole[:cut]}).points
+        except DataError as error:
+            refused = str(error)
+        if points is None:
+            assert refused.startswith(name)
+            assert "\n" not in refused
+        else:
+            assert (points["latency_s"] > 0).all()
