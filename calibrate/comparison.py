@@ -195,9 +195,9 @@ class Comparison:
         for i in range(len(self.points)):
             rows.append(
                 f"{self.points.load[i]:>10g}  {format_rate(self.points.throughput_per_s[i]):>10} "
-                f"{format_rate(self.predicted.throughput_per_s[i]):>10} {self.residual_throughput_pct[i]:>+7.1f}%   "
+                f"{format_rate(self.predicted.throughput_per_s[i]):>10} {round(self.residual_throughput_pct[i], 1) + 0.0:>+7.1f}%   "
                 f"{format_duration(self.points.response_time_s[i]):>9} "
-                f"{format_duration(self.predicted.response_time_s[i]):>9} {self.residual_response_pct[i]:>+7.1f}%"
+                f"{format_duration(self.predicted.response_time_s[i]):>9} {round(self.residual_response_pct[i], 1) + 0.0:>+7.1f}%"
                 f"{'' if self.held_out[i] else '   calibrated on'}"
             )
         return "\n".join([str(self.fit), "", *rows, "", self.verdict()])

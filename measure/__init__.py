@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from measure.auditing import audit as audit
     from measure.dataset import Provenance as Provenance
     from measure.dataset import Sweep as Sweep
-    from measure.datasets import dataset as dataset
     from measure.datasets import dataset_names as dataset_names
+    from measure.datasets import load_dataset as load_dataset
     from measure.errors import DataError as DataError
     from measure.errors import MeasureError as MeasureError
     from measure.findings import Finding as Finding
@@ -24,7 +24,7 @@ _HOMES = {
     "audit": "measure.auditing",
     "Provenance": "measure.dataset",
     "Sweep": "measure.dataset",
-    "dataset": "measure.datasets",
+    "load_dataset": "measure.datasets",
     "dataset_names": "measure.datasets",
     "DataError": "measure.errors",
     "MeasureError": "measure.errors",
@@ -39,9 +39,9 @@ __all__ = [
     "Provenance",
     "Sweep",
     "audit",
-    "dataset",
     "dataset_names",
     "load",
+    "load_dataset",
 ]
 
 

@@ -1,7 +1,7 @@
 """Published measurements that come with the package, so that everything can be tried without hardware.
 
-``dataset_names()`` lists them, ``about(name)`` says what each is and what is wrong with it, ``dataset(name)`` gives
-the Sweep and ``dataset_table(name)`` the table as printed.
+``dataset_names()`` lists them, ``about(name)`` says what each is and what is wrong with it, ``load_dataset(name)``
+gives the Sweep and ``dataset_table(name)`` the table as printed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from measure.dataset import Provenance, Sweep
 from measure.datasets.catalogue import CATALOGUE, DatasetInfo
 from measure.errors import DataError
 
-__all__ = ["DatasetInfo", "about", "dataset", "dataset_names", "dataset_table"]
+__all__ = ["DatasetInfo", "about", "dataset_names", "dataset_table", "load_dataset"]
 
 _BY_NAME = {info.name: info for info in CATALOGUE}
 
 
 def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
-    """The names in the catalogue's order; with ``curves_only`` those that ``dataset`` gives as a Sweep."""
+    """The names in the catalogue's order; with ``curves_only`` those that ``load_dataset`` gives as a Sweep."""
     return tuple(info.name for info in CATALOGUE if info.curve or not curves_only)
 
 
@@ -35,7 +35,7 @@ def about(name: str) -> DatasetInfo:
     return info
 
 
-def dataset(name: str, corrected: bool = False) -> Sweep:
+def load_dataset(name: str, corrected: bool = False) -> Sweep:
     """A dataset as a Sweep in SI units, every curve of it, with its numbers as printed.
 
     ``corrected`` applies what the audit finds and says so in a Finding, see :mod:`measure.correcting`.

@@ -1,0 +1,121 @@
+"""Comparisons: what counts as held out, the residuals' sign, the summary, and the published sweeps' figures."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from calibrate import compare, compare_all, fit
+from measure import DataError, load_dataset
+
+REQUIRED_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[str, object]:
+    sweep = load_dataset("003-ssd-read", corrected=True)
+    return {"sweep": sweep, "comparison": compare(sweep, [4, 32], series=sweep.series[0])}
+
+
+def test_only_the_points_used_are_in_sample(published) -> None:  # type: ignore[no-untyped-def]
+    comparison = published["comparison"]
+    assert list(comparison.points.load[~comparison.held_out]) == [4, 32]
+    assert comparison.summary.held_out_points == 3
+
+
+def test_residuals_are_predicted_over_observed(published) -> None:  # type: ignore[no-untyped-def]
+    comparison = published["comparison"]
+    ratio = comparison.predicted.throughput_per_s / comparison.points.throughput_per_s
+    assert comparison.residual_throughput_pct == pytest.approx(100 * (ratio - 1))
+    held = np.abs(comparison.residual_throughput_pct[comparison.held_out])
+    assert comparison.summary.held_out_mape_throughput_pct == pytest.approx(held.mean())
+    assert comparison.summary.held_out_mdape_throughput_pct == pytest.approx(np.median(held))
+
+
+def test_a_fit_of_other_data_holds_everything_out(published) -> None:  # type: ignore[no-untyped-def]
+    sweep = published["sweep"]
+    other = fit(sweep, [4, 32], series=sweep.series[1])
+    assert compare(sweep, series=sweep.series[0], fitted=other).held_out.all()
+    same = fit(sweep, [4, 32], series=sweep.series[0])
+    assert (~compare(sweep, series=sweep.series[0], fitted=same).held_out).sum() == 2
+
+
+def test_json_has_the_promised_keys_and_no_nan(published) -> None:  # type: ignore[no-untyped-def]
+    document = published["comparison"].to_dict()
+    assert set(document) >= REQUIRED_KEYS
+    text = json.dumps(document, allow_nan=False)  # raises on NaN and infinity
+    point = json.loads(text)["points"][0]
+    assert set(point) >= {"load", "held_out", "observed", "predicted", "residual_pct"}
+    for side in ("observed", "predicted", "residual_pct"):
+        assert {"throughput_per_s", "response_time_s"} <= set(point[side])
+    assert {"load", "throughput_per_s", "response_time_s", "low", "high", "definition"} <= set(document["knee"])
+    for parameter in document["parameters"].values():
+        assert {"estimate", "low", "high", "identified"} <= set(parameter)
+    assert {"held_out_mape_throughput_pct", "held_out_mape_response_pct", "in_sample_mape_throughput_pct",
+            "in_sample_mape_response_pct", "repeat_noise_pct"} <= set(document["summary"])  # fmt: skip
+
+
+def test_the_ladder_is_ranked_by_held_out_error(published) -> None:  # type: ignore[no-untyped-def]
+    models = published["comparison"].models
+    errors = [m.held_out_mape_throughput_pct for m in models]
+    assert errors == sorted(errors)
+    assert [m.rank for m in models] == list(range(1, len(models) + 1))
+    assert {"p-norm", "asymptotic bounds", "random routing", "delay + M/M/1"} <= {m.name for m in models}
+
+
+def test_using_every_point_leaves_nothing_to_check() -> None:
+    comparison = compare(load_dataset("004-ssd-depth", corrected=True), [1, 4, 32, 256, 1024])
+    assert comparison.summary.held_out_mape_throughput_pct is None
+    assert "nothing is left" in comparison.verdict()
+
+
+def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:
+    sweep = load_dataset("001-ssd", corrected=True)
+    thin = sweep.points[(sweep.points["series"] != sweep.series[0]) | (sweep.points["load"] == 1)]
+    from dataclasses import replace
+
+    done, refused = compare_all(replace(sweep, points=thin))
+    assert sweep.series[0] in refused
+    assert sweep.series[0] not in {c.series for c in done}
+    assert "1 point" in refused[sweep.series[0]]
+
+
+def test_nothing_comparable_is_an_error() -> None:
+    from dataclasses import replace
+
+    sweep = load_dataset("004-ssd-depth", corrected=True)
+    with pytest.raises(DataError, match="1 point"):
+        compare_all(replace(sweep, points=sweep.points.iloc[:1]))
+
+
+def held_out_errors(name: str, series: str, use: list[float] | None = None, below: float = 512) -> list[float]:
+    sweep = load_dataset(name, corrected=True)
+    errors: list[float] = []
+    for one in (s for s in sweep.series if series in s):
+        comparison = compare(sweep, use, series=one)
+        keep = comparison.held_out & (comparison.points.load < below)
+        errors += list(np.abs(comparison.residual_throughput_pct[keep]))
+    return errors
+
+
+def test_published_storage_sweeps_are_predicted_from_two_points() -> None:
+    """Reads of reports 001 and 003, and 004: first depth and first of at least 32, judged below depth 512."""
+    errors = [e for name, series in (("001-ssd", "read"), ("003-ssd-read", ""), ("004-ssd-depth", ""))
+              for e in held_out_errors(name, series)]  # fmt: skip
+    assert len(errors) >= 14
+    assert np.median(errors) <= 8.0
+
+
+def test_published_memory_sweeps_are_predicted_from_three_points() -> None:
+    sweep = load_dataset("001-memory", corrected=True)
+    throughput: list[float] = []
+    response: list[float] = []
+    for series in sweep.series:
+        comparison = compare(sweep, [0, 500, 20_000], series=series)
+        throughput += list(np.abs(comparison.residual_throughput_pct[comparison.held_out]))
+        response += list(np.abs(comparison.residual_response_pct[comparison.held_out]))
+    assert len(throughput) == 160
+    assert np.median(throughput) <= 6.0
+    assert np.median(response) <= 8.0

@@ -1,0 +1,176 @@
+"""Fitting: parameters back from points made with known ones, honest intervals, and refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import Fit, fit, from_datasheet, predict
+from calibrate.curve_models import PNorm
+from calibrate.delay_law import DelayLaw
+from measure import DataError, Sweep
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
+
+
+def closed_sweep(crossing: float = 12.0, peak: float = 150e3, p: float = 3.0, depths: np.ndarray = DEPTHS) -> Sweep:
+    throughput, response = PNorm().curve(np.array([[crossing, peak, p]]), depths)
+    return Sweep(
+        pd.DataFrame({"series": "made", "load": depths, "throughput_per_s": throughput[0], "latency_s": response[0]}),
+        name="made",
+    )
+
+
+def memory_sweep() -> Sweep:
+    delays = np.array([0.0, 50, 200, 500, 1000, 5000, 20_000])
+    throughput, response = DelayLaw().curve(np.array([[57.0, 1.2e-9, 1.36e-9, 65e-9, 20e-9, 4.8e8]]), delays)
+    return Sweep(
+        pd.DataFrame({"series": "made", "load": delays, "throughput_per_s": throughput[0], "latency_s": response[0]}),
+        load_kind="injected_delay", load_unit="cycles", name="made",
+    )  # fmt: skip
+
+
+def test_all_points_give_the_parameters_back() -> None:
+    made = fit(closed_sweep(), DEPTHS)
+    assert made.parameters["R1"].estimate == pytest.approx(12 / 150e3, rel=0.02)
+    assert made.parameters["Xmax"].estimate == pytest.approx(150e3, rel=0.02)
+    assert made.parameters["p"].estimate == pytest.approx(3.0, rel=0.1)
+    assert made.knee.load == pytest.approx(12.0, rel=0.03)
+
+
+def test_intervals_hold_the_truth_and_narrow_with_more_points() -> None:
+    few, many = fit(closed_sweep(), [1, 32]), fit(closed_sweep(), DEPTHS)
+    for made in (few, many):
+        assert made.knee.low is not None
+        assert made.knee.high is not None
+        assert made.knee.low < 12.0 < made.knee.high
+    assert many.knee.high - many.knee.low < few.knee.high - few.knee.low  # type: ignore[operator]
+
+
+def test_two_points_leave_the_sharpness_to_its_prior_and_say_so() -> None:
+    made = fit(closed_sweep(), [1, 32])
+    assert made.parameters["p"].estimate == pytest.approx(2.6, rel=0.01)
+    assert not made.parameters["p"].identified
+    assert "prior" in made.parameters["p"].note
+    assert fit(closed_sweep(), DEPTHS).parameters["p"].identified
+
+
+def test_two_points_are_met_exactly() -> None:
+    sweep = closed_sweep()
+    made = fit(sweep, [1, 32])
+    observed = sweep.points.set_index("load")["throughput_per_s"]
+    predicted = predict(made, [1, 32]).throughput_per_s
+    assert predicted == pytest.approx(observed[[1.0, 32.0]].to_numpy(), rel=1e-4)
+
+
+def test_servers_are_an_interval_from_means_alone() -> None:
+    made = fit(closed_sweep(), [1, 32])
+    servers = made.parameters["c"]
+    assert not servers.identified
+    assert servers.low == 1
+    assert servers.high is not None
+    assert servers.high > 8
+
+
+def test_an_unsaturated_sweep_leaves_the_knee_open() -> None:
+    straight = closed_sweep(crossing=5000.0, depths=np.array([1.0, 2, 4, 8]))
+    made = fit(straight, [1, 8])
+    assert not made.parameters["Xmax"].identified
+    assert not made.knee.identified
+    assert "extrapolation" in made.knee.note
+
+
+def test_a_device_that_never_gains_has_its_knee_at_one() -> None:
+    flat = Sweep(
+        pd.DataFrame(
+            {"series": "disk", "load": [1.0, 2, 32], "throughput_per_s": 150.0, "latency_s": np.array([1, 2, 32]) / 150}
+        )
+    )
+    made = fit(flat, [1, 32])
+    assert made.knee.load == pytest.approx(1.0, abs=0.1)
+    assert (made.draws[:, 0] >= 1).all()  # no draw has less than one server's worth of work in flight
+
+
+def test_default_points_are_the_first_and_the_first_from_32() -> None:
+    assert fit(closed_sweep()).used == (1.0, 32.0)
+    assert fit(closed_sweep(depths=np.array([4.0, 8, 16]))).used == (4.0, 16.0)
+    assert fit(memory_sweep()).used[::2] == (0.0, 20_000.0)
+
+
+def test_the_delay_law_is_found_again() -> None:
+    sweep = memory_sweep()
+    made = fit(sweep, [0, 500, 20_000])
+    assert made.parameters["L0"].estimate == pytest.approx(65e-9, rel=0.03)
+    held = predict(made, [50, 200, 1000, 5000])
+    truth = sweep.points.set_index("load").loc[[50, 200, 1000, 5000]]
+    assert held.throughput_per_s == pytest.approx(truth["throughput_per_s"].to_numpy(), rel=0.05)
+    assert held.response_time_s == pytest.approx(truth["latency_s"].to_numpy(), rel=0.08)
+
+
+def test_repeats_narrow_nothing_but_are_averaged() -> None:
+    once = closed_sweep().points
+    doubled = pd.concat([once.assign(throughput_per_s=once["throughput_per_s"] * f, repeat=i)
+                         for i, f in enumerate((0.9, 1.1))])  # fmt: skip
+    made = fit(Sweep(doubled), DEPTHS)
+    assert made.parameters["Xmax"].estimate == pytest.approx(150e3, rel=0.02)
+    tight = fit(closed_sweep(), DEPTHS)
+    assert made.knee.high - made.knee.low > tight.knee.high - tight.knee.low  # type: ignore[operator]
+
+
+def test_a_fit_survives_json() -> None:
+    made = fit(closed_sweep(), [1, 32])
+    back = Fit.from_dict(json.loads(json.dumps(made.to_dict())))
+    assert back.knee == made.knee
+    assert predict(back, [3, 50]).to_dicts() == predict(made, [3, 50]).to_dicts()
+
+
+def test_the_same_seed_gives_the_same_intervals() -> None:
+    assert fit(closed_sweep(), [1, 32], seed=5).knee == fit(closed_sweep(), [1, 32], seed=5).knee
+
+
+def test_datasheet_knee_is_latency_times_rate() -> None:
+    drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    assert drive.knee.load == pytest.approx(48.0)
+    assert predict(drive, [1]).response_time_s[0] == pytest.approx(80e-6, rel=1e-3)
+    assert drive.used == ()
+    assert not drive.parameters["p"].identified
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: from_datasheet(idle_latency=0, peak_iops=1), "idle_latency"),
+        (lambda: from_datasheet(idle_latency=80e-6, peak_iops=-5), "peak_iops"),
+        (lambda: from_datasheet(idle_latency=80e-9, peak_iops=600), "units"),
+        (lambda: fit(closed_sweep(), [1]), "1 point"),
+        (lambda: fit(closed_sweep(), [1, 33]), "no point at load 33"),
+        (lambda: fit(closed_sweep(), [1, 1]), "twice"),
+        (lambda: fit(closed_sweep(), [1, 32], model="magic"), "unknown"),
+        (lambda: fit(closed_sweep(), [1, 32], series="other"), "no series 'other'"),
+        (lambda: fit(closed_sweep(), [1, 32], level=1.5), "level"),
+        (lambda: fit(memory_sweep(), [0, 20_000]), "needs 3"),
+        (lambda: predict(fit(closed_sweep(), [1, 32]), [0]), "greater than zero"),
+        (lambda: predict(fit(closed_sweep(), [1, 32]), []), "empty"),
+        (lambda: predict(fit(closed_sweep(), [1, 32]), [float("nan")]), "nan"),
+        (lambda: Fit.from_dict({"schema": "other"}), "no fit of schema"),
+        (lambda: Fit.from_dict({"schema": "qsim-fit/1", "model": "p-norm"}), "damaged"),
+    ],
+)
+def test_refusals_say_what_is_wrong(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_several_series_must_be_told_apart() -> None:
+    two = pd.concat([closed_sweep().points, closed_sweep().points.assign(series="other")])
+    with pytest.raises(DataError, match="made, other"):
+        fit(Sweep(two))
+
+
+def test_an_open_sweep_has_no_closed_model() -> None:
+    with pytest.raises(DataError, match="arrival rates"):
+        fit(Sweep(closed_sweep().points, load_kind="arrival_rate"))

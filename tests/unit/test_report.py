@@ -1,0 +1,88 @@
+"""The report: one file, nothing from outside, every panel, hostile names harmless, foreign files untouched."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from calibrate import compare_all
+from calibrate.report import figures
+from calibrate.report.page import Section, render, write_report
+from measure import MeasureError, Provenance, Sweep, load_dataset
+
+PANELS = ["Latency against throughput", "Throughput against load", "Response time against load", "Residuals",
+          "Little's law"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    done, refused = compare_all(load_dataset("004-ssd-depth", corrected=True))
+    path = write_report(done, tmp_path_factory.mktemp("report") / "report.html", refused=refused)
+    return path.read_text("utf-8")
+
+
+def without_plotly(page: str) -> str:
+    """The page less the embedded library, which mentions addresses that it does not fetch."""
+    return re.sub(r"<script>/\*\*.*?</script>", "", page, count=1, flags=re.DOTALL)
+
+
+def test_it_has_every_panel_and_its_verdict(page: str) -> None:
+    for title in PANELS:
+        assert f"<h4>{title.replace(chr(39), '&#39;')}</h4>" in page
+    assert "The knee is at N* =" in page
+    assert "calibrated on" in page
+
+
+def test_it_fetches_nothing(page: str) -> None:
+    own = without_plotly(page)
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", own)
+    assert "http" not in own
+    assert "@import" not in own
+
+
+def test_hostile_names_stay_text() -> None:
+    name = "<script>alert(1)</script> & </title><img src=x onerror=alert(2)>"
+    points = pd.DataFrame({"series": name, "load": [1.0, 8, 32, 64], "throughput_per_s": [1e3, 7e3, 9e3, 9.1e3],
+                           "latency_s": [1e-3, 1.1e-3, 3.5e-3, 7e-3]})  # fmt: skip
+    sweep = Sweep(points, name=name, provenance=Provenance(device=name, commands=(name,)))
+    done, _ = compare_all(sweep)
+    own = without_plotly(render([Section(name, done, {name: name})], title=name))
+    assert "<script>alert" not in own
+    assert "<img src=x" not in own
+    assert "&lt;img src=x" in own
+    labels = [trace.name or "" for trace in figures.overview(done * 2).data]
+    assert any("&lt;script&gt;" in label for label in labels)
+    assert not any("<script>" in label for label in labels)
+
+
+def test_another_file_is_never_replaced(tmp_path: Path) -> None:
+    done, _ = compare_all(load_dataset("004-ssd-depth", corrected=True))
+    foreign = tmp_path / "thesis.html"
+    foreign.write_text("<p>three years of work</p>")
+    with pytest.raises(MeasureError, match="no report of qsim"):
+        write_report(done, foreign)
+    assert foreign.read_text() == "<p>three years of work</p>"
+    ours = write_report(done, tmp_path / "report.html")
+    assert write_report(done, ours) == ours  # a report of ours may be written anew
+
+
+def test_an_impossible_place_is_one_clear_error(tmp_path: Path) -> None:
+    done, _ = compare_all(load_dataset("004-ssd-depth", corrected=True))
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    with pytest.raises(MeasureError, match="cannot write the report"):
+        write_report(done, blocker / "report.html")
+
+
+def test_observed_points_are_drawn_where_they_were_measured() -> None:
+    comparison = compare_all(load_dataset("004-ssd-depth", corrected=True))[0][0]
+    figure = figures.throughput_against_load(comparison)
+    traces = {t.name: t for t in figure.data}
+    held = traces["observed, held out"]
+    assert list(held.x) == list(comparison.points.load[comparison.held_out])
+    assert list(held.y) == pytest.approx(list(comparison.points.throughput_per_s[comparison.held_out] / 1e3))
+    assert "bound Xmax" in traces
+    assert "bound N/R1" in traces
