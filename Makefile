@@ -1,0 +1,62 @@
+# Two commands matter: `make demo` and `make test`. Both start from a fresh clone and need no root.
+
+VENV := .venv
+BIN := $(VENV)/bin
+QSIM := $(BIN)/qsim
+PYTEST_FLAGS ?=
+
+# Beside a change of pyproject.toml, a checkout that was moved or a Python that is gone means installing again.
+ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(VENV)/.home 2>/dev/null),$(shell pwd -P))
+STALE := stale
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(VENV)/.installed ## Install qsim here and let it measure, predict and check this machine (three minutes)
+	$(QSIM) demo
+
+.PHONY: test
+test: lint ## Install what the tests need and run all of them
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+.PHONY: lint
+lint: $(VENV)/.installed-test ## Check style, types and the direction of imports
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: $(VENV)/.installed-test ## Format the code
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
+
+.PHONY: docs
+docs: $(VENV)/.installed ## Write the generated parts of README and docs anew
+	$(BIN)/python docs/regenerate.py
+
+.PHONY: bench
+bench: $(VENV)/.installed ## Customers per second of every engine
+	$(QSIM) bench
+
+.PHONY: clean
+clean: ## Remove the environment and what tools left behind
+	rm -rf $(VENV) $(VENV).log build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed: pyproject.toml .ci/bootstrap $(STALE)
+	@sh .ci/bootstrap $(VENV)
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml .ci/bootstrap $(STALE)
+	@sh .ci/bootstrap $(VENV) test
+	@touch $(VENV)/.installed $@
+
+.PHONY: stale
+stale:
