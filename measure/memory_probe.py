@@ -38,7 +38,7 @@ from measure.probe_plan import (
     plan_memory,
 )
 from measure.probe_record import Kind, ProbeRecord, Trial, off_cpu_share
-from measure.probe_sweep import DISTURBED_SHARE, Repeated, bandwidths, latencies, read_memory_store, summarize
+from measure.probe_sweep import RETRY_SHARE, Repeated, bandwidths, latencies, read_memory_store, summarize
 from measure.probe_threads import (
     Chaser,
     Loader,
@@ -192,7 +192,7 @@ class Bench:
         calm = 0
         while calm < repeats and len(trials) < 2 * repeats:
             trials.append(_trial(chaser, loaders, delay, self.plan.seconds_per_repeat))
-            calm += off_cpu_share(trials[-1]) <= DISTURBED_SHARE
+            calm += off_cpu_share(trials[-1]) <= RETRY_SHARE
         ranked = sorted(trials, key=off_cpu_share)
         kept = sorted(ranked[:repeats], key=lambda trial: trial.started_at)
         return tuple(kept), tuple(ranked[repeats:])

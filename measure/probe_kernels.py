@@ -5,9 +5,9 @@
 ``spin``    the idle loop alone, to learn what one of its iterations lasts.
 
 All run without Python's global lock, so that the threads of one process load the memory together. They share
-``control``, int64 words of which the first is the phase (WARM_UP, MEASURE, STOP) and each other one a loader's answer.
-The chaser moves the phase on by its own clock, so that no Python runs between the start and the end of a measurement;
-anyone may set STOP at any time.
+``control``, int64 words: in its first line the phase (WARM_UP, MEASURE, STOP), then a line for each loader, with its
+answer to the phase and its signs of life. The chaser moves the phase on by its own clock, so that no Python runs
+between the start and the end of a measurement; anyone may set STOP at any time.
 
 A compiler may leave out a loop whose result it can foresee, and a probe that does nothing looks very fast. So each
 loop returns something that only the whole work gives: the chaser the line it ended on (every line knows its place in
@@ -28,7 +28,9 @@ WARM_UP, MEASURE, STOP = 0, 1, 2
 
 WORDS_PER_LINE = 8  # 64-bit words in a cache line of 64 bytes
 CONTROL_STRIDE = WORDS_PER_LINE  # one cache line per control word: the flag of one thread disturbs no other
-HOPS_PER_CHUNK = 512  # between two readings of the clock: some 50 us of DRAM latency against 0.05 us a reading
+HOPS_PER_CHUNK = 512  # between two readings of the clocks: some 50 us of DRAM latency against 0.2 us for reading them
+BEAT_ITERATIONS = 8192  # of the idle loop, at most, between two signs of life: some 15 us, less than a chunk lasts
+BEAT = 1  # offset of a loader's sign of life in its control line
 
 # By symbol, not by address: a compiled loop that holds an address cannot be cached on the disk.
 _clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
@@ -62,6 +64,17 @@ def _answered(control: Any, loaders: Any, phase: Any) -> Any:
     return reached == loaders
 
 
+@njit(nogil=True)
+def _all_ran(control: Any, loaders: Any, beats: Any) -> Any:
+    """Whether every loader has given a sign of life since the last call; ``beats`` holds the last ones seen."""
+    ran = 0
+    for loader in range(loaders):
+        beat = control[(1 + loader) * CONTROL_STRIDE + BEAT]
+        ran += beat != beats[loader]
+        beats[loader] = beat
+    return ran == loaders
+
+
 @njit(nogil=True, cache=True)
 def spin(state: Any, iterations: Any, timespec: Any) -> Any:
     """Time the idle loop: returns (its state afterwards, ns elapsed)."""
@@ -72,14 +85,19 @@ def spin(state: Any, iterations: Any, timespec: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def chase(
-    ring: Any, word: Any, control: Any, loaders: Any, warm_up_ns: Any, measure_ns: Any, chunk_ns: Any, timespec: Any
-) -> Any:
+    ring: Any, word: Any, control: Any, loaders: Any, warm_up_ns: Any, measure_ns: Any, chunk_ns: Any, beats: Any,
+    timespec: Any,
+) -> Any:  # fmt: skip
     """Chase from ``word`` until ``measure_ns`` have passed after the warm-up, and lead the loaders through it.
 
     ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts
-    ``warm_up_ns`` and until every loader has answered both phases. ``chunk_ns`` receives the time of each chunk of
-    HOPS_PER_CHUNK hops, as far as it reaches. Returns (word where it stopped, hops in all, hops measured, ns elapsed,
-    ns on the CPU); fewer than asked where somebody set STOP.
+    ``warm_up_ns`` and until every loader has answered both phases. A chunk of HOPS_PER_CHUNK hops counts as loaded if
+    every loader gave a sign of life during it: other programs may take a loader off its CPU for milliseconds, and the
+    memory is idle meanwhile. ``chunk_ns`` receives the CPU time of each chunk, as far as it reaches; ``beats`` is
+    scratch space, a word a loader.
+
+    Returns (word where it stopped, hops in all, hops measured, ns elapsed, ns on the CPU, hops in loaded chunks, ns on
+    the CPU in loaded chunks); fewer than asked where somebody set STOP.
     """
     hops = 0
     began = now = _clock_ns(_WALL, timespec)
@@ -94,21 +112,27 @@ def chase(
             now = _clock_ns(_WALL, timespec)
 
     hops_before = hops
+    loaded_hops = 0
+    loaded_ns = 0
     chunk = 0
-    cpu_began = _clock_ns(_CPU, timespec)
+    _all_ran(control, loaders, beats)
     began = now = _clock_ns(_WALL, timespec)
+    cpu_began = cpu_now = _clock_ns(_CPU, timespec)
     while control[0] != STOP and now - began < measure_ns:
         for _ in range(HOPS_PER_CHUNK):
             word = ring[word]
         hops += HOPS_PER_CHUNK
-        before = now
         now = _clock_ns(_WALL, timespec)
+        cpu_before = cpu_now
+        cpu_now = _clock_ns(_CPU, timespec)
+        if _all_ran(control, loaders, beats):
+            loaded_hops += HOPS_PER_CHUNK
+            loaded_ns += cpu_now - cpu_before
         if chunk < chunk_ns.size:
-            chunk_ns[chunk] = now - before
+            chunk_ns[chunk] = cpu_now - cpu_before
         chunk += 1
-    cpu_ns = _clock_ns(_CPU, timespec) - cpu_began
     control[0] = STOP
-    return word, hops, hops - hops_before, now - began, cpu_ns
+    return word, hops, hops - hops_before, now - began, cpu_now - cpu_began, loaded_hops, loaded_ns
 
 
 @njit(nogil=True, cache=True)
@@ -132,7 +156,9 @@ def stream(
     bursts_before = 0
     began = np.int64(-1)
     cpu_began = np.int64(0)
-    control[(1 + loader) * CONTROL_STRIDE] = 1 + WARM_UP
+    own = (1 + loader) * CONTROL_STRIDE
+    beat = 0
+    control[own] = 1 + WARM_UP
     while True:
         for _ in range(bursts_per_check):
             burst = buffer[position : position + burst_words]
@@ -143,14 +169,23 @@ def stream(
             position += burst_words
             if position == buffer.size:
                 position = 0
-            state = _spin(state, delay)
+            left = delay
+            while left > BEAT_ITERATIONS:
+                state = _spin(state, BEAT_ITERATIONS)
+                left -= BEAT_ITERATIONS
+                beat += 1
+                control[own + BEAT] = beat
+                _clock_ns(_WALL, timespec)  # a fence, or the compiler may keep the beats to itself until the end
+            state = _spin(state, left)
         bursts += bursts_per_check
+        beat += 1
+        control[own + BEAT] = beat
         now = _clock_ns(_WALL, timespec)
         if control[0] == MEASURE and began < 0:
             cpu_began = _clock_ns(_CPU, timespec)
             began = now
             bursts_before = bursts
-            control[(1 + loader) * CONTROL_STRIDE] = 1 + MEASURE
+            control[own] = 1 + MEASURE
         if control[0] == STOP:
             break
     if began < 0:

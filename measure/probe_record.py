@@ -5,9 +5,11 @@ Nothing in it is derived, so that a definition can change and old measurements b
 
 What is made of the counts:
 
-latency      ns on the CPU / hops. Time in which the chaser was taken off its CPU is not the memory's.
-throughput   cache lines that crossed the memory bus, a second: each loader's lines / its own time, plus the chaser's
-             hops / its time. A line that is read counts once; one that is updated counts twice, read and written back.
+latency      ns / hops of the chaser, over the chunks of its chase during which every loader was running, on its CPU's
+             clock. Time in which other programs had taken one of the threads off its CPU is not the memory's.
+throughput   cache lines that crossed the memory bus, a second, while all ran: each loader's lines / its time on its
+             CPU, plus the chaser's 1 / latency. A line that is read counts once; one that is updated counts twice,
+             read and written back.
 """
 
 from __future__ import annotations
@@ -78,9 +80,9 @@ class ProbeRecord:
         return self.delay_iterations * self.spin_ns_per_iteration * 1e-9
 
     def loaders_per_s(self, trial: Trial) -> float:
-        """Cache lines a second that the loaders moved."""
+        """Cache lines a second that the loaders moved while on their CPUs."""
         lines = self.burst_lines + self.updated_lines
-        return sum(c.bursts * lines / c.elapsed_ns * 1e9 for c in trial.loaders)
+        return sum(c.bursts * lines / c.cpu_ns * 1e9 for c in trial.loaders)
 
     def rows(self, source: str = "") -> list[dict[str, Any]]:
         """The rows of the tidy table, one a repeat, of a loaded point."""
@@ -90,11 +92,12 @@ class ProbeRecord:
         if trial.chaser is None:
             raise DataError(f"{source or 'the record'}: repeat {repeat} has no chaser, so no latency")
         loaders = self.loaders_per_s(trial)
-        probe = trial.chaser.hops / trial.chaser.elapsed_ns * 1e9
+        latency = latency_s(trial.chaser)
+        probe = 1 / latency
         return {
             "series": self.series, "load": float(self.delay_iterations), "repeat": repeat,
             "throughput_per_s": loaders + probe, "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
-            "latency_s": latency_s(trial.chaser),
+            "latency_s": latency,
             "latency_median_s": trial.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
             "loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s,
             "off_cpu_share": off_cpu_share(trial), "block_bytes": CACHE_LINE_BYTES, "jobs": len(trial.loaders),
@@ -103,8 +106,14 @@ class ProbeRecord:
 
 
 def latency_s(chaser: ChaserCount) -> float:
-    """Mean seconds per access of the chaser while it was on its CPU."""
-    return min(chaser.cpu_ns, chaser.elapsed_ns) / chaser.hops * 1e-9
+    """Mean seconds per access of the chaser while every thread was running.
+
+    Where the loaders never ran beside it (a hopelessly busy machine), the mean over all of its time; such a trial is
+    seen by its ``off_cpu_share``.
+    """
+    if chaser.loaded_hops > 0:
+        return chaser.loaded_ns / chaser.loaded_hops * 1e-9
+    return chaser.cpu_ns / chaser.hops * 1e-9
 
 
 def off_cpu_share(trial: Trial) -> float:
@@ -146,6 +155,10 @@ def _trial(values: Mapping[str, Any]) -> Trial:
 
 def _possible(trial: Trial) -> bool:
     chaser = trial.chaser
-    return (chaser is None or (chaser.hops > 0 and chaser.elapsed_ns > 0 and chaser.cpu_ns > 0)) and all(
-        count.bursts > 0 and count.elapsed_ns > 0 and count.cpu_ns > 0 for count in trial.loaders
-    )
+    return (
+        chaser is None
+        or (
+            min(chaser.hops, chaser.elapsed_ns, chaser.cpu_ns) > 0
+            and (chaser.loaded_hops > 0) == (chaser.loaded_ns > 0)
+        )
+    ) and all(count.bursts > 0 and count.elapsed_ns > 0 and count.cpu_ns > 0 for count in trial.loaders)

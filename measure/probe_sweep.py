@@ -19,7 +19,8 @@ from measure.store import SweepStore
 from measure.units import format_bandwidth, format_duration
 
 LOAD_UNIT = "loop iterations"
-DISTURBED_SHARE = 0.05  # of a thread's time, from where on a trial is called disturbed
+DISTURBED_SHARE = 0.05  # of a thread's time off its CPU: worth a word
+RETRY_SHARE = 0.25  # worth measuring again
 HUGE_SHARE = 0.95
 DRIFT_FACTOR = 1.1  # ratio of idle latencies, before and after
 LOADED_FACTOR = 1.1  # below this latency ratio, idle to heaviest load, a curve has no knee to find
@@ -55,8 +56,7 @@ def latencies(trials: Sequence[Trial]) -> Repeated:
 def bandwidths(trials: Sequence[Trial], lines_per_burst: int) -> Repeated:
     """Bytes a second of all loaders together."""
     values = tuple(
-        sum(c.bursts * lines_per_burst * CACHE_LINE_BYTES / c.elapsed_ns * 1e9 for c in trial.loaders)
-        for trial in trials
+        sum(c.bursts * lines_per_burst * CACHE_LINE_BYTES / c.cpu_ns * 1e9 for c in trial.loaders) for trial in trials
     )
     return Repeated(values, max(values))
 
@@ -177,10 +177,10 @@ def _on_disturbance(records: Sequence[ProbeRecord]) -> list[Finding]:
     most = 100 * max(shares.values())
     return [
         Finding(
-            "disturbed", "warning",
+            "disturbed", "info" if most <= 100 * RETRY_SHARE else "warning",
             f"At delay {delays} a thread was kept off its CPU, for up to {most:.0f} % of a repeat.",
-            "Another program ran on the probe's CPUs; the load was lower than intended, and bandwidth and latency are "
-            "averages over both.",
+            "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
+            "and memory were shared.",
             "stop what else runs and measure again into a new directory",
         )
     ]  # fmt: skip

@@ -31,11 +31,17 @@ CHECKED_UPDATES = 4001  # words looked at after an updating run; all of them wou
 
 @dataclass(frozen=True)
 class ChaserCount:
-    """What the chaser did while measuring: hops, ns by the clock and on its CPU, ns per hop over chunks (quantiles)."""
+    """What the chaser did while measuring: hops, ns by the clock and on its CPU.
+
+    ``loaded_hops`` and ``loaded_ns`` (on the CPU) are the part of it during which every loader was running, all of it
+    where there is no loader. ``chunk_ns_per_hop`` are quantiles over short chunks.
+    """
 
     hops: int
     elapsed_ns: int
     cpu_ns: int
+    loaded_hops: int
+    loaded_ns: int
     chunk_ns_per_hop: dict[str, float]
 
 
@@ -65,11 +71,11 @@ class Chaser:
         chunks = np.zeros(max(16, int(seconds / 20e-6)), dtype=np.int64)
         scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
         began = int(words[self._word + 1])
-        word, hops, measured, elapsed_ns, cpu_ns = (
+        word, hops, measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns = (
             int(v)
             for v in probe_kernels.chase(
                 words, np.uint64(self._word), control, loaders, round(warm_up_s * 1e9), round(seconds * 1e9), chunks,
-                scratch,
+                np.zeros(max(1, loaders), dtype=np.int64), scratch,
             )
         )  # fmt: skip
         self._word = word
@@ -77,7 +83,7 @@ class Chaser:
             raise ToolFailedError(f"the chaser claims {hops} hops but did not end where they lead; nothing is measured")
         per_hop = chunks[: min(chunks.size, measured // HOPS_PER_CHUNK)] / HOPS_PER_CHUNK
         quantiles = {f"{q:g}": round(float(np.quantile(per_hop, q)), 3) for q in CHUNK_QUANTILES if per_hop.size}
-        return ChaserCount(measured, elapsed_ns, cpu_ns, quantiles)
+        return ChaserCount(measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns, quantiles)
 
 
 class Loader:
@@ -174,7 +180,7 @@ def compile_kernels() -> None:
     control = np.full(CONTROL_STRIDE * 2, STOP, dtype=np.int64)
     words = np.zeros(WORDS_PER_LINE, dtype=np.uint64)
     probe_kernels.spin(np.uint64(1), 1, scratch)
-    probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, scratch, scratch)
+    probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, scratch, scratch, scratch)
     probe_kernels.stream(words, 0, WORDS_PER_LINE, 0, 0, 1, control, 0, scratch)
 
 

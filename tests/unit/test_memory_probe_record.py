@@ -17,7 +17,7 @@ from measure.probe_threads import ChaserCount, LoaderCount
 def trial(hops: int = 1000, chaser_ns: int = 100_000, bursts: int = 10, loader_ns: int = 2_000) -> Trial:
     return Trial(
         "2026-01-01T00:00:00+00:00",
-        ChaserCount(hops, chaser_ns, chaser_ns, {"0.5": 98.0}),
+        ChaserCount(hops, chaser_ns, chaser_ns, hops, chaser_ns, {"0.5": 98.0}),
         (LoaderCount(bursts, loader_ns, loader_ns),),
     )
 
@@ -60,9 +60,16 @@ def test_an_updated_line_crosses_the_bus_twice(updated: int, reads: float) -> No
 
 
 def test_time_off_the_cpu_is_not_the_memorys() -> None:
-    assert latency_s(ChaserCount(1000, 200_000, 100_000, {})) == pytest.approx(100e-9)
-    taken = Trial("", ChaserCount(1, 100, 90, {}), (LoaderCount(1, 100, 60), LoaderCount(1, 100, 101)))
+    assert latency_s(ChaserCount(1000, 200_000, 100_000, 1000, 100_000, {})) == pytest.approx(100e-9)
+    taken = Trial("", ChaserCount(1, 100, 90, 1, 90, {}), (LoaderCount(1, 100, 60), LoaderCount(1, 100, 101)))
     assert off_cpu_share(taken) == pytest.approx(0.4)
+
+
+def test_only_the_time_beside_running_loaders_counts() -> None:
+    assert latency_s(ChaserCount(1000, 200_000, 150_000, 500, 100_000, {})) == pytest.approx(200e-9)
+    assert latency_s(ChaserCount(1000, 200_000, 150_000, 0, 0, {})) == pytest.approx(150e-9)
+    halved = Trial("", ChaserCount(1000, 200_000, 200_000, 500, 100_000, {}), (LoaderCount(10, 4_000, 2_000),))
+    assert record().loaders_per_s(halved) == pytest.approx(10 * 64 / 2e-6)
 
 
 def test_a_record_without_chaser_has_no_latency() -> None:
