@@ -34,6 +34,13 @@ def _split(text: str, what: str, example: str) -> tuple[float, str]:
     return value, (match.group(2) or "").strip()
 
 
+def _finite(value: float, text: str, what: str) -> float:
+    """``value``; ValueError where the unit made it overflow."""
+    if not math.isfinite(value):
+        raise ValueError(f"{what} {text!r} is too large")
+    return value
+
+
 def parse_duration(text: str, what: str = "duration") -> float:
     """Seconds from ``"80us"``, ``"1.5 ms"``, ``"2min"``; a bare number is seconds.
 
@@ -46,7 +53,7 @@ def parse_duration(text: str, what: str = "duration") -> float:
     scale = 1.0 if not unit else _SECONDS.get(unit if unit == "m" else unit.lower())
     if scale is None:
         raise ValueError(f"{what} {text!r}: unit {unit!r} is unknown; use ns, us, ms, s, min or h")
-    return value * scale if scale >= 1 else value / round(1 / scale)
+    return _finite(value * scale if scale >= 1 else value / round(1 / scale), text, what)
 
 
 def parse_bytes(text: str, what: str = "size") -> int:
@@ -61,7 +68,7 @@ def parse_bytes(text: str, what: str = "size") -> int:
     scale = 1 if not unit else _BYTES.get(unit.lower())
     if scale is None:
         raise ValueError(f"{what} {text!r}: unit {unit!r} is unknown; use B, KiB, MiB, GiB, kB, MB or GB")
-    size = value * scale
+    size = _finite(value * scale, text, what)
     if size != round(size):
         raise ValueError(f"{what} {text!r} is not a whole number of bytes")
     return round(size)
@@ -79,7 +86,7 @@ def parse_count(text: str, what: str = "number") -> float:
     scale = 1.0 if not unit else _COUNT.get(unit.lower())
     if scale is None:
         raise ValueError(f"{what} {text!r}: suffix {unit!r} is unknown; use k, M or G")
-    return value * scale
+    return _finite(value * scale, text, what)
 
 
 def parse_rate(text: str, what: str = "rate") -> float:
@@ -97,7 +104,7 @@ def parse_rate(text: str, what: str = "rate") -> float:
     scale = _SECONDS.get(per.strip().lower())
     if scale is None:
         raise ValueError(f"{what} {text!r}: {per!r} is no unit of time; write it like 20k/s")
-    return value / scale
+    return _finite(value / scale, text, what)
 
 
 def parse_list(text: str, what: str = "list") -> list[float]:
