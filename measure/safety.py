@@ -155,20 +155,21 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
     if target.kind != "own file":
         yield target
         return
-    existed = target.exists
     descriptor = _open_own(target)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            existed = keep = True  # it belongs to the other run now
+            keep = True  # it is the other run's to remove
             raise UnsafeTargetError(
                 f"another run is measuring on {target.path}; wait for it or name another target"
             ) from error
+        if os.fstat(descriptor).st_size > target.size_bytes:
+            os.ftruncate(descriptor, target.size_bytes)  # kept from a run with a larger size
         try:
             _try_direct_io(target)
         except UnsafeTargetError:
-            keep = existed
+            keep = target.exists
             raise
         yield replace(target, exists=True)
     finally:
