@@ -236,7 +236,7 @@ def test_reads_of_a_verifying_write_job_are_no_edit() -> None:
     assert len(sweep_of(document(made))) == 1
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -5, None, "x", [], {"mean": 3}])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -5, None, "x", [], {}])
 def test_impossible_numbers_are_no_points(value: Any) -> None:
     good = read3(1000, 4e6)
     for section in (good | {"iops": value}, good | {"lat_ns": stats(1) | {"mean": value}, "clat_ns": value}):

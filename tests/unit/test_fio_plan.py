@@ -1,0 +1,136 @@
+"""The plan of a fio sweep: what is asked of fio, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from measure import fio_plan
+from measure.errors import ToolMissingError, UnsafeTargetError
+from measure.fio import plan_fio
+
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def fio_here(require_tool: Callable[..., str]) -> None:
+    require_tool("fio")
+
+
+def plan(tmp_path: Path, depths: tuple[int, ...] = (1, 4), **more: Any) -> Any:
+    return plan_fio(tmp_path / "file", depths, **{"size_bytes": 16 * MIB, **more})
+
+
+def option(argv: tuple[str, ...], name: str) -> str | None:
+    return next((a.partition("=")[2] for a in argv if a.startswith(f"--{name}=")), None)
+
+
+def test_every_point_has_its_exact_command(tmp_path: Path) -> None:
+    made = plan(tmp_path, (4, 1), repeats=2, runtime_s=1.5, ramp_s=0.25)
+    assert [p.key for p in made.points] == ["depth-1.r0", "depth-4.r0", "depth-1.r1", "depth-4.r1"]
+    argv = made.points[1].argv
+    expected = {
+        "iodepth": "4", "rw": "randread", "bs": "4096", "direct": "1", "runtime": "1500ms", "ramp_time": "250ms",
+        "filename": str(tmp_path / "file"), "size": str(16 * MIB), "output-format": "json+",
+    }  # fmt: skip
+    assert {k: option(argv, k) for k in expected} == expected
+    assert shlex.split(made.points[1].command) == list(argv)
+    assert not list(tmp_path.iterdir())
+
+
+def test_each_point_draws_other_addresses_and_the_same_ones_again(tmp_path: Path) -> None:
+    seeds = [option(p.argv, "randseed") for p in plan(tmp_path, (1, 2, 4), repeats=2).points]
+    assert len(set(seeds)) == 6
+    assert seeds == [option(p.argv, "randseed") for p in plan(tmp_path, (1, 2, 4), repeats=2).points]
+
+
+def test_reads_are_protected_by_fio_as_well_and_writes_are_not(tmp_path: Path) -> None:
+    assert all("--readonly" in p.argv for p in plan(tmp_path).points)
+    assert not any("--readonly" in p.argv for p in plan(tmp_path, read_percent=0).points)
+
+
+@pytest.mark.parametrize(
+    ("percent", "pattern", "rw"),
+    [(100, "random", "randread"), (0, "sequential", "write"), (70, "random", "randrw"), (30, "sequential", "rw")],
+)
+def test_direction_and_pattern(tmp_path: Path, percent: int, pattern: Any, rw: str) -> None:
+    argv = plan(tmp_path, read_percent=percent, pattern=pattern).points[0].argv
+    assert option(argv, "rw") == rw
+    assert option(argv, "rwmixread") == (str(percent) if rw.endswith("rw") else None)
+
+
+def test_the_order_of_depths(tmp_path: Path) -> None:
+    def depths(**more: Any) -> list[int]:
+        return [p.job.depth for p in plan(tmp_path, (1, 2, 4, 8, 16), **more).points]
+
+    assert depths(order="descending") == [16, 8, 4, 2, 1]
+    assert sorted(depths(order="random", seed=3)) == [1, 2, 4, 8, 16]
+    assert depths(order="random", seed=3) == depths(order="random", seed=3)
+
+
+def test_the_time_counts_the_filling_and_every_point(tmp_path: Path) -> None:
+    short, long = plan(tmp_path, runtime_s=1, ramp_s=0), plan(tmp_path, runtime_s=11, ramp_s=0)
+    assert long.seconds() - short.seconds() == pytest.approx(20)
+    assert short.fill_seconds() > 0
+    assert "2 points (depths 1, 4)" in short.describe()
+    assert "removed at the end" in short.describe()
+    assert "kept" in plan(tmp_path, keep=True).describe()
+
+
+def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
+    made = plan_fio("nbd+unix:///?socket=s", (1,), label="device")
+    assert (made.file, made.fill, made.engine, made.label) == (None, None, "nbd", "device")
+    assert option(made.points[0].argv, "uri") == "nbd+unix:///?socket=s"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("depths", (), "depths is empty"),
+        ("depths", (0, 1), "depths holds 0; a queue depth is a whole number from 1"),
+        ("depths", (1.5,), "depths holds 1.5"),
+        ("block_bytes", 1000, "block_bytes is 1000; it must be a multiple of 512"),
+        ("read_percent", 101, "read_percent is 101"),
+        ("pattern", "zigzag", "pattern is 'zigzag'; it must be random or sequential"),
+        ("order", "sideways", "order is 'sideways'"),
+        ("runtime_s", 0, "runtime_s is 0"),
+        ("runtime_s", float("nan"), "runtime_s is nan"),
+        ("ramp_s", -1, "ramp_s is -1"),
+        ("repeats", 0, "repeats is 0"),
+        ("jobs", 0, "jobs is 0"),
+        ("seed", -1, "seed is -1"),
+        ("size_bytes", -1, "size_bytes is -1"),
+        ("size_bytes", 8192, "holds fewer than 4 blocks of 4 KiB"),
+        ("engine", "warp", "engine 'warp' is unknown to the fio of this machine"),
+        ("engine", "psync", "engine psync is synchronous and ignores the depth 4"),
+    ],
+)
+def test_a_bad_setting_is_named_before_anything_runs(tmp_path: Path, setting: str, value: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        plan(tmp_path, **{setting: value})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a:b", "a$b", "a\\b", "a ", 'a"b', "a\nb"])
+def test_a_name_that_fio_would_read_as_another_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UnsafeTargetError, match="which fio"):
+        plan_fio(tmp_path / name, (1,), size_bytes=MIB)
+
+
+def test_missing_fio_is_said_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissingError, match=r"fio is not installed or not on PATH .*apt-get install fio"):
+        plan(tmp_path)
+
+
+def test_without_io_uring_libaio_is_taken_and_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        fio_plan, "io_uring_allowed", lambda: (False, "the kernel refuses it (Operation not permitted)")
+    )
+    engine, reason = fio_plan.choose_engine()
+    assert engine in ("libaio", "posixaio")
+    assert "Operation not permitted" in reason
