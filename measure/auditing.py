@@ -31,6 +31,8 @@ from measure.littles_law import (
 from measure.memory_checks import check_memory
 from measure.units import format_bytes
 
+_MOST_NAMED = 10
+
 
 def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
     """Everything the numbers say against themselves, errors first. What the importer noticed is in ``sweep.findings``.
@@ -55,10 +57,10 @@ def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
 
 def audit_dataset(name: str) -> list[Finding]:
     """The audit of a dataset of the catalogue, also of those that are tables and no curves."""
-    from measure.datasets import about, dataset, dataset_table
+    from measure.datasets import about, dataset_table, load_dataset
 
     if about(name).curve:
-        return audit(dataset(name))
+        return audit(load_dataset(name))
     if name == "002-ssd-tails":
         tails, baseline = dataset_table(name), dataset_table("002-ssd-baseline")
         at_one = tails[tails["queue_depth"] == 1]
@@ -171,7 +173,8 @@ def _merged(findings: Sequence[Finding]) -> list[Finding]:
             merged += group
             continue
         first = group[0]
-        more = f"Likewise {len(names) - 1} more curves: {', '.join(names[1:])}."
+        shown = ", ".join(names[1:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+        more = f"Likewise {len(names) - 1} more curves: {shown}."
         merged.append(replace(first, message=f"{names[0]}: {first.message} {more}", series=None, load=None))
     return merged
 

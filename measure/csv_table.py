@@ -35,6 +35,7 @@ _UNIT_OF_LOAD: Mapping[LoadKind, str] = {
     "queue_depth": "requests", "injected_delay": "cycles", "arrival_rate": "requests/s",
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
+_MOST_LINES = 10
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
 
 
@@ -68,10 +69,17 @@ def csv_sweep(
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
     roles = assign_roles(table.header, columns, units, name)
-    findings: list[Finding] = []
-    records = [r for line, cells in table.rows if (r := _record(line, cells, roles, name, findings)) is not None]
+    records: list[dict[str, Any]] = []
+    left_out: dict[str, list[int]] = {}
+    for line, cells in table.rows:
+        record = _record(line, cells, roles, name)
+        if isinstance(record, str):
+            left_out.setdefault(record, []).append(line)
+        else:
+            records.append(record)
     if not records:
-        raise DataError(f"{name}: none of its {len(table.rows)} row(s) is a whole point ({findings[0].message})")
+        raise DataError(f"{name}: none of its {len(table.rows)} row(s) is a whole point: {next(iter(left_out))}")
+    findings = [_left_out(name, reason, lines) for reason, lines in left_out.items()]
     points = pd.DataFrame(records)
     points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
     points["source"] = name
@@ -82,7 +90,8 @@ def csv_sweep(
         "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()},
     }
     if "buffer" in roles:
-        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(points["series"], points["buffer"], strict=True)}
+        known = points.dropna(subset=["buffer"])
+        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
     if kind == "queue_depth":
         points["depth"] = points["load"]
     if roles.ignored:
@@ -125,7 +134,7 @@ def _separator(line: str) -> str | None:
 
 
 def _read(text: str, name: str) -> _Table:
-    lines = text.removeprefix("\ufeff").splitlines(keepends=True)
+    lines = [f"{line}\n" for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))]
     notes: dict[str, str] = {}
     body: list[str] = []
     numbers: list[int] = []
@@ -172,10 +181,8 @@ def _check_header(header: tuple[str, ...], name: str) -> None:
         raise DataError(f"{name}: the column {min(twice)!r} is there more than once; rename one of them")
 
 
-def _record(
-    line: int, cells: Mapping[str, str], roles: Roles, name: str, findings: list[Finding]
-) -> dict[str, Any] | None:
-    """One tidy row, or None (and a Finding) where a needed cell is empty."""
+def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any] | str:
+    """One tidy row, or the reason why the row is no point."""
     value = {
         role: _number(cells[r.column], r.scale, line, r.column, name) if r.constant is None else r.constant
         for role, r in roles.by_role.items()
@@ -191,18 +198,10 @@ def _record(
         for what, v in (("load", load), ("latency", joined.latency), ("throughput", joined.throughput))
         if v is None
     ]
-    if joined.throughput == 0 and not lacking:
-        findings.append(Finding(
-            "no-requests", "warning", f"{name}: line {line} has a throughput of 0; the row was left out.",
-            remedy="measure the point again, for longer.",
-        ))  # fmt: skip
-        return None
+    if not lacking and joined.throughput == 0:
+        return "its throughput is 0"
     if lacking:
-        findings.append(Finding(
-            "empty-cell", "warning", f"{name}: line {line} has no {' and no '.join(lacking)}; the row was left out.",
-            remedy="fill the cell or measure the point again.",
-        ))  # fmt: skip
-        return None
+        return f"no {' and no '.join(lacking)} is given"
     mix = parse_mix(text.get("mix", ""))
     read = next(
         (f for f in (value.get("read_percent"), joined.read_fraction, mix.read_fraction) if f is not None), None
@@ -216,6 +215,14 @@ def _record(
         "bandwidth_bytes_per_s": joined.bandwidth, "block_bytes": block, "read_fraction": read, "pattern": pattern,
         "buffer": value.get("buffer"), **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
     }  # fmt: skip
+
+
+def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
+    shown = ", ".join(map(str, lines[:_MOST_LINES])) + (", ..." if len(lines) > _MOST_LINES else "")
+    return Finding(
+        "rows-left-out", "warning", f"{name}: {len(lines)} row(s) were left out, because {reason} (line {shown}).",
+        remedy="fill the cells or measure the points again.",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

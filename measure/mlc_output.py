@@ -32,11 +32,14 @@ _CUT_ROW = re.compile(r"^\s*\d{5}(?:\s+[\d.]*)?(?:\s+[\d.]*)?\s*$")
 _VERSION = re.compile(r"Memory Latency Checker\s*-\s*v(\S+)")
 _COMMAND = re.compile(r"^\s*Command line parameters:\s*(.*?)\s*$")
 _TRAFFIC = re.compile(r"^\s*Using\s+(.*?)\s+traffic type\s*$", re.IGNORECASE)
-_BUFFER = re.compile(r"^\s*Using buffer size of\s+([\d.]+)\s*(K|M|G)i?B", re.IGNORECASE)
-_CLOCKS = re.compile(r"Each iteration took\s+([\d.]+)\s+(?:core|base frequency)?\s*clocks\s+\(\s*([\d.]+)\s*ns\)")
-_PEAK = re.compile(r"^\s*(ALL Reads|\d:\d Reads-Writes|Stream-triad like)\s*:\s*([\d.]+)\s*$")
+_BUFFER = re.compile(r"^\s*Using buffer size of\s+(\d+(?:\.\d+)?)\s*(K|M|G)i?B", re.IGNORECASE)
+_CLOCKS = re.compile(
+    r"Each iteration took\s+(\d+(?:\.\d+)?)\s+(?:core |base frequency )?clocks\s+\(\s*(\d+(?:\.\d+)?)\s*ns"
+)
+_PEAK = re.compile(r"^\s*(ALL Reads|\d:\d Reads-Writes|Stream-triad like)\s*:\s*(\d+(?:\.\d+)?)\s*$")
 _SECTION = re.compile(r"^\s*Measuring\s+(.*?)\s*(?:\(in ns\)\.*)?\s*$")
 _MATRIX_ROW = re.compile(r"^\s*(\d+)((?:\s+(?:\d+\.\d+|-))+)\s*$")
+_LONGEST_LINE = 400
 _PREFIX = {"k": 2**10, "m": 2**20, "g": 2**30}
 
 # The tool's own list of -Wn (readme of MLC 3.x): reads per write, and whether the writes bypass the caches.
@@ -148,7 +151,8 @@ class _Lines:
     """The lines of a text, with the possibility to put one back."""
 
     def __init__(self, text: str) -> None:
-        self._lines = text.splitlines()
+        # No line of MLC's is long; patterns are not tried on lines of another kind of file.
+        self._lines = [line if len(line) <= _LONGEST_LINE else "" for line in text.splitlines()]
         self._next = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -196,7 +200,7 @@ def _name_runs(runs: list[_Run]) -> list[str]:
 
 
 def _mix(run: _Run) -> Mix:
-    flag = re.search(r"(?:^|\s)-W\s*(\d+)", run.command)
+    flag = re.search(r"(?:^|\s)-W\s*(\d{1,3})", run.command)
     if flag is not None and int(flag[1]) in _W_FLAGS:
         return _W_FLAGS[int(flag[1])]
     if flag is None and (re.search(r"(?:^|\s)-R\b", run.command) or (run.command and not run.traffic)):
@@ -205,7 +209,7 @@ def _mix(run: _Run) -> Mix:
 
 
 def _stride(run: _Run) -> float:
-    flag = re.search(r"(?:^|\s)-l\s*(\d+)", run.command)
+    flag = re.search(r"(?:^|\s)-l\s*(\d{1,9})", run.command)
     return float(flag[1]) if flag else float(CACHE_LINE_BYTES)
 
 
