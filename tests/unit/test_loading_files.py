@@ -1,0 +1,182 @@
+"""``load``: files known by their content, directories, and refusals that name the file and the remedy."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from measure.errors import DataError
+from measure.loading import load
+from measure.text_files import read_text
+
+TABLE = "io_depth,latency_us,iops\n1,100,10000\n8,200,40000\n"
+MLC = (
+    "Intel(R) Memory Latency Checker - v3.10\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n 00000\t120.00\t6400.0\n"
+)
+
+
+def _fio(depth: int, iops: float, lat_us: float, rw: str = "randread") -> str:
+    stats = {"iops": iops, "bw_bytes": round(iops * 4096), "bw": round(iops * 4), "total_ios": round(iops * 5),
+             "io_bytes": round(iops * 5) * 4096, "runtime": 5000,
+             "lat_ns": {"min": 1, "max": 10**9, "mean": lat_us * 1e3, "stddev": 1.0, "N": round(iops * 5)}}  # fmt: skip
+    nothing = {"iops": 0.0, "bw_bytes": 0, "bw": 0, "total_ios": 0, "io_bytes": 0, "runtime": 0,
+               "lat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}}  # fmt: skip
+    options = {"rw": rw, "bs": "4k", "iodepth": str(depth), "ioengine": "libaio", "direct": "1"}
+    job = {"jobname": "t", "groupid": 0, "error": 0, "job options": options, "read": stats, "write": nothing}
+    return json.dumps({"fio version": "fio-3.33", "timestamp": 1, "jobs": [job]})
+
+
+def _write(folder: Path, **files: str | bytes) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@pytest.mark.parametrize(("text", "points"), [(TABLE, 2), (MLC, 1), (_fio(4, 1000.0, 4000.0), 1)])
+def test_the_content_and_not_the_name_tells_the_format(tmp_path: Path, text: str, points: int) -> None:
+    path = tmp_path / "misleading.xyz"
+    path.write_text(text)
+    sweep = load(path)
+    assert len(sweep) == points
+    assert sweep.raw == (path,)
+    assert len(load(str(path))) == points
+
+
+def test_powershells_utf16_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mlc.txt"
+    path.write_bytes(MLC.encode("utf-16"))
+    assert len(load(path)) == 1
+
+
+def test_declared_columns_reach_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("n;t;x\n1;5;200\n")
+    sweep = load(path, {"load": "n", "latency": "t", "throughput": "x"}, {"latency": "ms", "throughput": "/s"})
+    assert sweep.points["latency_s"].iloc[0] == 5e-3
+
+
+def test_several_fio_files_are_one_curve(tmp_path: Path) -> None:
+    _write(tmp_path, **{"a.json": _fio(1, 1000.0, 1000.0), "b.json": _fio(4, 2000.0, 2000.0)})
+    for given in ([tmp_path / "a.json", tmp_path / "b.json"], tmp_path):
+        sweep = load(given)
+        assert sweep.points["load"].tolist() == [1, 4]
+        assert sweep.series == ("4 KiB random read",)
+
+
+def test_a_directory_reads_what_it_can_and_reports_each_other_file(tmp_path: Path) -> None:
+    _write(tmp_path, **{
+        "good.json": _fio(1, 1000.0, 1000.0), "cut.json": _fio(2, 1000.0, 1000.0)[:80], "empty.json": "",
+        "picture.png": b"\x89PNG\r\n\x1a\n\0\0\0", "notes.txt": "remember the milk", "t.csv": TABLE, ".hidden": b"\0",
+    })  # fmt: skip
+    sweep = load(tmp_path)
+    assert sweep.points["load"].tolist() == [1]
+    told = {name: f.severity for f in sweep.findings for name in ("cut", "empty", "picture", "notes", "t.csv")
+            if name in f.message}  # fmt: skip
+    assert told == {"cut": "error", "empty": "warning", "picture": "warning", "notes": "warning", "t.csv": "info"}
+
+
+def test_subdirectories_are_curves_under_their_own_names_and_never_repeats(tmp_path: Path) -> None:
+    _write(tmp_path / "old-drive", **{"a.json": _fio(1, 1000.0, 1000.0)})
+    _write(tmp_path / "new-drive", **{"a.json": _fio(1, 9000.0, 110.0)})
+    sweep = load(tmp_path)
+    assert sweep.series == ("new-drive: 4 KiB random read", "old-drive: 4 KiB random read")
+    assert sweep.points["repeat"].tolist() == [0, 0]
+
+
+def test_many_unreadable_files_are_summed_up(tmp_path: Path) -> None:
+    _write(tmp_path, **{"a.json": _fio(1, 1000.0, 1000.0)}, **{f"{i}.log": "x" for i in range(50)})
+    assert "30 more file(s)" in load(tmp_path).findings[-1].message
+
+
+def test_two_formats_by_name_are_refused(tmp_path: Path) -> None:
+    _write(tmp_path, **{"a.json": _fio(1, 1000.0, 1000.0), "b.csv": TABLE})
+    with pytest.raises(DataError, match="fio JSON and table cannot be one sweep"):
+        load([tmp_path / "a.json", tmp_path / "b.csv"])
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"\x7fELF\0\0\0\1", "is binary"),
+        (bytes(range(1, 32)) * 40, "is binary"),
+        (b"\xff\xfe\x00", "is damaged"),
+        (b'{"some": "json"}', "JSON, but not fio's"),
+        (b"fio: pid=7, err=28/file:x.c:1, func=io_u, error=No space left on device", "no JSON result"),
+        (b"hello", "is neither"),
+    ],
+)
+def test_a_file_that_is_no_measurement_is_refused_by_name(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "mine.dat"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=says) as refusal:
+        load(path)
+    assert "mine.dat" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_truncated_fio_json_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "cut.json"
+    path.write_text(_fio(1, 1000.0, 1000.0)[:200])
+    with pytest.raises(DataError, match=r"cut\.json"):
+        load(path)
+
+
+def test_a_missing_file_an_empty_folder_a_pipe_and_nothing_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for given, says in (
+        (tmp_path / "gone.json", "does not exist"), (tmp_path / "folder", "nothing that can be read"),
+        (tmp_path / "pipe", "no regular file"), ([], "no file was named"), ("", "is empty"),
+        ([tmp_path / "a", tmp_path / "a"], "named twice"), ("a\0b", "cannot be read"),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=says):
+            load(given)
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(2**30 + 1)  # a hole: no disk is used
+    with pytest.raises(DataError, match=r"has 1\.0 GiB"):
+        load(path)
+    (tmp_path / "small").write_text("12345")
+    with pytest.raises(DataError, match="more than"):
+        read_text(tmp_path / "small", max_bytes=4)
+
+
+def test_a_file_without_permission_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:  # root, as which tests may run, would be let in
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("measure.text_files.os.open", refuse)
+    with pytest.raises(DataError, match=r"secret\.csv cannot be read: Permission denied; check its permissions"):
+        load(tmp_path / "secret.csv")
+
+
+def test_a_sweep_of_an_unknown_tool_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text(json.dumps({"schema": "qsim-sweep/1", "tool": "abacus"}))
+    with pytest.raises(DataError, match="'abacus'"):
+        load(tmp_path)
+
+
+def test_a_damaged_sweep_of_ours_is_a_data_error(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text("{")
+    with pytest.raises(DataError, match=r"sweep\.json cannot be read"):
+        load(tmp_path)
+
+
+def test_every_file_of_the_field_data_is_read_or_refused_in_one_sentence(shared: Path) -> None:
+    refusals: dict[str, str] = {}
+    paths = sorted(p for p in (shared / "field-data").rglob("*") if p.is_file())
+    for path in paths:
+        try:
+            load(path)
+        except DataError as error:
+            refusals[path.name] = str(error)
+    assert len(paths) - len(refusals) > 95
+    assert not {name: said for name, said in refusals.items() if name not in said or "\n" in said}
