@@ -19,8 +19,11 @@ Engine: TypeAlias = Literal["compiled", "reference"]
 
 METHODS = {"compiled": "compiled engine (numba)", "reference": "reference engine (SimPy)"}
 
-RELAXATIONS = 20
+RELAXATIONS = 50
 """A run must last this many relaxation times, the time in which a queue forgets how it started."""
+
+FORGET = 3
+"""Relaxation times left out at the beginning, at least: what is then left of the start is 5 %."""
 
 
 def simulate(
@@ -67,8 +70,8 @@ def simulate(
         reference.run(model, n, entropy, recorder, progress)
     if progress is not None:
         progress(1.0)
-    estimate = output_analysis.analyse(recorder, servers, chosen_warmup, level)
     needed = shortest_run(model)
+    estimate = output_analysis.analyse(recorder, servers, chosen_warmup, level, needed * FORGET // RELAXATIONS)
     complaints = list(estimate.complaints)
     if n - estimate.warmup < needed:
         complaints.insert(0, f"{n:,} customers are fewer than the {needed:,} this queue needs to forget its start")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from qsim.engines.output_analysis import analyse, batch_error, mser, student_t
+from qsim.engines.output_analysis import analyse, batch_error, find_warmup, mser, student_t
 from qsim.engines.recorder import ROWS, Recorder
 
 
@@ -28,6 +28,18 @@ def test_mser_says_when_the_run_never_settled() -> None:
 
 def test_mser_keeps_a_steady_run() -> None:
     assert mser(np.ones(100)) == (0, True)
+
+
+def test_a_high_excursion_at_the_start_is_no_warmup() -> None:
+    """A slowly wandering queue: MSER alone cuts its first excursion off, and so biases the mean."""
+    steps, wander = rng().normal(0, 1, 4000), np.empty(4000)
+    wander[0] = 9.0
+    for i in range(1, 4000):
+        wander[i] = 0.995 * wander[i - 1] + 0.1 * steps[i]
+    assert mser(wander)[0] > 200
+    real = np.concatenate((np.linspace(-60, 0, 400), wander[2000:]))
+    assert 200 <= find_warmup(real)[0] <= 800
+    assert find_warmup(wander[600:]) == (0, True)
 
 
 def test_mser_is_not_led_by_rounding() -> None:
