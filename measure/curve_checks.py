@@ -54,6 +54,7 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
         reached = group["throughput_per_s"].to_numpy(float)
         share = reached / np.where(asked > 0, asked, np.nan)
         if not np.any(np.abs(share - 1) > 0.02):
+            yield Finding("arrival-rate", "info", "every rate that was asked for came, within 2 %.", series=str(series))
             continue
         worst = int(np.nanargmax(np.abs(share - 1)))
         short = share[worst] < 1

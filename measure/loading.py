@@ -258,6 +258,9 @@ def _join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
     kinds = {s.load_kind for _, s in labelled}
     if len(kinds) > 1:
         raise DataError(f"{name}: curves over {' and over '.join(sorted(kinds))} cannot be one sweep; load one of them")
+    load_units = {s.load_unit for _, s in labelled}
+    if len(load_units) > 1:
+        raise DataError(f"{name}: loads in {' and in '.join(sorted(load_units))} cannot be one sweep; load one of them")
     tables, findings = [], []
     details: dict[str, Any] = {label or s.name: dict(s.provenance.details) for label, s in labelled}
     buffers: dict[str, float] = {}

@@ -173,7 +173,9 @@ def test_buffered_io_is_told_from_the_recorded_options() -> None:
 def test_open_arrivals_are_held_against_the_rate_asked_for_and_not_against_n() -> None:
     sweep = _sweep([10_000, 30_000], [10_010, 30_900], [1e-5, 2e-5], load_kind="arrival_rate")
     (finding,) = audit(sweep)
-    assert (finding.check, finding.load) == ("arrival-rate", 30_000)
+    assert (finding.check, finding.severity, finding.load) == ("arrival-rate", "warning", 30_000)
+    (finding,) = audit(_sweep([10_000], [10_010], [1e-5], load_kind="arrival_rate"))
+    assert (finding.check, finding.severity) == ("arrival-rate", "info")
 
 
 def test_a_memory_with_less_than_one_line_in_flight_has_a_wrong_unit() -> None:

@@ -138,6 +138,13 @@ def test_a_missing_file_an_empty_folder_a_pipe_and_nothing_are_refused(tmp_path:
             load(given)
 
 
+def test_delays_in_cycles_and_in_nanoseconds_are_not_joined(tmp_path: Path) -> None:
+    _write(tmp_path, **{"a.csv": "delay_ns,latency_ns,bandwidth_MBps\n1,100,900\n",
+                        "b.csv": "delay,latency_ns,bandwidth_MBps\n1,100,900\n"})  # fmt: skip
+    with pytest.raises(DataError, match="loads in cycles and in ns"):
+        load([tmp_path / "a.csv", tmp_path / "b.csv"])
+
+
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
