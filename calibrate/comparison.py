@@ -227,10 +227,10 @@ def compare(
             "fit this sweep itself: qsim fit DATA"
         )
     used = made.was_used(points)
-    one = sweep.select(points.series)
+    noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
     return Comparison(
         fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
-        audit=tuple(audit(one)), models=tuple(_ladder(points, used)), provenance=sweep.provenance,
+        audit=(*audit(sweep, points.series), *noticed), models=tuple(_ladder(points, used)), provenance=sweep.provenance,
     )  # fmt: skip
 
 

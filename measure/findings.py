@@ -31,9 +31,7 @@ class Finding:
         return asdict(self)
 
     def __str__(self) -> str:
-        where = ", ".join(
-            part for part in (self.series, None if self.load is None else f"load {self.load:g}") if part
-        )
+        where = ", ".join(part for part in (self.series, None if self.load is None else f"load {self.load:g}") if part)
         text = f"[{self.severity}] {self.check}{f' ({where})' if where else ''}: {self.message}"
         if self.hypothesis:
             text += f" Likely: {self.hypothesis}"
