@@ -1,0 +1,96 @@
+"""The command line ``qsim``: every command with its help; what a command needs is imported when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from calibrate.cli import (
+    audit,
+    bench,
+    compare,
+    datasets,
+    demo,
+    doctor,
+    fit,
+    measure_fio,
+    measure_memory,
+    measure_mlc,
+    predict,
+    simulate,
+    solve,
+)
+from calibrate.cli.failures import EXIT_CODES
+from calibrate.cli.help_text import folded
+from calibrate.cli.root import Command, Root
+
+HELP = """Measure a drive or a memory, describe it as a queue, predict its curve and its knee, and hold the prediction
+against the hardware.
+
+\b
+Begin with:
+qsim demo                                    measure this machine, report.html
+qsim compare --dataset 003-ssd-read          a published table, nothing measured
+qsim solve mm1 --arrival-rate 16 --service-rate 20
+"""
+
+EPILOG = "\n".join(
+    [
+        "Exit codes:",
+        *(f"{code:>5}  {meaning}" for code, meaning in EXIT_CODES.items()),
+        "",
+        "Results go to stdout, progress and warnings to stderr; --json prints one JSON document in SI units.",
+        "",
+        "QSIM_DEBUG=1 shows where an error came from; NO_COLOR=1 is honoured.",
+    ]
+)
+
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+app = typer.Typer(
+    name="qsim", cls=Root, help=folded(HELP), epilog=EPILOG, no_args_is_help=True, add_completion=False,
+    rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT,
+)  # fmt: skip
+measuring = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="rich", context_settings=_CONTEXT,
+    help="Measure a drive (fio) or this machine's memory (built in), keeping every finished point.",
+)  # fmt: skip
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"qsim {version('qsim')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    _: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Only --version lives here."""
+
+
+def _add(to: typer.Typer, name: str, command: Callable[..., Any], help_: str) -> None:
+    to.command(name, cls=Command, help=folded(help_), context_settings=_CONTEXT)(command)
+
+
+_add(app, "demo", demo.demo, demo.HELP)
+_add(app, "doctor", doctor.doctor, doctor.HELP)
+_add(app, "solve", solve.solve, solve.HELP)
+_add(app, "simulate", simulate.simulate, simulate.HELP)
+app.add_typer(measuring, name="measure")
+_add(measuring, "fio", measure_fio.measure_fio, measure_fio.HELP)
+_add(measuring, "memory", measure_memory.measure_memory, measure_memory.HELP)
+_add(measuring, "mlc", measure_mlc.measure_mlc, measure_mlc.HELP)
+_add(app, "audit", audit.audit, audit.HELP)
+_add(app, "fit", fit.fit, fit.HELP)
+_add(app, "predict", predict.predict, predict.HELP)
+_add(app, "compare", compare.compare, compare.HELP)
+_add(app, "datasets", datasets.datasets, datasets.HELP)
+_add(app, "bench", bench.bench, bench.HELP)

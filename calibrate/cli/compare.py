@@ -1,0 +1,179 @@
+"""``qsim compare``: predict from a few points, and hold the prediction against the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.audit import check_findings
+from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.data import Source, check_use, known_series, tell_findings
+from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
+from calibrate.cli.options import (
+    AsJson,
+    AsPublished,
+    Columns,
+    Data,
+    Dataset,
+    DeviceModel,
+    FailOn,
+    Level,
+    Seed,
+    Series,
+    Use,
+)
+
+if TYPE_CHECKING:
+    from calibrate import Comparison
+    from measure import Sweep
+
+HELP = """Calibrate on a few points, predict the others, and report what is missed.
+
+Prints the parameters with their intervals, the knee, observed against predicted at every load, and the verdict.
+Datasets are compared corrected by what their audit proves (--as-published: as printed).
+
+\b
+Examples:
+qsim compare sweep/ --use 1,64 --report report.html
+qsim compare --dataset 003-ssd-read --max-error 10
+qsim compare tonight/ --fit yesterday.json --fail-on error
+"""
+
+
+def compare(
+    data: Data = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    as_published: AsPublished = False,
+    use: Use = None,
+    series: Series = None,
+    model: DeviceModel = None,
+    fit: Annotated[
+        Path | None,
+        typer.Option("--fit", metavar="FIT", parser=parsing.path, show_default=False,
+                     help="Hold this fit against DATA instead of calibrating on it."),
+    ] = None,
+    level: Level = 0.9,
+    seed: Seed = 0,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Also write a page to look at: one HTML file that opens offline."),
+    ] = None,
+    fail_on: FailOn = None,
+    max_error: Annotated[
+        float | None,
+        typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
+                     help="Exit with 3 where the mean held-out error of any curve exceeds this many percent, in "
+                     "throughput or in response time."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Load, compare every series or the one named, print, report, check."""
+    source = Source(data or (), dataset, columns, as_published)
+    if fit is not None and (use is not None or model is not None):
+        raise wrong_usage(f"--fit brings its own calibration; leave out {'--use' if use is not None else '--model'}")
+    if max_error is not None and max_error <= 0:
+        raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
+
+    from calibrate.cli.report_files import check_report_path
+    from calibrate.fitting import model_named
+    from calibrate.report.page import write_report
+
+    if model is not None:
+        model_named(model)
+    if report is not None:
+        check_report_path(report)
+    sweep = source.load()
+    names = known_series(sweep, series)
+    if fit is None:
+        check_use(sweep, names, use)
+        done, refused = _calibrated(sweep, names, use or source.default_use(), model, level, seed)
+    else:
+        done, refused = _held_against(sweep, names, fit)
+    written = str(write_report(done, report, refused=refused, title=source.name)) if report is not None else None
+
+    tell_findings(sweep)
+    for name, reason in refused.items():
+        warn(f"not compared: {name}: {reason.removeprefix(f'{name}: ')}")
+    document = comparison_document(done, refused, written)
+    if not as_json:
+        say("\n\n\n".join(str(c) for c in done))
+        if written is not None:
+            say(f"\nreport: {written}")
+    _check(done, fail_on, max_error, document if as_json else None)
+    if as_json:
+        print_json(document)
+
+
+def comparison_document(
+    done: Sequence[Comparison], refused: dict[str, str], report: str | None = None
+) -> dict[str, Any]:
+    """The JSON of several comparisons: the first one's keys at the top, every one under ``series``."""
+    parts = []
+    for comparison in done:
+        part = comparison.to_dict()
+        parts.append({"name": part.pop("series"), **part})
+    return {**parts[0], "series": parts, "refused": refused, "report": report}
+
+
+def _calibrated(
+    sweep: Sweep, names: Sequence[str], use: Sequence[float] | None, model: str | None, level: float, seed: int
+) -> tuple[list[Comparison], dict[str, str]]:
+    from calibrate.comparison import compare as compared
+    from calibrate.comparison import compare_all
+
+    if len(names) < len(sweep.series):
+        return [compared(sweep, use, series=n, model=model, level=level, seed=seed) for n in names], {}
+    return compare_all(sweep, use, model=model, level=level, seed=seed)
+
+
+def _held_against(sweep: Sweep, names: Sequence[str], path: Path) -> tuple[list[Comparison], dict[str, str]]:
+    """Each curve against the fit of its name; a file with one fit holds it against every curve."""
+    from calibrate.cli.fit_files import read_fits
+    from calibrate.comparison import compare as compared
+    from measure.errors import DataError
+
+    fits = {f.series: f for f in read_fits(path)}
+    only = next(iter(fits.values())) if len(fits) == 1 else None
+    done: list[Comparison] = []
+    refused: dict[str, str] = {}
+    for name in names:
+        fitted = fits.get(name, only)
+        if fitted is None:
+            refused[name] = f"{path} has no fit of this name; it has: {', '.join(fits)}"
+            continue
+        try:
+            done.append(compared(sweep, series=name, fitted=fitted))
+        except DataError as error:
+            refused[name] = str(error)
+    if not done:
+        raise DataError(next(iter(refused.values())))
+    return done, refused
+
+
+def _check(
+    done: Sequence[Comparison], fail_on: str | None, max_error: float | None, document: dict[str, Any] | None
+) -> None:
+    """CommandError (a check failed) by --fail-on and --max-error."""
+    check_findings([f for c in done for f in c.audit], fail_on, document)
+    if max_error is None:
+        return
+    for comparison in done:
+        s = comparison.summary
+        errors = {"throughput": s.held_out_mape_throughput_pct, "response time": s.held_out_mape_response_pct}
+        for what, error in errors.items():
+            if error is None:
+                raise CommandError(
+                    f"--max-error {max_error:g}: {comparison.series} has no held-out point to check; calibrate on "
+                    "fewer loads", CHECK_FAILED, document,
+                )  # fmt: skip
+            if error > max_error:
+                raise CommandError(
+                    f"--max-error {max_error:g}: the held-out {what} of {comparison.series} is missed by {error:.3g} % "
+                    "on average", CHECK_FAILED, document,
+                )  # fmt: skip

@@ -1,0 +1,61 @@
+"""stdout carries results, stderr everything else."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+
+
+def say(text: str = "") -> None:
+    """A result, on stdout."""
+    typer.echo(text)
+
+
+def complain(text: str) -> None:
+    """An error, a warning or a remark, on stderr, each as one line."""
+    typer.echo(" ".join(text.split()), err=True)
+
+
+def warn(text: str) -> None:
+    """A warning, on stderr."""
+    complain(f"warning: {text}")
+
+
+def remark(text: str) -> None:
+    """What is being done, on stderr."""
+    typer.echo(text, err=True)
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """The one JSON document of a run, on stdout."""
+    typer.echo(json.dumps(plain(document), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: NaN and infinity become null, numpy's numbers and arrays plain ones."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(v) for v in value]
+    return str(value)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Columns in plain text, the first ``left`` flush left and the others flush right."""
+    lines = [list(header), *(list(r) for r in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    return "\n".join("  ".join(_padded(line, widths, left)).rstrip() for line in lines)
+
+
+def _padded(line: Sequence[str], widths: Sequence[int], left: int) -> list[str]:
+    return [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))]

@@ -1,0 +1,113 @@
+"""DATA or --dataset NAME: where the points of audit, fit and compare come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from calibrate.cli.console import complain
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.parsing import not_one_of
+
+if TYPE_CHECKING:
+    from measure import Sweep
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where points come from, as typed: files, or the name of a dataset."""
+
+    data: Sequence[str]
+    dataset: str | None
+    columns: str | None = None
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        if bool(self.data) == (self.dataset is not None):
+            what = "both DATA and --dataset were given; give one" if self.data else "give DATA (a file or a directory)"
+            raise wrong_usage(f"{what}, or a published table: --dataset 003-ssd-read (see qsim datasets)")
+        if self.as_published and self.dataset is None:
+            raise wrong_usage("--as-published is about datasets: files are always read as they are")
+        if self.columns is not None and self.dataset is not None:
+            raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
+
+    @property
+    def name(self) -> str:
+        """The source in a word, for titles and commands."""
+        return self.dataset or " ".join(self.data)
+
+    @property
+    def typed(self) -> str:
+        """The source as it is typed after a command."""
+        return f"--dataset {self.dataset}" if self.dataset else " ".join(self.data)
+
+    def load(self, *, corrected: bool | None = None) -> Sweep:
+        """The sweep; a dataset corrected by what its audit proves, unless --as-published."""
+        if self.dataset is not None:
+            from measure.datasets import load_dataset
+
+            known_dataset(self.dataset)
+            return load_dataset(self.dataset, corrected=not self.as_published if corrected is None else corrected)
+        from measure.loading import load
+
+        columns, units = self._columns()
+        return load(list(self.data) if len(self.data) > 1 else self.data[0], columns, units)
+
+    def default_use(self) -> list[float] | None:
+        """The loads that a dataset is calibrated on when nobody says otherwise; None leaves it to the library."""
+        if self.dataset is None:
+            return None
+        from measure.datasets import about
+
+        return list(about(self.dataset).use) or None
+
+    def _columns(self) -> tuple[dict[str, str] | None, dict[str, str] | None]:
+        if self.columns is None:
+            return None, None
+        from measure.csv_columns import parse_columns
+        from measure.errors import DataError
+
+        try:
+            return parse_columns(self.columns)
+        except DataError as error:
+            raise wrong_usage(str(error)) from error
+
+
+def known_dataset(name: str, what: str = "--dataset") -> str:
+    """The name, or CommandError listing the names that there are."""
+    from measure.datasets import dataset_names
+
+    if name not in dataset_names():
+        raise wrong_usage(f"{what}: {not_one_of(name, dataset_names())}")
+    return name
+
+
+def known_series(sweep: Sweep, series: str | None) -> tuple[str, ...]:
+    """The curves meant: the one named, or all; CommandError listing the names where there is no such one."""
+    if series is None:
+        return sweep.series
+    if series not in sweep.series:
+        raise wrong_usage(f"--series: {not_one_of(series, sweep.series)}")
+    return (series,)
+
+
+def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) -> None:
+    """CommandError where a load to calibrate on is at none of the curves, so that no curve could be calibrated."""
+    rows = sweep.points[sweep.points["series"].isin(list(series))]
+    measured = sorted(set(rows["load"].astype(float)))
+    for load in use or ():
+        if not any(abs(load - m) <= 1e-9 + 1e-5 * abs(m) for m in measured):
+            there = ", ".join(f"{m:g}" for m in measured)
+            raise wrong_usage(f"--use: no point was measured at load {load:g}; there are {there}")
+
+
+def tell_findings(sweep: Sweep) -> None:
+    """What the importer noticed, on stderr; what several curves have in common is said once."""
+    curves: dict[tuple[str, str, str], list[str]] = {}
+    for f in sweep.findings:
+        word = "note" if f.severity == "info" else f.severity
+        curves.setdefault((word, f.check, f"{f.message} {f.remedy}".strip()), []).append(f.series or "")
+    for (word, check, message), names in curves.items():
+        where = "; ".join(name for name in names if name)
+        complain(f"{word}: {check}{f' ({where})' if where else ''}: {message}")

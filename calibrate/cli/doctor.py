@@ -1,0 +1,38 @@
+"""``qsim doctor``: what is here, what each missing part costs, and how to get it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from calibrate.cli.console import print_json, say
+from calibrate.cli.options import AsJson
+
+HELP = """Say what this machine has for measuring, what each missing part costs, and how to get it.
+
+Nothing here is needed to solve, simulate, or compare published tables.
+
+\b
+Examples:
+qsim doctor
+qsim doctor --json
+"""
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Look at the machine and print the parts."""
+    from measure.host import doctor as parts_of_machine
+    from measure.host import host_facts
+
+    parts, facts = parts_of_machine(), host_facts()
+    if as_json:
+        print_json({"parts": [asdict(p) for p in parts], "host": facts.to_dict()})
+        return
+    width = max(len(p.name) for p in parts)
+    say(f"{facts.hostname or 'this machine'}: {facts.cpu_model}, {facts.kernel}{', virtual' if facts.virtual else ''}")
+    for part in parts:
+        say(f"  {'ok     ' if part.present else 'missing'}  {part.name:<{width}}  {part.detail}")
+        if not part.present:
+            indent = " " * (width + 13)
+            say(f"{indent}without it: {part.costs}\n{indent}to get it: {part.remedy}")
+    missing = [p.name for p in parts if not p.present]
+    say(f"missing: {', '.join(missing)}" if missing else "nothing is missing")

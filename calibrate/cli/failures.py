@@ -1,0 +1,91 @@
+"""What goes wrong, as one line and an exit code; the only place where exceptions become either.
+
+A command raises what the library raises.  ``failure_of`` decides which of the documented exit codes that is, and the
+root group (:mod:`calibrate.cli.root`) prints the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+DONE = 0
+FAILED = 1
+WRONG_USAGE = 2
+CHECK_FAILED = 3
+INTERRUPTED = 130
+
+EXIT_CODES: Mapping[int, str] = {
+    DONE: "done",
+    FAILED: "failed: a file, a tool, a target or the data",
+    WRONG_USAGE: "wrong usage: a value on the command line",
+    CHECK_FAILED: "a check that was asked for failed (--fail-on, --max-error)",
+    INTERRUPTED: "interrupted",
+}
+
+
+class CommandError(Exception):
+    """A failure that is already worded for the user; ``details`` go into the JSON error document beside it."""
+
+    def __init__(self, message: str, exit_code: int = FAILED, details: Mapping[str, Any] | None = None) -> None:
+        self.message = message
+        self.exit_code = exit_code
+        self.details = dict(details or {})
+        super().__init__(message)
+
+
+def wrong_usage(message: str) -> CommandError:
+    """A failure for a value on the command line."""
+    return CommandError(message, WRONG_USAGE)
+
+
+def failure_of(error: BaseException) -> CommandError:
+    """The failure that an exception amounts to."""
+    if isinstance(error, CommandError):
+        return error
+    if usage := _usage_of(error):
+        return wrong_usage(usage)
+    for kind, exit_code, wording in _known():
+        if isinstance(error, kind):
+            return CommandError(wording(error), exit_code)
+    return CommandError(
+        f"internal error, {type(error).__name__}: {error}; please report it with what QSIM_DEBUG=1 shows", FAILED
+    )
+
+
+def _known() -> Sequence[tuple[type[BaseException], int, Callable[[BaseException], str]]]:
+    """Kinds of exceptions with their exit codes and wordings, the most special first."""
+    from measure.errors import MeasureError
+
+    return (
+        (KeyboardInterrupt, INTERRUPTED, lambda _: "interrupted"),
+        (MeasureError, FAILED, str),
+        (ValueError, WRONG_USAGE, str),  # the library's way to refuse a parameter, an unstable queue among them
+        (MemoryError, FAILED, lambda _: "out of memory; ask for less (fewer customers, smaller buffers)"),
+        (OSError, FAILED, _of_the_system),
+    )
+
+
+def _of_the_system(error: BaseException) -> str:
+    name, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
+    return f"{name}: {reason or error}" if name else str(reason or error)
+
+
+def _usage_of(error: BaseException) -> str:
+    """What the command line's parser complains about, without its usage lines; "" where it is no such complaint.
+
+    Typer brought its own copy of click's exceptions in later versions, so they are told by what they can do.
+    """
+    show = getattr(error, "format_message", None)
+    if not callable(show) or getattr(error, "exit_code", None) != WRONG_USAGE:
+        return ""
+    param, message = getattr(error, "param", None), getattr(error, "message", "")
+    text = f"{option_name(param)}: {message}" if param is not None and message else str(show())
+    context = getattr(error, "ctx", None)
+    return f"{text.rstrip('.')} (see {context.command_path} --help)" if context is not None else text
+
+
+def option_name(param: Any) -> str:
+    """A parameter as the user types it: ``--depths``, or an argument's name in capitals."""
+    options = [o for o in getattr(param, "opts", ()) if o.startswith("--")]
+    return options[0] if options else str(getattr(param, "metavar", None) or param.name).upper()

@@ -1,0 +1,101 @@
+"""``qsim fit``: calibrate a device model on a few points."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.data import Source, check_use, known_series, tell_findings
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, DeviceModel, Level, Seed, Series, Use
+
+if TYPE_CHECKING:
+    from calibrate import Fit
+
+HELP = """Calibrate a device model on a few points of a sweep.
+
+Every parameter comes as an estimate with its interval, and with a word where the points cannot pin it.
+
+\b
+Examples:
+qsim fit sweep/ --use 1,64 --out fit.json
+qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
+"""
+
+
+def fit(
+    data: Data = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    as_published: AsPublished = False,
+    use: Use = None,
+    series: Series = None,
+    model: DeviceModel = None,
+    level: Level = 0.9,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Keep the fit here, for qsim predict and qsim compare --fit."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier fit (never another file).")] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Fit every series, or the one named, and keep the fits."""
+    source = Source(data or (), dataset, columns, as_published)
+
+    from calibrate.cli.fit_files import check_writable, write_fits
+    from calibrate.fitting import model_named
+
+    if model is not None:
+        model_named(model)
+    if out is not None:
+        check_writable(out, force=force)
+    sweep = source.load()
+    names = known_series(sweep, series)
+    wanted = use or source.default_use()
+    check_use(sweep, names, use)
+
+    from calibrate.fitting import fit as calibrated
+    from measure.errors import DataError
+
+    fits: list[Fit] = []
+    refused: dict[str, str] = {}
+    for name in names:
+        try:
+            fits.append(calibrated(sweep, wanted, series=name, model=model, level=level, seed=seed))
+        except DataError as error:
+            refused[name] = str(error)
+    if not fits:
+        raise DataError(next(iter(refused.values())))
+    if out is not None:
+        write_fits(fits, out)
+    tell_findings(sweep)
+    for reason in refused.values():
+        warn(f"not fitted: {reason}")
+    if as_json:
+        parts = [fit_document(f) for f in fits]
+        written = str(out) if out is not None else None
+        print_json({**parts[0], "series": parts, "refused": refused, "written": written})
+        return
+    say("\n\n".join(str(f) for f in fits))
+    if out is not None:
+        say(f"\nkept in {out}; next: qsim predict {out} --at 1..256")
+
+
+def fit_document(fit: Fit) -> dict[str, Any]:
+    """A fit in JSON, without the draws that only a fit file needs."""
+    return {
+        "name": fit.series,
+        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
+        "load": fit.load_name,
+        "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
+        "knee": fit.knee.to_dict(),
+        "level": fit.level,
+        "notes": list(fit.notes),
+        "source": fit.source,
+    }

@@ -1,0 +1,75 @@
+"""Fits on disk: one fit, or several under one schema; nothing but a fit of ours is ever replaced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from measure.errors import DataError, MeasureError
+
+if TYPE_CHECKING:
+    from calibrate import Fit
+
+ONE = "qsim-fit/1"
+SEVERAL = "qsim-fits/1"
+
+
+def check_writable(path: Path, *, force: bool) -> None:
+    """MeasureError where ``path`` must not or cannot be written; nothing is changed."""
+    if path.is_dir():
+        raise MeasureError(f"{path} is a directory; name a file, such as {path / 'fit.json'}")
+    if not path.parent.is_dir():
+        raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
+    if not path.exists():
+        return
+    if not _is_fit(path):
+        raise MeasureError(f"{path} exists and is no fit of qsim, so it is not replaced; choose another --out")
+    if not force:
+        raise MeasureError(f"{path} holds a fit already; replace it with --force, or choose another --out")
+
+
+def write_fits(fits: Sequence[Fit], path: Path) -> None:
+    """Write one fit, or several, by rename. Raises MeasureError where that fails."""
+    document: dict[str, Any] = (
+        fits[0].to_dict() if len(fits) == 1 else {"schema": SEVERAL, "fits": [f.to_dict() for f in fits]}
+    )
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        temporary.write_text(json.dumps(document) + "\n", "utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def read_fits(path: Path) -> list[Fit]:
+    """The fits in a file. Raises DataError naming the file, what is wrong and the remedy."""
+    from calibrate.fitting import Fit
+
+    remedy = "write one with: qsim fit DATA --out fit.json"
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
+    except ValueError as error:
+        raise DataError(f"{path} is no JSON, so it is no fit; {remedy}") from error
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema not in (ONE, SEVERAL):
+        raise DataError(f"{path} is JSON, but no fit of qsim (schema {schema!r}); {remedy}")
+    parts = document.get("fits") if schema == SEVERAL else [document]
+    if not isinstance(parts, list) or not parts or not all(isinstance(p, dict) for p in parts):
+        raise DataError(f"{path} holds no fit; {remedy}")
+    try:
+        return [Fit.from_dict(part) for part in parts]
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _is_fit(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            head = file.read(200)
+    except OSError:
+        return False
+    return b'"schema": "qsim-fit' in head

@@ -1,0 +1,89 @@
+"""Distributions as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from calibrate.cli import parsing
+from measure.units import parse_count, parse_duration
+
+if TYPE_CHECKING:
+    from qsim import Distribution
+
+
+@dataclass(frozen=True)
+class Law:
+    """A distribution as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``."""
+
+    text: str
+    family: str
+    values: Mapping[str, float]
+    has_unit: bool
+
+    def distribution(self) -> Distribution:
+        """The distribution itself."""
+        import qsim
+
+        v = dict(self.values)
+        shift = v.pop("shift", None)
+        made: dict[str, Callable[..., Distribution]] = {
+            "exponential": qsim.Exponential,
+            "deterministic": _constant,
+            "erlang": qsim.Erlang,
+            "gamma": qsim.Gamma,
+            "hyperexponential": qsim.HyperExponential.from_moments,
+            "lognormal": qsim.LogNormal,
+            "weibull": qsim.Weibull,
+        }
+        base = made[self.family](**v)
+        return base if shift is None else qsim.Shifted(base=base, shift=shift)
+
+
+LAWS: Mapping[str, tuple[str, ...]] = {
+    "exponential": ("mean",),
+    "deterministic": ("mean",),
+    "erlang": ("k", "mean"),
+    "gamma": ("mean", "scv"),
+    "hyperexponential": ("mean", "scv"),
+    "lognormal": ("mean", "scv"),
+    "weibull": ("shape", "mean"),
+}
+_TIMES = ("mean", "shift")
+
+
+def _law(text: str) -> Law:
+    family, _, rest = text.partition(":")
+    family = family.strip().lower()
+    if family not in LAWS:
+        raise ValueError(
+            f"distribution {parsing.not_one_of(family, tuple(LAWS))}; write it like lognormal:mean=80us,scv=2"
+        )
+    wanted = LAWS[family]
+    example = f"{family}:{','.join(f'{name}=...' for name in wanted)}"
+    values: dict[str, float] = {}
+    has_unit = False
+    for part in (p.strip() for p in rest.split(",") if p.strip()):
+        name, equals, number = (p.strip() for p in part.partition("="))
+        if not equals and len(wanted) == 1:
+            name, number = wanted[0], part
+        if name not in (*wanted, "shift") or name in values:
+            raise ValueError(f"{part!r} does not belong to the distribution {family}; write it like {example}")
+        if name in _TIMES:
+            values[name] = parse_duration(number, name)
+            has_unit |= number[-1:].isalpha()
+        else:
+            values[name] = parse_count(number, name)
+    if missing := [name for name in wanted if name not in values]:
+        raise ValueError(f"the distribution {family} needs {' and '.join(missing)}; write it like {example}")
+    return Law(text, family, values, has_unit)
+
+
+law = parsing.parser(_law)
+
+
+def _constant(mean: float) -> Distribution:
+    from qsim import Deterministic
+
+    return Deterministic(mean)

@@ -1,0 +1,86 @@
+"""The options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from calibrate.cli import parsing
+
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document in SI units to stdout, and nothing else.")
+]
+
+DATA_HELP = (
+    "What a tool wrote: a sweep directory, fio JSON (or a directory of it), MLC text, a CSV table. Several files of "
+    "one format are read as one sweep."
+)
+Data: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
+Dataset: TypeAlias = Annotated[
+    str | None, typer.Option("--dataset", metavar="NAME", help="A published table instead of DATA; see qsim datasets.")
+]
+Columns: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", metavar="ROLE=COLUMN[:UNIT],...",
+        help="What the columns of a CSV table mean, as load=io_depth,latency=lat:us,throughput=iops.",
+    ),
+]  # fmt: skip
+AsPublished: TypeAlias = Annotated[
+    bool,
+    typer.Option("--as-published", help="Take a dataset as printed, without the corrections that its audit proves."),
+]
+Use: TypeAlias = Annotated[
+    parsing.Numbers | None,
+    typer.Option(
+        "--use", metavar="LOADS", parser=parsing.loads, show_default=False,
+        help="The loads to calibrate on, as 1,64. Default: the first depth and the first of at least 32; for a memory "
+        "the smallest, the middle and the largest delay.",
+    ),
+]  # fmt: skip
+At: TypeAlias = Annotated[
+    parsing.Numbers | None,
+    typer.Option(
+        "--at", metavar="LOADS", parser=parsing.loads, show_default=False,
+        help="The loads to predict at, as 1,8,64 or 1..256 (doubling).",
+    ),
+]  # fmt: skip
+Series: TypeAlias = Annotated[
+    str | None, typer.Option("--series", metavar="NAME", help="Only this curve. Default: every curve.")
+]
+DeviceModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--model", metavar="NAME", show_default=False,
+        help="The device model: p-norm, asymptotic bounds, random routing, delay + M/M/4, delay law... Default: "
+        "p-norm, and delay law for a memory.",
+    ),
+]  # fmt: skip
+Level: TypeAlias = Annotated[
+    float, typer.Option("--level", metavar="SHARE", parser=parsing.number, help="The level of intervals and bands.")
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", metavar="N", parser=parsing.whole, help="The seed of everything that is drawn.")
+]
+FailOn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on", metavar="info|warning|error", parser=parsing.choice("info", "warning", "error"),
+        help="Exit with 3 where the audit finds anything of this severity or a worse one.",
+    ),
+]  # fmt: skip
+SweepDirectory: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", parser=parsing.path, show_default=False,
+        help="The directory to keep every point in; the same command goes on where it was interrupted.",
+    ),
+]  # fmt: skip
+DryRun: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Print the points, the commands and the time they will take; run and write nothing."
+    ),
+]

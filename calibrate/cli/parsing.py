@@ -1,0 +1,160 @@
+"""Parsers of what is typed: they raise typer.BadParameter, which names the option.
+
+Each takes the text and gives a value in SI units; a default that is no text passes through untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+
+from measure import units
+
+T = TypeVar("T")
+
+
+def parser(parse: Callable[[str], T]) -> Callable[[Any], T]:
+    """Let a ValueError become the parser's complaint about its option."""
+
+    @wraps(parse)
+    def checked(text: Any) -> T:
+        if not isinstance(text, str):
+            return text  # type: ignore[no-any-return]  # a default
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    return checked
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A time or a rate in seconds or 1/second, and whether it was written with its unit."""
+
+    value: float
+    has_unit: bool
+
+
+@parser
+def rate(text: str) -> Quantity:
+    """``16``, ``20k``, ``20k/s``, ``12/ms``."""
+    return Quantity(units.parse_rate(text), "/" in text or text.strip().lower().endswith("iops"))
+
+
+@parser
+def time(text: str) -> Quantity:
+    """``0.25``, ``80us``."""
+    return Quantity(units.parse_duration(text), text.strip()[-1:].isalpha())
+
+
+@parser
+def seconds(text: str) -> float:
+    """``80us`` or ``5``, in seconds."""
+    return units.parse_duration(text)
+
+
+@parser
+def per_second(text: str) -> float:
+    """``600k`` or ``20k/s``, in 1/second."""
+    return units.parse_rate(text)
+
+
+@parser
+def size(text: str) -> int:
+    """``4KiB``, in bytes."""
+    return units.parse_bytes(text)
+
+
+@parser
+def number(text: str) -> float:
+    """``2.5``, ``1e7``, ``600k``."""
+    return units.parse_count(text)
+
+
+@parser
+def whole(text: str) -> int:
+    """A whole number: ``3``, ``1e6``, ``2k``."""
+    value = units.parse_count(text)
+    if value != int(value):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(value)
+
+
+@parser
+def percent(text: str) -> float:
+    """``5`` or ``5%``."""
+    return units.parse_count(text.strip().removesuffix("%"))
+
+
+class Numbers(tuple[float, ...]):
+    """Numbers that were typed as one word; a class of its own, since Typer takes a plain list for many words."""
+
+    __slots__ = ()
+
+
+@parser
+def loads(text: str) -> Numbers:
+    """``1,2,4,8`` or ``1..64``."""
+    values = units.parse_list(text, "list")
+    for value in values:
+        if value < 0:
+            raise ValueError(f"{value:g} is below zero; write loads like 1,2,4,8 or 1..64")
+    return Numbers(values)
+
+
+@parser
+def depths(text: str) -> Numbers:
+    """``1,2,4,8`` or ``1..64``, whole numbers."""
+    values = units.parse_list(text, "list")
+    for value in values:
+        if value != int(value) or value < 1:
+            raise ValueError(f"{value:g} is not a whole number of at least 1; write it like 1,2,4,8 or 1..64")
+    return Numbers(values)
+
+
+@parser
+def quantiles(text: str) -> Numbers:
+    """``0.5,0.99``."""
+    values = units.parse_list(text, "list")
+    for value in values:
+        if not 0 < value < 1:
+            raise ValueError(f"{value:g} is no quantile; write them between 0 and 1, like 0.5,0.99")
+    return Numbers(values)
+
+
+@parser
+def path(text: str) -> Path:
+    """A file or a directory."""
+    if not text:
+        raise ValueError("the path is empty")
+    if "\0" in text:
+        raise ValueError("a path holds no NUL character")
+    return Path(text)
+
+
+def choice(*names: str) -> Callable[[Any], str]:
+    """One of ``names``, in any case; the complaint lists them and guesses what was meant."""
+
+    def parse(text: str) -> str:
+        folded = text.strip().lower()
+        if folded in names:
+            return folded
+        raise ValueError(not_one_of(text, names))
+
+    return parser(parse)
+
+
+def not_one_of(text: str, names: Sequence[str]) -> str:
+    """``'mm2' is unknown; did you mean mm1? There are: ...``"""
+    typed = text.strip().lower()
+    begun = [n for n in names if typed and n.lower().startswith(typed)]
+    close = begun or get_close_matches(typed, names, n=1, cutoff=0.5)
+    guess = f"; did you mean {close[0]}?" if close else "."
+    return f"{text!r} is unknown{guess} There are: {', '.join(names)}"

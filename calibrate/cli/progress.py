@@ -1,0 +1,62 @@
+"""A progress bar on stderr for whatever takes longer than a second; silent where stderr is no terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from measure.units import format_duration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+WAIT_S = 1.0
+
+
+class Bar:
+    """A bar that appears when its work has lasted a second. Use it as a context manager.
+
+    ``bar.share`` is what ``simulate(progress=...)`` takes, ``bar.points`` what ``run_fio`` and ``run_memory`` take.
+    """
+
+    def __init__(self, what: str, *, hidden: bool = False) -> None:
+        self._what = what
+        self._visible = not hidden and sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def share(self, done: float) -> None:
+        """``done`` of the work is done, 0 to 1."""
+        elapsed = time.monotonic() - self._started
+        left = elapsed * (1 - done) / done if done > 0 else None
+        self._show(done, "" if left is None else f"{format_duration(left, 2)} left")
+
+    def points(self, done: int, total: int, seconds_left: float, text: str) -> None:
+        """``done`` of ``total`` points are measured, and ``text`` is what is measured now."""
+        elapsed = time.monotonic() - self._started
+        share = elapsed / (elapsed + seconds_left) if elapsed + seconds_left > 0 else 1.0
+        left = f", {format_duration(max(1.0, round(seconds_left)), 2)} left" if done < total else ""
+        self._show(share, f"{done}/{total} points, {text}{left}")
+
+    def _show(self, share: float, text: str) -> None:
+        if not self._visible or time.monotonic() - self._started < WAIT_S:
+            return
+        if self._progress is None or self._task is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task(self._what, total=1.0, text="")
+            self._progress.start()
+        self._progress.update(self._task, completed=share, text=text)

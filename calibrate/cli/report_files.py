@@ -1,0 +1,35 @@
+"""Where a report may be written, decided before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from measure.errors import MeasureError
+
+
+def check_report_path(path: Path) -> None:
+    """MeasureError where ``path`` is a directory or a file that is no report of ours; nothing is changed."""
+    if path.is_dir():
+        raise MeasureError(f"{path} is a directory; name a file for the report, such as {path / 'report.html'}")
+    if path.exists() and not is_report(path):
+        raise MeasureError(f"{path} exists and is no report of qsim; choose another name for the report")
+
+
+def free_report_path(path: Path) -> Path:
+    """``path``, or the first numbered name beside it that is free or holds a report of ours."""
+    candidate, number = path, 1
+    while candidate.exists() and (candidate.is_dir() or not is_report(candidate)):
+        number += 1
+        candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return candidate
+
+
+def is_report(path: Path) -> bool:
+    """Whether the file is a report that qsim wrote."""
+    from calibrate.report.page import MARK
+
+    try:
+        with path.open("rb") as file:
+            return MARK.encode() in file.read(4096)
+    except OSError:
+        return False

@@ -1,0 +1,94 @@
+"""The root of the command line: runs a command, and turns whatever is raised into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from calibrate.cli.console import complain, print_json
+from calibrate.cli.failures import DONE, FAILED, CommandError, failure_of, option_name
+
+_UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
+
+
+class Root(TyperGroup):
+    """The group ``qsim`` itself."""
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> Any:
+        """Run the command line and exit with its code: 0, 1, 2, 3 or 130."""
+        given = list(sys.argv[1:] if args is None else args)
+        extra.pop("standalone_mode", None)
+        _never_fail_to_encode()
+        try:
+            code = super().main(args=given, prog_name=prog_name or "qsim", standalone_mode=False, **extra)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            code = _reader_gone()
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the one place that answers for every command)
+            code = _report(error, as_json="--json" in given)
+        sys.exit(code if isinstance(code, int) else DONE)
+
+
+class Command(TyperCommand):
+    """One command: a parameter that the library refuses is named as the option that the user typed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except ValueError as error:
+            options = {p.name: option_name(p) for p in self.params if p.name}
+            renamed = _with_options(str(error), options)
+            # Only plain ValueErrors are about a parameter; their subclasses say something of their own.
+            if type(error) is not ValueError or renamed == str(error):
+                raise
+            raise ValueError(renamed) from error
+
+
+def _with_options(message: str, options: dict[str, str]) -> str:
+    """``runtime_s is 0; ...`` as ``--runtime is 0; ...``: only where the message begins with a parameter's name."""
+    match = re.match(r"[a-z][a-z0-9_]*\b", message)
+    if match is None:
+        return message
+    word = match.group()
+    bare = next((word.removesuffix(unit) for unit in _UNITS if word.endswith(unit)), word)
+    option = options.get(word) or options.get(bare)
+    return option + message[len(word) :] if option else message
+
+
+def _report(error: BaseException, *, as_json: bool) -> int:
+    """Say it: one line on stderr, and with --json an error document on stdout."""
+    failure: CommandError = failure_of(error)
+    if os.environ.get("QSIM_DEBUG"):
+        traceback.print_exception(error)
+    complain(f"error: {failure.message}")
+    if as_json:
+        document = {"error": {"message": failure.message, "exit_code": failure.exit_code}, **failure.details}
+        try:
+            print_json(document)
+            sys.stdout.flush()
+        except OSError:
+            return _reader_gone()
+    return failure.exit_code
+
+
+def _reader_gone() -> int:
+    """The reader of our output has left (``qsim ... | head``): stop without a word, also when Python shuts down."""
+    silent = os.open(os.devnull, os.O_WRONLY)
+    if sys.__stdout__ is not None:
+        os.dup2(silent, sys.__stdout__.fileno())
+    return FAILED
+
+
+def _never_fail_to_encode() -> None:
+    """A terminal without Unicode gets question marks, not an error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
