@@ -1,0 +1,86 @@
+"""The reference of the public names of the three packages, written from their signatures and docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from types import ModuleType
+from typing import Any
+
+PACKAGES = ("qsim", "measure", "calibrate")
+HEAD = """\
+# Python reference
+
+This page is written from the docstrings by `make docs`. Below are the public names of the three packages; imports go
+one way, `calibrate` -> `measure` -> `qsim`.
+"""
+
+
+def api_reference() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *(part for name in PACKAGES for part in _package(importlib.import_module(name)))])
+
+
+def _package(module: ModuleType) -> list[str]:
+    parts = [f"## {module.__name__}\n", _text(inspect.getdoc(module) or "")]
+    for name in sorted(module.__all__, key=str.lower):
+        parts += _entry(f"{module.__name__}.{name}", getattr(module, name))
+    return parts
+
+
+def _entry(path: str, thing: Any) -> list[str]:
+    parts = [f"### {path}\n"]
+    if callable(thing) and not _is_exception(thing):
+        parts.append(_signature(path.rpartition(".")[2], thing))
+    doc = inspect.getdoc(thing) if inspect.isclass(thing) or inspect.isroutine(thing) else ""
+    if doc and not doc.startswith(f"{getattr(thing, '__name__', '')}("):  # a dataclass without words documents itself
+        parts.append(_text(doc))
+    if inspect.isclass(thing) and not _is_exception(thing):
+        parts += _members(thing)
+    return parts
+
+
+def _is_exception(thing: Any) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, BaseException)
+
+
+def _signature(name: str, thing: Any) -> str:
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return ""
+    kept = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    text = f"{name}{signature.replace(parameters=kept, return_annotation=inspect.Signature.empty)}"
+    return "" if "<" in text else f"```text\n{text}\n```\n"
+
+
+def _members(thing: type) -> list[str]:
+    rows = []
+    for name, member in sorted(vars(thing).items()):
+        function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
+        if name.startswith("_") or not (inspect.isfunction(function) and function.__doc__):
+            continue
+        call = "" if hasattr(member, "fget") or hasattr(member, "func") else "()"
+        summary = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+        rows.append(f"| `{name}{call}` | {_escaped(summary).replace('|', chr(92) + '|')} |\n")
+    return ["| | |\n|---|---|\n" + "".join(rows)] if rows else []
+
+
+def _text(doc: str) -> str:
+    """Docstring to Markdown: roles and double backquotes become code, sessions and indented parts become blocks."""
+    import re
+
+    doc = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", doc).replace("``", "`")
+    parts = []
+    for paragraph in doc.split("\n\n"):
+        if paragraph.lstrip().startswith(">>>"):
+            parts.append(f"```python\n{inspect.cleandoc(paragraph)}\n```")
+        elif all(line.startswith("  ") for line in paragraph.split("\n")):
+            parts.append(f"```text\n{inspect.cleandoc(paragraph)}\n```")
+        else:
+            parts.append(_escaped(paragraph))
+    return "\n\n".join(parts) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", "&lt;")

@@ -1,0 +1,98 @@
+"""The command reference, written from the commands themselves."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+HEAD = """\
+# Command reference
+
+This page is written from the program by `make docs`. Each command explains itself with `--help`.
+"""
+
+_RUNS_ANYWHERE = re.compile(r"qsim (solve|simulate|doctor|datasets|compare --dataset|predict --idle-latency) ?")
+
+
+def cli_reference() -> str:
+    """The whole page."""
+    import typer
+
+    from calibrate.cli.app import app
+
+    root: Any = typer.main.get_command(app)
+    parts = [HEAD, *_parameters(root), *_prose(root.epilog)]
+    for path, command in _commands(root, ("qsim",)):
+        parts += [f"## {' '.join(path)}\n", *_prose(command.help), _usage(path, command), *_parameters(command)]
+        parts += _prose(command.epilog)
+    return "\n".join(parts)
+
+
+def _commands(group: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    context: Any = group.make_context(path[-1], [], resilient_parsing=True)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command.hidden:
+            continue
+        if hasattr(command, "list_commands"):
+            yield from _commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def _prose(text: str | None) -> list[str]:
+    """Help text to Markdown: lines that are kept as lines become a block, run by the tests if nothing need be there."""
+    parts = []
+    for paragraph in inspect.cleandoc((text or "").replace("\b", "").replace("\f", "")).split("\n\n"):
+        lines = paragraph.strip("\n").split("\n")
+        if lines[0].endswith(":") and len(lines) > 1:
+            parts.append(_escaped(lines.pop(0)) + "\n")
+            parts.append(_examples(lines))
+        elif lines != [""]:
+            parts.append(_escaped("\n".join(lines)) + "\n")
+    return parts
+
+
+def _examples(lines: list[str]) -> str:
+    if all(_RUNS_ANYWHERE.match(line) for line in lines):
+        return "```console\n" + "".join(f"$ {line}\n" for line in lines) + "```\n"
+    return "```text\n" + "\n".join(lines) + "\n```\n"
+
+
+def _usage(path: tuple[str, ...], command: Any) -> str:
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    words = [p.metavar or p.name.upper() for p in arguments]
+    words = [word if p.required else f"[{word.strip('[]')}]" for word, p in zip(words, arguments, strict=True)]
+    return f"Usage: `{' '.join([*path, *words, '[OPTIONS]'])}`\n"
+
+
+def _parameters(command: Any) -> list[str]:
+    rows = [_row(p) for p in command.params if not getattr(p, "hidden", False) and p.name != "help"]
+    return ["| | |\n|---|---|\n" + "".join(rows)] if rows else []
+
+
+def _row(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        name = parameter.metavar or parameter.name.upper()
+    else:
+        name = ", ".join([*parameter.opts, *parameter.secondary_opts])
+        if not parameter.is_flag:
+            name += f" {parameter.metavar or getattr(parameter.type, 'name', 'text').upper()}"
+    about = " ".join((getattr(parameter, "help", None) or "").split())
+    shown = _default(parameter)
+    return f"| `{name.replace('|', chr(92) + '|')}` | {_escaped(about).replace('|', chr(92) + '|')}{shown} |\n"
+
+
+def _default(parameter: Any) -> str:
+    default = parameter.show_default if isinstance(getattr(parameter, "show_default", None), str) else parameter.default
+    if parameter.required:
+        return " (required)"
+    if isinstance(default, str | int | float) and not isinstance(default, bool) and default != "":
+        return f" (default: {default})"
+    return ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", "&lt;")

@@ -1,0 +1,92 @@
+"""Write anew what the README and the pages of docs/ show: outputs of commands, tables of figures, references.
+
+    make docs                              what no longer matches, on every page
+    python docs/regenerate.py PAGE...      these pages only, outputs that vary from machine to machine too
+
+An output that still matches is left alone, so that nothing changes but what has changed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS))
+
+from doctools.api_reference import api_reference  # noqa: E402
+from doctools.blocks import blocks_of  # noqa: E402
+from doctools.cli_reference import cli_reference  # noqa: E402
+from doctools.matching import difference  # noqa: E402
+from doctools.running import PageRunner, Result, rewritten  # noqa: E402
+
+PAGES: dict[str, Callable[[], str]] = {"reference-cli.md": cli_reference, "reference-api.md": api_reference}
+"""Pages that are generated whole."""
+
+
+def regions() -> dict[str, Callable[[], str]]:
+    """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
+    from accuracy import held_out_table, memory_table, small_summary
+
+    return {"held-out errors": held_out_table, "memory errors": memory_table, "accuracy in short": small_summary}
+
+
+_REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
+
+
+def with_regions(page: str) -> str:
+    """The page with each of its generated regions written anew where it no longer matches."""
+    made = regions() if _REGION.search(page) else {}
+
+    def fresh(found: re.Match[str]) -> str:
+        text = f"\n{made[found[2]]().strip()}\n\n"
+        return found[0] if difference(found[3], text) is None else f"{found[1]}{text}{found[4]}"
+
+    return _REGION.sub(fresh, page)
+
+
+def with_outputs(page: str, *, varying: bool) -> str:
+    """The page with the outputs that came where those shown are stale; with ``varying``, those that may differ too."""
+
+    def find(name: str) -> object:
+        return shutil.which(name) or sys.exit(f"{name} is needed to write this page: install it")
+
+    with tempfile.TemporaryDirectory() as folder:
+        runner = PageRunner(Path(folder), find)
+        parts, end = [], 0
+        for block in blocks_of(page):
+            results = list(runner.run(block))
+            stale = varying if "varies" in block.notes else any(_stale(r) for r in results)
+            parts += [page[end : block.start], rewritten(block, results) if stale else block.text]
+            end = block.start + len(block.text)
+    return "".join([*parts, page[end:]])
+
+
+def _stale(result: Result) -> bool:
+    return bool(result.shown.strip()) and difference(result.shown, result.came, result.block.tolerance) is not None
+
+
+def main(names: list[str]) -> None:
+    """Regenerate the named pages, or all."""
+    named = [Path(name).resolve() for name in names]
+    for name, make in PAGES.items():
+        if not named or DOCS / name in named:
+            _write(DOCS / name, make())
+    for path in named or [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]:
+        if path.name not in PAGES:
+            page = path.read_text(encoding="utf-8")
+            _write(path, with_outputs(with_regions(page), varying=bool(named)))
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{path.name} written\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

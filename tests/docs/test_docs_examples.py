@@ -1,0 +1,25 @@
+"""Every program in examples/ runs from an empty folder, and prints something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+QUICK = {"bench_engines.py": ["1"]}
+"""Arguments that shorten a program; each says in its own docstring what they do."""
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def test_example_runs(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name, *QUICK.get(name, [])], cwd=tmp_path, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert "Traceback" not in done.stderr
