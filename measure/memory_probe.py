@@ -12,6 +12,15 @@ latency, here in compiled Python threads, on any CPU.
 ``load`` of the sweep is the injected delay d in iterations of the idle loop per burst. One iteration lasts
 ``spin_ns_per_iteration`` (in the provenance; the table has ``injected_delay_s``), so load is time up to a constant
 factor, as the delay law X = N / (Z0 + kappa d + R) asks.
+
+Which traffic? With "read", a core's prefetchers run ahead of its loader into the next burst while it idles, so short
+delays cost no bandwidth (on a 2-core EPYC: 124 ns a burst at delay 0, 128 ns at delay 50, which alone lasts 81 ns),
+and a kink stands where the law has a curve. "mix" and "write" follow the law (time per burst minus delay constant
+within a few per cent from delay 50 on), and one core moves more with them; with few cores they are the better load.
+
+The figures are for the time when chaser and loaders all ran: other programs may take the CPUs away, and the probe
+sees it and leaves that time out (:mod:`measure.probe_record`). What it cannot see is another virtual machine that
+loads the same memory; the idle latency before and after the sweep tells.
 """
 
 from __future__ import annotations

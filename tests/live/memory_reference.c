@@ -1,6 +1,6 @@
 /* The reference for the memory probe: the same two measurements in plain C, with buffers of the same size on huge
  * pages. memory_reference chase|read BYTES SECONDS CPU... prints ns per dependent access, or bytes a second of one
- * reading thread per CPU together. The chase is timed on its thread's CPU clock, as the probe's. */
+ * reading thread per CPU together. Both are timed on their thread's CPU clock, as in the probe. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -72,14 +72,13 @@ static void *reading(void *argument) {
     uint64_t *words = buffer(), sum = 0;
     size_t block = 1 << 16, at = 0, read = 0;
     pthread_barrier_wait(&ready);
-    double began = now(CLOCK_MONOTONIC), end = began + seconds, time = began;
-    while (time < end) {
+    double end = now(CLOCK_MONOTONIC) + seconds, began = now(CLOCK_THREAD_CPUTIME_ID);
+    while (now(CLOCK_MONOTONIC) < end) {
         for (size_t i = at; i < at + block; i++) sum += words[i];
         at = (at + block) % (bytes / 8);
         read += block * 8;
-        time = now(CLOCK_MONOTONIC);
     }
-    self->rate = read / (time - began);
+    self->rate = read / (now(CLOCK_THREAD_CPUTIME_ID) - began);
     self->sum = sum;
     return NULL;
 }
