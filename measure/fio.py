@@ -171,11 +171,15 @@ def _fill(plan: FioPlan, on_tick: Callable[[float], None]) -> None:
         return
     size = plan.file.size_bytes
     finished = run_tool(plan.fill, 60.0 + size / SLOWEST_FILL_BYTES_PER_S, on_tick=on_tick)
-    written = plan.file.path.stat().st_size
-    if finished.returncode != 0 or finished.timed_out or written != size:
-        lines = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-        why = lines[-1] if lines else f"exit code {finished.returncode}, {written} of {size} bytes written"
+    reason = _why_no_point("fill", finished.stdout.decode("utf-8", "replace"))
+    if finished.returncode != 0 or finished.timed_out or reason:
+        said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
+        why = said[-1] if said else reason or f"fio ended with exit code {finished.returncode}"
         raise ToolFailedError(f"the test file {plan.file.path} could not be filled: {why}")
+    if plan.file.path.stat().st_blocks * 512 < 0.95 * size:
+        raise ToolFailedError(
+            f"the test file {plan.file.path} still has holes after fio filled it; name another target"
+        )
     mark_filled(plan.file)
 
 

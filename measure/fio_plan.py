@@ -37,6 +37,7 @@ Order = Literal["ascending", "descending", "random"]
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop, beside its run
 FILL_BYTES_PER_S = 200e6  # for the estimate only
+MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
 DEFAULT_FILE_BYTES = 2**30
 MAX_DEPTH = 65536
 
@@ -98,7 +99,7 @@ class FioPlan:
     @property
     def point_limit_s(self) -> float:
         """The hard time limit of one point."""
-        return self.ramp_s + self.runtime_s + max(15.0, 0.5 * self.runtime_s)
+        return self.ramp_s + self.runtime_s + max(MARGIN_S, 0.5 * self.runtime_s)
 
     @property
     def commands(self) -> tuple[str, ...]:

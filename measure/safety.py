@@ -147,7 +147,7 @@ def is_ours(path: Path) -> bool:
 
 @contextlib.contextmanager
 def held(target: Target, *, keep: bool) -> Iterator[Target]:
-    """Create our own file where it is not there yet, keep other runs of ours off it, and remove it at the end.
+    """Create our own file in its full size, keep other runs of ours off it, and remove it at the end.
 
     Foreign files and devices are yielded as they are and never touched. Raises UnsafeTargetError where the file
     cannot be created, another run uses it, or its filesystem takes no direct I/O (a file just created is removed).
@@ -164,8 +164,9 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
             raise UnsafeTargetError(
                 f"another run is measuring on {target.path}; wait for it or name another target"
             ) from error
-        if os.fstat(descriptor).st_size > target.size_bytes:
-            os.ftruncate(descriptor, target.size_bytes)  # kept from a run with a larger size
+        if os.fstat(descriptor).st_size != target.size_bytes:
+            # fio replaces a file that is shorter than its job by a new one, which would not be ours any more.
+            os.ftruncate(descriptor, target.size_bytes)
         try:
             _try_direct_io(target)
         except UnsafeTargetError:

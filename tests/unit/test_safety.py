@@ -181,6 +181,11 @@ def test_too_little_space_is_refused_with_both_numbers(tmp_path: Path, free: lis
     check_target(tmp_path / "new", 32 * MIB, writes=True)
 
 
+def test_our_file_has_its_full_size_before_fio_sees_it(tmp_path: Path, free: list[int]) -> None:
+    with held(check_target(tmp_path / "new", MIB, writes=True), keep=False) as file:
+        assert file.path.stat().st_size == MIB
+
+
 def test_a_larger_file_of_ours_is_cut_to_the_size_asked_for(tmp_path: Path, free: list[int]) -> None:
     with held(check_target(tmp_path / "new", 2 * MIB, writes=True), keep=True) as file:
         file.path.write_bytes(b"x" * 2 * MIB)
