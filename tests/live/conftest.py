@@ -1,0 +1,45 @@
+"""What the live tests share: a sweep of a device whose truth is known, measured once in a session with real fio."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from measure.dataset import Sweep
+from measure.errors import ToolMissingError
+from measure.fio import plan_fio, run_fio
+from measure.known_device import KnownDevice, known_device
+from measure.process import find_tool
+
+KNOWN_DEPTHS = (1, 2, 3, 4, 6, 8, 16, 32)
+
+
+@pytest.fixture(scope="session")
+def fio_and_nbdkit() -> None:
+    """Skips (fails under QSIM_REQUIRE_TOOLS) where fio or nbdkit is missing."""
+    for name in ("fio", "nbdkit"):
+        try:
+            find_tool(name)
+        except ToolMissingError as error:
+            if os.environ.get("QSIM_REQUIRE_TOOLS"):
+                raise
+            pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def four_servers(fio_and_nbdkit: None) -> Iterator[KnownDevice]:
+    """nbdkit with 4 servers of 2 ms, deterministic."""
+    with known_device(servers=4, service_time_s=2e-3) as device:
+        yield device
+
+
+@pytest.fixture(scope="session")
+def known_device_sweep(four_servers: KnownDevice, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """The sweep of that device over KNOWN_DEPTHS, two repeats; about 25 seconds."""
+    plan = plan_fio(
+        four_servers.uri, KNOWN_DEPTHS, runtime_s=1.0, ramp_s=0.2, repeats=2, label=four_servers.label,
+        details={"truth": four_servers.truth},
+    )  # fmt: skip
+    return run_fio(plan, tmp_path_factory.mktemp("known-device") / "sweep")

@@ -1,0 +1,272 @@
+"""Real fio on a file of this disk: measured, interrupted, killed, continued; and an fio that misbehaves."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from measure import fio_plan
+from measure.dataset import Sweep
+from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
+from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
+from measure.safety import check_target, held, is_ours
+from measure.store import SweepStore
+
+pytestmark = pytest.mark.live
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def real_fio(require_tool: Callable[..., str]) -> str:
+    return require_tool("fio")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    """A folder on a drive that takes direct I/O."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        with held(check_target(folder, 16 * MIB, writes=True), keep=False):
+            return folder
+    except UnsafeTargetError as error:
+        pytest.skip(f"the temporary folder cannot be measured: {error}")
+
+
+def small(target: Path, depths: tuple[int, ...] = (1, 2, 4), **more: object) -> FioPlan:
+    settings = {"size_bytes": 16 * MIB, "runtime_s": 0.2, "ramp_s": 0.0, **more}
+    return plan_fio(target, depths, **settings)  # type: ignore[arg-type]
+
+
+def littles_law_holds(sweep: Sweep) -> bool:
+    points = sweep.points
+    return bool((points["throughput_per_s"] * points["latency_s"] / points["load"]).between(0.9, 1.01).all())
+
+
+def test_a_sweep_is_measured_kept_read_back_and_cleaned_up(disk: Path, tmp_path: Path) -> None:
+    seen: list[tuple[int, int, float, str]] = []
+    plan = small(disk, repeats=2)
+    sweep = run_fio(plan, tmp_path / "s", lambda *step: seen.append(step))
+    assert list(sweep.points["load"]) == [1, 1, 2, 2, 4, 4]
+    assert list(sweep.points["repeat"]) == [0, 1] * 3
+    assert sweep.series == ("4 KiB random read",)
+    assert littles_law_holds(sweep)
+    assert sweep.provenance.commands == tuple(p.command for p in plan.points)
+    assert sweep.provenance.tool_version.startswith("fio-")
+    assert sweep.provenance.details["engine"] == plan.engine
+    assert not list(disk.iterdir())
+    again = read_fio_store(SweepStore.read(tmp_path / "s"))
+    assert again.points.equals(sweep.points)
+    assert (seen[-1][:3], seen[0][0]) == ((6, 6, 0.0), 0)
+    assert {t for *_, t in seen} >= {"writing the test file", "depth 4", "depth 4, repeat 2", "done"}
+    assert all(a[0] <= b[0] for a, b in itertools.pairwise(seen))
+
+
+@pytest.mark.parametrize(("percent", "name"), [(0, "write"), (70, "70/30 mix")])
+def test_writes_and_mixes_are_measured_in_our_own_file(disk: Path, tmp_path: Path, percent: int, name: str) -> None:
+    sweep = run_fio(small(disk, (2,), read_percent=percent, pattern="sequential"), tmp_path / "s")
+    assert sweep.series == (f"4 KiB sequential {name}",)
+    assert sweep.points["read_fraction"].iloc[0] == pytest.approx(percent / 100, abs=0.05)
+    assert littles_law_holds(sweep)
+
+
+def test_a_sweep_can_be_extended_and_does_not_measure_twice(disk: Path, tmp_path: Path) -> None:
+    first = run_fio(small(disk, (1,)), tmp_path / "s")
+    both = run_fio(small(disk, (1, 2)), tmp_path / "s")
+    assert both.points["throughput_per_s"].iloc[0] == first.points["throughput_per_s"].iloc[0]
+    assert list(both.points["load"]) == [1, 2]
+    run_fio(small(disk, (1, 2)), tmp_path / "s")  # nothing is left to do, so no file is created either
+    with pytest.raises(StoreError, match="other settings"):
+        run_fio(small(disk, (1, 2), block_bytes=8192), tmp_path / "s")
+    assert not list(disk.iterdir())
+
+
+def test_a_kept_file_is_not_filled_again(disk: Path, tmp_path: Path) -> None:
+    run_fio(small(disk, (1,), keep=True), tmp_path / "a")
+    assert {p.name for p in disk.iterdir()} == {"qsim-test-file", "qsim-test-file.qsim-target"}
+    assert is_ours(disk / "qsim-test-file")
+    assert stat.S_IMODE((disk / "qsim-test-file").stat().st_mode) == 0o600  # fio has not put another in its place
+    plan = small(disk, (1,))
+    assert plan.fill is None
+    run_fio(plan, tmp_path / "b")
+    assert not list(disk.iterdir())
+
+
+def test_a_foreign_file_is_read_with_consent_and_left_as_it_is(disk: Path, tmp_path: Path) -> None:
+    path = disk / "database"
+    path.write_bytes(os.urandom(4 * MIB))
+    os.sync()
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    with pytest.raises(UnsafeTargetError, match="not created by qsim"):
+        small(path, (1,), size_bytes=None)
+    sweep = run_fio(small(path, (1,), size_bytes=None, consent="read"), tmp_path / "s")
+    assert littles_law_holds(sweep)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert list(disk.iterdir()) == [path]
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from measure.fio import plan_fio, run_fio
+plan = plan_fio(Path(sys.argv[1]), (1, 2, 4, 8), size_bytes=16 * 2**20, runtime_s=0.3, ramp_s=0.0)
+try:
+    run_fio(plan, Path(sys.argv[2]), lambda done, *_: print(done, flush=True))
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def start(disk: Path, out: Path, repository: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(disk), str(out)], cwd=repository, stdout=subprocess.PIPE, text=True
+    )
+
+
+def fio_on(disk: Path) -> list[int]:
+    """The living fio processes that work in the folder."""
+    found = []
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = line.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"fio") and any(bytes(disk) in w for w in words):
+            found.append(int(line.parent.name))
+    return found
+
+
+def no_fio_left(disk: Path) -> bool:
+    for _ in range(150):
+        if not fio_on(disk):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_ctrl_c_keeps_the_finished_points_and_the_sweep_goes_on(disk: Path, tmp_path: Path, repository: Path) -> None:
+    with start(disk, tmp_path / "s", repository) as program:
+        assert program.stdout is not None
+        for line in program.stdout:
+            if int(line) == 2:
+                break
+        program.send_signal(signal.SIGINT)
+        program.stdout.read()
+    assert program.returncode == 130
+    assert no_fio_left(disk)
+    assert not list(disk.iterdir())
+    kept = {p.key: p.raw.read_bytes() for p in SweepStore.read(tmp_path / "s").points() if p.raw}
+    assert list(kept) == ["depth-1.r0", "depth-2.r0"]
+    with start(disk, tmp_path / "s", repository) as program:
+        program.communicate()
+    assert program.returncode == 0
+    points = SweepStore.read(tmp_path / "s").points()
+    assert {p.key for p in points} == {f"depth-{d}.r0" for d in (1, 2, 4, 8)}
+    assert all((tmp_path / f"s/raw/{key}.json").read_bytes() == raw for key, raw in kept.items())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_kill_at_any_moment_leaves_whole_points_and_no_orphan(
+    disk: Path, tmp_path: Path, repository: Path, number: signal.Signals
+) -> None:
+    finished: set[str] = set()
+    for delay_s in (0.6, 1.2):
+        with start(disk, tmp_path / "s", repository) as program:
+            time.sleep(delay_s)
+            program.send_signal(number)
+            program.communicate()
+        assert no_fio_left(disk)
+        if (tmp_path / "s" / "sweep.json").exists():
+            now = SweepStore.read(tmp_path / "s").finished()
+            assert now >= finished
+            finished = set(now)
+    sweep = run_fio(
+        plan_fio(disk, (1, 2, 4, 8), size_bytes=16 * MIB, runtime_s=0.3, ramp_s=0.0), tmp_path / "s"
+    )  # fmt: skip
+    assert list(sweep.points["load"]) == [1, 2, 4, 8]
+    assert not list(disk.iterdir())
+
+
+def fake_fio(folder: Path, real: str, behaviour: str, where: str = "--iodepth=2") -> str:
+    """An fio that does something else where an argument is ``where``; the PATH under which it is found first."""
+    folder.mkdir()
+    script = folder / "fio"
+    script.write_text(f'#!/bin/sh\ncase "$* " in\n*"{where} "*) {behaviour} ;;\n*) exec {real} "$@" ;;\nesac\n')
+    script.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "sentence"),
+    [
+        ("trap '' TERM; echo '{'; while :; do sleep 1; done", "did not end within 0.7 s and was stopped"),
+        ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'; kill -SEGV $$', "ended by signal 11"),
+        ("echo oops >&2; exit 1", r"depth-2\.r0 is empty.*\(oops\)"),
+        ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'', "is cut off"),
+    ],
+    ids=["hangs and ignores SIGTERM", "crashes with half a JSON", "fails with a message", "prints half a JSON"],
+)
+def test_a_point_that_fails_is_recorded_and_the_sweep_goes_on(
+    disk: Path, tmp_path: Path, real_fio: str, monkeypatch: pytest.MonkeyPatch, behaviour: str, sentence: str
+) -> None:
+    monkeypatch.setenv("PATH", fake_fio(tmp_path / "bin", real_fio, behaviour))
+    monkeypatch.setattr(fio_plan, "MARGIN_S", 0.5 if "TERM" in behaviour else 15.0)
+    sweep = run_fio(small(disk), tmp_path / "s")
+    assert list(sweep.points["load"]) == [1, 4]
+    (finding,) = sweep.findings
+    assert (finding.check, finding.load) == ("point-failed", 2)
+    assert re.search(sentence, finding.message)
+    assert no_fio_left(disk)
+    monkeypatch.undo()
+    whole = run_fio(small(disk), tmp_path / "s")
+    assert list(whole.points["load"]) == [1, 2, 4]
+    assert not whole.findings
+
+
+def test_a_file_that_cannot_be_filled_is_removed_and_the_reason_is_told(
+    disk: Path, tmp_path: Path, real_fio: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail = "fio: io_u error: No space left on device"
+    monkeypatch.setenv("PATH", fake_fio(tmp_path / "bin", real_fio, f"echo '{fail}' >&2; exit 1", where="--name=fill"))
+    with pytest.raises(ToolFailedError, match="could not be filled: fio: io_u error: No space left on device"):
+        run_fio(small(disk), tmp_path / "s")
+    assert not list(disk.iterdir())
+
+
+def test_a_device_that_is_gone_fails_every_point_with_its_reason(tmp_path: Path) -> None:
+    plan = plan_fio(f"nbd+unix:///?socket={tmp_path}/none", (1, 2), runtime_s=0.2, ramp_s=0.0)
+    with pytest.raises(ToolFailedError, match=r"no point of the sweep could be measured; the last: depth-2\.r0"):
+        run_fio(plan, tmp_path / "s")
+    store = SweepStore.read(tmp_path / "s")
+    assert [p.ok for p in store.points()] == [False, False]
+    assert all("No such file" in str(p.record["stderr"]) or "nbd" in str(p.record["stderr"]) for p in store.points())
+    with pytest.raises(DataError, match="holds no finished point yet"):
+        read_fio_store(store)
+
+
+def test_fio_that_vanishes_between_plan_and_run_is_named(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = small(disk)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ToolMissingError, match="fio is not installed"):
+        run_fio(plan, tmp_path / "s")
+    assert not list(disk.iterdir())
+
+
+def test_too_large_a_file_is_refused_before_anything_is_written(disk: Path) -> None:
+    everything = shutil.disk_usage(disk).total * 2
+    with pytest.raises(UnsafeTargetError, match=r"free, and the test file takes"):
+        small(disk, size_bytes=everything // 4096 * 4096)
+    assert not list(disk.iterdir())
