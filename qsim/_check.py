@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 def number(name: str, value: object) -> float:
@@ -50,9 +51,21 @@ def fraction(name: str, value: object) -> float:
     return result
 
 
+def sequence(name: str, values: object) -> tuple[Any, ...]:
+    """The values as a tuple; raises ValueError when they are no list of anything."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a list, not {values!r}: write [{values!r}] for a single one")
+    return tuple(values)
+
+
+def non_negatives(name: str, values: object) -> tuple[float, ...]:
+    """A list of finite numbers, each zero or more."""
+    return tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(sequence(name, values)))
+
+
 def weights(name: str, values: Sequence[float]) -> tuple[float, ...]:
     """Probabilities: not empty, none negative, adding up to one within 1e-9 (then made exact)."""
-    checked = tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(values))
+    checked = non_negatives(name, values)
     if not checked:
         raise ValueError(f"{name} must not be empty: give one probability for each part")
     total = math.fsum(checked)

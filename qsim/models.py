@@ -143,7 +143,7 @@ class Closed:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "population", _check.count("population", self.population))
-        stations = (self.stations,) if isinstance(self.stations, Delay | Station) else tuple(self.stations)
+        stations = _check.sequence("stations", self.stations)
         for index, station in enumerate(stations):
             if not isinstance(station, Delay | Station):
                 raise ValueError(f"stations[{index}] must be a Delay or a Station, not {station!r}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from qsim.analytic import mm1, mmc, random_routing, repairman
+from qsim.analytic import mm1, mmc, mmck, random_routing, repairman
 from qsim.errors import NoFormulaError
 from qsim.metrics import Metrics
 from qsim.models import Closed, Model, Open
@@ -27,7 +27,7 @@ class Family(Protocol):
         ...
 
 
-FAMILIES: Sequence[Family] = (mm1, mmc, repairman, random_routing)
+FAMILIES: Sequence[Family] = (mm1, mmc, mmck, repairman, random_routing)
 """Most specific first."""
 
 

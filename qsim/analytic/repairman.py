@@ -43,9 +43,9 @@ import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray, IntArray
-from qsim.analytic import _invert
+from qsim.analytic.first_come import FirstComeTimes, TabulatedStates
 from qsim.distributions import Exponential
-from qsim.metrics import Interval, Metrics
+from qsim.metrics import Metrics
 from qsim.models import Closed, Model, Station
 
 METHOD = "machine repairman, birth-death in logarithms (Kleinrock 1975, section 3.8)"
@@ -133,65 +133,6 @@ def state_probabilities(population: int, think_time: float, service_time: float,
     return np.asarray(p / p.sum())
 
 
-@dataclass(frozen=True)
-class TabulatedStates:
-    """State probabilities held as a table p(0), ..., p(N)."""
-
-    table: tuple[float, ...]
-
-    def p(self, n: int) -> float:
-        return self.table[n] if n < len(self.table) else 0.0
-
-
-@dataclass(frozen=True)
-class RepairmanTimes:
-    """An arrival that finds n >= c waits for n - c + 1 departures at rate c/S, then is served.
-
-    With k departures to wait for and x = t/S, P(wait + service > t) is the probability of fewer than k
-    departures in c·x plus T(k) = sum over i >= k of ((c-1)/c)^(i-k)·Poisson(i; c·x): all terms positive.
-    """
-
-    seen: tuple[float, ...]
-    """Probabilities of the number an arrival finds, 0..N-1."""
-    service_time: float
-    servers: int
-
-    def quantile(self, q: float, of: str) -> float:
-        survival = self.waiting_survival if of == "Wq" else self.response_survival
-        return _invert.quantile(survival, q, self.service_time)
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        value = self.quantile(q, of)
-        return (value, value)
-
-    def waiting_survival(self, t: float) -> float:
-        """P(Wq > t)."""
-        from scipy.special import gammaincc
-
-        queued = np.asarray(self.seen[self.servers :])
-        departures = np.arange(1, queued.size + 1)
-        return float(queued @ gammaincc(departures, self.servers * t / self.service_time))
-
-    def response_survival(self, t: float) -> float:
-        """P(W > t)."""
-        from scipy.special import gammaln, xlogy
-
-        c, x = self.servers, t / self.service_time
-        queued = np.asarray(self.seen[c:])
-        at_once = math.fsum(self.seen[:c]) * math.exp(-x)
-        if queued.size == 0:
-            return at_once
-        # T by its recursion T(k) = (c-1)/c·T(k+1) + Poisson(k; c·x), from where the Poisson terms have died out.
-        last = int(max(queued.size, c * x) + 40 + 12 * math.sqrt(max(queued.size, c * x)))
-        i = np.arange(last + 1)
-        poisson = np.exp(xlogy(i, c * x) - c * x - gammaln(i + 1))
-        remaining, tail = 0.0, np.empty(last + 1)
-        for k in range(last, -1, -1):
-            remaining = remaining * (c - 1) / c + poisson[k]
-            tail[k] = remaining
-        return at_once + self.waiting_survival(t) + float(queued @ tail[1 : queued.size + 1])
-
-
 def applies(model: Model) -> bool:
     """One station with one shared queue and exponential service, visited once a cycle; any think time."""
     return isinstance(model, Closed) and _is_repairman(model.queueing)
@@ -230,5 +171,5 @@ def solve(model: Model) -> Metrics:
         kind="exact",
         method=METHOD,
         states=TabulatedStates(tuple(p.tolist())),
-        times=RepairmanTimes(tuple(seen.tolist()), S, c),
+        times=FirstComeTimes(tuple(seen.tolist()), S, c),
     )

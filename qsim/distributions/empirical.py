@@ -33,11 +33,17 @@ class Empirical(Distribution):
     widths: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        values = tuple(_check.non_negative(f"values[{i}]", v) for i, v in enumerate(self.values))
+        values = tuple(
+            _check.non_negative(f"values[{i}]", v) for i, v in enumerate(_check.sequence("values", self.values))
+        )
         if not values:
             raise ValueError("values must not be empty: give the measured times")
-        weights = tuple(_check.non_negative(f"weights[{i}]", w) for i, w in enumerate(self.weights))
-        widths = tuple(_check.non_negative(f"widths[{i}]", w) for i, w in enumerate(self.widths))
+        weights = tuple(
+            _check.non_negative(f"weights[{i}]", w) for i, w in enumerate(_check.sequence("weights", self.weights))
+        )
+        widths = tuple(
+            _check.non_negative(f"widths[{i}]", w) for i, w in enumerate(_check.sequence("widths", self.widths))
+        )
         for name, given in (("weights", weights), ("widths", widths)):
             if given and len(given) != len(values):
                 raise ValueError(f"{name} must have one entry for each of the {len(values)} values, not {len(given)}")

@@ -130,7 +130,7 @@ class HyperExponential(Distribution):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", _check.weights("probabilities", self.probabilities))
-        means = tuple(_check.positive(f"means[{i}]", m) for i, m in enumerate(self.means))
+        means = tuple(_check.positive(f"means[{i}]", m) for i, m in enumerate(_check.sequence("means", self.means)))
         if len(means) != len(self.probabilities):
             raise ValueError(
                 f"means must have as many entries as probabilities ({len(self.probabilities)}), not {len(means)}"

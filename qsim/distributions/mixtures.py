@@ -27,7 +27,10 @@ class Mixture(Distribution):
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        parts = tuple(_require_component(f"components[{i}]", c) for i, c in enumerate(self.components))
+        parts = tuple(
+            _require_component(f"components[{i}]", c)
+            for i, c in enumerate(_check.sequence("components", self.components))
+        )
         object.__setattr__(self, "components", parts)
         object.__setattr__(self, "weights", _check.weights("weights", self.weights))
         if len(parts) != len(self.weights):

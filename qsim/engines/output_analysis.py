@@ -133,7 +133,7 @@ def analyse(recorder: Recorder, servers: int, warmup: str | float, confidence: f
     batches = kept[count:].reshape(-1, per_batch, 4).sum(axis=1)
     dropped += count
     if batches.shape[0] < FEWEST_BATCHES:
-        complaints.append(f"only {batches.shape[0]} batches of {size} customers are left after the warm-up")
+        complaints.append(f"fewer than {FEWEST_BATCHES} batches of {size} customers are left after the warm-up")
 
     time, wait, service, waited = (batches[:, column] for column in (TIME, WAIT, SERVICE, WAITED))
     number = np.full(batches.shape[0], float(per_batch * size))

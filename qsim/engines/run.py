@@ -74,7 +74,8 @@ def simulate(
     estimate = output_analysis.analyse(recorder, servers, chosen_warmup, level, needed * FORGET // RELAXATIONS)
     complaints = list(estimate.complaints)
     if n - estimate.warmup < needed:
-        complaints.insert(0, f"{n:,} customers are fewer than the {needed:,} this queue needs to forget its start")
+        left = f"{n - estimate.warmup:,} customers after the warm-up"
+        complaints.insert(0, f"{left} are fewer than the {needed:,} in which this queue forgets its start")
     metrics = Metrics(
         model=model,
         throughput=estimate.values["throughput"],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from qsim import MM1, Closed, Delay, Exponential, Metrics, MMc, MMcN, Station, asymptotic_bounds, solve
 from qsim.analytic import random_routing, repairman
+from qsim.analytic.first_come import FirstComeTimes
 
 loads = st.floats(0.001, 0.999)
 rates = st.floats(-9, 9).map(lambda e: 10.0**e)
@@ -123,6 +124,6 @@ def test_curves_rise_with_the_population(N: int, exponent: float, c: int) -> Non
 @given(st.integers(1, 300), st.floats(-2, 2), st.integers(1, 64), st.floats(0.01, 0.99))
 def test_quantiles_invert_survival(N: int, exponent: float, c: int, q: float) -> None:
     r = solve(MMcN(N, 10.0**exponent, 1.0, c))
-    assert isinstance(r.times, repairman.RepairmanTimes)
+    assert isinstance(r.times, FirstComeTimes)
     assert r.times.response_survival(r.quantile(q)) == pytest.approx(1 - q, rel=1e-6)
     assert r.quantile(q, of="Wq") <= r.quantile(q)

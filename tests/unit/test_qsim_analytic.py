@@ -13,7 +13,6 @@ from qsim import (
     GG1,
     MG1,
     MM1,
-    MM1K,
     Closed,
     Delay,
     Deterministic,
@@ -21,14 +20,17 @@ from qsim import (
     Exponential,
     LogNormal,
     MMc,
+    MMcK,
     MMcN,
     NoFormulaError,
+    Open,
     Station,
     UnstableQueueError,
     asymptotic_bounds,
     solve,
 )
 from qsim.analytic import random_routing, repairman
+from qsim.analytic.first_come import FirstComeTimes
 
 
 def exact_repairman(N: int, Z: Fraction, S: Fraction, c: int) -> tuple[Fraction, Fraction, list[Fraction]]:
@@ -93,7 +95,7 @@ def test_an_overload_says_what_would_be_stable() -> None:
     [
         MG1(1, LogNormal(0.5, 2)),
         GG1(Erlang(2, 1.0), Exponential(0.5)),
-        MM1K(1, 2, 5),
+        Open(Exponential(1.0), Deterministic(1.0), capacity=3),
         Closed(4, [Station(Deterministic(1))]),
         Closed(4, [Station(Exponential(1)), Station(Exponential(2))]),
     ],
@@ -182,10 +184,29 @@ def test_response_times_of_m_m_c_have_the_mean_w(lam: float, c: int) -> None:
 def test_response_times_of_the_repairman_have_the_mean_w(N: int, Z: float, c: int) -> None:
     r = solve(MMcN(N, Z, 1.0, c))
     times = r.times
-    assert isinstance(times, repairman.RepairmanTimes)
+    assert isinstance(times, FirstComeTimes)
     assert numeric_mean(times.response_survival, 20 * r.W + 40) == pytest.approx(r.W, rel=1e-6)
     assert numeric_mean(times.waiting_survival, 20 * r.W + 40) == pytest.approx(r.Wq, rel=1e-6, abs=1e-9)
     assert times.waiting_survival(0.0) == pytest.approx(r.p_wait, abs=1e-12)
+
+
+@pytest.mark.parametrize(("lam", "c", "K"), [(2.0, 1, 5), (0.7, 1, 30), (5.0, 4, 4), (3.0, 3, 20), (90.0, 40, 60)])
+def test_limited_places(lam: float, c: int, K: int) -> None:
+    r = solve(MMcK(lam, 1.0, c, K))
+    p = [r.p(n) for n in range(K + 2)]
+    assert math.fsum(p) == pytest.approx(1.0)
+    assert r.L == pytest.approx(math.fsum(n * p[n] for n in range(K + 1)))
+    assert r.Lq == pytest.approx(math.fsum((n - c) * p[n] for n in range(c, K + 1)), abs=1e-12)
+    assert r.utilization == pytest.approx(math.fsum(min(n, c) * p[n] for n in range(K + 1)) / c)
+    assert r.throughput == pytest.approx(lam * (1 - r.p_block))
+    assert isinstance(r.times, FirstComeTimes)
+    assert numeric_mean(r.times.response_survival, 40 + 10 * K / c) == pytest.approx(r.W, rel=1e-6)
+
+
+def test_places_without_end_are_m_m_c() -> None:
+    wide, endless = solve(MMcK(2.7, 1.0, 3, 2000)), solve(MMc(2.7, 1.0, 3))
+    assert (wide.L, wide.p_wait, wide.p(7)) == pytest.approx((endless.L, endless.p_wait, endless.p(7)))
+    assert solve(MMcK(0, 1.0, 3, 5)).p(0) == 1
 
 
 def test_response_times_of_random_routing_have_the_mean_w() -> None:

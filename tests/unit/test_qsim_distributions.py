@@ -122,6 +122,9 @@ def test_a_histogram_spreads_times_evenly_within_a_bin() -> None:
         (lambda: Mixture((Exponential(float("inf")),), (1.0,)), "components"),
         (lambda: Shifted(Exponential(1), -1), "shift"),
         (lambda: Empirical(()), "values"),
+        (lambda: Empirical(3.0), "values"),  # type: ignore[arg-type]
+        (lambda: Empirical((1.0, "slow")), "values"),  # type: ignore[arg-type]
+        (lambda: Mixture(3, 4), "components"),  # type: ignore[arg-type]
         (lambda: Empirical((1.0, -2.0)), "values"),
         (lambda: Empirical((1.0, 2.0), (1.0,)), "weights"),
         (lambda: Empirical((1.0, 2.0), (0.0, 0.0)), "weights"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qsim import MM1, Metrics, MMc, MMcN, UnstableQueueError, asymptotic_bounds, erlang_b, erlang_c, solve
+from qsim import MM1, Metrics, MMc, MMcK, MMcN, UnstableQueueError, asymptotic_bounds, erlang_b, erlang_c, solve
 
 CASES = json.loads((Path(__file__).parent.parent / "data" / "known_answers.json").read_text())
 NAMES = {"rho": "utilization", "X": "throughput", "p_wait_arrival": "p_wait"}
@@ -69,6 +69,12 @@ def test_erlang_b(case: Mapping[str, Any]) -> None:
     given = case["params"]
     offered = given["a"] if "a" in given else given["lam"] / given["mu"]
     assert erlang_b(given["c"], offered) == within(case, case["expected"]["p_block"])
+
+
+@pytest.mark.parametrize("case", family("M/M/1/K", "M/M/c/K"))
+def test_limited_places(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    check(case, solve(MMcK(given["lam"], given["mu"], given.get("c", 1), given["K"])))
 
 
 @pytest.mark.parametrize("case", family("M/M/c//N"))

@@ -90,6 +90,7 @@ def test_loads() -> None:
         (lambda: Station(Exponential(1), visits=0), "visits"),
         (lambda: Station(Exponential(1), queues="shortest"), "queues"),  # type: ignore[arg-type]
         (lambda: Closed(1, []), "stations"),
+        (lambda: Closed(1, Delay(1)), "stations"),  # type: ignore[arg-type]
         (lambda: Closed(1, [Delay(1)]), "stations"),
         (lambda: Closed(1, [Exponential(1)]), "stations"),  # type: ignore[list-item]
     ],
