@@ -26,6 +26,7 @@ loads the same memory; the idle latency before and after the sweep tells.
 from __future__ import annotations
 
 import platform
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -208,8 +209,9 @@ class Bench:
 
 
 def _measure_into(store: SweepStore, bench: Bench, key: str, kind: Kind, delay: int) -> None:
+    command = bench.plan.command([delay] if kind == "loaded" else bench.plan.delays)
     about: dict[str, Any] = {
-        "command": bench.plan.command([delay] if kind == "loaded" else bench.plan.delays),
+        "command": f"{command} --out {shlex.quote(str(store.directory))}",
         "started_at": _now(),
         "request": {"kind": kind, "delay_iterations": delay},
     }

@@ -154,7 +154,7 @@ def _on_pages(facts: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             "huge-pages", "info" if share is None else "warning", evidence,
-            "The latency includes page-table walks (TLB misses), some 10 to 60 ns an access.",
+            "The latency includes page-table walks (TLB misses).",
             "set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always, free some memory, measure again",
         )
     ]  # fmt: skip

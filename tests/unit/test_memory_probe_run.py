@@ -53,6 +53,7 @@ def test_a_run_gives_a_sweep_with_its_raw_files(tmp_path: Path, traffic: str) ->
     assert details["spin_ns_per_iteration"] > 0
     assert details["numba"]
     assert len(sweep.provenance.commands) == 2
+    assert all(c.endswith(f" --out {tmp_path / 'm'}") for c in sweep.provenance.commands)
     assert (tmp_path / "m" / "points.csv").read_text().startswith("series,load,")
 
 
