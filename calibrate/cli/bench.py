@@ -55,7 +55,7 @@ def bench(
     sizes = {name: int(customers if name == "compiled" else reference_customers) for name in engines}
     models = {"M/M/1 rho .8": MM1(0.8, 1.0), "M/M/3 rho .9": MMc(2.7, 1.0, 3)}
     documents = []
-    with Bar("benchmarking", hidden=as_json) as bar:
+    with Bar("benchmarking") as bar:
         for number, (label, model) in enumerate(models.items()):
             for name, run in engines.items():
                 run(model, min(sizes[name], 10_000), 0)  # compile and warm up

@@ -106,8 +106,8 @@ def tell_findings(sweep: Sweep) -> None:
     """What the importer noticed, on stderr; what several curves have in common is said once."""
     curves: dict[tuple[str, str, str], list[str]] = {}
     for f in sweep.findings:
-        word = "note" if f.severity == "info" else f.severity
-        curves.setdefault((word, f.check, f"{f.message} {f.remedy}".strip()), []).append(f.series or "")
-    for (word, check, message), names in curves.items():
+        key = ("note" if f.severity == "info" else f.severity, f.check, f"{f.message} {f.remedy}".strip())
+        curves.setdefault(key, []).append(f.series or "")
+    for (severity, check, message), names in curves.items():
         where = "; ".join(name for name in names if name)
-        complain(f"{word}: {check}{f' ({where})' if where else ''}: {message}")
+        complain(f"{severity}: {check}{f' ({where})' if where else ''}: {message}")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, remark, say
+from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring import directory, keeping, points_text, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
+
+if TYPE_CHECKING:
+    from measure.errors import UnsafeTargetError
 
 HELP = """Measure a drive with fio over queue depths, each point kept as it is finished.
 
@@ -96,15 +99,19 @@ def measure_fio(
         raise wrong_usage("--arrival-rates (open loop) is not in this version; measure over --depths (closed loop)")
     where = None if dry_run and out is None else directory(out)
 
+    from measure.errors import UnsafeTargetError
     from measure.fio import plan_fio, run_fio
 
-    plan = plan_fio(
-        target, [int(n) for n in depths], block_bytes=block_bytes, read_percent=read_percent,
-        pattern="sequential" if pattern == "sequential" else "random", runtime_s=runtime_s, ramp_s=ramp_s,
-        size_bytes=size_bytes, repeats=repeats, engine=engine, jobs=jobs, seed=seed,
-        order="random" if order == "random" else "descending" if order == "descending" else "ascending",
-        keep=keep, consent="read" if allow_read else None, write_device=write_device,
-    )  # fmt: skip
+    try:
+        plan = plan_fio(
+            target, [int(n) for n in depths], block_bytes=block_bytes, read_percent=read_percent,
+            pattern="sequential" if pattern == "sequential" else "random", runtime_s=runtime_s, ramp_s=ramp_s,
+            size_bytes=size_bytes, repeats=repeats, engine=engine, jobs=jobs, seed=seed,
+            order="random" if order == "random" else "descending" if order == "descending" else "ascending",
+            keep=keep, consent="read" if allow_read else None, write_device=write_device,
+        )  # fmt: skip
+    except UnsafeTargetError as error:
+        raise _naming_the_options(error) from error
     if dry_run or where is None:
         if as_json:
             points = [
@@ -114,11 +121,18 @@ def measure_fio(
         else:
             say(plan.describe() + "\n\n" + "\n".join(plan.commands))
         return
-    remark(f"{len(plan.points)} points, about {format_duration(plan.seconds())}, engine {plan.engine}, into {where}")
-    with keeping(where), Bar("measuring", hidden=as_json) as bar:
+    opening = f"{len(plan.points)} points, about {format_duration(plan.seconds())}, engine {plan.engine}, into {where}"
+    with keeping(where), Bar("measuring", opening=opening) as bar:
         sweep = run_fio(plan, where, bar.points)
     tell_findings(sweep)
     if as_json:
         print_json(sweep_document(sweep, where))
     else:
         say(points_text(sweep, where))
+
+
+def _naming_the_options(error: UnsafeTargetError) -> UnsafeTargetError:
+    """The refusal with the options by which a user consents here."""
+    text = str(error).replace("consent to its being read", "consent to its being read with --allow-read")
+    text = text.replace("give its name again as the device to write (", "give its name again (--write-device ")
+    return type(error)(text)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, remark, say
+from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.measuring import directory, keeping, points_text, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
@@ -71,8 +71,8 @@ def measure_memory(
         else:
             say(plan.describe() + "\n\n" + plan.command(plan.delays))
         return
-    remark(f"{len(plan.delays)} delays, about {format_duration(plan.seconds())}, into {where}")
-    with keeping(where), Bar("measuring", hidden=as_json) as bar:
+    opening = f"{len(plan.delays)} delays, about {format_duration(plan.seconds())}, into {where}"
+    with keeping(where), Bar("measuring", opening=opening) as bar:
         sweep = run_memory(plan, where, bar.points)
     tell_findings(sweep)
     if as_json:

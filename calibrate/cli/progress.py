@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from calibrate.cli.console import remark
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ class Bar:
     ``bar.share`` is what ``simulate(progress=...)`` takes, ``bar.points`` what ``run_fio`` and ``run_memory`` take.
     """
 
-    def __init__(self, what: str, *, hidden: bool = False) -> None:
+    def __init__(self, what: str, *, opening: str = "") -> None:
         self._what = what
-        self._visible = not hidden and sys.stderr.isatty()
+        self._opening = opening
+        self._visible = sys.stderr.isatty()
         self._started = time.monotonic()
         self._progress: Progress | None = None
         self._task: TaskID | None = None
@@ -42,7 +44,13 @@ class Bar:
         self._show(done, "" if left is None else f"{format_duration(left, 2)} left")
 
     def points(self, done: int, total: int, seconds_left: float, text: str) -> None:
-        """``done`` of ``total`` points are measured, and ``text`` is what is measured now."""
+        """``done`` of ``total`` points are measured, and ``text`` is what is measured now.
+
+        The ``opening`` is said at the first call, when nothing stands in the way of the measurement any more.
+        """
+        if self._opening:
+            remark(self._opening)
+            self._opening = ""
         elapsed = time.monotonic() - self._started
         share = elapsed / (elapsed + seconds_left) if elapsed + seconds_left > 0 else 1.0
         left = f", {format_duration(max(1.0, round(seconds_left)), 2)} left" if done < total else ""
