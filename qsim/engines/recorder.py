@@ -86,7 +86,10 @@ class Recorder:
         self._table = np.zeros((ROWS, 4))
         self._counts = np.zeros((2, GROUPS, BINS), dtype=np.int64)
         self._position = np.zeros(3, dtype=np.int64)
-        self.lowest_bin = (_bits(typical_time) >> (52 - MANTISSA_BITS)) - (OCTAVES_BELOW << MANTISSA_BITS)
+        typical_bin = _bits(typical_time) >> (52 - MANTISSA_BITS)
+        # Kept within the range of floats, for times near the smallest or largest there are.
+        lowest = typical_bin - (OCTAVES_BELOW << MANTISSA_BITS)
+        self.lowest_bin = min(max(0, lowest), (2046 << MANTISSA_BITS) - BINS)
 
     @property
     def rows(self) -> FloatArray:

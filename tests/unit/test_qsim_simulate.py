@@ -80,6 +80,13 @@ def test_the_shortest_run_grows_towards_saturation() -> None:
     assert shortest_run(MMc(500, 1, 1000)) >= 20 * 500
 
 
+@pytest.mark.parametrize("unit", [1e-100, 1e-12, 1e12, 1e100])
+def test_any_unit_of_time_will_do(unit: float) -> None:
+    one, other = (simulate(MM1(0.5 / u, 1 / u), customers=20_000, seed=1) for u in (1.0, unit))
+    assert other.W / unit == pytest.approx(one.W, rel=1e-9)
+    assert other.quantile(0.9) / unit == pytest.approx(one.quantile(0.9), rel=0.01)
+
+
 def test_warmup_by_share_and_by_number() -> None:
     assert simulate(STEADY, customers=100_000, seed=1, warmup=0.1).warmup == pytest.approx(10_000, rel=0.1)
     assert simulate(STEADY, customers=100_000, seed=1, warmup=5000).warmup == pytest.approx(5000, rel=0.3)
