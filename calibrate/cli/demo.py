@@ -1,11 +1,225 @@
-"""``qsim demo``: the main job on this machine."""
+"""``qsim demo``: the main job on this machine, in a few minutes: measure, calibrate, predict, compare, report."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, remark, say
+from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError
 from calibrate.cli.options import AsJson
+from calibrate.cli.progress import Bar
+from calibrate.cli.report_files import check_report_path, free_report_path
+from measure.units import format_duration
 
-HELP = "to come"
+if TYPE_CHECKING:
+    from calibrate import Comparison
+    from measure import Sweep
+
+HELP = """Measure this machine, predict its curves from a few points, and write report.html.
+
+Its memory with the built-in probe; its disk with fio where fio is here, in a test file of its own in a temporary
+folder, removed at the end. Takes about a minute, three at most. The measurements are kept in ./qsim-demo.
+
+\b
+Examples:
+qsim demo
+qsim demo --quick --out try --report try.html
+"""
+
+STEPS = 4
+DIRECTORY, REPORT = Path("qsim-demo"), Path("report.html")
 
 
-def demo(as_json: AsJson = False) -> None:
-    """To come."""
+@dataclass(frozen=True)
+class Pace:
+    """How much is measured: the points and the seconds of each part, and which of them calibrate the models."""
+
+    delays: Sequence[float]
+    delays_used: Sequence[float]
+    repeats: int
+    seconds_per_repeat: float
+    depths: Sequence[int]
+    depths_used: Sequence[float]
+    runtime_s: float
+    ramp_s: float
+    size_bytes: int
+
+
+# Depth 4 is among those calibrated on: depth 1 alone is often unlike a busy device (coalescing, idle states).
+FULL = Pace((0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000), (0, 500, 20000), 3, 0.2,
+            (1, 2, 4, 8, 16, 32, 64), (1, 4, 32), 3.0, 0.5, 512 * 2**20)  # fmt: skip
+QUICK = Pace((0, 200, 500, 1700, 20000), (0, 500, 20000), 1, 0.1,
+             (1, 2, 4, 16, 32), (1, 4, 32), 0.5, 0.2, 64 * 2**20)  # fmt: skip
+
+
+def demo(
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", parser=parsing.path, show_default="qsim-demo, or the next free name",
+                     help="Where the measurements are kept; an interrupted demo goes on in its directory."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html",
+                     help="The page; a numbered name where another file has it."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer and shorter points: seconds instead of a minute.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run the four steps and print the verdicts."""
+    started = time.monotonic()
+    pace = QUICK if quick else FULL
+    directory = out if out is not None else _free_directory(DIRECTORY)
+    page = report if report is not None else free_report_path(REPORT)
+    check_report_path(page)
+    for folder in (directory, page.parent):
+        _check_writable(folder)
+
+    sweeps: dict[str, Sweep] = {}
+    skipped: dict[str, str] = {}
+    with _resumable(directory):
+        for number, (name, measured) in enumerate((("memory", _memory), ("disk", _disk)), 1):
+            result = measured(pace, directory / name, f"[{number}/{STEPS}]")
+            if isinstance(result, str):
+                skipped[name] = result
+                remark(f"[{number}/{STEPS}] {name}: left out: {result}")
+            else:
+                sweeps[name] = result
+    if not sweeps:
+        raise CommandError("nothing could be measured: " + "; ".join(f"{k}: {v}" for k, v in skipped.items()), FAILED)
+
+    remark(f"[3/{STEPS}] calibrating on a few points, predicting the others")
+    used = {"memory": pace.delays_used, "disk": pace.depths_used}
+    compared = {name: _compared(sweep, used[name]) for name, sweep in sweeps.items()}
+    remark(f"[4/{STEPS}] writing {page}")
+    _write(compared, page)
+
+    if as_json:
+        print_json(_document(compared, skipped, directory, page))
+        return
+    for name, (done, _) in compared.items():
+        for comparison in done:
+            say(f"{name}: {comparison.series}\n  {comparison.verdict()}\n")
+    for name, reason in skipped.items():
+        say(f"{name}: not measured: {reason}\n")
+    say(f"report: {page}")
+    say(f"measurements: {directory} (look again: qsim compare {directory / next(iter(sweeps))})")
+    remark(f"done in {format_duration(time.monotonic() - started)}")
+
+
+def _memory(pace: Pace, out: Path, step: str) -> Sweep | str:
+    """The sweep of the memory, or why there is none."""
+    from measure.memory_probe import plan_memory, run_memory
+
+    try:
+        plan = plan_memory(pace.delays, repeats=pace.repeats, seconds_per_repeat=pace.seconds_per_repeat)
+    except ValueError as error:  # one core, or no room for buffers larger than the caches
+        return str(error)
+    opening = f"{step} memory: {len(plan.delays)} delays with the built-in probe, about {_about(plan.seconds())}"
+    with Bar("memory", opening=opening) as bar:
+        return run_memory(plan, out, bar.points)
+
+
+def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
+    """The sweep of the disk in the first suitable temporary folder, or why there is none."""
+    from measure.errors import ToolFailedError, ToolMissingError, UnsafeTargetError
+    from measure.fio import plan_fio, run_fio
+
+    reasons: list[str] = []
+    for place in _places():
+        try:
+            with tempfile.TemporaryDirectory(prefix="qsim-demo-", dir=place) as folder:
+                plan = plan_fio(
+                    folder, pace.depths, runtime_s=pace.runtime_s, ramp_s=pace.ramp_s, size_bytes=pace.size_bytes,
+                    label=f"a test file in {place}",
+                )  # fmt: skip
+                opening = f"{step} disk: {len(plan.points)} depths with fio in {place}, about {_about(plan.seconds())}"
+                with Bar("disk", opening=opening) as bar:
+                    return run_fio(plan, out, bar.points)
+        except (ToolMissingError, ToolFailedError) as error:
+            return str(error)
+        except (UnsafeTargetError, OSError) as error:
+            reasons.append(str(error))
+    return "no folder on a real disk was found; " + "; ".join(reasons)
+
+
+def _places() -> list[Path]:
+    """Where a test file may go, the likeliest first: the temporary folders, then here."""
+    places = (Path(tempfile.gettempdir()), Path("/var/tmp"), Path.cwd())  # noqa: S108  (only a private folder in it)
+    return [p for p in dict.fromkeys(p.resolve() for p in places) if p.is_dir()]
+
+
+def _compared(sweep: Sweep, used: Sequence[float]) -> tuple[list[Comparison], dict[str, str]]:
+    """Calibrated on those of ``used`` that were measured; on the library's own choice where one is missing."""
+    from calibrate.comparison import compare_all
+
+    measured = set(sweep.points["load"].astype(float))
+    return compare_all(sweep, list(used) if set(used) <= measured else None)
+
+
+def _write(compared: Mapping[str, tuple[list[Comparison], dict[str, str]]], page: Path) -> None:
+    from calibrate.report.page import Section, write_sections
+
+    titles = {"memory": "The memory of this machine", "disk": "The disk of this machine"}
+    sections = [Section(titles[name], done, refused) for name, (done, refused) in compared.items()]
+    write_sections(sections, page, title="qsim demo: this machine, measured and predicted")
+
+
+def _document(
+    compared: Mapping[str, tuple[list[Comparison], dict[str, str]]], skipped: Mapping[str, str], out: Path, page: Path
+) -> dict[str, Any]:
+    from calibrate.cli.compare import comparison_document
+
+    return {
+        **{name: comparison_document(done, refused) for name, (done, refused) in compared.items()},
+        "skipped": skipped,
+        "report": str(page),
+        "directory": str(out),
+    }
+
+
+@contextmanager
+def _resumable(directory: Path) -> Iterator[None]:
+    """Let an interruption say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        message = f"interrupted; finished points are kept in {directory}; go on with: qsim demo --out {directory}"
+        raise CommandError(message, INTERRUPTED, {"directory": str(directory)}) from error
+
+
+def _free_directory(path: Path) -> Path:
+    """``path``, or the first numbered name beside it that does not exist."""
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
+
+
+def _check_writable(folder: Path) -> None:
+    """CommandError where nothing can be kept in ``folder``, or in its nearest parent that exists."""
+    from measure.host import nearest_existing
+
+    place = nearest_existing(folder)
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise CommandError(
+            f"nothing can be written to {place}; go to a folder that you may write to, or name one: --out DIR "
+            "--report FILE", FAILED,
+        )  # fmt: skip
+
+
+def _about(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from typer.core import TyperCommand, TyperGroup
 
@@ -25,6 +28,7 @@ class Root(TyperGroup):
         given = list(sys.argv[1:] if args is None else args)
         extra.pop("standalone_mode", None)
         _never_fail_to_encode()
+        _stop_cleanly_when_told()
         try:
             code = super().main(args=given, prog_name=prog_name or "qsim", standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -84,6 +88,19 @@ def _reader_gone() -> int:
     if sys.__stdout__ is not None:
         os.dup2(silent, sys.__stdout__.fileno())
     return FAILED
+
+
+def _stop_cleanly_when_told() -> None:
+    """A closed terminal or a plain kill is an interruption too: fio is stopped and the test file removed."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # only the main thread may set handlers
+
+    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, interrupt)
 
 
 def _never_fail_to_encode() -> None:
