@@ -87,7 +87,7 @@ def run_closed(  # noqa: PLR0912, PLR0915
 ) -> tuple[int, float]:
     """Run until the outputs are full or variates run low; returns how many finished, and the last finish time.
 
-    Times count from the last finish of the call before: on return all of them are moved back to that.
+    Times count from the last event of the call before: on return all of them are moved back by it.
     """
     done = 0
     queues = queue_state.shape[1]

@@ -25,6 +25,7 @@ def scaled(r: Metrics) -> list[float]:
     return [r.utilization, r.L, r.Lq, r.p_wait]
 
 
+@settings(deadline=None)
 @given(loads, rates, st.integers(1, 300))
 def test_open_laws(rho: float, mu: float, c: int) -> None:
     lam = rho * c * mu
@@ -36,6 +37,7 @@ def test_open_laws(rho: float, mu: float, c: int) -> None:
     assert r.utilization == pytest.approx(rho, rel=ROUNDING)
 
 
+@settings(deadline=None)
 @given(loads, rates)
 def test_one_server_of_many_is_m_m_1(rho: float, mu: float) -> None:
     from qsim.analytic import mm1, mmc
@@ -50,6 +52,7 @@ def test_one_server_of_many_is_m_m_1(rho: float, mu: float) -> None:
     assert [many.p(n) for n in (0, 1, 5)] == pytest.approx([one.p(n) for n in (0, 1, 5)], rel=ROUNDING)
 
 
+@settings(deadline=None)
 @given(loads, st.integers(1, 60), rates)
 def test_the_unit_of_time_changes_only_units(rho: float, c: int, unit: float) -> None:
     one, other = solve(MMc(rho * c, 1.0, c)), solve(MMc(rho * c * unit, unit, c))
@@ -58,6 +61,7 @@ def test_the_unit_of_time_changes_only_units(rho: float, c: int, unit: float) ->
     assert other.quantile(0.9) * unit == pytest.approx(one.quantile(0.9), rel=1e-7)
 
 
+@settings(deadline=None)
 @given(st.tuples(loads, loads), st.integers(1, 100))
 def test_more_load_means_more_waiting(pair: tuple[float, float], c: int) -> None:
     light, heavy = (solve(MMc(rho * c, 1.0, c)) for rho in sorted(pair))
@@ -65,6 +69,7 @@ def test_more_load_means_more_waiting(pair: tuple[float, float], c: int) -> None
     assert light.L <= heavy.L
 
 
+@settings(deadline=None)
 @given(loads, st.integers(1, 200))
 def test_open_state_probabilities_add_up(rho: float, c: int) -> None:
     r = solve(MMc(rho * c, 1.0, c))
@@ -89,7 +94,7 @@ def never_impossible(r: Metrics, N: int, Z: float, S: float, c: int) -> None:
     assert r.W >= bounds.response_time_low[0] * (1 - ROUNDING)
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(populations, st.one_of(st.just(0.0), rates), rates, server_counts)
 def test_the_closed_solver_is_never_impossible(N: int, ratio: float, S: float, c: int) -> None:
     Z = ratio * S
@@ -102,7 +107,7 @@ def test_the_closed_solver_is_never_impossible(N: int, ratio: float, S: float, c
     assert float(at_n.waiting_time[0]) == pytest.approx(r.Wq, rel=1e-6, abs=1e-12 * r.W)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(populations, st.one_of(st.just(0.0), rates), server_counts)
 def test_random_routing_is_never_impossible_nor_better_than_a_shared_queue(N: int, Z: float, k: int) -> None:
     r = solve(Closed(N, [Delay(Z), Station(Exponential(1.0), k, queues="random")]))
@@ -110,7 +115,7 @@ def test_random_routing_is_never_impossible_nor_better_than_a_shared_queue(N: in
     assert r.throughput <= solve(MMcN(N, Z, 1.0, k)).throughput * (1 + ROUNDING)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(2, 600), st.floats(-3, 3), st.integers(1, 200))
 def test_curves_rise_with_the_population(N: int, exponent: float, c: int) -> None:
     for family in (repairman, random_routing):
@@ -120,7 +125,7 @@ def test_curves_rise_with_the_population(N: int, exponent: float, c: int) -> Non
         assert curve.response_time[0] == 1.0
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 300), st.floats(-2, 2), st.integers(1, 64), st.floats(0.01, 0.99))
 def test_quantiles_invert_survival(N: int, exponent: float, c: int, q: float) -> None:
     r = solve(MMcN(N, 10.0**exponent, 1.0, c))
