@@ -58,7 +58,7 @@ def throughput_against_load(comparison: Comparison) -> Figure:
     x = _at(comparison, curve.load)
     _band(figure, x, x_axis.of(curve.throughput_low_per_s), x_axis.of(curve.throughput_high_per_s), comparison)
     figure.add_scatter(
-        x=curve.load,
+        x=x,
         y=x_axis.of(curve.throughput_per_s),
         mode="lines",
         name="predicted",
@@ -81,7 +81,7 @@ def response_against_load(comparison: Comparison) -> Figure:
     x = _at(comparison, curve.load)
     _band(figure, x, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s), comparison)
     figure.add_scatter(
-        x=curve.load,
+        x=x,
         y=y_axis.of(curve.response_time_s),
         mode="lines",
         name="predicted",
