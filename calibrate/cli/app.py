@@ -31,8 +31,8 @@ against the hardware.
 
 \b
 Begin with:
-qsim demo                                    measure this machine, report.html
-qsim compare --dataset 003-ssd-read          a published table, nothing measured
+qsim demo                               measure this machine, write a report
+qsim compare --dataset 003-ssd-read     the same with a published table
 qsim solve mm1 --arrival-rate 16 --service-rate 20
 """
 
@@ -47,16 +47,15 @@ EPILOG = "\n".join(
     ]
 )
 
+MEASURE_HELP = "Measure a drive (fio) or this machine's memory (built in), keeping every finished point."
+
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
-    name="qsim", cls=Root, help=folded(HELP), epilog=EPILOG, no_args_is_help=True, add_completion=False,
+    name="qsim", cls=Root, help=folded(HELP), epilog=EPILOG, add_completion=False,
     rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT,
 )  # fmt: skip
-measuring = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="rich", context_settings=_CONTEXT,
-    help="Measure a drive (fio) or this machine's memory (built in), keeping every finished point.",
-)  # fmt: skip
+measuring = typer.Typer(rich_markup_mode="rich", context_settings=_CONTEXT)
 
 
 def _version(wanted: bool) -> None:
@@ -67,13 +66,26 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
+def _help_when_alone(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+@app.callback(invoke_without_command=True)
 def _root(
+    ctx: typer.Context,
     _: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version and leave.")
     ] = False,
 ) -> None:
     """Only --version lives here."""
+    _help_when_alone(ctx)
+
+
+@measuring.callback(invoke_without_command=True)
+def _measuring(ctx: typer.Context) -> None:
+    """Nothing lives here."""
+    _help_when_alone(ctx)
 
 
 def _add(to: typer.Typer, name: str, command: Callable[..., Any], help_: str) -> None:
@@ -84,7 +96,7 @@ _add(app, "demo", demo.demo, demo.HELP)
 _add(app, "doctor", doctor.doctor, doctor.HELP)
 _add(app, "solve", solve.solve, solve.HELP)
 _add(app, "simulate", simulate.simulate, simulate.HELP)
-app.add_typer(measuring, name="measure")
+app.add_typer(measuring, name="measure", help=MEASURE_HELP)
 _add(measuring, "fio", measure_fio.measure_fio, measure_fio.HELP)
 _add(measuring, "memory", measure_memory.measure_memory, measure_memory.HELP)
 _add(measuring, "mlc", measure_mlc.measure_mlc, measure_mlc.HELP)

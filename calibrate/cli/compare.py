@@ -10,7 +10,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.audit import check_findings
-from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import Source, check_use, known_series, tell_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.options import (
@@ -103,6 +103,8 @@ def compare(
     document = comparison_document(done, refused, written)
     if not as_json:
         say("\n\n\n".join(str(c) for c in done))
+        if len(done) > 1:
+            say(f"\n\n{_overview(done)}")
         if written is not None:
             say(f"\nreport: {written}")
     _check(done, fail_on, max_error, document if as_json else None)
@@ -119,6 +121,26 @@ def comparison_document(
         part = comparison.to_dict()
         parts.append({"name": part.pop("series"), **part})
     return {**parts[0], "series": parts, "refused": refused, "report": report}
+
+
+def _overview(done: Sequence[Comparison]) -> str:
+    """One row for each curve: the knee and the mean held-out errors."""
+
+    def percent(value: float | None) -> str:
+        return "none held out" if value is None else f"{value:.1f} %"
+
+    rows = [
+        (
+            c.series,
+            ", ".join(f"{n:g}" for n in c.fit.used),
+            "not reached" if c.knee.load is None else f"{c.knee.load:.3g}{'' if c.knee.identified else ' ?'}",
+            percent(c.summary.held_out_mape_throughput_pct),
+            percent(c.summary.held_out_mape_response_pct),
+        )
+        for c in done
+    ]
+    text = table(("all curves", "calibrated on", "knee", "error in throughput", "in response time"), rows)
+    return text + ("\n? not identifiable from these points" if any(" ?" in row[2] for row in rows) else "")
 
 
 def _calibrated(

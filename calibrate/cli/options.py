@@ -24,8 +24,8 @@ Dataset: TypeAlias = Annotated[
 Columns: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--columns", metavar="ROLE=COLUMN[:UNIT],...",
-        help="What the columns of a CSV table mean, as load=io_depth,latency=lat:us,throughput=iops.",
+        "--columns", metavar="SPEC",
+        help="Columns of a CSV table by role, with units: load=qd,latency=lat:us.",
     ),
 ]  # fmt: skip
 AsPublished: TypeAlias = Annotated[
@@ -67,8 +67,8 @@ Seed: TypeAlias = Annotated[
 FailOn: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--fail-on", metavar="info|warning|error", parser=parsing.choice("info", "warning", "error"),
-        help="Exit with 3 where the audit finds anything of this severity or a worse one.",
+        "--fail-on", metavar="SEVERITY", parser=parsing.choice("info", "warning", "error"),
+        help="Exit with 3 where the audit finds anything of this severity or worse: info, warning, error.",
     ),
 ]  # fmt: skip
 SweepDirectory: TypeAlias = Annotated[

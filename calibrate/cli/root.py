@@ -8,7 +8,8 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -28,15 +29,22 @@ class Root(TyperGroup):
         given = list(sys.argv[1:] if args is None else args)
         extra.pop("standalone_mode", None)
         _never_fail_to_encode()
-        _stop_cleanly_when_told()
         try:
-            code = super().main(args=given, prog_name=prog_name or "qsim", standalone_mode=False, **extra)
+            with _stopping_cleanly():
+                code = super().main(args=given, prog_name=prog_name or "qsim", standalone_mode=False, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
             code = _reader_gone()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the one place that answers for every command)
             code = _report(error, as_json="--json" in given)
         sys.exit(code if isinstance(code, int) else DONE)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named; an interruption gets its line like every other failure."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise failure_of(error) from error
 
 
 class Command(TyperCommand):
@@ -90,17 +98,24 @@ def _reader_gone() -> int:
     return FAILED
 
 
-def _stop_cleanly_when_told() -> None:
+@contextmanager
+def _stopping_cleanly() -> Iterator[None]:
     """A closed terminal or a plain kill is an interruption too: fio is stopped and the test file removed."""
-    if threading.current_thread() is not threading.main_thread():
-        return  # only the main thread may set handlers
 
     def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, interrupt)
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    # Only the main thread may set handlers, and what the parent told us to ignore (nohup) stays ignored.
+    main = threading.current_thread() is threading.main_thread()
+    taken = [n for n in numbers if main and signal.getsignal(n) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _never_fail_to_encode() -> None:
