@@ -20,7 +20,7 @@ LANGUAGES = ("console", "python", "text")
 NOTES = ("needs", "varies", "exit", "within", "instead")
 
 _FENCE = re.compile(r"^```(\S*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-_NOTE = re.compile(r"<!--(.*?)-->\s*\Z", re.DOTALL)
+_NOTE = re.compile(r"<!--((?:(?!-->).)*)-->\n\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
