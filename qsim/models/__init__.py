@@ -1,0 +1,43 @@
+"""What a queue is, before anyone computes with it.
+
+Two kinds.  An :class:`Open` queue is fed from outside and does not care how full it is; a :class:`Closed` one
+has a fixed population that circles between thinking and being served, as N outstanding requests circle between
+a host and a device.  Both are frozen values: ``solve`` and ``simulate`` only read them.
+
+Kendall's notation A/S/c/K//N reads: times between arrivals, service times, servers, places (the servers
+included), population.  The constructor functions below carry those names and return the same two kinds.
+
+>>> MMc(arrival_rate=2.7, service_rate=1.0, servers=3).kendall
+'M/M/3'
+>>> MMcN(population=64, think_time=1e-6, service_time=80e-6, servers=32).kendall
+'M/M/32//64'
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from qsim.models.closed import Closed, Delay, Queues, Station
+from qsim.models.constructors import GG1, MD1, MG1, MM1, MM1K, GGc, MMc, MMcK, MMcN
+from qsim.models.open import Discipline, Open
+
+Model: TypeAlias = Open | Closed
+
+__all__ = [
+    "GG1",
+    "MD1",
+    "MG1",
+    "MM1",
+    "MM1K",
+    "Closed",
+    "Delay",
+    "Discipline",
+    "GGc",
+    "MMc",
+    "MMcK",
+    "MMcN",
+    "Model",
+    "Open",
+    "Queues",
+    "Station",
+]

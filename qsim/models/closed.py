@@ -1,0 +1,111 @@
+"""Queues with a fixed population that circles between thinking and being served.
+
+Kendall's notation A/S/c//N reads: think times, service times, servers, population.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from qsim import _check
+from qsim.distributions import Deterministic, Distribution, Exponential
+from qsim.distributions.base import require
+
+Queues: TypeAlias = Literal["shared", "random"]
+
+
+@dataclass(frozen=True)
+class Delay:
+    """A place where everyone is served at once: think time, a wire, a host.
+
+    ``time`` is a Distribution, or a number for an exponential time of that mean (zero: no delay).  Where a
+    formula applies, only the mean of a delay matters (Baskett, Chandy, Muntz & Palacios 1975).
+    """
+
+    time: Distribution | float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.time, Distribution):
+            mean = _check.non_negative("time", self.time, "the mean time spent at the Delay")
+            object.__setattr__(self, "time", Exponential(mean) if mean > 0 else Deterministic(0.0))
+        elif not math.isfinite(self.time.mean):
+            raise ValueError(f"time must have a finite mean, not {self.time.mean!r}: nobody would come back")
+
+    @property
+    def distribution(self) -> Distribution:
+        """The time spent here."""
+        assert isinstance(self.time, Distribution)  # noqa: S101  (__post_init__ made it so; this tells the type checker)
+        return self.time
+
+    @property
+    def mean(self) -> float:
+        """Mean time spent here."""
+        return self.distribution.mean
+
+
+@dataclass(frozen=True)
+class Station:
+    """A place where customers queue for ``servers`` identical servers, in order of arrival.
+
+    ``queues`` is "shared" (one queue, the next free server takes its head) or "random" (each server has a
+    queue of its own and a customer joins one at random, as requests do that hash to a die or a channel).
+    ``visits`` is the mean number of visits per cycle.
+    """
+
+    service: Distribution
+    servers: int = 1
+    visits: float = 1.0
+    queues: Queues = "shared"
+
+    def __post_init__(self) -> None:
+        require("service", self.service)
+        object.__setattr__(self, "servers", _check.count("servers", self.servers))
+        object.__setattr__(self, "visits", _check.positive("visits", self.visits))
+        if self.queues not in ("shared", "random"):
+            raise ValueError(f"queues must be 'shared' or 'random', not {self.queues!r}")
+
+
+@dataclass(frozen=True)
+class Closed:
+    """``population`` customers circle for ever through ``stations``, a list of Delay and Station, in order."""
+
+    population: int
+    stations: Sequence[Delay | Station]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "population", _check.count("population", self.population))
+        stations = _check.sequence("stations", self.stations)
+        for index, station in enumerate(stations):
+            if not isinstance(station, Delay | Station):
+                raise ValueError(f"stations[{index}] must be a Delay or a Station, not {station!r}")
+        object.__setattr__(self, "stations", stations)
+        if not self.queueing:
+            raise ValueError("stations must hold at least one Station: with delays alone nobody queues")
+
+    @property
+    def queueing(self) -> tuple[Station, ...]:
+        """The stations where customers queue."""
+        return tuple(s for s in self.stations if isinstance(s, Station))
+
+    @property
+    def delays(self) -> tuple[Delay, ...]:
+        """The stations where nobody queues."""
+        return tuple(s for s in self.stations if isinstance(s, Delay))
+
+    @property
+    def think_time(self) -> float:
+        """Z: the mean time per cycle spent at delays."""
+        return math.fsum(d.mean for d in self.delays)
+
+    @property
+    def kendall(self) -> str:
+        """Kendall's name for one Station, such as M/M/32//64; otherwise a description."""
+        if len(self.queueing) > 1 or len(self.delays) > 1:
+            return f"closed network of {len(self.stations)} stations//{self.population}"
+        station = self.queueing[0]
+        letter = self.delays[0].distribution.letter if self.think_time > 0 else "M"
+        name = f"{letter}/{station.service.letter}/{station.servers}//{self.population}"
+        return name if station.queues == "shared" or station.servers == 1 else f"{name}, random routing"

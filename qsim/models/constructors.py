@@ -1,0 +1,71 @@
+"""The models by their Kendall names: each function returns an Open or a Closed."""
+
+from __future__ import annotations
+
+import math
+
+from qsim import _check
+from qsim.distributions import Deterministic, Distribution, Exponential
+from qsim.models.closed import Closed, Delay, Station
+from qsim.models.open import Open
+
+
+def _poisson(arrival_rate: object) -> Exponential:
+    remedy = "give the mean number of arrivals per time unit"
+    rate = _check.non_negative("arrival_rate", arrival_rate, remedy)
+    return Exponential(1 / rate if rate > 0 else math.inf)
+
+
+def _exponential(service_rate: object) -> Exponential:
+    remedy = "give the customers one busy server finishes per time unit"
+    return Exponential(1 / _check.positive("service_rate", service_rate, remedy))
+
+
+def MM1(arrival_rate: float, service_rate: float) -> Open:  # noqa: N802
+    """M/M/1: Poisson arrivals, exponential service, one server."""
+    return MMc(arrival_rate, service_rate, 1)
+
+
+def MMc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa: N802
+    """M/M/c: Poisson arrivals, exponential service, ``servers`` servers and one queue."""
+    return Open(_poisson(arrival_rate), _exponential(service_rate), servers)
+
+
+def MM1K(arrival_rate: float, service_rate: float, capacity: int) -> Open:  # noqa: N802
+    """M/M/1/K: as M/M/1, with ``capacity`` places in all; who finds them taken is lost."""
+    return MMcK(arrival_rate, service_rate, 1, capacity)
+
+
+def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) -> Open:  # noqa: N802
+    """M/M/c/K: as M/M/c, with ``capacity`` places in all, the servers included."""
+    return Open(_poisson(arrival_rate), _exponential(service_rate), servers, capacity)
+
+
+def MD1(arrival_rate: float, service_time: float) -> Open:  # noqa: N802
+    """M/D/1: Poisson arrivals, every service takes ``service_time``."""
+    return MG1(arrival_rate, Deterministic(_check.positive("service_time", service_time)))
+
+
+def MG1(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
+    """M/G/1: Poisson arrivals, any service distribution, one server."""
+    return Open(_poisson(arrival_rate), service)
+
+
+def GG1(arrivals: Distribution, service: Distribution) -> Open:  # noqa: N802
+    """G/G/1: any independent times between arrivals and of service, one server."""
+    return Open(arrivals, service)
+
+
+def GGc(arrivals: Distribution, service: Distribution, servers: int) -> Open:  # noqa: N802
+    """G/G/c: as G/G/1, with ``servers`` servers and one queue."""
+    return Open(arrivals, service, servers)
+
+
+def MMcN(population: int, think_time: float, service_time: float, servers: int = 1) -> Closed:  # noqa: N802
+    """M/M/c//N, the machine repairman: ``population`` customers think, queue, are served, and think again.
+
+    This is fio at iodepth N: N requests circle between the host (think time) and the device.
+    """
+    think = _check.non_negative("think_time", think_time, "the mean time between an answer and the next request")
+    service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
+    return Closed(population, (Delay(think), Station(service, servers)))
