@@ -14,7 +14,7 @@ from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder, mape
 from calibrate.points import Points, points_of
 from calibrate.posterior import Mask
-from calibrate.prediction import Curve, predict
+from calibrate.prediction import Curve, grid, predict
 from measure.auditing import audit
 from measure.dataset import Provenance, Sweep
 from measure.errors import DataError
@@ -64,6 +64,13 @@ class Comparison:
     def knee(self) -> Knee:
         """The fit's knee."""
         return self.fit.knee
+
+    @cached_property
+    def smooth(self) -> Curve:
+        """The predicted curve on a fine grid over the measured loads, for drawing."""
+        load = self.points.load
+        low = 0.0 if self.points.load_kind == "injected_delay" else min(1.0, float(load.min()))
+        return predict(self.fit, grid(low, float(load.max())))
 
     @cached_property
     def residual_throughput_pct(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -192,15 +199,20 @@ class Comparison:
     def __str__(self) -> str:
         rows = [f"{'load':>10}  {'observed':>10} {'predicted':>10} {'error':>8}   "
                 f"{'observed':>9} {'predicted':>9} {'error':>8}"]  # fmt: skip
-        for i in range(len(self.points)):
+        points, predicted = self.points, self.predicted
+        for i in range(len(points)):
+            x, r = points.throughput_per_s[i], points.response_time_s[i]
             rows.append(
-                f"{self.points.load[i]:>10g}  {format_rate(self.points.throughput_per_s[i]):>10} "
-                f"{format_rate(self.predicted.throughput_per_s[i]):>10} {round(self.residual_throughput_pct[i], 1) + 0.0:>+7.1f}%   "
-                f"{format_duration(self.points.response_time_s[i]):>9} "
-                f"{format_duration(self.predicted.response_time_s[i]):>9} {round(self.residual_response_pct[i], 1) + 0.0:>+7.1f}%"
+                f"{points.load[i]:>10g}  {format_rate(x):>10} {format_rate(predicted.throughput_per_s[i]):>10} "
+                f"{_signed(self.residual_throughput_pct[i]):>8}   {format_duration(r):>9} "
+                f"{format_duration(predicted.response_time_s[i]):>9} {_signed(self.residual_response_pct[i]):>8}"
                 f"{'' if self.held_out[i] else '   calibrated on'}"
             )
         return "\n".join([str(self.fit), "", *rows, "", self.verdict()])
+
+
+def _signed(percent: float) -> str:
+    return f"{round(percent, 1) + 0.0:+.1f}%"  # + 0.0: a rounded minus zero is just zero
 
 
 def compare(
@@ -230,7 +242,8 @@ def compare(
     noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
     return Comparison(
         fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
-        audit=(*audit(sweep, points.series), *noticed), models=tuple(_ladder(points, used)), provenance=sweep.provenance,
+        audit=(*audit(sweep, points.series), *noticed), models=tuple(_ladder(points, used)),
+        provenance=sweep.provenance,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-WALKERS, STEPS, BURNED = 256, 180, 80
+WALKERS, STEPS, BURNED = 256, 150, 70
 
 
 @dataclass(frozen=True)

@@ -116,29 +116,24 @@ class Sweep:
         and the relative standard deviations ``throughput_spread`` and ``latency_spread`` (NaN without repeats).
         Rows keep the order series, load.
         """
-        rows: list[dict[str, Any]] = []
-        for (series, load), group in self.points.groupby(["series", "load"], sort=True):
-            x = group["throughput_per_s"].to_numpy(float)
-            r = group["latency_s"].to_numpy(float)
-            row = dict(group.iloc[0])
-            row.update(
-                series=series, load=load, throughput_per_s=x.mean(), latency_s=float(np.average(r, weights=x)),
-                repeats=len(group), throughput_spread=_relative_sd(x), latency_spread=_relative_sd(r),
-                bandwidth_bytes_per_s=group["bandwidth_bytes_per_s"].mean(),
-            )  # fmt: skip
-            rows.append(row)
-        order = {name: i for i, name in enumerate(self.series)}
-        table = pd.DataFrame(rows)
-        return table.sort_values(
-            ["series", "load"], key=lambda c: c.map(order) if c.name == "series" else c, kind="stable"
-        ).reset_index(drop=True)
+        table = self.points.assign(
+            rank=pd.Categorical(self.points["series"], categories=list(self.series), ordered=True).codes,
+            in_flight=self.points["throughput_per_s"] * self.points["latency_s"],
+        )
+        groups = table.groupby(["rank", "load"], sort=True)
+        mean, spread = groups.mean(numeric_only=True), groups[["throughput_per_s", "latency_s"]].std(ddof=1)
+        each_latency = mean["latency_s"]
+        first = groups.first()
+        first["throughput_per_s"] = mean["throughput_per_s"]
+        first["latency_s"] = mean["in_flight"] / mean["throughput_per_s"]
+        first["bandwidth_bytes_per_s"] = mean["bandwidth_bytes_per_s"]
+        first["repeats"] = groups.size()
+        first["throughput_spread"] = spread["throughput_per_s"] / mean["throughput_per_s"]
+        first["latency_spread"] = spread["latency_s"] / each_latency
+        return first.drop(columns="in_flight").reset_index().drop(columns="rank")
 
     def __len__(self) -> int:
         return len(self.points)
-
-
-def _relative_sd(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    return float(values.std(ddof=1) / values.mean()) if len(values) > 1 else float("nan")
 
 
 def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -13,7 +13,6 @@ import numpy as np
 
 from calibrate.comparison import Comparison
 from calibrate.posterior import Array
-from calibrate.prediction import Curve, grid, predict
 from calibrate.report.axes import Axis, latency_axis, throughput_axis
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ BAND = "rgba(0, 114, 178, 0.15)"
 def latency_against_throughput(comparison: Comparison) -> Figure:
     """The latency-bandwidth curve: observed and predicted, calibration and held-out points told apart, knee marked."""
     x_axis, y_axis = _axes([comparison])
-    curve = _smooth(comparison)
+    curve = comparison.smooth
     figure = _figure(x_axis.title, y_axis.title, log_y=_spans_decade(comparison.points.response_time_s))
     _band(figure, x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_low_s),
           y_axis.of(curve.response_time_high_s), comparison)  # fmt: skip
@@ -53,7 +52,7 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
 def throughput_against_load(comparison: Comparison) -> Figure:
     """X against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
     x_axis, _ = _axes([comparison])
-    curve = _smooth(comparison)
+    curve = comparison.smooth
     figure = _load_figure(comparison, x_axis.title)
     x = _at(comparison, curve.load)
     _band(figure, x, x_axis.of(curve.throughput_low_per_s), x_axis.of(curve.throughput_high_per_s), comparison)
@@ -76,7 +75,7 @@ def throughput_against_load(comparison: Comparison) -> Figure:
 def response_against_load(comparison: Comparison) -> Figure:
     """R against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
     _, y_axis = _axes([comparison])
-    curve = _smooth(comparison)
+    curve = comparison.smooth
     figure = _load_figure(comparison, y_axis.title, log_y=_spans_decade(comparison.points.response_time_s))
     x = _at(comparison, curve.load)
     _band(figure, x, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s), comparison)
@@ -146,7 +145,7 @@ def overview(comparisons: Sequence[Comparison]) -> Figure:
     figure = _figure(x_axis.title, y_axis.title, log_y=_spans_decade(every))
     for i, comparison in enumerate(comparisons):
         colour, name = PALETTE[i % len(PALETTE)], escape(comparison.series)
-        curve, points = _smooth(comparison), comparison.points
+        curve, points = comparison.smooth, comparison.points
         figure.add_scatter(
             x=x_axis.of(curve.throughput_per_s), y=y_axis.of(curve.response_time_s), mode="lines", name=name,
             legendgroup=name, line={"color": colour, "dash": ("solid", "dash", "dot")[i // len(PALETTE) % 3]},
@@ -167,21 +166,23 @@ def _axes(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
     return throughput_axis(throughput, comparisons[0].points.load_kind), latency_axis(response)
 
 
-def _smooth(comparison: Comparison) -> Curve:
-    load = comparison.points.load
-    low = 0.0 if comparison.points.load_kind == "injected_delay" else min(1.0, float(load.min()))
-    return predict(comparison.fit, grid(low, float(load.max())))
-
-
 def _figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool = False) -> Figure:
     from plotly.graph_objects import Figure
 
     figure = Figure()
     figure.update_layout(
-        template="plotly_white", font={"size": 16}, margin={"l": 70, "r": 30, "t": 20, "b": 60}, height=520,
+        template="none", font={"size": 16}, margin={"l": 70, "r": 30, "t": 20, "b": 60}, height=520,
         legend={"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0},
     )  # fmt: skip
-    axis = {"showline": True, "linecolor": GREY, "ticks": "outside", "automargin": True, "exponentformat": "SI"}
+    axis = {
+        "showline": True,
+        "linecolor": GREY,
+        "ticks": "outside",
+        "automargin": True,
+        "exponentformat": "SI",
+        "gridcolor": "#e6ebf0",
+        "zerolinecolor": "#c8d0d8",
+    }
     figure.update_xaxes(title=x_title, rangemode="tozero", **(_LOG if log_x else {}), **axis)
     figure.update_yaxes(title=y_title, rangemode="tozero", **(_LOG if log_y else {}), **axis)
     return figure
