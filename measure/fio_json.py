@@ -32,11 +32,12 @@ SYNC_ENGINES = frozenset({
 })  # fmt: skip
 DEFAULT_ENGINE = "psync"
 
+IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 MAX_FAILED_DOCUMENTS = 64  # a bound on the work that a hostile or damaged text can cause
 
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
 _UNITS_S = {"_ns": 1e-9, "": 1e-6}  # fio 3.x and fio 2.x; fio has never written another suffix
-_SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*$", re.IGNORECASE)
+_SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?b)?\s*$", re.IGNORECASE)
 _START = re.compile(r'\{\s*"fio version"')
 
 
@@ -355,7 +356,7 @@ class _Flow:
 
 def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, str]) -> Iterator[_Flow]:
     """The directions that did something; of unified reporting the mixed record only, as it holds them all."""
-    rw = options.get("rw", "read" if options else "").partition(":")[0]
+    rw = options.get("rw", "").partition(":")[0]
     read, write, mixed = (_section(clone, d) for d in ("read", "write", "mixed"))
     if mixed:
         flow = _flow(mixed, name, job, 0.0)
@@ -478,19 +479,17 @@ def _number(section: Mapping[str, Any], key: str) -> float:
 
 
 def _float(value: Any) -> float:
-    """A finite number that is not negative, from a number or a string of one; 0 for anything else."""
+    """A positive number that a drive could show, from a number or a string of one; 0 for anything else."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return 0.0
-    return number if math.isfinite(number) and number > 0 else 0.0
+    return number if 0 < number < IMPOSSIBLE else 0.0
 
 
 def _whole(text: str, default: int) -> int:
-    try:
-        return max(1, int(text))
-    except ValueError:
-        return default
+    """A count of at least 1 (iodepth, numjobs); the default where the text is none."""
+    return max(1, int(text)) if re.fullmatch(r"\s*\d{1,9}\s*", text) else default
 
 
 def _requests(section: Mapping[str, Any]) -> float:
@@ -500,7 +499,9 @@ def _requests(section: Mapping[str, Any]) -> float:
 def _read_fraction_asked(rw: str, options: Mapping[str, str]) -> float:
     if rw in ("randrw", "rw", "readwrite"):
         return min(100.0, _float(options.get("rwmixread", "50"))) / 100
-    return {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(rw, math.nan)
+    return {"": 1.0 if options else math.nan, "read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(
+        rw, math.nan
+    )
 
 
 def _disk(document: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ everywhere and the number of jobs varies, as with synchronous engines, the jobs 
 from __future__ import annotations
 
 import math
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -109,9 +110,7 @@ def why_unusable(record: FioRecord) -> Finding | None:
 
 
 def _errno(number: int) -> str:
-    import os
-
-    return os.strerror(number)
+    return os.strerror(number) if number < 2**31 else "no error number of any system"
 
 
 @dataclass(frozen=True)
