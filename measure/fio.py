@@ -215,14 +215,8 @@ def _provenance(plan: FioPlan) -> Provenance:
         details["storage"] = asdict(storage)
     return Provenance(
         tool=TOOL, tool_version=plan.fio_version, host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
-        device=_device_name(plan, str(storage) if storage else ""), details=details,
+        device=str(storage or plan.label), details=details,
     )  # fmt: skip
-
-
-def _device_name(plan: FioPlan, storage: str) -> str:
-    if plan.file is None:
-        return plan.label
-    return str(plan.file.path) if plan.file.kind == "block device" else storage
 
 
 def _silent(_done: int, _total: int, _seconds_left: float, _text: str) -> None:

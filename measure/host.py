@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -120,12 +121,14 @@ def usable_cores() -> int:
 
 
 def storage_behind(path: Path) -> Storage:
-    """The filesystem and device behind ``path``, or behind its nearest existing parent."""
+    """The filesystem and device behind ``path``, or behind its nearest existing parent; a device is its own."""
     place = nearest_existing(path)
     status = place.stat()
     space = os.statvfs(place)
     filesystem, mount_point, source = _mount_of(place)
-    number = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
+    if stat.S_ISBLK(status.st_mode):  # the device itself, not the folder of device files that it is in
+        filesystem, mount_point, source = "raw device", "", str(place)
+    number = status.st_rdev if stat.S_ISBLK(status.st_mode) else status.st_dev
     block = _block_folder(number) or _block_folder_of_source(source)
     disk = _whole_disk(block) if block else None
     return Storage(
@@ -305,9 +308,9 @@ def _mount_of(path: Path) -> tuple[str, str, str]:
     return best
 
 
-def _block_folder(number: str) -> Path | None:
-    """/sys folder of the block device ``major:minor``."""
-    link = Path("/sys/dev/block") / number
+def _block_folder(number: int) -> Path | None:
+    """/sys folder of the block device with this device number."""
+    link = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
     return link.resolve() if link.exists() else None
 
 
@@ -315,8 +318,7 @@ def _block_folder_of_source(source: str) -> Path | None:
     """The same for a mount source such as /dev/nvme0n1p2 (filesystems with anonymous device numbers, as btrfs)."""
     if not source.startswith("/dev/") or not Path(source).exists():
         return None
-    number = Path(source).stat().st_rdev
-    return _block_folder(f"{os.major(number)}:{os.minor(number)}")
+    return _block_folder(Path(source).stat().st_rdev)
 
 
 def _whole_disk(block: Path) -> Path:

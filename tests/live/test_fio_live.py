@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from measure import fio_plan
 from measure.dataset import Sweep
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
 from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
+from measure.process import run_tool
 from measure.safety import check_target, held, is_ours
 from measure.store import SweepStore
 
@@ -270,3 +271,36 @@ def test_too_large_a_file_is_refused_before_anything_is_written(disk: Path) -> N
     with pytest.raises(UnsafeTargetError, match=r"free, and the test file takes"):
         small(disk, size_bytes=everything // 4096 * 4096)
     assert not list(disk.iterdir())
+
+
+@pytest.fixture
+def loop_device(disk: Path) -> Iterator[Path]:
+    """A block device of our own: a loop device over a file."""
+    image = disk / "image"
+    image.write_bytes(bytes(32 * MIB))
+    if os.geteuid() != 0 or shutil.which("losetup") is None:
+        pytest.skip("only root can make a loop device, with losetup")
+    made = run_tool(["losetup", "--show", "--find", str(image)], 10)
+    if made.returncode != 0:
+        pytest.skip(f"no loop device here: {made.stderr.decode().strip()}")
+    device = made.stdout.decode().strip()
+    yield Path(device)
+    run_tool(["losetup", "--detach", device], 10)
+
+
+def test_a_block_device_is_read_with_consent_and_written_only_by_its_name(loop_device: Path, tmp_path: Path) -> None:
+    settings = {"size_bytes": None, "depths": (1,)}
+    with pytest.raises(UnsafeTargetError, match="consent to its being read"):
+        small(loop_device, **settings)
+    sweep = run_fio(small(loop_device, **settings, consent="read"), tmp_path / "reads")
+    assert sweep.provenance.device == f"{loop_device}, raw device"
+    with pytest.raises(UnsafeTargetError, match="writing destroys what it holds"):
+        small(loop_device, **settings, read_percent=0, consent="read")
+    again = {"read_percent": 0, "write_device": str(loop_device)}
+    assert littles_law_holds(run_fio(small(loop_device, **settings, **again), tmp_path / "writes"))
+    with loop_device.open("r+b") as raw:  # as mkfs would leave it
+        raw.write(bytes(8192))
+        raw.seek(0x438)
+        raw.write(b"\x53\xef")
+    with pytest.raises(UnsafeTargetError, match="not written to: it holds ext2/3/4"):
+        small(loop_device, **settings, **again)
