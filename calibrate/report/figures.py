@@ -172,7 +172,7 @@ def _figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool = Fa
     figure = Figure()
     figure.update_layout(
         template="none", font={"size": 16}, margin={"l": 70, "r": 30, "t": 20, "b": 60}, height=520,
-        legend={"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.24, "x": 0},
     )  # fmt: skip
     axis = {
         "showline": True,
