@@ -95,7 +95,7 @@ def real() -> dict[str, Any]:
     return made
 
 
-NASTY = (None, True, -1, 0, 1e308, 10**400, float("nan"), "", "x", "1e9", "9" * 5000, 2**31, [], {}, [1], {"a": 1})
+NASTY = (None, -1, 0, 1e308, 10**400, float("nan"), "x", "9" * 5000, 2**31, [1], {"a": 1})
 
 
 @pytest.mark.parametrize("options", [True, False], ids=["with options", "without options"])
