@@ -20,6 +20,7 @@ from qsim.distributions import (
     HyperExponential,
     LogNormal,
     Mixture,
+    PhaseType,
     Shifted,
     Weibull,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "NoEngineError",
     "NoFormulaError",
     "Open",
+    "PhaseType",
     "QsimError",
     "Shifted",
     "Station",

@@ -12,6 +12,7 @@ from qsim.distributions.base import Distribution
 from qsim.distributions.empirical import Empirical
 from qsim.distributions.exponential import Deterministic, Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture, Shifted
+from qsim.distributions.phase_type import PhaseType
 from qsim.distributions.skewed import Gamma, LogNormal, Weibull
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "HyperExponential",
     "LogNormal",
     "Mixture",
+    "PhaseType",
     "Shifted",
     "Weibull",
 ]

@@ -1,17 +1,22 @@
 """What every distribution of times can do.
 
-A family supplies ``mean``, ``scv``, ``fill``, ``cdf`` and ``scaled``; the rest follows here.
+A family supplies ``mean``, ``scv``, ``fill``, ``cdf`` and ``scaled``; the rest follows here.  Families that
+know more (raw moments, Laplace transform, phases) say so by overriding.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
+
+Phases: TypeAlias = tuple[FloatArray, FloatArray]
+"""A phase-type law (α, T): the phase it starts in, and the rates between phases until it is over."""
 
 
 class Distribution:
@@ -44,6 +49,28 @@ class Distribution:
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         """P(T <= x), elementwise."""
         raise NotImplementedError(f"{type(self).__name__} must define cdf(x)")
+
+    def moment(self, k: int) -> float:
+        """The raw moment E[Tᵏ], k >= 0; here by integrating k·tᵏ⁻¹·P(T > t) over log t (trapezoid rule)."""
+        k = _check.count("k", k, minimum=0)
+        if k <= 2:
+            return (1.0, self.mean, self.variance + self.mean**2)[k]
+        log_t = np.linspace(-30.0, 60.0, 9001) + math.log(self.mean)
+        t = np.exp(log_t)
+        return float(k * np.trapezoid(t**k * (1 - self.cdf(t)), log_t))
+
+    def transform(self, s: float) -> float:
+        """The Laplace transform E[e^(-sT)] at a real s >= 0; here by integrating e^(-x)·P(T <= x/s) over log x."""
+        s = _check.non_negative("s", s)
+        if s == 0:
+            return 1.0
+        log_x = np.linspace(-60.0, 6.7, 6671)
+        x = np.exp(log_x)
+        return float(np.trapezoid(x * np.exp(-x) * self.cdf(x / s), log_x))
+
+    def phases(self) -> Phases | None:
+        """(α, T) of a phase-type law: α of shape (m,) adds up to 1, T of shape (m, m); None for any other law."""
+        return None
 
     def scaled(self, factor: float) -> Distribution:
         """The same shape with every time multiplied by ``factor`` (> 0)."""

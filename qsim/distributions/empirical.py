@@ -129,6 +129,18 @@ class Empirical(Distribution):
         whole = before[last] + probability[last] * np.clip(inside, 0.0, 1.0)
         return np.asarray(np.where(started > 0, whole, 0.0))
 
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        # The mean of x^k over a bin [l, l + w] is the mean of l^(k-j)·(l + w)^j over j = 0..k: no cancellation.
+        upper = self._lower + self._width
+        inside = sum(self._lower ** (k - j) * upper**j for j in range(k + 1)) / (k + 1)
+        return float(self._probability @ inside)
+
+    def transform(self, s: float) -> float:
+        spread = np.where(s * self._width > 1e-12, s * self._width, 1.0)
+        inside = np.where(s * self._width > 1e-12, -np.expm1(-spread) / spread, 1.0)
+        return float(self._probability @ (np.exp(-s * self._lower) * inside))
+
     def scaled(self, factor: float) -> Empirical:
         factor = _check.positive("factor", factor)
         return Empirical(tuple(factor * v for v in self.values), self.weights, tuple(factor * w for w in self.widths))

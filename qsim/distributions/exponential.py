@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.distributions.base import Distribution
+from qsim.distributions.base import Distribution, Phases
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,15 @@ class Exponential(Distribution):
 
     def quantile(self, q: float) -> float:
         return -self.mean * math.log1p(-_check.fraction("q", q))
+
+    def moment(self, k: int) -> float:
+        return math.factorial(_check.count("k", k, minimum=0)) * self.mean**k
+
+    def transform(self, s: float) -> float:
+        return 1 / (1 + s * self.mean)
+
+    def phases(self) -> Phases:
+        return np.ones(1), np.array([[-1 / self.mean]])
 
     def scaled(self, factor: float) -> Exponential:
         return Exponential(self.mean * _check.positive("factor", factor))
@@ -85,6 +94,12 @@ class Deterministic(Distribution):
         _check.fraction("q", q)
         return self.value
 
+    def moment(self, k: int) -> float:
+        return self.value ** _check.count("k", k, minimum=0)
+
+    def transform(self, s: float) -> float:
+        return math.exp(-s * self.value)
+
     def scaled(self, factor: float) -> Deterministic:
         return Deterministic(self.value * _check.positive("factor", factor))
 
@@ -116,6 +131,17 @@ class Erlang(Distribution):
         from scipy.special import gammainc
 
         return np.asarray(gammainc(self.k, self.k / self.mean * np.maximum(x, 0.0)))
+
+    def moment(self, k: int) -> float:
+        stages = range(self.k, self.k + _check.count("k", k, minimum=0))
+        return math.prod(stages) * (self.mean / self.k) ** k
+
+    def transform(self, s: float) -> float:
+        return math.exp(-self.k * math.log1p(s * self.mean / self.k))
+
+    def phases(self) -> Phases:
+        rate = self.k / self.mean
+        return np.eye(1, self.k)[0], rate * (np.eye(self.k, k=1) - np.eye(self.k))
 
     def scaled(self, factor: float) -> Erlang:
         return Erlang(self.k, self.mean * _check.positive("factor", factor))
@@ -170,6 +196,16 @@ class HyperExponential(Distribution):
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(x, 0.0)[..., np.newaxis]
         return np.asarray(-np.expm1(-t / np.asarray(self.means)) @ np.asarray(self.probabilities))
+
+    def moment(self, k: int) -> float:
+        parts = math.fsum(p * m**k for p, m in zip(self.probabilities, self.means, strict=True))
+        return math.factorial(_check.count("k", k, minimum=0)) * parts
+
+    def transform(self, s: float) -> float:
+        return math.fsum(p / (1 + s * m) for p, m in zip(self.probabilities, self.means, strict=True))
+
+    def phases(self) -> Phases:
+        return np.asarray(self.probabilities), np.diag(-1 / np.asarray(self.means))
 
     def scaled(self, factor: float) -> HyperExponential:
         factor = _check.positive("factor", factor)

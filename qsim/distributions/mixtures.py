@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.distributions.base import Distribution
+from qsim.distributions.base import Distribution, Phases
 
 
 def _require_component(name: str, value: object) -> Distribution:
@@ -60,6 +60,22 @@ class Mixture(Distribution):
         parts = [w * c.cdf(x) for w, c in zip(self.weights, self.components, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
 
+    def moment(self, k: int) -> float:
+        return math.fsum(w * c.moment(k) for w, c in zip(self.weights, self.components, strict=True))
+
+    def transform(self, s: float) -> float:
+        return math.fsum(w * c.transform(s) for w, c in zip(self.weights, self.components, strict=True))
+
+    def phases(self) -> Phases | None:
+        from scipy.linalg import block_diag
+
+        parts = [c.phases() for c in self.components]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        starts = [w * alpha for w, (alpha, _) in zip(self.weights, known, strict=True)]
+        return np.concatenate(starts), block_diag(*(T for _, T in known))
+
     def scaled(self, factor: float) -> Mixture:
         return Mixture(tuple(c.scaled(factor) for c in self.components), self.weights)
 
@@ -98,6 +114,13 @@ class Shifted(Distribution):
 
     def quantile(self, q: float) -> float:
         return self.base.quantile(q) + self.shift
+
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return math.fsum(math.comb(k, j) * self.shift ** (k - j) * self.base.moment(j) for j in range(k + 1))
+
+    def transform(self, s: float) -> float:
+        return math.exp(-s * self.shift) * self.base.transform(s)
 
     def scaled(self, factor: float) -> Shifted:
         return Shifted(self.base.scaled(factor), self.shift * factor)

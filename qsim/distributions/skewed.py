@@ -36,6 +36,13 @@ class Gamma(Distribution):
 
         return np.asarray(gammainc(1 / self.scv, np.maximum(x, 0.0) / (self.mean * self.scv)))
 
+    def moment(self, k: int) -> float:
+        steps = range(_check.count("k", k, minimum=0))
+        return math.prod(self.mean * (1 + j * self.scv) for j in steps)
+
+    def transform(self, s: float) -> float:
+        return math.exp(-math.log1p(s * self.mean * self.scv) / self.scv)
+
     def scaled(self, factor: float) -> Gamma:
         return Gamma(self.mean * _check.positive("factor", factor), self.scv)
 
@@ -73,6 +80,10 @@ class LogNormal(Distribution):
         with np.errstate(divide="ignore"):
             return np.asarray(ndtr((np.log(np.maximum(x, 0.0)) - self.mu) / self.sigma))
 
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return float(self.mean**k * (1 + self.scv) ** (k * (k - 1) / 2))
+
     def scaled(self, factor: float) -> LogNormal:
         return LogNormal(self.mean * _check.positive("factor", factor), self.scv)
 
@@ -107,6 +118,9 @@ class Weibull(Distribution):
 
     def quantile(self, q: float) -> float:
         return float(self.scale * (-math.log1p(-_check.fraction("q", q))) ** (1 / self.shape))
+
+    def moment(self, k: int) -> float:
+        return float(self.scale**k * math.gamma(1 + _check.count("k", k, minimum=0) / self.shape))
 
     def scaled(self, factor: float) -> Weibull:
         return Weibull(self.shape, self.mean * _check.positive("factor", factor))

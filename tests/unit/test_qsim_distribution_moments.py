@@ -1,0 +1,106 @@
+"""Moments, transforms and phases: what the families say of themselves against plain integration and sampling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qsim import (
+    Deterministic,
+    Distribution,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    HyperExponential,
+    LogNormal,
+    Mixture,
+    PhaseType,
+    Shifted,
+    Weibull,
+)
+from qsim.distributions.phase_type import hyper_erlang
+
+SMOOTH = [
+    Exponential(2.0),
+    Erlang(3, 2.0),
+    HyperExponential((0.3, 0.7), (1.0, 5.0)),
+    Gamma(2.0, 0.3),
+    LogNormal(2.0, 3.0),
+    Weibull(0.7, 2.0),
+    Mixture((Exponential(1.0), Erlang(2, 4.0)), (0.2, 0.8)),
+    PhaseType.from_moments(2.0, 0.3),
+    PhaseType.from_moments(2.0, 3.0),
+]
+STEPPED = [
+    Deterministic(2.0),
+    Shifted(Gamma(1.0, 2.0), 0.5),
+    Empirical((1.0, 2.0, 5.0), (1, 2, 3), (0.5, 0.0, 1.0)),
+]
+
+
+@pytest.mark.parametrize("law", [*SMOOTH, *STEPPED], ids=repr)
+def test_moments_and_transform_against_integration(law: Distribution) -> None:
+    rel = 1e-6 if law in SMOOTH else 0.05  # plain integration stumbles over jumps
+    assert law.moment(0) == pytest.approx(1.0)
+    assert law.moment(1) == pytest.approx(law.mean)
+    assert law.moment(2) == pytest.approx(law.variance + law.mean**2)
+    assert law.moment(3) == pytest.approx(Distribution.moment(law, 3), rel=rel)
+    assert law.transform(0.0) == pytest.approx(1.0)
+    for s in (1e-3, 0.5, 4.0):
+        assert law.transform(s) == pytest.approx(Distribution.transform(law, s), rel=rel)
+
+
+@pytest.mark.parametrize("law", [d for d in SMOOTH if d.phases() is not None], ids=repr)
+def test_phases_describe_the_same_law(law: Distribution) -> None:
+    same = PhaseType.of(law)
+    assert same.mean == pytest.approx(law.mean)
+    assert same.scv == pytest.approx(law.scv)
+    times = np.array([-1.0, 0.0, 0.3, 2.0, 11.0, 400.0])
+    np.testing.assert_allclose(same.cdf(times), law.cdf(times), atol=1e-12)
+    np.testing.assert_allclose(same.scaled(3.0).cdf(3 * times), same.cdf(times), atol=1e-12)
+
+
+def test_draws_of_a_phase_type_follow_it() -> None:
+    law = PhaseType(initial=(0.5, 0.5, 0), generator=((-4, 1, 1), (0, -1, 0.5), (3, 0, -3)))
+    drawn = law.sample(np.random.default_rng(7), 200_000)
+    for t in (0.1, 0.5, 2.0, 5.0):
+        share = float(law.cdf(t))
+        assert np.mean(drawn <= t) == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / drawn.size))
+
+
+@pytest.mark.parametrize("scv", [0.01, 0.2, 0.25, 0.3, 0.5, 0.99, 1.0, 1.5, 40.0])
+def test_two_moments_are_met(scv: float) -> None:
+    law = PhaseType.from_moments(3.0, scv)
+    assert law.mean == pytest.approx(3.0)
+    assert law.scv == pytest.approx(scv)
+
+
+def test_several_modes() -> None:
+    law = hyper_erlang((0.6, 0.4), (1, 9), (1.0, 10.0))
+    assert law.mean == pytest.approx(4.6)
+    assert PhaseType.of(law).scv == pytest.approx(law.scv)
+
+
+@pytest.mark.parametrize(
+    ("initial", "generator", "names"),
+    [
+        ((0.5, 0.4), ((-1, 0), (0, -1)), "initial"),
+        ((1.0,), ((-1, 0), (0, -1)), "generator"),
+        ((1.0, 0.0), ((-1, -1), (0, -1)), r"generator\[0\]\[1\]"),
+        ((1.0, 0.0), ((-1, 2), (0, -1)), r"generator\[0\]"),
+        ((1.0, 0.0), ((-1, 1), (1, -1)), "generator must lead"),
+        ((1.0, 0.0), ((-2, 1), (0, 0)), "generator must lead"),
+    ],
+)
+def test_refusals_name_the_parameter(initial: tuple[float, ...], generator: object, names: str) -> None:
+    with pytest.raises(ValueError, match=names):
+        PhaseType(initial, generator)  # type: ignore[arg-type]
+
+
+def test_what_has_no_phases_says_so() -> None:
+    assert Mixture((Exponential(1.0), Deterministic(1.0)), (0.5, 0.5)).phases() is None
+    with pytest.raises(ValueError, match="from_moments"):
+        PhaseType.of(LogNormal(1.0, 1.0))
+    with pytest.raises(ValueError, match="scv"):
+        PhaseType.from_moments(1.0, 1e-9)
