@@ -56,7 +56,7 @@ def with_outputs(page: str, *, varying: bool) -> str:
         return shutil.which(name) or sys.exit(f"{name} is needed to write this page: install it")
 
     with tempfile.TemporaryDirectory() as folder:
-        runner = PageRunner(Path(folder), find)
+        runner = PageRunner(Path(folder), find, as_shown=varying)
         parts, end = [], 0
         for block in blocks_of(page):
             results = list(runner.run(block))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from types import ModuleType
 from typing import Any
 
@@ -34,7 +35,7 @@ def _entry(path: str, thing: Any) -> list[str]:
         parts.append(_signature(path.rpartition(".")[2], thing))
     doc = inspect.getdoc(thing) if inspect.isclass(thing) or inspect.isroutine(thing) else ""
     if doc and not doc.startswith(f"{getattr(thing, '__name__', '')}("):  # a dataclass without words documents itself
-        parts.append(_text(doc))
+        parts.append(_text(doc, path))
     if inspect.isclass(thing) and not _is_exception(thing):
         parts += _members(thing)
     return parts
@@ -61,25 +62,29 @@ def _members(thing: type) -> list[str]:
         if name.startswith("_") or not (inspect.isfunction(function) and function.__doc__):
             continue
         call = "" if hasattr(member, "fget") or hasattr(member, "func") else "()"
-        summary = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+        summary = " ".join(_code((inspect.getdoc(function) or "").split("\n\n")[0]).split())
         rows.append(f"| `{name}{call}` | {_escaped(summary).replace('|', chr(92) + '|')} |\n")
     return ["| | |\n|---|---|\n" + "".join(rows)] if rows else []
 
 
-def _text(doc: str) -> str:
+def _text(doc: str, path: str = "") -> str:
     """Docstring to Markdown: roles and double backquotes become code, sessions and indented parts become blocks."""
-    import re
-
-    doc = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", doc).replace("``", "`")
+    doc = _code(doc)
     parts = []
     for paragraph in doc.split("\n\n"):
         if paragraph.lstrip().startswith(">>>"):
-            parts.append(f"```python\n{inspect.cleandoc(paragraph)}\n```")
+            package, _, name = path.rpartition(".")
+            first = "" if "import" in doc or not name else f">>> from {package} import {name}\n"
+            parts.append(f"```python\n{first}{inspect.cleandoc(paragraph)}\n```")
         elif all(line.startswith("  ") for line in paragraph.split("\n")):
             parts.append(f"```text\n{inspect.cleandoc(paragraph)}\n```")
         else:
             parts.append(_escaped(paragraph))
     return "\n\n".join(parts) + "\n"
+
+
+def _code(doc: str) -> str:
+    return re.sub(r":\w+:`~?([^`]+)`", r"`\1`", doc).replace("``", "`")
 
 
 def _escaped(text: str) -> str:

@@ -37,10 +37,14 @@ class Result:
 
 @dataclass
 class PageRunner:
-    """Runs blocks in ``folder``. ``find_tool`` is asked for each program that a block needs, and may skip or raise."""
+    """Runs blocks in ``folder``. ``find_tool`` is asked for each program that a block needs, and may skip or raise.
+
+    ``as_shown`` runs the commands themselves where a note names shorter ones.
+    """
 
     folder: Path
     find_tool: Callable[[str], object]
+    as_shown: bool = False
     namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
 
     def run(self, block: Block) -> Iterator[Result]:
@@ -54,7 +58,9 @@ class PageRunner:
                 yield from self._session(block) if ">>> " in block.text else self._script(block)
 
     def _command(self, block: Block, command: Command) -> Result:
-        text, folder = block.notes.get("instead", command.text), self.folder
+        text, folder = command.text, self.folder
+        if not self.as_shown:
+            text = block.notes.get("instead", text)
         if text.startswith("make "):  # it would install, and run these tests again: let make say what it would do
             text, folder = f"{text} --dry-run", REPOSITORY
         scripts = sysconfig.get_path("scripts")
