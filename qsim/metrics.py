@@ -61,6 +61,10 @@ class Metrics:
 
     ``method`` names the formula (with its source) or the engine.  ``intervals`` holds a confidence interval,
     at level ``confidence``, for each simulated value.  ``warnings`` says what weakens the numbers.
+
+    Of a network, the values are those of a whole cycle or passage (utilization: of the busiest station), and
+    ``stations`` holds one Metrics for each queueing station, per visit; of several classes of customers they are
+    the totals, and ``classes`` holds one for each class.  ``name`` says which station or class a part is.
     """
 
     model: Model
@@ -81,6 +85,9 @@ class Metrics:
     warmup: int | None = None
     seed: int | None = None
     warnings: tuple[str, ...] = ()
+    name: str = ""
+    stations: tuple[Metrics, ...] = ()
+    classes: tuple[Metrics, ...] = ()
     states: States | None = field(default=None, repr=False, compare=False)
     times: Times | None = field(default=None, repr=False, compare=False)
 
@@ -123,8 +130,14 @@ class Metrics:
         def plain(value: float) -> float | None:
             return value if math.isfinite(value) else None
 
+        parts = {
+            key: [part.to_dict() for part in parts]
+            for key, parts in (("stations", self.stations), ("classes", self.classes))
+            if parts
+        }
         return {
             "model": self.model.kendall,
+            **({"name": self.name} if self.name else {}),
             **{name: plain(getattr(self, name)) for name in SYMBOLS},
             "kind": self.kind,
             "kinds": {name: self.kind_of(name) for name in SYMBOLS},
@@ -135,6 +148,7 @@ class Metrics:
             "warmup": self.warmup,
             "seed": self.seed,
             "warnings": list(self.warnings),
+            **parts,
         }
 
     def rows(self) -> list[tuple[str, str, str, str]]:
@@ -160,7 +174,21 @@ class Metrics:
             if widths[2]:
                 cells.append(between.center(widths[2]))
             lines.append("  ".join([*cells, meaning]).rstrip())
+        lines += self._part_lines()
         return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
+
+    def _part_lines(self) -> list[str]:
+        """The parts side by side: a line for each station or class, a column for each value that is known."""
+        lines = []
+        for parts in (self.stations, self.classes):
+            known = [n for n in SYMBOLS if any(math.isfinite(getattr(part, n)) for part in parts)]
+            table = [["", *(SYMBOLS[n][0] for n in known)]]
+            table += [[part.name, *(f"{getattr(part, n):.6g}" for n in known)] for part in parts]
+            widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+            for row in table if parts else []:
+                cells = (cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))
+                lines.append("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
+        return lines
 
     def _repr_html_(self) -> str:
         level = f"{100 * self.confidence:g}&nbsp;% interval" if self.confidence is not None else ""
@@ -174,7 +202,8 @@ class Metrics:
         )
 
     def _headline(self) -> str:
-        return f"{self.model.kendall}: {self.kind}, {self.method}"
+        part = f"{self.name} of " if self.name else ""
+        return f"{part}{self.model.kendall}: {self.kind}, {self.method}"
 
     def _times(self) -> Times:
         if self.times is None:
