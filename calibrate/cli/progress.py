@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from calibrate.cli.console import remark
+from calibrate.cli.interrupts import stop_if_told
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Bar:
 
     def share(self, done: float) -> None:
         """``done`` of the work is done, 0 to 1."""
+        stop_if_told()
         elapsed = time.monotonic() - self._started
         left = elapsed * (1 - done) / done if done > 0 else None
         self._show(done, "" if left is None else f"{format_duration(left, 2)} left")
@@ -48,6 +50,7 @@ class Bar:
 
         The ``opening`` is said at the first call, when nothing stands in the way of the measurement any more.
         """
+        stop_if_told()
         if self._opening:
             remark(self._opening)
             self._opening = ""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
 from calibrate.cli.console import complain, print_json
 from calibrate.cli.failures import DONE, FAILED, CommandError, failure_of, option_name
+from calibrate.cli.interrupts import stopping_cleanly
 
 _UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
 
@@ -30,7 +27,7 @@ class Root(TyperGroup):
         extra.pop("standalone_mode", None)
         _never_fail_to_encode()
         try:
-            with _stopping_cleanly():
+            with stopping_cleanly():
                 code = super().main(args=given, prog_name=prog_name or "qsim", standalone_mode=False, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -96,26 +93,6 @@ def _reader_gone() -> int:
     if sys.__stdout__ is not None:
         os.dup2(silent, sys.__stdout__.fileno())
     return FAILED
-
-
-@contextmanager
-def _stopping_cleanly() -> Iterator[None]:
-    """A closed terminal or a plain kill is an interruption too: fio is stopped and the test file removed."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-        raise KeyboardInterrupt
-
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    # Only the main thread may set handlers, and what the parent told us to ignore (nohup) stays ignored.
-    main = threading.current_thread() is threading.main_thread()
-    taken = [n for n in numbers if main and signal.getsignal(n) == signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _never_fail_to_encode() -> None:

@@ -1,0 +1,256 @@
+"""``qsim`` datasets, audit, fit, predict and compare: the pipeline on files and on published tables."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+DESIGN_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
+
+
+def test_datasets_lists_every_one_of_the_catalogue(qsim):
+    from measure.datasets import dataset_names
+
+    names = [d["name"] for d in qsim("datasets", "--json").json["datasets"]]
+    assert tuple(names) == dataset_names()
+    text = qsim("datasets").out
+    assert all(name in text for name in names)
+
+
+def test_a_dataset_says_what_is_wrong_with_it(qsim):
+    assert "microseconds" in qsim("datasets", "003-ssd-read").out
+    assert len(qsim("datasets", "003-ssd-read", "--json").json["series"]) == 4
+
+
+def test_a_table_that_is_no_curve_says_so(qsim):
+    assert "no throughput" in qsim("datasets", "002-ssd-tails").out
+    run = qsim("compare", "--dataset", "002-ssd-tails")
+    assert run.code == 1
+    assert "no throughput" in run.error
+
+
+def test_audit_of_a_file_that_obeys_littles_law(qsim, sweep_csv):
+    run = qsim("audit", str(sweep_csv), "--fail-on", "warning", "--json")
+    assert run.code == 0
+    assert {f["severity"] for f in run.json["findings"]} == {"info"}
+
+
+def test_audit_finds_the_unit_and_fails_on_request(qsim):
+    plain = qsim("audit", "--dataset", "003-ssd-read")
+    assert plain.code == 0
+    assert "1,000" in plain.out
+    checked = qsim("audit", "--dataset", "003-ssd-read", "--fail-on", "error", "--json")
+    assert checked.code == 3
+    assert checked.json["findings"]
+    assert checked.json["error"]["exit_code"] == 3
+
+
+def test_columns_declare_a_table(qsim, tmp_path):
+    (tmp_path / "odd.csv").write_text("a;b;c\n1;0.1;10000\n4;0.1;40000\n16;0.16;100000\n")
+    assert qsim("audit", "odd.csv").code == 1
+    run = qsim("audit", "odd.csv", "--columns", "load=a,latency=b:ms,throughput=c", "--json")
+    assert run.code == 0
+    assert any(f["check"] == "littles-law" for f in run.json["findings"])
+
+
+def test_fit_predict_and_compare_agree(qsim, sweep_csv):
+    fitted = qsim("fit", str(sweep_csv), "--use", "1,32", "--out", "fit.json", "--json")
+    assert fitted.code == 0, fitted.err
+    assert fitted.json["written"] == "fit.json"
+    predicted = qsim("predict", "fit.json", "--at", "1,8,64", "--json").json
+    assert [p["load"] for p in predicted["points"]] == [1, 8, 64]
+    assert predicted["knee"]["load"] == fitted.json["knee"]["load"] == pytest.approx(10, rel=0.1)
+    compared = qsim("compare", str(sweep_csv), "--fit", "fit.json", "--json").json
+    assert compared["knee"]["load"] == predicted["knee"]["load"]
+    at_eight = next(p for p in compared["points"] if p["load"] == 8)
+    assert at_eight["predicted"]["throughput_per_s"] == pytest.approx(predicted["points"][1]["throughput_per_s"])
+    assert at_eight["held_out"]
+
+
+def test_compare_json_has_the_promised_keys(qsim, sweep_csv):
+    document = qsim("compare", str(sweep_csv), "--use", "1,64", "--json").json
+    assert document.keys() >= DESIGN_KEYS
+    assert document["series"][0].keys() >= DESIGN_KEYS | {"name"}
+    assert document["knee"].keys() >= {"load", "throughput_per_s", "response_time_s", "low", "high", "definition"}
+    for parameter in document["parameters"].values():
+        assert parameter.keys() >= {"estimate", "low", "high", "identified"}
+    for point in document["points"]:
+        assert point.keys() >= {"load", "held_out", "observed", "predicted", "residual_pct"}
+    assert "held_out_mape_throughput_pct" in document["summary"]
+    assert [p["load"] for p in document["points"] if not p["held_out"]] == [1, 64]
+
+
+def test_compare_writes_a_report_and_replaces_only_its_own(qsim, sweep_csv, tmp_path):
+    args = ("compare", str(sweep_csv), "--report", "report.html")
+    run = qsim(*args)
+    assert run.code == 0
+    assert "report: report.html" in run.out
+    page = (tmp_path / "report.html").read_text()
+    assert page.lstrip().lower().startswith("<!doctype html")
+    assert qsim(*args).code == 0
+    (tmp_path / "report.html").write_text("my own notes")
+    refused = qsim(*args)
+    assert refused.code == 1
+    assert "report.html" in refused.error
+    assert (tmp_path / "report.html").read_text() == "my own notes"
+
+
+def test_datasets_are_compared_corrected_unless_as_published(qsim):
+    corrected = qsim("compare", "--dataset", "003-ssd-read", "--series", "4 KiB read", "--json")
+    published = qsim("compare", "--dataset", "003-ssd-read", "--series", "4 KiB read", "--as-published", "--json")
+    first, second = (r.json["points"][0]["observed"]["response_time_s"] for r in (corrected, published))
+    assert second == pytest.approx(1000 * first)
+    assert "corrected" in corrected.err
+
+
+def test_several_series_come_one_by_one_with_a_table_of_all(qsim):
+    run = qsim("compare", "--dataset", "003-ssd-read")
+    assert run.out.count("The knee is") == 4
+    assert "all curves" in run.out
+    document = qsim("compare", "--dataset", "003-ssd-read", "--json").json
+    assert len(document["series"]) == 4
+    assert document["name"] == document["series"][0]["name"]
+
+
+def test_several_fits_share_a_file(qsim, tmp_path):
+    assert qsim("fit", "--dataset", "003-ssd-read", "--out", "fits.json").code == 0
+    assert json.loads((tmp_path / "fits.json").read_text())["schema"] == "qsim-fits/1"
+    predicted = qsim("predict", "fits.json", "--at", "8", "--json").json
+    assert len(predicted["series"]) == 4
+    one = qsim("predict", "fits.json", "--at", "8", "--series", "32 KiB read", "--json").json
+    assert one["name"] == "32 KiB read"
+    assert one["points"] == predicted["series"][2]["points"]
+    held = qsim("compare", "--dataset", "003-ssd-read", "--fit", "fits.json", "--series", "32 KiB read", "--json").json
+    assert held["knee"] == one["knee"]
+
+
+def test_max_error_fails_the_check_and_still_prints(qsim, sweep_csv):
+    assert qsim("compare", str(sweep_csv), "--use", "1,64", "--max-error", "50%").code == 0
+    run = qsim("compare", str(sweep_csv), "--use", "1,64", "--max-error", "0.0001", "--json")
+    assert run.code == 3
+    assert run.json["error"]["exit_code"] == 3
+    assert run.json["points"]
+    nothing_left = qsim("compare", str(sweep_csv), "--use", "1,2,4,8,16,32,64", "--max-error", "50")
+    assert nothing_left.code == 3
+    assert "held-out" in nothing_left.error
+
+
+def test_a_data_sheet_predicts_before_any_run(qsim):
+    document = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "1,8,64", "--json").json
+    assert document["knee"]["load"] == pytest.approx(48)
+    assert document["points"][0]["response_time_s"] == pytest.approx(80e-6, rel=0.01)
+    assert document["points"][2]["throughput_per_s"] < 600e3
+    sharper = qsim(
+        "predict", "--idle-latency", "80us", "--peak-iops", "600k", "--sharpness", "20", "--at", "48", "--json"
+    )
+    softer = qsim(
+        "predict", "--idle-latency", "80us", "--peak-iops", "600k", "--sharpness", "1", "--at", "48", "--json"
+    )
+    assert softer.json["points"][0]["throughput_per_s"] == pytest.approx(300e3)
+    assert sharper.json["points"][0]["throughput_per_s"] > 500e3
+
+
+def test_predict_without_loads_doubles(qsim):
+    points = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--json").json["points"]
+    assert [p["load"] for p in points] == [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+
+def test_a_fit_replaces_nothing_but_a_fit_and_only_when_forced(qsim, sweep_csv, tmp_path):
+    args = ("fit", str(sweep_csv), "--out", "fit.json")
+    assert qsim(*args).code == 0
+    before = (tmp_path / "fit.json").read_text()
+    again = qsim(*args)
+    assert again.code == 1
+    assert "--force" in again.error
+    assert (tmp_path / "fit.json").read_text() == before
+    assert qsim(*args, "--use", "2,16", "--force").code == 0
+    assert (tmp_path / "fit.json").read_text() != before
+    (tmp_path / "fit.json").write_text('{"mine": 1}')
+    assert qsim(*args, "--force").code == 1
+    assert (tmp_path / "fit.json").read_text() == '{"mine": 1}'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.json", b""),
+        ("truncated.json", b'{"fio version": "fio-3.33", "jobs": [{"jobna'),
+        ("text.txt", b"Dear diary, today I measured a disk."),
+        ("other.json", b'{"answer": 42}'),
+        ("binary.bin", bytes(range(256)) * 16),
+        ("nocolumn.csv", b"queue_depth,iops\n1,10\n2,20\n"),
+        ("zero.csv", b"queue_depth,iops,latency_us\n1,10000,100\n2,0,100\n"),
+        ("negative.csv", b"queue_depth,iops,latency_us\n1,10000,100\n2,20000,-100\n"),
+        ("one_point.csv", b"queue_depth,iops,latency_us\n1,10000,100\n"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_data_that_cannot_be_read_is_one_line_and_exit_1(qsim, tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    commands = [["compare", name], ["fit", name, "--out", "fit.json"]]
+    if name not in (
+        "one_point.csv",
+        "zero.csv",
+    ):  # the audit needs one point only; a row that measured nothing is left out
+        commands.append(["audit", name])
+    for command in commands:
+        run = qsim(*command)
+        assert run.code == 1, run.err
+        assert run.out == ""
+        assert name.partition(".")[0] in run.error or "point" in run.error
+    assert (tmp_path / name).read_bytes() == content
+    assert not (tmp_path / "fit.json").exists()
+
+
+def test_a_missing_file_is_named(qsim):
+    run = qsim("compare", "nowhere.json")
+    assert run.code == 1
+    assert "nowhere.json" in run.error
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (["compare"], ["DATA", "--dataset"]),
+        (["compare", "x.csv", "--dataset", "003-ssd-read"], ["both"]),
+        (["compare", "--dataset", "003-ssd"], ["003-ssd", "did you mean 003-ssd-read"]),
+        (["compare", "--dataset", "003-ssd-read", "--series", "4 KiB"], ["--series", "did you mean 4 KiB read"]),
+        (["compare", "--dataset", "003-ssd-read", "--use", "4,7"], ["--use", "7", "1024"]),
+        (["compare", "--dataset", "003-ssd-read", "--use", "four"], ["--use", "four"]),
+        (["compare", "--dataset", "003-ssd-read", "--use", ""], ["--use", "empty"]),
+        (["compare", "--dataset", "003-ssd-read", "--model", "magic"], ["--model", "magic", "p-norm"]),
+        (["compare", "--dataset", "003-ssd-read", "--level", "90"], ["--level", "90"]),
+        (["compare", "--dataset", "003-ssd-read", "--max-error", "-1"], ["--max-error"]),
+        (["compare", "--dataset", "003-ssd-read", "--fail-on", "fatal"], ["--fail-on", "fatal", "warning"]),
+        (["compare", "--dataset", "003-ssd-read", "--fit", "f.json", "--use", "1,2"], ["--fit", "--use"]),
+        (["compare", "x.csv", "--as-published"], ["--as-published"]),
+        (["audit", "x.csv", "--columns", "load"], ["--columns", "load"]),
+        (["datasets", "nothing"], ["nothing", "001-ssd"]),
+        (["predict"], ["FIT", "--idle-latency"]),
+        (["predict", "fit.json", "--idle-latency", "80us"], ["both"]),
+        (["predict", "--idle-latency", "80us"], ["--peak-iops"]),
+        (["predict", "--idle-latency", "80us", "--peak-iops", "600k", "--series", "x"], ["--series"]),
+        (["predict", "--idle-latency", "0us", "--peak-iops", "600k"], ["--idle-latency", "positive"]),
+        (["predict", "--idle-latency", "80ns", "--peak-iops", "1"], ["--idle-latency", "units"]),
+        (["predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "0"], ["load 0"]),
+        (["predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "-4"], ["--at"]),
+    ],
+    ids=lambda value: " ".join(value)[-60:] if isinstance(value, list) else None,
+)
+def test_wrong_usage_is_one_line_and_exit_2(qsim, args, parts):
+    run = qsim(*args)
+    assert run.code == 2, run.err
+    assert run.out == ""
+    for part in parts:
+        assert part in run.error
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[1]", '{"schema": "qsim-fits/1", "fits": []}', '{"schema": "qsim-fit/1"}']
+)
+def test_a_damaged_fit_says_how_to_make_one(qsim, tmp_path, content):
+    (tmp_path / "fit.json").write_bytes(content.encode("utf-8", "surrogateescape"))
+    run = qsim("predict", "fit.json")
+    assert run.code == 1
+    assert "qsim fit DATA" in run.error

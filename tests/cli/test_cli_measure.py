@@ -1,0 +1,218 @@
+"""``qsim`` measure, doctor and bench: plans, refusals, and a real point where the machine can."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def fio(require_tool) -> str:
+    return require_tool("fio")
+
+
+def test_dry_run_of_fio_prints_commands_and_time_and_writes_nothing(qsim, fio, disk):
+    run = qsim("measure", "fio", str(disk), "--depths", "1,8", "--block", "16KiB", "--dry-run", "--out", "sweep")
+    assert run.code == 0, run.err
+    assert "in all" in run.out
+    commands = [line for line in run.out.splitlines() if line.startswith("fio ")]
+    assert len(commands) == 3  # the file is filled once, then two points
+    assert "--iodepth=8" in commands[2]
+    assert "--bs=16384" in commands[2]
+    document = qsim("measure", "fio", str(disk), "--depths", "1,8", "--dry-run", "--json").json
+    assert document["seconds"] > 12
+    assert [p["depth"] for p in document["points"]] == [1, 8]
+    assert not Path("sweep").exists()
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.live
+def test_a_real_point_is_measured_kept_and_not_measured_again(qsim, fio, disk):
+    args = ("measure", "fio", str(disk), "--depths", "1,4", "--runtime", "300ms", "--ramp", "0s", "--size", "16MiB")
+    run = qsim(*args, "--out", "sweep", "--json")
+    assert run.code == 0, run.err
+    assert [p["load"] for p in run.json["points"]] == [1, 4]
+    assert list(disk.iterdir()) == []  # the test file is gone
+    kept = {p: p.stat().st_mtime_ns for p in Path("sweep/raw").iterdir()}
+    again = qsim(*args, "--out", "sweep")
+    assert again.code == 0
+    assert "qsim compare sweep" in again.out
+    assert {p: p.stat().st_mtime_ns for p in Path("sweep/raw").iterdir()} == kept
+    other = qsim(*args, "--out", "sweep", "--block", "8KiB")
+    assert other.code == 1
+    assert "other settings" in other.error
+
+
+@pytest.mark.live
+def test_a_real_memory_point_becomes_a_sweep(qsim):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("a loaded memory takes two CPUs")
+    args = ("--delays", "0,500,20000", "--repeats", "1", "--seconds", "20ms", "--out", "memory")
+    run = qsim("measure", "memory", *args, "--json")
+    assert run.code == 0, run.err
+    assert [p["load"] for p in run.json["points"]] == [0, 500, 20000]
+    assert json.loads(Path("memory/sweep.json").read_text())["tool"]
+    assert qsim("audit", "memory").code == 0
+
+
+def test_dry_run_of_memory_writes_nothing(qsim):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("a loaded memory takes two CPUs")
+    run = qsim("measure", "memory", "--delays", "0,100", "--dry-run", "--json")
+    assert [p["delay"] for p in run.json["points"]] == [0, 100]
+    assert run.json["seconds"] > 0
+    assert list(Path().iterdir()) == []
+    assert "qsim measure memory" in qsim("measure", "memory", "--dry-run").out
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (["fio", "."], ["--out"]),
+        (["fio", ".", "--out", "s", "--depths", "0"], ["--depths", "0"]),
+        (["fio", ".", "--out", "s", "--depths", "1.5"], ["--depths", "1.5"]),
+        (["fio", ".", "--out", "s", "--depths", ""], ["--depths", "empty"]),
+        (["fio", ".", "--out", "s", "--block", "4 parsec"], ["--block", "parsec"]),
+        (["fio", ".", "--out", "s", "--arrival-rates", "1k"], ["--arrival-rates", "not in this version"]),
+        (["fio", ".", "--out", "s", "--pattern", "zigzag"], ["--pattern", "zigzag", "sequential"]),
+        (["fio"], ["TARGET"]),
+        (["memory"], ["--out"]),
+        (["memory", "--out", "m", "--delays", "-1"], ["--delays"]),
+        (["memory", "--out", "m", "--buffer", "4KiB"], ["--buffer", "cache"]),
+        (["memory", "--out", "m", "--repeats", "0"], ["--repeats"]),
+        (["memory", "--out", "m", "--loaders", "0"], ["--loaders"]),
+        (["memory", "--out", "m", "--traffic", "rush"], ["--traffic", "rush", "mix"]),
+    ],
+    ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else None,
+)
+def test_wrong_usage_is_one_line_and_exit_2(qsim, args, parts):
+    run = qsim("measure", *args)
+    assert run.code == 2, run.err
+    assert run.out == ""
+    for part in parts:
+        assert part in run.error
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (["--block", "100"], "--block"),
+        (["--read", "101"], "--read"),
+        (["--runtime", "0s"], "--runtime"),
+        (["--repeats", "0"], "--repeats"),
+        (["--engine", "warp"], "warp"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_settings_that_fio_could_not_use_name_their_option(qsim, fio, disk, args, part):
+    run = qsim("measure", "fio", str(disk), "--out", "sweep", *args)
+    assert run.code == 2, run.err
+    assert part in run.error
+    assert not Path("sweep").exists()
+
+
+def test_a_file_of_somebody_else_is_refused_and_unchanged(qsim, fio, disk):
+    mine = disk / "thesis.doc"
+    mine.write_text("years of work")
+    run = qsim("measure", "fio", str(mine), "--out", "sweep")
+    assert run.code == 1
+    assert "--allow-read" in run.error
+    assert qsim("measure", "fio", str(mine), "--out", "sweep", "--read", "0", "--allow-read").code == 1
+    assert mine.read_text() == "years of work"
+    assert not Path("sweep").exists()
+
+
+def test_no_space_is_said_before_anything_is_written(qsim, fio, disk):
+    run = qsim("measure", "fio", str(disk), "--size", "900TiB", "--out", "sweep")
+    assert run.code == 1
+    assert "free" in run.error
+    assert list(disk.iterdir()) == []
+
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (nothing is written there: that is the test)
+
+
+@pytest.mark.skipif(not SHARED_MEMORY.is_dir(), reason="there is no tmpfs at its usual place")
+def test_a_filesystem_in_memory_is_refused(qsim, fio):
+    run = qsim("measure", "fio", str(SHARED_MEMORY), "--out", "sweep")
+    assert run.code == 1
+    assert "direct I/O" in run.error
+    assert not Path("sweep").exists()
+
+
+def test_a_device_needs_consent(qsim, fio):
+    devices = [p for p in Path("/dev").glob("*") if stat.S_ISBLK(p.lstat().st_mode)]
+    if not devices:
+        pytest.skip("there is no block device here")
+    reading = qsim("measure", "fio", str(devices[0]), "--out", "sweep", "--size", "1MiB")
+    assert reading.code == 1
+    assert "--allow-read" in reading.error
+    writing = qsim("measure", "fio", str(devices[0]), "--out", "sweep", "--size", "1MiB", "--read", "0", "--allow-read")
+    assert writing.code == 1
+    assert "--write-device" in writing.error
+
+
+def test_a_missing_tool_says_how_to_get_it(qsim, disk, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    run = qsim("measure", "fio", str(disk), "--out", "sweep")
+    assert run.code == 1
+    assert "fio" in run.error
+    assert "apt-get install fio" in run.error
+
+
+def test_a_directory_of_something_else_is_left_alone(qsim, tmp_path):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("a loaded memory takes two CPUs")
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_text("meow")
+    run = qsim("measure", "memory", "--out", "photos", "--delays", "0")
+    assert run.code == 1
+    assert "--out" in run.error
+    assert [p.name for p in (tmp_path / "photos").iterdir()] == ["cat.jpg"]
+
+
+def test_mlc_says_what_to_do_instead(qsim):
+    run = qsim("measure", "mlc", "--out", "mlc")
+    assert run.code == 1
+    assert "qsim measure memory" in run.error
+
+
+def test_doctor_knows_every_part_and_its_remedy(qsim, monkeypatch):
+    here = qsim("doctor", "--json").json
+    assert {p["name"] for p in here["parts"]} >= {"fio", "mlc", "nbdkit", "browser", "cores", "timer"}
+    monkeypatch.setenv("PATH", "")
+    bare = qsim("doctor")
+    assert bare.code == 0
+    assert "missing  fio" in bare.out
+    assert "apt-get install fio" in bare.out
+
+
+def test_bench_counts_every_engine(qsim):
+    document = qsim("bench", "--rounds", "1", "--customers", "1e5", "--reference-customers", "500", "--json").json
+    assert len(document["models"]) == 2
+    for model in document["models"]:
+        assert model["customers_per_s"]["compiled"]["median"] > 0
+        assert model["ratio"] > 1
+    assert qsim("bench", "--rounds", "0").code == 2
+    assert qsim("bench", "--customers", "0").code == 2
+
+
+@pytest.fixture
+def disk(tmp_path_factory) -> Path:
+    """An empty directory on a filesystem with direct I/O, if there is one."""
+    from measure.host import storage_behind
+    from measure.safety import MEMORY_FILESYSTEMS
+
+    for place in (tmp_path_factory.mktemp("disk"), Path("/var/tmp")):  # noqa: S108
+        if storage_behind(place).filesystem not in MEMORY_FILESYSTEMS:
+            folder = place / f"qsim-test-{os.getpid()}"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            return folder
+    pytest.skip("no folder on a real disk")

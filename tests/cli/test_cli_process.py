@@ -1,0 +1,110 @@
+"""``qsim`` as a program: clean streams, a reader that leaves, interruptions, a full disk."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+QSIM = [sys.executable, "-c", "from calibrate.cli.app import app; app()"]
+LONG = [
+    "simulate",
+    "mm1",
+    "--arrival-rate",
+    "0.9",
+    "--service-rate",
+    "1",
+    "--customers",
+    "1e9",
+    "--engine",
+    "reference",
+]
+
+
+def test_stdout_is_one_json_document_and_stderr_has_the_rest(program):
+    started = program(["compare", "--dataset", "003-ssd-read", "--json"])
+    out, err = started.communicate(timeout=120)
+    assert started.returncode == 0, err
+    assert json.loads(out)["series"]
+    assert "corrected" in err
+
+
+def test_an_error_goes_to_stderr_with_its_code(program):
+    started = program(["solve", "mm1", "--arrival-rate", "2", "--service-rate", "1"])
+    out, err = started.communicate(timeout=120)
+    assert (started.returncode, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert "Traceback" not in err
+
+
+def test_a_reader_that_leaves_is_no_error(program):
+    started = program(["datasets", "--json"])
+    assert started.stdout is not None
+    assert started.stderr is not None
+    started.stdout.close()
+    assert started.stderr.read() == ""
+    assert started.wait(timeout=120) in (0, 1)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_under_stdout_is_said():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*QSIM, "datasets"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["error: No space left on device"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
+def test_an_interrupted_simulation_ends_with_130(program, number):
+    started = program(LONG)
+    time.sleep(2)  # into the run; a slow start only makes the interruption come earlier
+    started.send_signal(number)
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 130, err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+@pytest.mark.live
+def test_an_interrupted_sweep_keeps_its_points_and_goes_on(program, require_tool, tmp_path):
+    require_tool("fio")
+    from measure.host import storage_behind
+    from measure.safety import MEMORY_FILESYSTEMS
+
+    if storage_behind(tmp_path).filesystem in MEMORY_FILESYSTEMS:
+        pytest.skip("the temporary folder is in memory")
+    (tmp_path / "disk").mkdir()
+    args = ["measure", "fio", "disk", "--depths", "1,2,4,8", "--runtime", "500ms", "--ramp", "0s", "--size", "16MiB"]
+    args += ["--out", "sweep"]
+    started = program(args)
+    points = tmp_path / "sweep" / "points"
+    deadline = time.monotonic() + 60
+    while not (points.is_dir() and list(points.glob("*.json"))) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    started.send_signal(signal.SIGINT)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode == 130, err
+    assert "finished point(s) are kept in sweep; the same command goes on" in err.splitlines()[-1]
+    kept = {p.name: p.read_bytes() for p in points.glob("*.json")}
+    assert 1 <= len(kept) < 4
+    assert list((tmp_path / "disk").iterdir()) == []  # the test file is gone
+
+    again = program(args)
+    _, err = again.communicate(timeout=60)
+    assert again.returncode == 0, err
+    assert len(list(points.glob("*.json"))) == 4
+    assert {name: (points / name).read_bytes() for name in kept} == kept
+
+
+def test_ascii_terminals_get_question_marks_not_errors(tmp_path):
+    env = {"PYTHONIOENCODING": "ascii", "PATH": "", "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [*QSIM, "solve", "--help"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Solve a queue" in done.stdout
