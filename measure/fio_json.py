@@ -139,7 +139,7 @@ def parse_fio_size(text: str) -> int | None:
     if match is None:
         return None
     scale = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}[match.group(2).lower()]
-    return round(float(match.group(1)) * 1024**scale)
+    return round(float(match.group(1)) * 1024.0**scale)
 
 
 def parse_fio(text: str, name: str) -> list[FioRecord]:

