@@ -72,3 +72,9 @@ def weights(name: str, values: Sequence[float]) -> tuple[float, ...]:
     if abs(total - 1) > 1e-9:
         raise ValueError(f"{name} must add up to 1, not {total!r}: divide each by their sum")
     return tuple(w / total for w in checked)
+
+
+def one_of(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raise ValueError unless the value is one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")

@@ -60,6 +60,7 @@ def applies(model: Model) -> bool:
     """Poisson arrivals, exponential service, one server, no limit on places."""
     return (
         isinstance(model, Open)
+        and model.plain
         and isinstance(model.arrivals, Exponential)
         and isinstance(model.service, Exponential)
         and model.servers == 1

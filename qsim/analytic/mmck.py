@@ -44,6 +44,7 @@ def applies(model: Model) -> bool:
     """Poisson arrivals, exponential service, limited places."""
     return (
         isinstance(model, Open)
+        and model.plain
         and isinstance(model.arrivals, Exponential)
         and isinstance(model.service, Exponential)
         and model.capacity is not None

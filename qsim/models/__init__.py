@@ -1,8 +1,9 @@
 """What a queue is, before anyone computes with it.
 
-Two kinds.  An :class:`Open` queue is fed from outside and does not care how full it is; a :class:`Closed` one
-has a fixed population that circles between thinking and being served, as N outstanding requests circle between
-a host and a device.  Both are frozen values: ``solve`` and ``simulate`` only read them.
+Two kinds.  An :class:`Open` queue is fed from outside and does not care how full it is (:class:`OpenClasses` with
+kinds of customers, :class:`Tandem` with several stations); a :class:`Closed` one has a fixed population that
+circles between thinking and being served, as N outstanding requests circle between a host and a device.  All are
+frozen values: ``solve`` and ``simulate`` only read them.
 
 Kendall's notation A/S/c/K//N reads: times between arrivals, service times, servers, places (the servers
 included), population.  The constructor functions below carry those names and return the same two kinds.
@@ -18,26 +19,35 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from qsim.models.closed import Closed, Delay, Queues, Station
-from qsim.models.constructors import GG1, MD1, MG1, MM1, MM1K, GGc, MMc, MMcK, MMcN
-from qsim.models.open import Discipline, Open
+from qsim.models.constructors import GG1, MD1, MG1, MG1PS, MM1, MM1K, MX1, GGc, MDc, MGc, MMc, MMcc, MMcK, MMcN, MMInf
+from qsim.models.open import CustomerClass, Discipline, Open, OpenClasses, Tandem
 
-Model: TypeAlias = Open | Closed
+Model: TypeAlias = Open | OpenClasses | Tandem | Closed
 
 __all__ = [
     "GG1",
     "MD1",
     "MG1",
+    "MG1PS",
     "MM1",
     "MM1K",
+    "MX1",
     "Closed",
+    "CustomerClass",
     "Delay",
     "Discipline",
     "GGc",
+    "MDc",
+    "MGc",
+    "MMInf",
     "MMc",
     "MMcK",
     "MMcN",
+    "MMcc",
     "Model",
     "Open",
+    "OpenClasses",
     "Queues",
     "Station",
+    "Tandem",
 ]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import cast
 
 from qsim import _check
+from qsim.arrivals import Batches, Sizes
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.models.closed import Closed, Delay, Station
 from qsim.models.open import Open
@@ -41,6 +44,17 @@ def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) 
     return Open(_poisson(arrival_rate), _exponential(service_rate), servers, capacity)
 
 
+def MMcc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa: N802
+    """M/M/c/c, Erlang's loss system: no place to wait, who finds every server busy is lost."""
+    servers = _check.count("servers", servers)
+    return MMcK(arrival_rate, service_rate, servers, servers)
+
+
+def MMInf(arrival_rate: float, service_rate: float) -> Open:  # noqa: N802
+    """M/M/∞: a server for everyone, nobody waits."""
+    return Open(_poisson(arrival_rate), _exponential(service_rate), cast(int, math.inf))
+
+
 def MD1(arrival_rate: float, service_time: float) -> Open:  # noqa: N802
     """M/D/1: Poisson arrivals, every service takes ``service_time``."""
     return MG1(arrival_rate, Deterministic(_check.positive("service_time", service_time)))
@@ -49,6 +63,27 @@ def MD1(arrival_rate: float, service_time: float) -> Open:  # noqa: N802
 def MG1(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
     """M/G/1: Poisson arrivals, any service distribution, one server."""
     return Open(_poisson(arrival_rate), service)
+
+
+def MDc(arrival_rate: float, service_time: float, servers: int) -> Open:  # noqa: N802
+    """M/D/c: as M/D/1, with ``servers`` servers and one queue."""
+    return MGc(arrival_rate, Deterministic(_check.positive("service_time", service_time)), servers)
+
+
+def MGc(arrival_rate: float, service: Distribution, servers: int) -> Open:  # noqa: N802
+    """M/G/c: as M/G/1, with ``servers`` servers and one queue."""
+    return Open(_poisson(arrival_rate), service, servers)
+
+
+def MG1PS(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
+    """M/G/1-PS: as M/G/1, all present sharing the server equally."""
+    return Open(_poisson(arrival_rate), service, discipline="PS")
+
+
+def MX1(batch_rate: float, size: Sizes | Mapping[int, float] | int, service_rate: float) -> Open:  # noqa: N802
+    """M^X/M/1: ``batch_rate`` batches per time unit of a random size (see Batches), exponential service, one server."""
+    gap = 1 / _check.positive("batch_rate", batch_rate, "give the mean number of batches per time unit")
+    return Open(Batches(Exponential(gap), size), _exponential(service_rate))
 
 
 def GG1(arrivals: Distribution, service: Distribution) -> Open:  # noqa: N802

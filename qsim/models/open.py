@@ -1,48 +1,81 @@
 """Queues fed from outside, which does not care how full they are.
 
 Kendall's notation A/S/c/K reads: times between arrivals, service times, servers, places (the servers included).
+:class:`Open` is one queueing station, :class:`OpenClasses` one that treats kinds of customers differently, and
+:class:`Tandem` several stations one after another.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from qsim import _check
-from qsim.distributions import Distribution, Exponential
+from qsim.arrivals import Arrivals, require_arrivals
+from qsim.distributions import Distribution
 from qsim.distributions.base import require
+from qsim.models.closed import Station
 
-Discipline: TypeAlias = Literal["FCFS"]
+Discipline: TypeAlias = Literal["FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO"]
+"""First come first served; last come, without and with preemption; shortest job, likewise; processor sharing;
+random order.  A preempted customer goes on later where it stopped."""
+
+Routing: TypeAlias = Literal["shared", "random", "round-robin", "shortest"]
+WhenFull: TypeAlias = Literal["lost", "blocked"]
+Priority: TypeAlias = Literal["none", "non-preemptive", "preemptive-resume"]
 
 
 @dataclass(frozen=True)
 class Open:
-    """Customers come from outside, wait in order of arrival, are served once and leave.
+    """Customers come from outside, wait, are served once and leave.
 
-    Parameters: ``arrivals``, the distribution of times between arrivals; ``service``, that of service times;
-    ``servers``, identical and sharing one queue; ``capacity``, the places including the servers (None: no
-    limit; a customer who finds them all taken is lost); ``discipline``, the order of service.
+    Parameters
+
+    - ``arrivals``: the distribution of independent times between arrivals, or an ArrivalProcess;
+    - ``service``: the distribution of service times;
+    - ``servers``: how many, all alike; math.inf for as many as there are customers;
+    - ``capacity``: the places, those at the servers included; None for no limit;
+    - ``discipline``: the order of service;
+    - ``queues``: "shared", one queue for all servers; or one queue for each server, joined by an arrival at
+      "random", in turn ("round-robin"), or where the fewest are present ("shortest", the first of equals);
+    - ``when_full``: who finds all places taken is "lost", or "blocked": held at the source, which makes the next
+      customer only after this one has found a place (the time held counts as waiting);
+    - ``speeds``: for load-dependent service, the work done per time unit with 1, 2, 3, ... present, where one
+      undisturbed server does 1; the last value holds on.  Those in service share it equally.
 
     Raises ValueError naming the parameter for anything that describes no queue.
     """
 
-    arrivals: Distribution
+    arrivals: Arrivals
     service: Distribution
     servers: int = 1
     capacity: int | None = None
     discipline: Discipline = "FCFS"
+    queues: Routing = "shared"
+    when_full: WhenFull = "lost"
+    speeds: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.arrivals, Exponential) and math.isinf(self.arrivals.mean)):
-            require("arrivals", self.arrivals)
+        require_arrivals("arrivals", self.arrivals)
         require("service", self.service)
-        object.__setattr__(self, "servers", _check.count("servers", self.servers))
+        _check.one_of("discipline", self.discipline, get_args(Discipline))
+        _check.one_of("queues", self.queues, get_args(Routing))
+        _check.one_of("when_full", self.when_full, get_args(WhenFull))
+        if self.servers != math.inf:
+            object.__setattr__(self, "servers", _check.count("servers", self.servers))
+        elif self.capacity is not None or self.queues != "shared" or self.speeds is not None:
+            raise ValueError("servers must be finite, not inf, where capacity, queues or speeds is given: nobody waits")
         if self.capacity is not None:
             remedy = f"it counts the places at the {self.servers} server(s) too; None means no limit"
             object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))
-        if self.discipline != "FCFS":
-            raise ValueError(f"discipline must be 'FCFS', not {self.discipline!r}: others are not modelled yet")
+        elif self.when_full == "blocked":
+            raise ValueError("when_full must be 'lost', not 'blocked', without a capacity: no place is ever missing")
+        if self.speeds is not None:
+            object.__setattr__(self, "speeds", require_speeds(self.speeds))
+            if self.queues != "shared" and self.servers > 1:
+                raise ValueError(f"speeds must be None where each server has its own queue, not {self.speeds!r}")
 
     @property
     def arrival_rate(self) -> float:
@@ -60,12 +93,175 @@ class Open:
         return self.service.mean / self.arrivals.mean
 
     @property
+    def most_work(self) -> float:
+        """The work done per time unit when very many are present, in servers."""
+        return self.servers if self.speeds is None else self.speeds[-1]
+
+    @property
+    def rho(self) -> float:
+        """Offered load per server; with ``speeds``, as a share of the work that can be done."""
+        return self.offered_load / self.most_work
+
+    @property
+    def plain(self) -> bool:
+        """Whether all is as in Kendall's A/S/c/K with nothing added, the case most formulas are for.
+
+        That is: independent times between arrivals, one queue, first come first served, a fixed number of servers
+        of fixed speed, and who finds no place is lost.
+        """
+        return (
+            isinstance(self.arrivals, Distribution)
+            and self.servers != math.inf
+            and (self.queues == "shared" or self.servers == 1)
+            and self.discipline == "FCFS"
+            and self.when_full == "lost"
+            and self.speeds is None
+        )
+
+    @property
+    def kendall(self) -> str:
+        """Kendall's name, such as M/M/3 or M/M/3/10, and in words what it has no letters for."""
+        servers = "∞" if self.servers == math.inf else str(self.servers)
+        places = "" if self.capacity is None else f"/{self.capacity}"
+        order = "" if self.discipline == "FCFS" else f"-{self.discipline}"
+        extras = []
+        if self.queues != "shared" and self.servers > 1:
+            extras.append("shortest queue" if self.queues == "shortest" else f"{self.queues} routing")
+        if self.when_full == "blocked":
+            extras.append("arrivals blocked when full")
+        if self.speeds is not None:
+            extras.append("load-dependent")
+        return ", ".join([f"{self.arrivals.letter}/{self.service.letter}/{servers}{places}{order}", *extras])
+
+
+@dataclass(frozen=True)
+class CustomerClass:
+    """One kind of customer: how it comes, how long it takes, and how urgent it is (0 before 1 before 2)."""
+
+    arrivals: Arrivals
+    service: Distribution
+    priority: int = 0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        require_arrivals("arrivals", self.arrivals)
+        require("service", self.service)
+        remedy = "0 goes first, then 1, 2, ..."
+        object.__setattr__(self, "priority", _check.count("priority", self.priority, 0, remedy))
+
+    @property
+    def arrival_rate(self) -> float:
+        """Arrivals per time unit."""
+        return 1 / self.arrivals.mean
+
+    @property
+    def offered_load(self) -> float:
+        """Arriving work per time unit, in erlangs."""
+        return self.service.mean / self.arrivals.mean
+
+
+@dataclass(frozen=True)
+class OpenClasses:
+    """Several classes of customers at the same servers: reads and writes, urgent and background work.
+
+    ``priority``: "none", first come first served whatever the class; "non-preemptive", a free server takes the
+    most urgent one waiting; "preemptive-resume", an urgent arrival interrupts the least urgent service, which
+    goes on later where it stopped.  Within a class, and among equals, first come first served.
+    """
+
+    classes: Sequence[CustomerClass]
+    servers: int = 1
+    priority: Priority = "none"
+
+    def __post_init__(self) -> None:
+        classes = _check.sequence("classes", self.classes)
+        if not classes:
+            raise ValueError("classes must not be empty: give at least one CustomerClass(arrivals, service)")
+        for index, c in enumerate(classes):
+            if not isinstance(c, CustomerClass):
+                raise ValueError(f"classes[{index}] must be a CustomerClass, not {c!r}")
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "servers", _check.count("servers", self.servers))
+        _check.one_of("priority", self.priority, get_args(Priority))
+
+    @property
+    def arrival_rate(self) -> float:
+        """Arrivals of all classes per time unit."""
+        return math.fsum(c.arrival_rate for c in self.classes)
+
+    @property
+    def service_rate(self) -> float:
+        """Customers one busy server finishes per time unit, over the mix of classes that comes."""
+        return self.arrival_rate / self.offered_load
+
+    @property
+    def offered_load(self) -> float:
+        """Arriving work per time unit, in erlangs."""
+        return math.fsum(c.offered_load for c in self.classes)
+
+    @property
     def rho(self) -> float:
         """Offered load per server."""
         return self.offered_load / self.servers
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each class; "class 1", "class 2", ... where none was given."""
+        return tuple(c.name or f"class {i}" for i, c in enumerate(self.classes, start=1))
+
+    @property
     def kendall(self) -> str:
-        """Kendall's name, such as M/M/3 or M/M/3/10."""
-        places = "" if self.capacity is None else f"/{self.capacity}"
-        return f"{self.arrivals.letter}/{self.service.letter}/{self.servers}{places}"
+        """Such as M/M/1, 2 classes, non-preemptive priority."""
+        letters = [
+            letter if len(set(letters)) == 1 else "G"
+            for letters in ([c.arrivals.letter for c in self.classes], [c.service.letter for c in self.classes])
+            for letter in letters[:1]
+        ]
+        order = "" if self.priority == "none" else f", {self.priority} priority"
+        count = "1 class" if len(self.classes) == 1 else f"{len(self.classes)} classes"
+        return f"{letters[0]}/{letters[1]}/{self.servers}, {count}{order}"
+
+
+@dataclass(frozen=True)
+class Tandem:
+    """Stations one after another, as a request passes host, device and link; every customer visits each once.
+
+    A station may have limited places (``Station.capacity``).  Who finds the first one full is lost.  Who finds a
+    later one full stays on the server just used and blocks it until a place is free (blocking after service).
+    """
+
+    arrivals: Arrivals
+    stations: Sequence[Station]
+
+    def __post_init__(self) -> None:
+        require_arrivals("arrivals", self.arrivals)
+        stations = _check.sequence("stations", self.stations)
+        if not stations:
+            raise ValueError("stations must not be empty: give at least one Station(service)")
+        for index, station in enumerate(stations):
+            if not isinstance(station, Station):
+                raise ValueError(f"stations[{index}] must be a Station, not {station!r}")
+            if station.visits != 1:
+                raise ValueError(f"stations[{index}].visits must be 1 in a Tandem, not {station.visits!r}")
+        object.__setattr__(self, "stations", stations)
+
+    @property
+    def arrival_rate(self) -> float:
+        """Arrivals per time unit."""
+        return 1 / self.arrivals.mean
+
+    @property
+    def kendall(self) -> str:
+        """Such as M/M/1 → M/2: the stations in order."""
+        parts = [
+            f"{s.service.letter}/{s.servers}" + ("" if s.capacity is None else f"/{s.capacity}") for s in self.stations
+        ]
+        return f"{self.arrivals.letter}/" + " → ".join(parts)
+
+
+def require_speeds(values: object) -> tuple[float, ...]:
+    """Speeds with 1, 2, ... present: not empty, each above zero and finite."""
+    speeds = tuple(_check.positive(f"speeds[{i}]", v) for i, v in enumerate(_check.sequence("speeds", values)))
+    if not speeds:
+        raise ValueError("speeds must not be empty: give the work per time unit with one present, then with two, ...")
+    return speeds
