@@ -57,8 +57,8 @@ def compare(
         typer.Option("--fit", metavar="FIT", parser=parsing.path, show_default=False,
                      help="Hold this fit against DATA instead of calibrating on it."),
     ] = None,
-    level: Level = 0.9,
-    seed: Seed = 0,
+    level: Level = None,
+    seed: Seed = None,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
@@ -75,8 +75,9 @@ def compare(
 ) -> None:  # fmt: skip
     """Load, compare every series or the one named, print, report, check."""
     source = Source(data or (), dataset, columns, as_published)
-    if fit is not None and (use is not None or model is not None):
-        raise wrong_usage(f"--fit brings its own calibration; leave out {'--use' if use is not None else '--model'}")
+    brought = {"--use": use, "--model": model, "--level": level, "--seed": seed}
+    if fit is not None and (twice := [o for o, value in brought.items() if value is not None]):
+        raise wrong_usage(f"--fit brings its own calibration; leave out {' and '.join(twice)}")
     if max_error is not None and max_error <= 0:
         raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
 
@@ -144,11 +145,18 @@ def _overview(done: Sequence[Comparison]) -> str:
 
 
 def _calibrated(
-    sweep: Sweep, names: Sequence[str], use: Sequence[float] | None, model: str | None, level: float, seed: int
+    sweep: Sweep,
+    names: Sequence[str],
+    use: Sequence[float] | None,
+    model: str | None,
+    level: float | None,
+    seed: int | None,
 ) -> tuple[list[Comparison], dict[str, str]]:
     from calibrate.comparison import compare as compared
     from calibrate.comparison import compare_all
+    from calibrate.fitting import LEVEL
 
+    level, seed = LEVEL if level is None else level, seed or 0
     if len(names) < len(sweep.series):
         return [compared(sweep, use, series=n, model=model, level=level, seed=seed) for n in names], {}
     return compare_all(sweep, use, model=model, level=level, seed=seed)

@@ -27,6 +27,8 @@ class Source:
         if bool(self.data) == (self.dataset is not None):
             what = "both DATA and --dataset were given; give one" if self.data else "give DATA (a file or a directory)"
             raise wrong_usage(f"{what}, or a published table: --dataset 003-ssd-read (see qsim datasets)")
+        if any(not name.strip() for name in self.data):
+            raise wrong_usage("DATA is empty; name a file or a directory")
         if self.as_published and self.dataset is None:
             raise wrong_usage("--as-published is about datasets: files are always read as they are")
         if self.columns is not None and self.dataset is not None:
@@ -36,11 +38,6 @@ class Source:
     def name(self) -> str:
         """The source in a word, for titles and commands."""
         return self.dataset or " ".join(self.data)
-
-    @property
-    def typed(self) -> str:
-        """The source as it is typed after a command."""
-        return f"--dataset {self.dataset}" if self.dataset else " ".join(self.data)
 
     def load(self, *, corrected: bool | None = None) -> Sweep:
         """The sweep; a dataset corrected by what its audit proves, unless --as-published."""
@@ -93,7 +90,9 @@ def known_series(sweep: Sweep, series: str | None) -> tuple[str, ...]:
 
 
 def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) -> None:
-    """CommandError where a load to calibrate on is at none of the curves, so that no curve could be calibrated."""
+    """CommandError where a load is named twice, or is at none of the curves, so that none could be calibrated."""
+    if use is not None and len(set(use)) < len(use):
+        raise wrong_usage(f"--use: a load is named twice among {', '.join(f'{n:g}' for n in use)}")
     rows = sweep.points[sweep.points["series"].isin(list(series))]
     measured = sorted(set(rows["load"].astype(float)))
     for load in use or ():

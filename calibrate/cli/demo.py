@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -140,7 +142,7 @@ def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
     reasons: list[str] = []
     for place in _places():
         try:
-            with tempfile.TemporaryDirectory(prefix="qsim-demo-", dir=place) as folder:
+            with _private_folder(place, out) as folder:
                 plan = plan_fio(
                     folder, pace.depths, runtime_s=pace.runtime_s, ramp_s=pace.ramp_s, size_bytes=pace.size_bytes,
                     label=f"a test file in {place}",
@@ -153,6 +155,27 @@ def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
         except (UnsafeTargetError, OSError) as error:
             reasons.append(str(error))
     return "no folder on a real disk was found; " + "; ".join(reasons)
+
+
+@contextmanager
+def _private_folder(place: Path, out: Path) -> Iterator[Path]:
+    """A folder of ours in ``place``, removed at the end when it is empty again.
+
+    Its name depends on ``out`` alone, so that a demo that goes on measures the same file as before. Raises OSError
+    where a folder of that name is somebody else's.
+    """
+    folder = place / f"qsim-demo-{os.getuid()}-{zlib.crc32(os.fsencode(out.resolve())):08x}"
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        status = folder.lstat()
+        if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
+            raise
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # not empty: another run is in it
+            folder.rmdir()
 
 
 def _places() -> list[Path]:

@@ -35,8 +35,8 @@ def fit(
     use: Use = None,
     series: Series = None,
     model: DeviceModel = None,
-    level: Level = 0.9,
-    seed: Seed = 0,
+    level: Level = None,
+    seed: Seed = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
@@ -60,9 +60,11 @@ def fit(
     wanted = use or source.default_use()
     check_use(sweep, names, use)
 
+    from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
     from measure.errors import DataError
 
+    level, seed = LEVEL if level is None else level, seed or 0
     fits: list[Fit] = []
     refused: dict[str, str] = {}
     for name in names:

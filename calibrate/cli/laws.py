@@ -77,7 +77,9 @@ def _law(text: str) -> Law:
             values[name] = parse_count(number, name)
     if missing := [name for name in wanted if name not in values]:
         raise ValueError(f"the distribution {family} needs {' and '.join(missing)}; write it like {example}")
-    return Law(text, family, values, has_unit)
+    made = Law(text, family, values, has_unit)
+    made.distribution()  # raises ValueError for parameters that this family cannot have
+    return made
 
 
 law = parsing.parser(_law)

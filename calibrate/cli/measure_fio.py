@@ -97,6 +97,8 @@ def measure_fio(
     """Plan, say what will be done, do it, print the points."""
     if arrival_rates is not None:
         raise wrong_usage("--arrival-rates (open loop) is not in this version; measure over --depths (closed loop)")
+    if not target.strip():
+        raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
     where = None if dry_run and out is None else directory(out)
 
     from measure.errors import UnsafeTargetError

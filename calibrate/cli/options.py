@@ -59,11 +59,15 @@ DeviceModel: TypeAlias = Annotated[
     ),
 ]  # fmt: skip
 Level: TypeAlias = Annotated[
-    float, typer.Option("--level", metavar="SHARE", parser=parsing.number, help="The level of intervals and bands.")
-]
+    float | None,
+    typer.Option("--level", metavar="SHARE", parser=parsing.number, show_default="0.9",
+                 help="The level of intervals and bands."),
+]  # fmt: skip
 Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="N", parser=parsing.whole, help="The seed of everything that is drawn.")
-]
+    int | None,
+    typer.Option("--seed", metavar="N", parser=parsing.whole, show_default="0",
+                 help="The seed of everything that is drawn."),
+]  # fmt: skip
 FailOn: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -29,7 +29,7 @@ class Root(TyperGroup):
         try:
             with stopping_cleanly():
                 code = super().main(args=given, prog_name=prog_name or "qsim", standalone_mode=False, **extra)
-            sys.stdout.flush()
+            _flush()
         except BrokenPipeError:
             code = _reader_gone()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the one place that answers for every command)
@@ -81,10 +81,16 @@ def _report(error: BaseException, *, as_json: bool) -> int:
         document = {"error": {"message": failure.message, "exit_code": failure.exit_code}, **failure.details}
         try:
             print_json(document)
-            sys.stdout.flush()
+            _flush()
         except OSError:
             return _reader_gone()
     return failure.exit_code
+
+
+def _flush() -> None:
+    """Bring what was written to its reader now, where a failure can still be told."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _reader_gone() -> int:

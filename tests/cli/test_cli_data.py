@@ -223,7 +223,12 @@ def test_a_missing_file_is_named(qsim):
         (["compare", "--dataset", "003-ssd-read", "--level", "90"], ["--level", "90"]),
         (["compare", "--dataset", "003-ssd-read", "--max-error", "-1"], ["--max-error"]),
         (["compare", "--dataset", "003-ssd-read", "--fail-on", "fatal"], ["--fail-on", "fatal", "warning"]),
-        (["compare", "--dataset", "003-ssd-read", "--fit", "f.json", "--use", "1,2"], ["--fit", "--use"]),
+        (
+            ["compare", "--dataset", "003-ssd-read", "--fit", "f.json", "--use", "1,2", "--level", ".5"],
+            ["--fit", "--use", "--level"],
+        ),
+        (["compare", "--dataset", "003-ssd-read", "--use", "4,4"], ["--use", "twice"]),
+        (["compare", ""], ["DATA", "empty"]),
         (["compare", "x.csv", "--as-published"], ["--as-published"]),
         (["audit", "x.csv", "--columns", "load"], ["--columns", "load"]),
         (["datasets", "nothing"], ["nothing", "001-ssd"]),

@@ -81,6 +81,7 @@ def test_dry_run_of_memory_writes_nothing(qsim):
         (["fio", ".", "--out", "s", "--arrival-rates", "1k"], ["--arrival-rates", "not in this version"]),
         (["fio", ".", "--out", "s", "--pattern", "zigzag"], ["--pattern", "zigzag", "sequential"]),
         (["fio"], ["TARGET"]),
+        (["fio", "", "--out", "s"], ["TARGET", "empty"]),
         (["memory"], ["--out"]),
         (["memory", "--out", "m", "--delays", "-1"], ["--delays"]),
         (["memory", "--out", "m", "--buffer", "4KiB"], ["--buffer", "cache"]),

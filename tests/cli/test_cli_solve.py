@@ -121,6 +121,7 @@ def test_every_model_builds_what_its_name_says(model):
         (["mmcn", "--population", "0", "--service-time", "1"], ["--population"]),
         (["mg1", "--arrival-rate", "1", "--service", "levy:mean=1"], ["--service", "levy", "lognormal"]),
         (["mg1", "--arrival-rate", "1", "--service", "lognormal:mean=1"], ["--service", "scv"]),
+        (["mg1", "--arrival-rate", "1", "--service", "erlang:k=1.5,mean=1"], ["--service", "k must", "1.5"]),
         (["mg1", "--arrival-rate", "1", "--service", "gamma:mean=1,scv=2", "--scv", "2"], ["--scv"]),
         (["mg1", "--arrival-rate", "1", "--service-time", ".5", "--scv", "-2"], ["--scv", "-2"]),
         (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--quantiles", "99"], ["--quantiles", "99", "0.99"]),
