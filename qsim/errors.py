@@ -8,7 +8,7 @@ answer of the kind that was asked for.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from qsim.metrics import Metrics
@@ -25,12 +25,16 @@ class UnstableQueueError(QsimError, ValueError):
     """
 
     def __init__(self, name: str, arrival_rate: float, service_rate: float, servers: int) -> None:
+        self._given = (name, arrival_rate, service_rate, servers)
         self.rho = arrival_rate / (servers * service_rate)
         super().__init__(
             f"{name} is overloaded: rho = {self.rho:.6g}, and only rho < 1 has a steady state. "
             f"Stable with at least {math.floor(arrival_rate / service_rate) + 1} servers, or an arrival rate "
             f"below {servers * service_rate:.6g}, or a service rate above {arrival_rate / servers:.6g}."
         )
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, float, float, int]]:
+        return type(self), self._given  # so that it survives the way home from another process
 
 
 class NoFormulaError(QsimError, ValueError):
@@ -54,3 +58,14 @@ class SteadyStateError(QsimError, ValueError):
     def __init__(self, message: str, metrics: Metrics) -> None:
         self.metrics = metrics
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, Metrics]]:
+        return type(self), (str(self), self.metrics)  # so that it survives the way home from another process
+
+
+class PrecisionError(SteadyStateError):
+    """The run is too short for the precision that was asked for; the estimate is in ``metrics``."""
+
+
+class MissingExtraError(QsimError, ImportError):
+    """An optional part was not installed; the message says how to install it."""

@@ -8,9 +8,14 @@ here longer ones in longer runs).
 
 Intervals.  What is left is cut into at most 20 batches.  Each value is a ratio of totals, such as waiting time
 per customer; the batches' deviations from it give its variance and Student's t its interval.  Where neighbouring
-batches still resemble each other (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ).
-Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; the
-correction: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23.
+batches still resemble each other (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), and where
+they are skewed, as queues that wander upwards make them, the interval reaches further on the side of the tail.
+Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; both
+corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23; the second:
+Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
+distribution".
+
+Regenerative cycles, where they were asked for, take the place of both: see qsim.engines.regenerative.
 
 Quantiles.  Batches again: the quantile of all batches together, its spread from the quantiles of single ones.
 """
@@ -24,7 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray, IntArray
-from qsim.engines.recorder import ROWS_PER_GROUP, SERVICE, TIME, WAIT, WAITED, Recorder
+from qsim.engines.recorder import ROWS_PER_GROUP, SERVICE, WAIT, Recorder
+from qsim.engines.regenerative import FEWEST_CYCLES, Cycles
 from qsim.metrics import Interval
 
 MOST_BATCHES = 20
@@ -47,6 +53,8 @@ class Estimate:
     warmup: int
     times: SampledTimes
     complaints: tuple[str, ...]
+    method: str = ""
+    """What to add to the engine's name where the intervals do not come from batch means."""
 
 
 def mser(means: FloatArray) -> tuple[int, bool]:
@@ -104,6 +112,27 @@ def batch_error(deviations: FloatArray) -> tuple[float, float]:
     return math.sqrt(variance * (1 + raised) / (1 - raised)), correlation
 
 
+def reaches(deviations: FloatArray, confidence: float) -> tuple[float, float]:
+    """How far a confidence interval reaches below and above a mean, from the deviations of its batches.
+
+    Willink's t for skewed batches: with β = skewness / (6 √b), t becomes G(t) below and -G(-t) above, where
+    G(t) = ((1 + 6β(t - β))^(1/3) - 1) / (2β), which is t itself where β is zero.
+    """
+    b = deviations.size
+    t = student_t(confidence, max(1, b - 1))
+    error, _ = batch_error(deviations)
+    centred = deviations - deviations.mean()
+    variance = float(centred @ centred) / max(1, b - 1)
+    if b < 3 or variance == 0:
+        return t * error, t * error
+    scaled = centred / math.sqrt(variance)
+    beta = float((scaled**3).sum()) * b / ((b - 1) * (b - 2)) / (6 * math.sqrt(b))
+    if abs(beta) < 1e-4:  # where the formula is 0/0
+        return t * error, t * error
+    below, above = (abs(math.cbrt(1 + 6 * beta * (z - beta)) - 1) / (2 * abs(beta)) for z in (t, -t))
+    return below * error, above * error
+
+
 def analyse(recorder: Recorder, servers: int, warmup: str | float, confidence: float, memory: int = 0) -> Estimate:
     """Turn what was recorded into an Estimate; its complaints say why the run may be too short.
 
@@ -135,9 +164,30 @@ def analyse(recorder: Recorder, servers: int, warmup: str | float, confidence: f
     if batches.shape[0] < FEWEST_BATCHES:
         complaints.append(f"fewer than {FEWEST_BATCHES} batches of {size} customers are left after the warm-up")
 
-    time, wait, service, waited = (batches[:, column] for column in (TIME, WAIT, SERVICE, WAITED))
-    number = np.full(batches.shape[0], float(per_batch * size))
-    ratios = {
+    groups = recorder.histograms[:, math.ceil(dropped / ROWS_PER_GROUP) :]
+    times = SampledTimes(recorder.bin_edges(), groups, recorder.batch_size * ROWS_PER_GROUP, confidence)
+    if recorder.cycles is not None:
+        return _from_cycles(recorder.cycles, servers, confidence, times)
+
+    totals = np.column_stack((batches, np.full(batches.shape[0], float(per_batch * size))))
+    values: dict[str, float] = {}
+    intervals: dict[str, Interval] = {}
+    for name, (weights_above, weights_below) in ratios(servers).items():
+        above, below = totals @ weights_above, totals @ weights_below
+        value = float(above.sum() / below.sum())
+        deviations = (above - value * below) / below.mean()
+        values[name] = value
+        intervals[name] = _within_bounds(name, value, *reaches(deviations, confidence))
+        correlation = batch_error(deviations)[1]
+        if name == "W" and correlation > STRONGEST_CORRELATION:
+            complaints.append(f"neighbouring batch means still move together (correlation {correlation:.2f})")
+    return Estimate(values, intervals, dropped * size, times, tuple(complaints))
+
+
+def ratios(servers: int) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Each value as a ratio of totals, given by the weights of time, waiting, service, waited and number."""
+    time, wait, service, waited, number = np.eye(5)
+    return {
         "throughput": (number, time),
         "utilization": (service, time * servers),
         "L": (wait + service, time),
@@ -146,21 +196,30 @@ def analyse(recorder: Recorder, servers: int, warmup: str | float, confidence: f
         "Wq": (wait, number),
         "p_wait": (waited, number),
     }
-    t = student_t(confidence, max(1, batches.shape[0] - 1))
+
+
+def _within_bounds(name: str, value: float, below: float, above: float) -> Interval:
+    """Nothing here is negative, and a share is at most one."""
+    high = value + above
+    return (max(0.0, value - below), min(1.0, high) if name in ("utilization", "p_wait") else high)
+
+
+def _from_cycles(cycles: Cycles, servers: int, confidence: float, times: SampledTimes) -> Estimate:
+    """Values and intervals of regenerative cycles: nothing is left out at the beginning."""
+    n = cycles.cycles
+    if n < 2:
+        raise ValueError(
+            f"intervals must not be 'regenerative' for a run in which the queue was found empty {n + 1} times "
+            "at most: use intervals='batch means', or give more customers"
+        )
+    t = student_t(confidence, n - 1)
     values: dict[str, float] = {}
     intervals: dict[str, Interval] = {}
-    for name, (above, below) in ratios.items():
-        value = float(above.sum() / below.sum())
-        error, correlation = batch_error((above - value * below) / below.mean())
-        values[name] = value
-        intervals[name] = (max(0.0, value - t * error), value + t * error)
-        if name == "W" and correlation > STRONGEST_CORRELATION:
-            complaints.append(f"neighbouring batch means still move together (correlation {correlation:.2f})")
-    for name in ("utilization", "p_wait"):
-        intervals[name] = (intervals[name][0], min(1.0, intervals[name][1]))
-    groups = recorder.histograms[:, math.ceil(dropped / ROWS_PER_GROUP) :]
-    times = SampledTimes(recorder.bin_edges(), groups, recorder.batch_size * ROWS_PER_GROUP, confidence)
-    return Estimate(values, intervals, dropped * size, times, tuple(complaints))
+    for name, (above, below) in ratios(servers).items():
+        values[name], error = cycles.ratio(above, below)
+        intervals[name] = _within_bounds(name, values[name], t * error, t * error)
+    complaints = (f"only {n} regenerative cycles, fewer than {FEWEST_CYCLES}",) if n < FEWEST_CYCLES else ()
+    return Estimate(values, intervals, 0, times, complaints, f", {n:,} regenerative cycles")
 
 
 class SampledTimes:
@@ -195,10 +254,9 @@ class SampledTimes:
         single = np.array([self._at(q, batch, self._customers_per_batch * join) for batch in joined])
         value = self.quantile(q, of)
         # Spread about the quantile of all, so that the bias of short batches widens the interval.
-        error, _ = batch_error(single - value)
-        error = math.hypot(error, float(single.mean()) - value)
-        reach = student_t(self._confidence, batches - 1) * error
-        return (max(0.0, value - reach), value + reach)
+        below, above = reaches(single - value, self._confidence)
+        bias = student_t(self._confidence, batches - 1) * (float(single.mean()) - value)
+        return (max(0.0, value - math.hypot(below, bias)), value + math.hypot(above, bias))
 
     def _of(self, of: str) -> IntArray:
         counts: IntArray = self._counts[0 if of == "W" else 1]

@@ -14,6 +14,7 @@ import numpy as np
 
 from qsim._types import FloatArray, IntArray
 from qsim.engines._jit import kernel
+from qsim.engines.regenerative import Cycles
 
 ROWS = 2048
 ROWS_PER_GROUP = 16
@@ -77,12 +78,14 @@ class Recorder:
     """Takes (time since the customer before, waiting time, service time) of customers, in arrays of any length.
 
     ``expected`` customers set the first batch length, so that a run of known length is never merged;
-    ``typical_time`` places the histogram.
+    ``typical_time`` places the histogram; with ``cycles`` the customers, who must then come in order of arrival,
+    are also gathered in regenerative cycles.
     """
 
-    def __init__(self, expected: int, typical_time: float) -> None:
+    def __init__(self, expected: int, typical_time: float, *, cycles: bool = False) -> None:
         self.batch_size = max(SMALLEST_BATCH, math.ceil(expected / ROWS))
         self.customers = 0
+        self.cycles = Cycles() if cycles else None
         self._table = np.zeros((ROWS, 4))
         self._counts = np.zeros((2, GROUPS, BINS), dtype=np.int64)
         self._position = np.zeros(3, dtype=np.int64)
@@ -104,6 +107,8 @@ class Recorder:
     def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray) -> None:
         """Record customers, in order."""
         self.customers += gaps.size
+        if self.cycles is not None:
+            self.cycles.add(gaps, waits, services)
         begin = 0
         while begin < gaps.size:
             if self._position[ROW] == ROWS:

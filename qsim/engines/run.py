@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from qsim import _check
 from qsim.analytic._stability import require_stable
-from qsim.errors import NoEngineError, SteadyStateError
+from qsim.engines.precision import Target, run_to_precision
+from qsim.errors import NoEngineError, PrecisionError, SteadyStateError
 from qsim.metrics import Metrics
 from qsim.models import Closed, Model, Open
 
 Engine: TypeAlias = Literal["compiled", "reference"]
+Intervals: TypeAlias = Literal["batch means", "regenerative"]
 
 METHODS = {"compiled": "compiled engine (numba)", "reference": "reference engine (SimPy)"}
+
+TOO_SHORT = "too short for a steady state: "
 
 RELAXATIONS = 50
 """A run must last this many relaxation times, the time in which a queue forgets how it started."""
@@ -34,6 +38,10 @@ def simulate(
     engine: Engine = "compiled",
     warmup: Literal["mser5"] | float = "mser5",
     confidence: float = 0.95,
+    intervals: Intervals = "batch means",
+    precision: float | None = None,
+    precision_of: str | Sequence[str] = "W",
+    most_customers: float = 1e9,
     allow_short: bool = False,
     progress: Callable[[float], object] | None = None,
 ) -> Metrics:
@@ -42,11 +50,19 @@ def simulate(
     ``customers``: how many to simulate, warm-up included; ``seed``: a whole number, the same numbers for the
     same seed in both engines (None: a fresh one, found afterwards in ``.seed``); ``warmup``: what to leave out at
     the beginning, "mser5" to let the run decide, a share below 1, or a number of customers; ``confidence``: the
-    level of the intervals; ``progress``: called now and then with the share done, 0..1.
+    level of the intervals; ``intervals``: how they are made, "batch means" for any model, or "regenerative" from
+    the cycles of a first-come-first-served queue that empties (see qsim.engines.regenerative; it needs no
+    warm-up); ``progress``: called now and then with the share done, 0..1.
+
+    With ``precision`` the run is made longer, at least doubled each time, until the half-width of the interval
+    of each value named in ``precision_of`` is at most that share of the value: 0.01 for one percent.  Then
+    ``customers`` is the first length tried, ``most_customers`` the last, and ``.customers`` of the result the
+    one that was enough: simulating that many with the same seed gives the same result again.
 
     Raises ValueError for arguments that make no sense, UnstableQueueError for an open queue with rho >= 1,
     NoEngineError for a model the engines do not run yet, and SteadyStateError, which carries the estimate, when
-    the run is too short for a steady state; with ``allow_short`` the estimate is returned with its warnings.
+    the run is too short for a steady state or PrecisionError, its subclass, when most_customers do not reach the
+    precision; with ``allow_short`` the estimate is returned with its warnings.
     """
     n = _check.count("customers", customers)
     level = _check.fraction("confidence", confidence)
@@ -54,12 +70,43 @@ def simulate(
     entropy = _seed(seed)
     if engine not in METHODS:
         raise ValueError(f"engine must be 'compiled' or 'reference', not {engine!r}")
-    servers, typical_time = _require_runnable(model)
+    if intervals not in ("batch means", "regenerative"):
+        raise ValueError(f"intervals must be 'batch means' or 'regenerative', not {intervals!r}")
+    _require_runnable(model)
+    if intervals == "regenerative":
+        _require_cycles(model)
 
+    def once(length: int, progress: Callable[[float], object] | None) -> Metrics:
+        return _simulate_once(model, length, entropy, engine, chosen_warmup, level, intervals, progress)
+
+    if precision is None:
+        metrics = once(n, progress)
+    else:
+        target = Target.checked(precision, precision_of, most_customers, n)
+        metrics = run_to_precision(once, target, max(n, 2 * shortest_run(model)), progress)
+    if progress is not None:
+        progress(1.0)
+    if metrics.warnings and not allow_short:
+        raise _refusal(metrics, precision)
+    return metrics
+
+
+def _simulate_once(
+    model: Model,
+    n: int,
+    entropy: int,
+    engine: Engine,
+    warmup: str | float,
+    level: float,
+    intervals: Intervals,
+    progress: Callable[[float], object] | None,
+) -> Metrics:
+    """One run; what makes it too short is in the warnings of its Metrics."""
     from qsim.engines import output_analysis
     from qsim.engines.recorder import Recorder
 
-    recorder = Recorder(n, typical_time)
+    servers, typical_time = _require_runnable(model)
+    recorder = Recorder(n, typical_time, cycles=intervals == "regenerative")
     if engine == "compiled":
         from qsim.engines import compiled
 
@@ -68,15 +115,13 @@ def simulate(
         from qsim.engines import reference
 
         reference.run(model, n, entropy, recorder, progress)
-    if progress is not None:
-        progress(1.0)
     needed = shortest_run(model)
-    estimate = output_analysis.analyse(recorder, servers, chosen_warmup, level, needed * FORGET // RELAXATIONS)
+    estimate = output_analysis.analyse(recorder, servers, warmup, level, needed * FORGET // RELAXATIONS)
     complaints = list(estimate.complaints)
     if n - estimate.warmup < needed:
         left = f"{n - estimate.warmup:,} customers after the warm-up"
         complaints.insert(0, f"{left} are fewer than the {needed:,} in which this queue forgets its start")
-    metrics = Metrics(
+    return Metrics(
         model=model,
         throughput=estimate.values["throughput"],
         utilization=estimate.values["utilization"],
@@ -87,24 +132,34 @@ def simulate(
         p_wait=estimate.values["p_wait"],
         p_block=0.0,
         kind="simulated",
-        method=METHODS[engine],
+        method=METHODS[engine] + estimate.method,
         kinds={"p_block": "exact"},
         intervals=estimate.intervals,
         confidence=level,
         customers=n,
         warmup=estimate.warmup,
         seed=entropy,
-        warnings=tuple(f"too short for a steady state: {c}" for c in complaints),
+        warnings=tuple(TOO_SHORT + c for c in complaints),
         times=estimate.times,
     )
-    if complaints and not allow_short:
-        raise SteadyStateError(
-            f"the run of {model.kendall} is too short for a steady state: {'; '.join(complaints)}. "
-            f"Give at least {_round_up(max(4 * n, 2 * needed)):,} customers, "
-            "or allow_short=True to see the estimate as it is.",
+
+
+def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
+    """What to raise for a run that fell short, with its estimate and what would be enough."""
+    kendall, n = metrics.model.kendall, metrics.customers or 0
+    if precision is not None:
+        return PrecisionError(
+            f"{n:,} customers of {kendall}, the most allowed, fall short: {'; '.join(metrics.warnings)}. "
+            "Raise most_customers or precision, or give allow_short=True to see the estimate as it is.",
             metrics,
         )
-    return metrics
+    complaints = "; ".join(w.removeprefix(TOO_SHORT) for w in metrics.warnings)
+    return SteadyStateError(
+        f"the run of {kendall} is too short for a steady state: {complaints}. "
+        f"Give at least {_round_up(max(4 * n, 2 * shortest_run(metrics.model))):,} customers, "
+        "or allow_short=True to see the estimate as it is.",
+        metrics,
+    )
 
 
 def shortest_run(model: Model) -> int:
@@ -144,6 +199,15 @@ def _require_runnable(model: Model) -> tuple[int, float]:
             f"{model.kendall} is not simulated yet: a closed model may have one Delay and one Station with visits=1"
         )
     return model.queueing[0].servers, model.queueing[0].service.mean
+
+
+def _require_cycles(model: Model) -> None:
+    """Raises for a model that does not start afresh whenever it empties, or is not recorded in order of arrival."""
+    if not isinstance(model, Open) or model.discipline != "FCFS" or model.capacity is not None:
+        raise NoEngineError(
+            f"intervals must not be 'regenerative' for {model.kendall}: cycles are followed in open first-come-"
+            "first-served queues without a limit on places; use intervals='batch means'"
+        )
 
 
 def _warmup(warmup: str | float, customers: int) -> str | float:
