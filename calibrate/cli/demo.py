@@ -73,7 +73,7 @@ def demo(
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html",
-                     help="The page; a numbered name where another file has it."),
+                     help="The page. Without this option a numbered name is taken where another file has it."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer and shorter points: seconds instead of a minute.")

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 HELP = """Measure a drive with fio over queue depths, each point kept as it is finished.
 
 TARGET is a directory on the drive, or a file that does not exist yet: qsim creates a test file, fills it once, and
-removes it at the end. What exists already is never written to; to read it takes --allow-read.
+removes it at the end. A file that exists is never written to, and read only with --allow-read; a block device is
+written to only with --write-device.
 
 \b
 Examples:
 qsim measure fio /mnt/drive --depths 1..64 --out sweep
-qsim measure fio /mnt/drive --depths 1,4,16,64 --block 16KiB --read 70 --out mixed --repeats 3
+qsim measure fio /mnt/drive --depths 1,4,16,64 --block 16KiB --read 70 --out mixed
 qsim measure fio /dev/nvme1n1 --allow-read --out whole-drive --dry-run
 """
 
@@ -51,7 +52,8 @@ def measure_fio(
     ] = 100,
     pattern: Annotated[
         str,
-        typer.Option(metavar="random|sequential", parser=parsing.choice("random", "sequential"), help="Addresses."),
+        typer.Option(metavar="PATTERN", parser=parsing.choice("random", "sequential"),
+                     help="Addresses: random or sequential."),
     ] = "random",
     out: SweepDirectory = None,
     runtime_s: Annotated[
@@ -74,8 +76,9 @@ def measure_fio(
     jobs: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Jobs, each at the depth.")] = 1,
     order: Annotated[
         str,
-        typer.Option(metavar="ascending|descending|random",
-                     parser=parsing.choice("ascending", "descending", "random"), help="Order of the depths."),
+        typer.Option(metavar="ORDER",
+                     parser=parsing.choice("ascending", "descending", "random"),
+                     help="Order of the depths: ascending, descending or random."),
     ] = "ascending",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False,

@@ -47,8 +47,8 @@ def measure_memory(
     ] = 0.2,
     traffic: Annotated[
         str,
-        typer.Option(metavar="read|mix|write", parser=parsing.choice("read", "mix", "write"),
-                     help="Reads, 2 reads to 1 write, or 1 to 1."),
+        typer.Option(metavar="TRAFFIC", parser=parsing.choice("read", "mix", "write"),
+                     help="read, mix (2 reads to 1 write) or write (1 to 1)."),
     ] = "read",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of the order and the ring.")] = 1,
     dry_run: DryRun = False,

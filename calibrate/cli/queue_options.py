@@ -90,8 +90,8 @@ ThinkTime: TypeAlias = Annotated[
 ]  # fmt: skip
 Queues: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="shared|random", parser=parsing.choice("shared", "random"), show_default=False,
-                 help="mmcn: one queue for all servers, or a queue for each, joined at random (dies, channels)."),
+    typer.Option(metavar="QUEUES", parser=parsing.choice("shared", "random"), show_default=False,
+                 help="mmcn: shared (one queue for all servers) or random (one for each, as dies have)."),
 ]  # fmt: skip
 Service: TypeAlias = Annotated[
     Law | None,

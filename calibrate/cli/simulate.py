@@ -54,7 +54,8 @@ def simulate(
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(metavar="compiled|reference", parser=parsing.choice("compiled", "reference"), help="Engine."),
+        typer.Option(metavar="ENGINE", parser=parsing.choice("compiled", "reference"),
+                     help="compiled (fast) or reference (SimPy)."),
     ] = "compiled",
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", parser=parsing.number, help="Level of the intervals.")
@@ -64,6 +65,19 @@ def simulate(
         typer.Option(metavar="SHARE|N", parser=parsing.number, show_default="the run decides (MSER-5)",
                      help="What to leave out at the beginning: a share below 1, or a number of customers."),
     ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
+                     help="Go on until the interval of W is at most this many percent wide to each side."),
+    ] = None,
+    most_customers: Annotated[
+        float, typer.Option(metavar="N", parser=parsing.number, help="Where --precision gives up.")
+    ] = 1e9,
+    intervals: Annotated[
+        str,
+        typer.Option(metavar="METHOD", parser=parsing.choice("batch", "regenerative"),
+                     help="How intervals are made: batch (means) or regenerative (cycles of a queue that empties)."),
+    ] = "batch",
     allow_short: Annotated[
         bool, typer.Option("--allow-short", help="Print the estimate of a run too short for a steady state.")
     ] = False,
@@ -87,13 +101,14 @@ def simulate(
             metrics = qsim.simulate(
                 queue, customers=customers, seed=seed, engine="reference" if engine == "reference" else "compiled",
                 warmup="mser5" if warmup is None else warmup, confidence=confidence, allow_short=allow_short,
+                intervals="regenerative" if intervals == "regenerative" else "batch means",
+                precision=None if precision is None else precision / 100, most_customers=most_customers,
                 progress=bar.share,
             )  # fmt: skip
         except qsim.SteadyStateError as error:
             low, high = error.metrics.intervals.get("W", (error.metrics.W, error.metrics.W))
-            message = str(error).replace(
-                "allow_short=True to see the estimate as it is", "--allow-short to print it all"
-            )
+            message = str(error).replace("most_customers or precision", "--most-customers or --precision")
+            message = message.replace("allow_short=True to see the estimate as it is", "--allow-short to print it all")
             raise CommandError(
                 f"{message} The estimate as it is: W = {error.metrics.W:.4g} [{low:.4g}, {high:.4g}]", FAILED,
                 {"estimate": metrics_document(error.metrics, with_units=with_units)},

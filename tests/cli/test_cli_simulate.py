@@ -56,6 +56,38 @@ def test_allow_short_prints_it_with_a_warning(qsim):
     assert "warning" not in run.out
 
 
+def test_a_run_goes_on_until_it_is_precise(qsim):
+    args = ("simulate", "mm1", "--arrival-rate", "0.5", "--service-rate", "1", "--customers", "1e4", "--seed", "2")
+    document = qsim(*args, "--precision", "1%", "--json").json
+    low, high = document["intervals"]["W"]
+    assert (high - low) / 2 <= 0.01 * document["W"]
+    assert document["customers"] > 1e4
+    refused = qsim(*args, "--precision", "0.01%", "--most-customers", "5e4")
+    assert refused.code == 1
+    assert "--most-customers" in refused.error
+    assert "allow_short" not in refused.error
+
+
+def test_regenerative_intervals_are_another_way(qsim):
+    args = (
+        "simulate",
+        "mm1",
+        "--arrival-rate",
+        "0.5",
+        "--service-rate",
+        "1",
+        "--customers",
+        "1e5",
+        "--seed",
+        "2",
+        "--confidence",
+        "0.999",
+    )
+    batch, cycles = qsim(*args, "--json").json, qsim(*args, "--intervals", "regenerative", "--json").json
+    assert batch["intervals"]["W"] != cycles["intervals"]["W"]
+    assert cycles["intervals"]["W"][0] < 2.0 < cycles["intervals"]["W"][1]
+
+
 @pytest.mark.parametrize(
     ("args", "part"),
     [
@@ -66,6 +98,8 @@ def test_allow_short_prints_it_with_a_warning(qsim):
         ((*MMC, "--seed", "-1"), "--seed"),
         ((*MMC, "--seed", "1.5"), "--seed"),
         ((*MMC, "--warmup", "1e9"), "--warmup"),
+        ((*MMC, "--precision", "0"), "--precision"),
+        ((*MMC, "--intervals", "guess"), "--intervals"),
         (("mm1", "--arrival-rate", "2", "--service-rate", "1"), "rho = 2"),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else None,
