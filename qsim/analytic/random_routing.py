@@ -88,7 +88,8 @@ def applies(model: Model) -> bool:
     if not isinstance(model, Closed) or len(model.queueing) != 1:
         return False
     (station,) = model.queueing
-    return isinstance(station.service, Exponential) and station.queues == "random" and station.visits == 1
+    plain = station.discipline == "FCFS" and station.capacity is None
+    return plain and isinstance(station.service, Exponential) and station.queues == "random" and station.visits == 1
 
 
 def solve(model: Model) -> Metrics:

@@ -144,6 +144,9 @@ def _is_repairman(stations: tuple[Station, ...]) -> bool:
         and isinstance(stations[0].service, Exponential)
         and (stations[0].queues == "shared" or stations[0].servers == 1)
         and stations[0].visits == 1
+        and stations[0].capacity is None
+        and stations[0].speeds is None
+        and stations[0].discipline == "FCFS"
     )
 
 

@@ -15,6 +15,7 @@ from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.distributions.base import require
 
 Queues: TypeAlias = Literal["shared", "random"]
+StationDiscipline: TypeAlias = Literal["FCFS", "PS", "LCFS-PR"]
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,27 @@ class Delay:
 
 @dataclass(frozen=True)
 class Station:
-    """A place where customers queue for ``servers`` identical servers, in order of arrival.
+    """A place where customers queue for ``servers`` identical servers.
 
-    ``queues`` is "shared" (one queue, the next free server takes its head) or "random" (each server has a
-    queue of its own and a customer joins one at random, as requests do that hash to a die or a channel).
-    ``visits`` is the mean number of visits per cycle.
+    ``visits`` is the mean number of visits per cycle.  ``queues`` is "shared" (one queue, the next free server
+    takes its head) or "random" (each server has a queue of its own and a customer joins one at random, as requests
+    do that hash to a die or a channel).  ``capacity`` is the number of places, the servers included (None: no
+    limit).  ``speeds`` describes one server whose pace depends on how many are present, as a disk schedules
+    better when its queue is deep: ``speeds[n - 1]`` with n present, in units of the service distribution's pace,
+    the last value holding from there on.  ``discipline`` is "FCFS", "PS" (all present share the servers equally)
+    or "LCFS-PR" (the newcomer interrupts).  ``name`` appears in results.
+
+    Raises ValueError naming the parameter for anything that describes no station.
     """
 
     service: Distribution
     servers: int = 1
     visits: float = 1.0
     queues: Queues = "shared"
+    capacity: int | None = None
+    speeds: Sequence[float] | None = None
+    discipline: StationDiscipline = "FCFS"
+    name: str = ""
 
     def __post_init__(self) -> None:
         require("service", self.service)
@@ -66,11 +77,42 @@ class Station:
         object.__setattr__(self, "visits", _check.positive("visits", self.visits))
         if self.queues not in ("shared", "random"):
             raise ValueError(f"queues must be 'shared' or 'random', not {self.queues!r}")
+        if self.capacity is not None:
+            remedy = f"it counts the places at the {self.servers} server(s) too; None means no limit"
+            object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))
+        _require_discipline(self.discipline)
+        if self.speeds is not None:
+            object.__setattr__(self, "speeds", _speeds(self.speeds))
+            if self.servers != 1 or self.queues != "shared":
+                raise ValueError(
+                    f"servers must be 1 where speeds are given, not {self.servers}: speeds describe the station as a "
+                    f"whole; {self.servers} servers of speed 1 are speeds={tuple(range(1, self.servers + 1))}"
+                )
+
+    @property
+    def demand(self) -> float:
+        """Mean service time per cycle, all visits together, at speed 1."""
+        return self.visits * self.service.mean
+
+
+def _speeds(values: object) -> tuple[float, ...]:
+    speeds = tuple(_check.positive(f"speeds[{i}]", v) for i, v in enumerate(_check.sequence("speeds", values)))
+    if not speeds:
+        raise ValueError("speeds must not be empty: give the speed with 1, 2, ... customers present")
+    return speeds
+
+
+def _require_discipline(discipline: str) -> None:
+    if discipline not in ("FCFS", "PS", "LCFS-PR"):
+        raise ValueError(f"discipline must be 'FCFS', 'PS' or 'LCFS-PR' at a station of a network, not {discipline!r}")
 
 
 @dataclass(frozen=True)
 class Closed:
-    """``population`` customers circle for ever through ``stations``, a list of Delay and Station, in order."""
+    """``population`` customers circle for ever through ``stations``, a list of Delay and Station, in order.
+
+    With a ``capacity`` at the one Station, a customer who finds every place taken goes back to think.
+    """
 
     population: int
     stations: Sequence[Delay | Station]
@@ -84,6 +126,12 @@ class Closed:
         object.__setattr__(self, "stations", stations)
         if not self.queueing:
             raise ValueError("stations must hold at least one Station: with delays alone nobody queues")
+        limited = [s for s in self.queueing if s.capacity is not None]
+        if limited and len(self.queueing) > 1:
+            raise ValueError(
+                f"capacity must be None in a closed network of several stations, not {limited[0].capacity}: "
+                "leave it out, or keep a single Station, whose rejected customers go back to think"
+            )
 
     @property
     def queueing(self) -> tuple[Station, ...]:
@@ -107,5 +155,10 @@ class Closed:
             return f"closed network of {len(self.stations)} stations//{self.population}"
         station = self.queueing[0]
         letter = self.delays[0].distribution.letter if self.think_time > 0 else "M"
-        name = f"{letter}/{station.service.letter}/{station.servers}//{self.population}"
-        return name if station.queues == "shared" or station.servers == 1 else f"{name}, random routing"
+        places = "" if station.capacity is None else str(station.capacity)
+        name = f"{letter}/{station.service.letter}/{station.servers}/{places}/{self.population}"
+        if station.queues == "random" and station.servers > 1:
+            name += ", random routing"
+        if station.discipline != "FCFS":
+            name += f"-{station.discipline}"
+        return name if station.speeds is None else f"{name}, load-dependent"
