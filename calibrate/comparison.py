@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -16,10 +16,10 @@ from calibrate.points import Points, points_of
 from calibrate.posterior import Mask
 from calibrate.prediction import Curve, grid, predict
 from measure.auditing import audit
-from measure.dataset import Provenance, Sweep
+from measure.dataset import CACHE_LINE_BYTES, LoadKind, Provenance, Sweep
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.units import format_duration, format_rate
+from measure.units import format_bandwidth, format_duration, format_rate
 
 
 @dataclass(frozen=True)
@@ -199,16 +199,23 @@ class Comparison:
     def __str__(self) -> str:
         rows = [f"{'load':>10}  {'observed':>10} {'predicted':>10} {'error':>8}   "
                 f"{'observed':>9} {'predicted':>9} {'error':>8}"]  # fmt: skip
-        points, predicted = self.points, self.predicted
+        points, predicted, show = self.points, self.predicted, throughput_text(self.points.load_kind)
         for i in range(len(points)):
             x, r = points.throughput_per_s[i], points.response_time_s[i]
             rows.append(
-                f"{points.load[i]:>10g}  {format_rate(x):>10} {format_rate(predicted.throughput_per_s[i]):>10} "
+                f"{points.load[i]:>10g}  {show(x):>10} {show(predicted.throughput_per_s[i]):>10} "
                 f"{_signed(self.residual_throughput_pct[i]):>8}   {format_duration(r):>9} "
                 f"{format_duration(predicted.response_time_s[i]):>9} {_signed(self.residual_response_pct[i]):>8}"
                 f"{'' if self.held_out[i] else '   calibrated on'}"
             )
         return "\n".join([str(self.fit), "", *rows, "", self.verdict()])
+
+
+def throughput_text(kind: LoadKind) -> Callable[[float], str]:
+    """How a throughput is written: requests a second, or a memory's cache lines as a bandwidth."""
+    if kind == "injected_delay":
+        return lambda lines_per_s: format_bandwidth(lines_per_s * CACHE_LINE_BYTES)
+    return format_rate
 
 
 def _signed(percent: float) -> str:

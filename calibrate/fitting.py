@@ -293,19 +293,19 @@ def _estimates(
     estimates: dict[str, Estimate] = {}
     for name, (unit, values) in model.report(draws).items():
         low, high = np.percentile(values, [50 * (1 - level), 50 * (1 + level)])
-        identified, note = _identified(values, prior_log_sd.get(name))
+        identified, note = _identified(values, unit, prior_log_sd.get(name))
         estimates[name] = Estimate(float(at_mode[name][1][0]), float(low), float(high), identified, unit, note)
     return estimates
 
 
-def _identified(draws: Array, prior_log_sd: float | None) -> tuple[bool, str]:
+def _identified(draws: Array, unit: str, prior_log_sd: float | None) -> tuple[bool, str]:
     """Whether the points pin a parameter: narrower than a factor of two over 90 %, and narrower than its prior."""
     logs = np.log(draws)
     if prior_log_sd is not None and logs.std() > 0.6 * prior_log_sd:
         return False, f"mostly its prior (a factor of {np.exp(prior_log_sd):.2g} either way), not these points"
     low, high = np.percentile(draws, [5, 95])
     if high / low > 2:
-        return False, f"anything from {low:.3g} to {high:.3g} fits these points"
+        return False, f"anything from {quantity(float(low), unit)} to {quantity(float(high), unit)} fits these points"
     return True, ""
 
 

@@ -199,7 +199,10 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
         if v is None
     ]
     if not lacking and joined.throughput == 0:
-        return "its throughput is 0"
+        raise DataError(
+            f"{name}: line {line} has a throughput of 0, at which no latency can have been measured; remove the row or "
+            "measure the point again"
+        )
     if lacking:
         return f"no {' and no '.join(lacking)} is given"
     mix = parse_mix(text.get("mix", ""))

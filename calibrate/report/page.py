@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrate.comparison import Comparison
+from calibrate.comparison import Comparison, throughput_text
 from calibrate.fitting import quantity
 from calibrate.report import figures
 from measure.dataset import CACHE_LINE_BYTES
 from measure.errors import MeasureError
-from measure.units import format_bandwidth, format_duration, format_rate
+from measure.units import format_bandwidth, format_duration
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -173,12 +173,13 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
 
 def _points(comparison: Comparison) -> list[dict[str, Any]]:
     points, predicted = comparison.points, comparison.predicted
+    show = throughput_text(points.load_kind)
     return [
         {
             "load": f"{points.load[i]:g}",
             "held_out": bool(comparison.held_out[i]),
-            "x": format_rate(points.throughput_per_s[i]),
-            "x_predicted": format_rate(predicted.throughput_per_s[i]),
+            "x": show(points.throughput_per_s[i]),
+            "x_predicted": show(predicted.throughput_per_s[i]),
             "x_error": _percent(comparison.residual_throughput_pct[i]),
             "r": format_duration(points.response_time_s[i]),
             "r_predicted": format_duration(predicted.response_time_s[i]),
