@@ -30,9 +30,14 @@ PAGES: dict[str, Callable[[], str]] = {"reference-cli.md": cli_reference, "refer
 
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
-    from accuracy import held_out_table, memory_table, small_summary
+    from accuracy import band_coverage, held_out_table, memory_table, small_summary
 
-    return {"held-out errors": held_out_table, "memory errors": memory_table, "accuracy in short": small_summary}
+    return {
+        "held-out errors": held_out_table,
+        "memory errors": memory_table,
+        "band coverage": band_coverage,
+        "accuracy in short": small_summary,
+    }
 
 
 _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)

@@ -2,7 +2,8 @@
 
 Text must be the same; runs of blanks and of rules may be longer or shorter; ``...`` stands for anything within a line
 and, alone on a line, for any number of lines; numbers may differ by a relative tolerance or by one in the last place
-after a decimal point, because a sampler's last digits depend on the processor and on the versions of libraries.
+after a decimal point, because a sampler's last digits depend on the processor and on the versions of libraries. Numbers
+in square brackets are the ends of intervals, which such a sampler knows to a tenth or two.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from itertools import zip_longest
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+INTERVAL_END_TOLERANCE = 0.3
 _PIECE = re.compile(rf"(?P<any>\.\.\.)|(?P<number>{NUMBER.pattern})|(?P<rule>[─━═-]{{3,}})|(?P<blank>\s+)")
 
 
@@ -45,7 +47,7 @@ def _match(expected: list[str], found: list[str], tolerance: float) -> bool:
 def _same(shown: str, came: str, tolerance: float) -> bool:
     if shown == came:
         return True
-    numbers: list[str] = []
+    numbers: list[tuple[str, float]] = []
     pattern, end = "", 0
     for piece in _PIECE.finditer(shown):
         pattern += re.escape(shown[end : piece.start()])
@@ -55,13 +57,16 @@ def _same(shown: str, came: str, tolerance: float) -> bool:
                 pattern += ".*?"
             case "number":
                 pattern += f"({NUMBER.pattern})"
-                numbers.append(piece[0])
+                inside = shown.rfind("[", 0, piece.start()) > shown.rfind("]", 0, piece.start())
+                numbers.append((piece[0], max(tolerance, INTERVAL_END_TOLERANCE) if inside else tolerance))
             case "rule":
                 pattern += f"{re.escape(piece[0][0])}+"
             case _:
                 pattern += r"\s+"
     found = re.fullmatch(pattern + re.escape(shown[end:]), came)
-    return found is not None and all(_close(a, b, tolerance) for a, b in zip(numbers, found.groups(), strict=True))
+    return found is not None and all(
+        _close(number, other, allowed) for (number, allowed), other in zip(numbers, found.groups(), strict=True)
+    )
 
 
 def _close(shown: str, came: str, tolerance: float) -> bool:

@@ -18,6 +18,7 @@ from doctools.running import BlockFailedError, PageRunner, rewritten
         ("first\n...\nlast\n", "first\n1\n2\nlast\n"),
         ("first\n...\nlast\n", "first\nlast\n"),
         ("took ... s\n", "took 12.5 s\n"),
+        ("7.68 [5.6, 8.8] N*\n", "7.68 [4.9, 9.4] N*\n"),  # the ends of an interval
         ("+0.4%\n", "+0.5%\n"),
     ],
 )
@@ -30,6 +31,9 @@ def test_lets_through(shown: str, came: str) -> None:
     [
         ("W = 0.25\n", "W = 0.35\n"),
         ("N = 4\n", "N = 5\n"),
+        ("7.68 [5.6, 8.8] N*\n", "7.00 [5.6, 8.8] N*\n"),
+        ("[5.6, 8.8]\n", "[1.6, 8.8]\n"),
+        ("[5.6, 8.8] 4\n", "[5.6, 8.8] 5\n"),
         ("knee\n", "knees\n"),
         ("4 KiB\n", "4 MiB\n"),
         ("one\n", "one\ntwo\n"),
