@@ -25,8 +25,16 @@ from qsim.distributions import (
     Shifted,
     Weibull,
 )
-from qsim.engines import simulate, trace
-from qsim.errors import NoEngineError, NoFormulaError, QsimError, SteadyStateError, UnstableQueueError
+from qsim.engines import Difference, Grid, difference, grid, replicate, simulate, sweep_models, trace
+from qsim.errors import (
+    MissingExtraError,
+    NoEngineError,
+    NoFormulaError,
+    PrecisionError,
+    QsimError,
+    SteadyStateError,
+    UnstableQueueError,
+)
 from qsim.metrics import Metrics
 from qsim.models import (
     GG1,
@@ -68,6 +76,7 @@ __all__ = [
     "CustomerClass",
     "Delay",
     "Deterministic",
+    "Difference",
     "Distribution",
     "Empirical",
     "Erlang",
@@ -75,6 +84,7 @@ __all__ = [
     "GGc",
     "Gamma",
     "Geometric",
+    "Grid",
     "HyperExponential",
     "LogNormal",
     "MDc",
@@ -86,6 +96,7 @@ __all__ = [
     "MMcc",
     "MarkovModulated",
     "Metrics",
+    "MissingExtraError",
     "Mixture",
     "Model",
     "NoEngineError",
@@ -94,6 +105,7 @@ __all__ = [
     "Open",
     "OpenClasses",
     "PhaseType",
+    "PrecisionError",
     "QsimError",
     "Shifted",
     "Station",
@@ -103,9 +115,13 @@ __all__ = [
     "UnstableQueueError",
     "Weibull",
     "asymptotic_bounds",
+    "difference",
     "erlang_b",
     "erlang_c",
+    "grid",
+    "replicate",
     "simulate",
     "solve",
+    "sweep_models",
     "trace",
 ]

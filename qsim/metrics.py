@@ -34,6 +34,9 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Value name -> (textbook symbol, meaning), in the order in which they are printed."""
 
+SHARES = ("utilization", "p_wait", "p_block")
+"""Values that are at most one."""
+
 
 class States(Protocol):
     """A distribution of the number present."""

@@ -31,7 +31,7 @@ import numpy as np
 from qsim._types import FloatArray, IntArray
 from qsim.engines.recorder import ROWS_PER_GROUP, SERVICE, WAIT, Recorder
 from qsim.engines.regenerative import FEWEST_CYCLES, Cycles
-from qsim.metrics import Interval
+from qsim.metrics import SHARES, Interval
 
 MOST_BATCHES = 20
 FEWEST_BATCHES = 8
@@ -112,17 +112,18 @@ def batch_error(deviations: FloatArray) -> tuple[float, float]:
     return math.sqrt(variance * (1 + raised) / (1 - raised)), correlation
 
 
-def reaches(deviations: FloatArray, confidence: float) -> tuple[float, float]:
+def reaches(deviations: FloatArray, confidence: float, *, independent: bool = False) -> tuple[float, float]:
     """How far a confidence interval reaches below and above a mean, from the deviations of its batches.
 
     Willink's t for skewed batches: with β = skewness / (6 √b), t becomes G(t) below and -G(-t) above, where
-    G(t) = ((1 + 6β(t - β))^(1/3) - 1) / (2β), which is t itself where β is zero.
+    G(t) = ((1 + 6β(t - β))^(1/3) - 1) / (2β), which is t itself where β is zero.  Batches known to be
+    ``independent`` are not corrected for correlation.
     """
     b = deviations.size
     t = student_t(confidence, max(1, b - 1))
-    error, _ = batch_error(deviations)
     centred = deviations - deviations.mean()
     variance = float(centred @ centred) / max(1, b - 1)
+    error = math.sqrt(variance / b) if independent else batch_error(deviations)[0]
     if b < 3 or variance == 0:
         return t * error, t * error
     scaled = centred / math.sqrt(variance)
@@ -201,7 +202,7 @@ def ratios(servers: int) -> dict[str, tuple[FloatArray, FloatArray]]:
 def _within_bounds(name: str, value: float, below: float, above: float) -> Interval:
     """Nothing here is negative, and a share is at most one."""
     high = value + above
-    return (max(0.0, value - below), min(1.0, high) if name in ("utilization", "p_wait") else high)
+    return (max(0.0, value - below), min(1.0, high) if name in SHARES else high)
 
 
 def _from_cycles(cycles: Cycles, servers: int, confidence: float, times: SampledTimes) -> Estimate:

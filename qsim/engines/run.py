@@ -64,17 +64,7 @@ def simulate(
     the run is too short for a steady state or PrecisionError, its subclass, when most_customers do not reach the
     precision; with ``allow_short`` the estimate is returned with its warnings.
     """
-    n = _check.count("customers", customers)
-    level = _check.fraction("confidence", confidence)
-    chosen_warmup = _warmup(warmup, n)
-    entropy = _seed(seed)
-    if engine not in METHODS:
-        raise ValueError(f"engine must be 'compiled' or 'reference', not {engine!r}")
-    if intervals not in ("batch means", "regenerative"):
-        raise ValueError(f"intervals must be 'batch means' or 'regenerative', not {intervals!r}")
-    _require_runnable(model)
-    if intervals == "regenerative":
-        _require_cycles(model)
+    n, entropy, chosen_warmup, level = check_arguments(model, customers, seed, engine, warmup, confidence, intervals)
 
     def once(length: int, progress: Callable[[float], object] | None) -> Metrics:
         return _simulate_once(model, length, entropy, engine, chosen_warmup, level, intervals, progress)
@@ -89,6 +79,30 @@ def simulate(
     if metrics.warnings and not allow_short:
         raise _refusal(metrics, precision)
     return metrics
+
+
+def check_arguments(
+    model: Model,
+    customers: float,
+    seed: int | None,
+    engine: str,
+    warmup: str | float,
+    confidence: float,
+    intervals: str,
+) -> tuple[int, int, str | float, float]:
+    """Customers, seed, warm-up and confidence as ``simulate`` uses them; raises what it raises, before any work."""
+    n = _check.count("customers", customers)
+    level = _check.fraction("confidence", confidence)
+    chosen_warmup = _warmup(warmup, n)
+    entropy = _seed(seed)
+    if engine not in METHODS:
+        raise ValueError(f"engine must be 'compiled' or 'reference', not {engine!r}")
+    if intervals not in ("batch means", "regenerative"):
+        raise ValueError(f"intervals must be 'batch means' or 'regenerative', not {intervals!r}")
+    _require_runnable(model)
+    if intervals == "regenerative":
+        _require_cycles(model)
+    return n, entropy, chosen_warmup, level
 
 
 def _simulate_once(
@@ -197,6 +211,11 @@ def _require_runnable(model: Model) -> tuple[int, float]:
     if len(model.queueing) > 1 or len(model.delays) > 1 or model.queueing[0].visits != 1:
         raise NoEngineError(
             f"{model.kendall} is not simulated yet: a closed model may have one Delay and one Station with visits=1"
+        )
+    station = model.queueing[0]
+    if station.capacity is not None or station.speeds is not None or station.discipline != "FCFS":
+        raise NoEngineError(
+            f"{model.kendall} is not simulated yet: a closed Station may not have capacity, speeds or a discipline"
         )
     return model.queueing[0].servers, model.queueing[0].service.mean
 
