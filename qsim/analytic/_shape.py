@@ -1,0 +1,42 @@
+"""What kind of open queue a model is, for the families to ask."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeGuard
+
+import numpy as np
+
+from qsim._types import FloatArray
+from qsim.arrivals import Arrivals, MarkovModulated
+from qsim.distributions import Distribution, Exponential
+from qsim.models import Model, Open
+
+
+def plain(model: Model) -> TypeGuard[Open]:
+    """An open queue that is Kendall's A/S/c/K and nothing more (see Open.plain)."""
+    return isinstance(model, Open) and model.plain
+
+
+def poisson(model: Open) -> bool:
+    """Whether customers arrive as a Poisson process."""
+    return isinstance(model.arrivals, Exponential)
+
+
+def markovian(model: Open) -> bool:
+    """Whether arrivals are Poisson and service times exponential."""
+    return poisson(model) and isinstance(model.service, Exponential)
+
+
+def phases_of_arrivals(arrivals: Arrivals) -> tuple[FloatArray, FloatArray] | None:
+    """The rates (D0, D1) between the phases of the arrival process without and with an arrival, or None."""
+    if isinstance(arrivals, MarkovModulated):
+        with_arrival = np.diag(arrivals.rates)
+        return np.asarray(arrivals.generator) - with_arrival, with_arrival
+    if not isinstance(arrivals, Distribution) or math.isinf(arrivals.mean):
+        return None
+    known = arrivals.phases()
+    if known is None:
+        return None
+    alpha, T = known
+    return T, np.outer(np.maximum(-T.sum(axis=1), 0.0), alpha)
