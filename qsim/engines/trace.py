@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import numpy.typing as npt
 from qsim._types import FloatArray, IntArray
 from qsim.errors import NoEngineError
 from qsim.models import Open
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,23 @@ class Trace:
         """Time from arrival to finish."""
         return self.finish - self.arrival
 
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with columns arrival, start, finish, server, wait, response."""
+    @property
+    def present(self) -> IntArray:
+        """How many customers each one finds in the system; who leaves at that very instant is gone."""
+        behind = np.arange(self.arrival.size)
+        gone = np.searchsorted(np.sort(self.finish), self.arrival, side="right")
+        # Someone behind who comes at the same instant and takes no time has not been seen: do not count him as gone.
+        no_time = np.concatenate(([0], np.cumsum(self.finish == self.arrival)))
+        unseen = no_time[np.searchsorted(self.arrival, self.arrival, side="right")] - no_time[behind]
+        present: IntArray = behind - (gone - unseen)
+        return present
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas DataFrame, one row per customer: arrival, start, finish, server, wait, response, present."""
         import pandas as pd
 
-        columns = ("arrival", "start", "finish", "server", "wait", "response")
-        return pd.DataFrame({name: getattr(self, name) for name in columns})
+        columns = ("arrival", "start", "finish", "server", "wait", "response", "present")
+        return pd.DataFrame({name: getattr(self, name) for name in columns}).rename_axis("customer")
 
 
 def trace(
