@@ -8,8 +8,13 @@ Nothing here knows of devices or files: rates and times are in whatever unit the
 """
 
 from qsim.analytic import solve
-from qsim.analytic.bounds import asymptotic_bounds
+from qsim.analytic.balanced_bounds import balanced_bounds
+from qsim.analytic.bounds import Bounds, asymptotic_bounds, largest_population
+from qsim.analytic.closed_network import curve as closed_curve
+from qsim.analytic.geometric_bounds import geometric_bounds
+from qsim.analytic.mean_value import schweitzer
 from qsim.analytic.mmc import erlang_b, erlang_c
+from qsim.analytic.proportional_bounds import proportional_bounds
 from qsim.arrivals import ArrivalProcess, Batches, Geometric, MarkovModulated, OnOff, Trace
 from qsim.distributions import (
     Deterministic,
@@ -44,22 +49,29 @@ from qsim.models import (
     MM1,
     MM1K,
     MX1,
+    ClassStation,
     Closed,
+    ClosedClasses,
     CustomerClass,
     Delay,
     GGc,
     MDc,
     MGc,
+    MixedNetwork,
     MMc,
     MMcc,
     MMcK,
+    MMcKN,
     MMcN,
     MMInf,
     Model,
     Open,
     OpenClasses,
+    OpenNetwork,
+    OpenNetworkClasses,
     Station,
     Tandem,
+    traffic,
 )
 
 __all__ = [
@@ -72,7 +84,10 @@ __all__ = [
     "MX1",
     "ArrivalProcess",
     "Batches",
+    "Bounds",
+    "ClassStation",
     "Closed",
+    "ClosedClasses",
     "CustomerClass",
     "Delay",
     "Deterministic",
@@ -92,11 +107,13 @@ __all__ = [
     "MMInf",
     "MMc",
     "MMcK",
+    "MMcKN",
     "MMcN",
     "MMcc",
     "MarkovModulated",
     "Metrics",
     "MissingExtraError",
+    "MixedNetwork",
     "Mixture",
     "Model",
     "NoEngineError",
@@ -104,6 +121,8 @@ __all__ = [
     "OnOff",
     "Open",
     "OpenClasses",
+    "OpenNetwork",
+    "OpenNetworkClasses",
     "PhaseType",
     "PrecisionError",
     "QsimError",
@@ -115,13 +134,20 @@ __all__ = [
     "UnstableQueueError",
     "Weibull",
     "asymptotic_bounds",
+    "balanced_bounds",
+    "closed_curve",
     "difference",
     "erlang_b",
     "erlang_c",
+    "geometric_bounds",
     "grid",
+    "largest_population",
+    "proportional_bounds",
     "replicate",
+    "schweitzer",
     "simulate",
     "solve",
     "sweep_models",
     "trace",
+    "traffic",
 ]

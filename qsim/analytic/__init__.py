@@ -9,10 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from qsim.analytic import mm1, mmc, mmck, random_routing, repairman
+from qsim.analytic import (
+    closed_classes,
+    closed_network,
+    finite_source,
+    jackson,
+    mean_value,
+    mixed_network,
+    mm1,
+    mmc,
+    mmck,
+    open_classes,
+    random_routing,
+    repairman,
+)
 from qsim.errors import NoFormulaError
 from qsim.metrics import Metrics
-from qsim.models import Closed, Model, Open
+from qsim.models import Model
 
 
 class Family(Protocol):
@@ -27,7 +40,20 @@ class Family(Protocol):
         ...
 
 
-FAMILIES: Sequence[Family] = (mm1, mmc, mmck, repairman, random_routing)
+FAMILIES: Sequence[Family] = (
+    mm1,
+    mmc,
+    mmck,
+    repairman,
+    random_routing,
+    finite_source,
+    closed_network,
+    closed_classes,
+    mean_value,
+    jackson,
+    open_classes,
+    mixed_network,
+)
 """Most specific first."""
 
 
@@ -37,8 +63,8 @@ def solve(model: Model) -> Metrics:
     Raises UnstableQueueError when an open queue is offered more work than its servers can do, and
     NoFormulaError (naming ``simulate``) when no formula is known for the model.
     """
-    if not isinstance(model, Open | Closed):
-        raise ValueError(f"model must be Open or Closed (MM1(...), MMcN(...), ...), not {model!r}")
+    if not isinstance(model, Model):
+        raise ValueError(f"model must be Open, Closed or another model (MM1(...), MMcN(...), ...), not {model!r}")
     for family in FAMILIES:
         if family.applies(model):
             return family.solve(model)

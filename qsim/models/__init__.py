@@ -19,10 +19,30 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from qsim.models.closed import Closed, Delay, Queues, Station
-from qsim.models.constructors import GG1, MD1, MG1, MG1PS, MM1, MM1K, MX1, GGc, MDc, MGc, MMc, MMcc, MMcK, MMcN, MMInf
+from qsim.models.constructors import (
+    GG1,
+    MD1,
+    MG1,
+    MG1PS,
+    MM1,
+    MM1K,
+    MX1,
+    GGc,
+    MDc,
+    MGc,
+    MMc,
+    MMcc,
+    MMcK,
+    MMcKN,
+    MMcN,
+    MMInf,
+)
+from qsim.models.network import ClassStation, ClosedClasses, MixedNetwork, OpenNetwork, OpenNetworkClasses, traffic
 from qsim.models.open import CustomerClass, Discipline, Open, OpenClasses, Tandem
 
-Model: TypeAlias = Open | OpenClasses | Tandem | Closed
+Model: TypeAlias = (
+    Open | OpenClasses | Tandem | Closed | ClosedClasses | OpenNetwork | OpenNetworkClasses | MixedNetwork
+)
 
 __all__ = [
     "GG1",
@@ -32,7 +52,9 @@ __all__ = [
     "MM1",
     "MM1K",
     "MX1",
+    "ClassStation",
     "Closed",
+    "ClosedClasses",
     "CustomerClass",
     "Delay",
     "Discipline",
@@ -42,12 +64,17 @@ __all__ = [
     "MMInf",
     "MMc",
     "MMcK",
+    "MMcKN",
     "MMcN",
     "MMcc",
+    "MixedNetwork",
     "Model",
     "Open",
     "OpenClasses",
+    "OpenNetwork",
+    "OpenNetworkClasses",
     "Queues",
     "Station",
     "Tandem",
+    "traffic",
 ]

@@ -104,3 +104,10 @@ def MMcN(population: int, think_time: float, service_time: float, servers: int =
     think = _check.non_negative("think_time", think_time, "the mean time between an answer and the next request")
     service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
     return Closed(population, (Delay(think), Station(service, servers)))
+
+
+def MMcKN(population: int, think_time: float, service_time: float, servers: int, capacity: int) -> Closed:  # noqa: N802
+    """M/M/c/K//N: as M/M/c//N with ``capacity`` places, the servers included; who finds them taken thinks again."""
+    think = _check.positive("think_time", think_time, "without thinking, who is turned away returns at once, for ever")
+    service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
+    return Closed(population, (Delay(think), Station(service, servers, capacity=capacity)))
