@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,12 +14,13 @@ from calibrate.cli.options import AsJson
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
-    from qsim.models import Open
+    from qsim.engines.speed import Speed
 
 HELP = """Measure the simulation engines: customers per second, variates drawn, one core.
 
-The engines take turns in every round, so that a busy machine slows both; medians and their ratio are printed. Ciw is
-measured beside them where it is installed.
+The engines take turns in every round, so that a busy machine slows all of them; medians are printed, and the medians
+of the rounds' ratios. A textbook model in bare SimPy is measured beside them, and Ciw where it is installed. The last
+line says what a second process brings.
 
 \b
 Examples:
@@ -29,7 +28,7 @@ qsim bench
 qsim bench --rounds 9 --json
 """
 
-Run = Callable[["Open", int, int], object]
+WORKERS = 2
 
 
 def bench(
@@ -42,78 +41,55 @@ def bench(
     ] = 2e4,
     as_json: AsJson = False,
 ) -> None:
-    """Run every engine on M/M/1 and M/M/3, interleaved."""
+    """Run every engine on every model of the benchmark, interleaved."""
     if rounds < 1:
         raise wrong_usage(f"--rounds must be at least 1, not {rounds}")
     for option, value in (("--customers", customers), ("--reference-customers", reference_customers)):
         if value < 1 or value != int(value):
             raise wrong_usage(f"{option} must be a whole number of at least 1, not {value:g}")
 
-    from qsim import MM1, MMc
+    from qsim.engines.speed import measure_scaling, measure_speed
 
-    engines = _engines()
-    sizes = {name: int(customers if name == "compiled" else reference_customers) for name in engines}
-    models = {"M/M/1 rho .8": MM1(0.8, 1.0), "M/M/3 rho .9": MMc(2.7, 1.0, 3)}
-    documents = []
     with Bar("benchmarking") as bar:
-        for number, (label, model) in enumerate(models.items()):
-            for name, run in engines.items():
-                run(model, min(sizes[name], 10_000), 0)  # compile and warm up
-            runs: dict[str, list[float]] = {name: [] for name in engines}
-            for turn in range(rounds):
-                for name, run in engines.items():
-                    started = time.perf_counter()
-                    run(model, sizes[name], turn + 1)
-                    runs[name].append(sizes[name] / (time.perf_counter() - started))
-                bar.share((number * rounds + turn + 1) / (len(models) * rounds))
-            documents.append(_document(label, runs))
+        speeds = measure_speed(
+            rounds=rounds, customers=customers, reference_customers=reference_customers, progress=bar.share
+        )
+        scaling = measure_scaling(workers=WORKERS, rounds=rounds, customers=4 * customers)
     if as_json:
-        print_json({"rounds": rounds, "customers": sizes, "models": documents})
+        print_json({
+            "rounds": rounds,
+            "customers": {"compiled": int(customers), "reference": int(reference_customers)},
+            "models": [_document(speed) for speed in speeds],
+            "scaling": {"workers": WORKERS, "median": median(scaling), "runs": list(scaling)},
+        })  # fmt: skip
         return
-    names = list(engines)
-    rows = [
-        (d["name"], *(_rate(d["customers_per_s"][n]["median"]) for n in names), f"{d['ratio']:.0f} x")
-        for d in documents
-    ]
-    say(table(("customers per second", *names, "compiled / reference"), rows))
-    say(f"medians of {rounds} interleaved rounds")
+    slower = sorted({engine for speed in speeds for engine in speed.rates} - {"compiled"}, key=_order)
+    heads = ("customers per second", "compiled", *slower, *(f"/ {name}" for name in slower))
+    say(table(heads, [_row(speed, slower) for speed in speeds]))
+    say(f"medians of {rounds} interleaved rounds; {WORKERS} processes are {median(scaling):.2f} times as fast as one")
 
 
-def _engines() -> dict[str, Run]:
-    from importlib.util import find_spec
-
-    from qsim import simulate
-
-    engines: dict[str, Run] = {
-        "compiled": lambda m, n, seed: simulate(m, customers=n, seed=seed, engine="compiled", allow_short=True),
-        "reference": lambda m, n, seed: simulate(m, customers=n, seed=seed, engine="reference", allow_short=True),
-    }
-    if find_spec("ciw") is not None:
-        engines["ciw"] = _ciw
-    return engines
+def _order(engine: str) -> tuple[int, str]:
+    known = ("reference", "simpy")
+    return (known.index(engine) if engine in known else len(known), engine)
 
 
-def _ciw(model: Open, customers: int, seed: int) -> object:
-    """The same queue in Ciw."""
-    ciw: Any = __import__("ciw")
-    network = ciw.create_network(
-        arrival_distributions=[ciw.dists.Exponential(model.arrival_rate)],
-        service_distributions=[ciw.dists.Exponential(model.service_rate)],
-        number_of_servers=[model.servers],
-    )
-    ciw.seed(seed)
-    simulation = ciw.Simulation(network)
-    simulation.simulate_until_max_customers(customers)
-    return simulation
-
-
-def _document(label: str, runs: dict[str, list[float]]) -> dict[str, Any]:
-    medians = {name: median(rates) for name, rates in runs.items()}
+def _document(speed: Speed) -> dict[str, Any]:
     return {
-        "name": label,
-        "customers_per_s": {name: {"median": medians[name], "runs": rates} for name, rates in runs.items()},
-        "ratio": medians["compiled"] / medians["reference"],
+        "name": speed.name,
+        "customers_per_s": {
+            engine: {"median": speed.median(engine), "runs": list(rates)} for engine, rates in speed.rates.items()
+        },
+        "ratio": speed.ratio("reference"),
+        "ratios": {engine: speed.ratio(engine) for engine in speed.rates if engine != "compiled"},
     }
+
+
+def _row(speed: Speed, slower: list[str]) -> tuple[str, ...]:
+    """Rates, then how many times faster the compiled engine is than each of the others."""
+    rates = [_rate(speed.median(engine)) if engine in speed.rates else "" for engine in ("compiled", *slower)]
+    ratios = [f"{speed.ratio(engine):.0f} x" if engine in speed.rates else "" for engine in slower]
+    return (speed.name, *rates, *ratios)
 
 
 def _rate(per_second: float) -> str:
