@@ -141,6 +141,20 @@ class Empirical(Distribution):
         inside = np.where(s * self._width > 1e-12, -np.expm1(-spread) / spread, 1.0)
         return float(self._probability @ (np.exp(-s * self._lower) * inside))
 
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+        order = np.argsort(self._lower, kind="stable")
+        lower, width, probability = self._lower[order], self._width[order], self._probability[order]
+        # Bins above t are cut at t; bins below it count with their centres, less what sticks out above t.
+        centre = np.concatenate(([0.0], np.cumsum(probability * (lower + width / 2))))
+        share = np.concatenate(([0.0], np.cumsum(probability)))
+        started = np.searchsorted(lower, t, side="right")
+        result = centre[started] + (1 - share[started]) * t
+        for low, wide, p in zip(lower[width > 0], width[width > 0], probability[width > 0], strict=True):
+            out = np.clip(low + wide - t, 0.0, wide)
+            result -= np.where(t >= low, p * out**2 / (2 * wide), 0.0)
+        return np.asarray(result)
+
     def scaled(self, factor: float) -> Empirical:
         factor = _check.positive("factor", factor)
         return Empirical(tuple(factor * v for v in self.values), self.weights, tuple(factor * w for w in self.widths))

@@ -100,6 +100,9 @@ class Deterministic(Distribution):
     def transform(self, s: float) -> float:
         return math.exp(-s * self.value)
 
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.clip(np.asarray(x, dtype=np.float64), 0.0, self.value))
+
     def scaled(self, factor: float) -> Deterministic:
         return Deterministic(self.value * _check.positive("factor", factor))
 

@@ -76,6 +76,10 @@ class Mixture(Distribution):
         starts = [w * alpha for w, (alpha, _) in zip(self.weights, known, strict=True)]
         return np.concatenate(starts), block_diag(*(T for _, T in known))
 
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        parts = [w * c.limited_mean(x) for w, c in zip(self.weights, self.components, strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
+
     def scaled(self, factor: float) -> Mixture:
         return Mixture(tuple(c.scaled(factor) for c in self.components), self.weights)
 
@@ -121,6 +125,10 @@ class Shifted(Distribution):
 
     def transform(self, s: float) -> float:
         return math.exp(-s * self.shift) * self.base.transform(s)
+
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+        return np.asarray(np.minimum(t, self.shift) + self.base.limited_mean(np.maximum(t - self.shift, 0.0)))
 
     def scaled(self, factor: float) -> Shifted:
         return Shifted(self.base.scaled(factor), self.shift * factor)

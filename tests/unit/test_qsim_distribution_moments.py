@@ -51,6 +51,16 @@ def test_moments_and_transform_against_integration(law: Distribution) -> None:
         assert law.transform(s) == pytest.approx(Distribution.transform(law, s), rel=rel)
 
 
+@pytest.mark.parametrize("law", [*SMOOTH, *STEPPED], ids=repr)
+def test_limited_mean_against_integration(law: Distribution) -> None:
+    fine = np.linspace(0.0, 40.0, 400_001)
+    height = 1 - law.cdf(fine)
+    area = np.concatenate(([0.0], np.cumsum((height[1:] + height[:-1]) / 2 * 1e-4)))
+    wanted = np.append(np.linspace(-1.0, 40.0, 400), [3.0, 0.2])  # in no order, from below zero
+    np.testing.assert_allclose(law.limited_mean(wanted), np.interp(wanted, fine, area), atol=2e-4, rtol=2e-3)
+    assert float(law.limited_mean(np.array([1e6]))[0]) <= law.mean * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("law", [d for d in SMOOTH if d.phases() is not None], ids=repr)
 def test_phases_describe_the_same_law(law: Distribution) -> None:
     same = PhaseType.of(law)
