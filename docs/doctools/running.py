@@ -67,6 +67,7 @@ class PageRunner:
         environment = {
             **os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "HOME": str(self.folder), "LC_ALL": "C.UTF-8",
             "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "MAKEFLAGS": "",
+            "PYTHONUNBUFFERED": "1",  # stdout and stderr in the order of a terminal
         }  # fmt: skip
         for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
             environment.pop(name, None)
