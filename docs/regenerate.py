@@ -81,7 +81,7 @@ def main(names: list[str]) -> None:
     for name, make in PAGES.items():
         if not named or DOCS / name in named:
             _write(DOCS / name, make())
-    for path in named or [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]:
+    for path in named or [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]:
         if path.name not in PAGES:
             page = path.read_text(encoding="utf-8")
             _write(path, with_outputs(with_regions(page), varying=bool(named)))

@@ -76,11 +76,11 @@ class Difference:
         return rows
 
     def __str__(self) -> str:
-        a, b = self.a.model.kendall, self.b.model.kendall
-        head = ("", a, b, "difference", f"{100 * self.confidence:g} % interval", "variance reduced")
+        head = ("", "a", "b", "b - a", f"{100 * self.confidence:g} % interval", "variance reduced")
         table = [head, *self.rows()]
         widths = [max(len(row[column]) for row in table) for column in range(len(head))]
-        lines = [f"{b} against {a}: {self.a.method}, common random numbers"]
+        kendall = f"a: {self.a.model.kendall}, b: {self.b.model.kendall}"
+        lines = [f"{kendall}: simulated, {self.a.method}, common random numbers"]
         for symbol, *cells in table:
             padded = [symbol.ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells, widths[1:], strict=True))]
             lines.append("  ".join(padded).rstrip())

@@ -16,7 +16,7 @@ from doctools.matching import difference
 from doctools.running import BlockFailedError, PageRunner
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SESSIONS = [page for page in PAGES if re.search(r"^```(console|python)", page.read_text(encoding="utf-8"), re.M)]
 
 
