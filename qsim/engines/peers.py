@@ -31,8 +31,8 @@ def peers_of(model: Model) -> dict[str, Run]:
 
 
 def _is_markovian(model: Open) -> bool:
-    plain = model.capacity is None and model.discipline == "FCFS"
-    return plain and isinstance(model.arrivals, Exponential) and isinstance(model.service, Exponential)
+    unlimited = model.plain and model.capacity is None
+    return unlimited and isinstance(model.arrivals, Exponential) and isinstance(model.service, Exponential)
 
 
 def _simpy_open(model: Any, customers: int, seed: int) -> float:
