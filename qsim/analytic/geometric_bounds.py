@@ -10,7 +10,8 @@ b = Z + D + Dmax·(N-1) - Σ (Dmax - Dᵢ)·Lᵢ(N-1), mean value analysis says 
 
     2N/(b⁻ + √(b⁻² - 4·Z·Dmax·(N-1))) <= X(N) <= 2N/(b⁺ + √(b⁺² - 4·Z·Dmax·N)),
 
-b⁻ with the lower and b⁺ with the upper bounds on the Lᵢ.  For Z = 0 both are N/b.
+b⁻ with the lower and b⁺ with the upper bounds on the Lᵢ.  For Z = 0 both are N/b.  With few customers and much think
+time the asymptotic upper bound can be the tighter one; these are the paper's, as they stand.
 
 Source: Casale, Muntz & Serazzi (2008), IEEE Trans. Computers 57(6), 780-794, "Geometric bounds: a noniterative
 analysis technique for closed queueing networks", eqs. 8 and 13.

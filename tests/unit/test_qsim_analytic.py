@@ -97,7 +97,7 @@ def test_an_overload_says_what_would_be_stable() -> None:
         GG1(Erlang(2, 1.0), Exponential(0.5)),
         Open(Exponential(1.0), Deterministic(1.0), capacity=3),
         Closed(4, [Station(Deterministic(1))]),
-        Closed(4, [Station(Exponential(1)), Station(Exponential(2))]),
+        Closed(4, [Station(Exponential(1)), Station(Deterministic(2))]),
     ],
 )
 def test_without_a_formula_simulate_is_named(model: object) -> None:
