@@ -23,6 +23,9 @@ METHODS = {"compiled": "compiled engine (numba)", "reference": "reference engine
 
 TOO_SHORT = "too short for a steady state: "
 
+RELAXATIONS = 50
+"""A run must last this many relaxation times, the time in which a queue forgets how it started."""
+
 FORGET = 3
 """Relaxation times left out at the beginning, at least: what is then left of the start is 5 %."""
 
@@ -113,29 +116,26 @@ def _simulate_once(
     progress: Callable[[float], object] | None,
 ) -> Metrics:
     """One run; what makes it too short is in the warnings of its Metrics."""
-    from qsim.engines import output_analysis, parts
-    from qsim.engines.gathering import Gathering
+    from qsim.engines import output_analysis
     from qsim.engines.recorder import Recorder
 
-    plan = require_runnable(model)
-    recorder = Recorder(n, typical_time(plan), cycles=intervals == "regenerative")
-    gathering = Gathering(plan, n, recorder)
+    servers, typical_time = _require_runnable(model)
+    recorder = Recorder(n, typical_time, cycles=intervals == "regenerative")
     if engine == "compiled":
         from qsim.engines import compiled
 
-        compiled.run(plan, n, entropy, gathering, progress, by_events=states)
+        compiled.run(model, n, entropy, recorder, progress)
     else:
         from qsim.engines import reference
 
-        reference.run(plan, n, entropy, gathering, progress, by_events=states)
+        reference.run(model, n, entropy, recorder, progress)
     needed = shortest_run(model)
-    estimate = output_analysis.analyse(recorder, servers_of(plan), warmup, level, needed * FORGET // RELAXATIONS)
+    estimate = output_analysis.analyse(recorder, servers, warmup, level, needed * FORGET // RELAXATIONS)
     complaints = list(estimate.complaints)
     if n - estimate.warmup < needed:
         left = f"{n - estimate.warmup:,} customers after the warm-up"
         complaints.insert(0, f"{left} are fewer than the {needed:,} in which this queue forgets its start")
-    p_block, p_block_interval = parts.blocking(plan, gathering, estimate.warmup, level)
-    metrics = Metrics(
+    return Metrics(
         model=model,
         throughput=estimate.values["throughput"],
         utilization=estimate.values["utilization"],
@@ -144,20 +144,18 @@ def _simulate_once(
         W=estimate.values["W"],
         Wq=estimate.values["Wq"],
         p_wait=estimate.values["p_wait"],
-        p_block=p_block,
+        p_block=0.0,
         kind="simulated",
         method=METHODS[engine] + estimate.method,
-        kinds={} if p_block_interval else {"p_block": "exact"},
-        intervals={**estimate.intervals, **({"p_block": p_block_interval} if p_block_interval else {})},
+        kinds={"p_block": "exact"},
+        intervals=estimate.intervals,
         confidence=level,
         customers=n,
         warmup=estimate.warmup,
         seed=entropy,
         warnings=tuple(TOO_SHORT + c for c in complaints),
-        states=parts.observed_states(gathering),
         times=estimate.times,
     )
-    return parts.with_parts(metrics, plan, gathering)
 
 
 def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
@@ -178,10 +176,48 @@ def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
     )
 
 
+def shortest_run(model: Model) -> int:
+    """Customers for RELAXATIONS relaxation times.
+
+    An open queue forgets its start in about (ca² + cs²)/2 · S/c / (1 - √ρ)², exact for M/M/1 and the
+    heavy-traffic value for others; a light one with many servers in a service time (Cohen 1982, The Single
+    Server Queue, p. 180; Whitt 1989, Management Science 35, "Planning queueing simulations").  A closed one is
+    given as many cycles of its population.
+    """
+    if isinstance(model, Closed):
+        return RELAXATIONS * model.population
+    variability = (model.arrivals.scv + model.service.scv) / 2
+    relaxations = model.rho * variability / (1 - math.sqrt(model.rho)) ** 2 + model.offered_load
+    return math.ceil(RELAXATIONS * relaxations)
+
+
 def _round_up(n: int) -> int:
     """To two significant digits: advice need not be precise."""
     unit = int(10 ** max(0, len(str(n)) - 2))
     return -(-n // unit) * unit
+
+
+def _require_runnable(model: Model) -> tuple[int, float]:
+    """The number of servers and a typical time; raises for models the engines do not run."""
+    if isinstance(model, Open):
+        if model.arrival_rate == 0:
+            raise ValueError("arrival_rate must be positive for a simulation, not 0: nobody would come; use solve")
+        if model.capacity is not None:
+            raise NoEngineError(f"{model.kendall} is not simulated yet: its places are limited; leave capacity out")
+        require_stable(model)
+        return model.servers, model.service.mean
+    if not isinstance(model, Closed):
+        raise ValueError(f"model must be Open or Closed (MM1(...), MMcN(...), ...), not {model!r}")
+    if len(model.queueing) > 1 or len(model.delays) > 1 or model.queueing[0].visits != 1:
+        raise NoEngineError(
+            f"{model.kendall} is not simulated yet: a closed model may have one Delay and one Station with visits=1"
+        )
+    station = model.queueing[0]
+    if station.capacity is not None or station.speeds is not None or station.discipline != "FCFS":
+        raise NoEngineError(
+            f"{model.kendall} is not simulated yet: a closed Station may not have capacity, speeds or a discipline"
+        )
+    return model.queueing[0].servers, model.queueing[0].service.mean
 
 
 def _require_cycles(model: Model) -> None:
