@@ -21,7 +21,7 @@ SESSIONS = [page for page in PAGES if re.search(r"^```(console|python)", page.re
 
 
 def name_of(page: Path) -> str:
-    return page.name
+    return str(page.relative_to(ROOT)).removeprefix("docs/")
 
 
 @pytest.mark.parametrize("page", SESSIONS, ids=name_of)
