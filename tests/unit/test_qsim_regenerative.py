@@ -100,7 +100,7 @@ def test_a_queue_that_never_empties_is_refused_in_words() -> None:
 def test_models_without_cycles_are_refused_before_any_work() -> None:
     with pytest.raises(NoEngineError, match="regenerative"):
         simulate(MMcN(4, 1.0, 1.0), intervals="regenerative")
-    with pytest.raises(NoEngineError, match="regenerative|not simulated"):
+    with pytest.raises(NoEngineError, match=r"regenerative|not simulated"):
         simulate(Open(Exponential(2.0), Exponential(1.0), discipline="LCFS"), intervals="regenerative")
     with pytest.raises(ValueError, match=r"^intervals"):
         simulate(MM1(0.5, 1.0), intervals="exact")  # type: ignore[arg-type]
