@@ -134,7 +134,7 @@ def reaches(deviations: FloatArray, confidence: float, *, independent: bool = Fa
     return below * error, above * error
 
 
-def analyse(recorder: Recorder, servers: int, warmup: str | float, confidence: float, memory: int = 0) -> Estimate:
+def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence: float, memory: int = 0) -> Estimate:
     """Turn what was recorded into an Estimate; its complaints say why the run may be too short.
 
     ``memory``: the customers a queue of this kind takes to forget its start, dropped at least by "mser5".
@@ -185,12 +185,12 @@ def analyse(recorder: Recorder, servers: int, warmup: str | float, confidence: f
     return Estimate(values, intervals, dropped * size, times, tuple(complaints))
 
 
-def ratios(servers: int) -> dict[str, tuple[FloatArray, FloatArray]]:
+def ratios(servers: float) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Each value as a ratio of totals, given by the weights of time, waiting, service, waited and number."""
     time, wait, service, waited, number = np.eye(5)
     return {
         "throughput": (number, time),
-        "utilization": (service, time * servers),
+        "utilization": (service / servers, time),
         "L": (wait + service, time),
         "Lq": (wait, time),
         "W": (wait + service, number),
@@ -205,7 +205,7 @@ def _within_bounds(name: str, value: float, below: float, above: float) -> Inter
     return (max(0.0, value - below), min(1.0, high) if name in SHARES else high)
 
 
-def _from_cycles(cycles: Cycles, servers: int, confidence: float, times: SampledTimes) -> Estimate:
+def _from_cycles(cycles: Cycles, servers: float, confidence: float, times: SampledTimes) -> Estimate:
     """Values and intervals of regenerative cycles: nothing is left out at the beginning."""
     n = cycles.cycles
     if n < 2:
