@@ -29,7 +29,7 @@ from measure.units import format_duration, format_rate
 
 SCHEMA = "qsim-fit/1"
 LEVEL = 0.9
-KEPT_DRAWS = 800
+KEPT_DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -224,16 +224,17 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
         parameters, curve_model.start(load, throughput, response), _log_prediction(curve_model, load),
         curve_model.observables(throughput, response), noise, curve_model.error_prior, seed=seed,
     )  # fmt: skip
-    estimates = _estimates(curve_model, found.mode, found.draws, {p.name: p.prior_log_sd for p in parameters}, level)
+    keep = np.linspace(0, len(found.draws) - 1, KEPT_DRAWS).astype(int)
+    draws = found.draws[keep]
+    estimates = _estimates(curve_model, found.mode, draws, {p.name: p.prior_log_sd for p in parameters}, level)
     notes = list(points.notes)
     if not found.settled:
         notes.append("the sampler has not settled on these points: the intervals are rough")
-    keep = np.linspace(0, len(found.draws) - 1, min(KEPT_DRAWS, len(found.draws))).astype(int)
     return Fit(
         model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
         load_unit=points.load_unit, series=points.series, used=tuple(float(n) for n in load),
         parameters={**estimates, **_servers_and_think(points, found.mode)},
-        mode=found.mode, draws=found.draws[keep], error_draws=found.error[keep],
+        mode=found.mode, draws=draws, error_draws=found.error[keep],
         used_throughput_per_s=tuple(float(x) for x in throughput),
         level=level, notes=tuple(notes), source=points.source,
     )  # fmt: skip

@@ -46,7 +46,7 @@ def corrected(sweep: Sweep) -> Sweep:
             notes.append(note)
     if not notes:
         return sweep
-    details = {**sweep.provenance.details, "corrected": [n.message for n in notes]}
+    details = {**sweep.provenance.details, "corrected": list(dict.fromkeys(n.message for n in notes))}
     if verdict is not None:
         points["series"] = [_file_name(row) for row in points.to_dict("records")]
         # The audit of the corrected sweep still has to know how many blocks there were to keep in flight.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from calibrate.cli.console import print_json, say
@@ -74,5 +73,5 @@ def _findings(source: Source) -> list[Finding]:
 
         return audit_dataset(known_dataset(source.dataset))
     sweep = source.load()
-    found = [*sweep.findings, *audited(replace(sweep, findings=()))]
+    found = [*sweep.findings, *audited(sweep)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity))

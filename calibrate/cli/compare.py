@@ -98,7 +98,7 @@ def compare(
         done, refused = _held_against(sweep, names, fit)
     written = str(write_report(done, report, refused=refused, title=source.name)) if report is not None else None
 
-    tell_findings(sweep)
+    tell_findings(sweep, names)
     for name, reason in refused.items():
         warn(f"not compared: {name}: {reason.removeprefix(f'{name}: ')}")
     document = comparison_document(done, refused, written)

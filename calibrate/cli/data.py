@@ -101,10 +101,10 @@ def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) 
             raise wrong_usage(f"--use: no point was measured at load {load:g}; there are {there}")
 
 
-def tell_findings(sweep: Sweep) -> None:
-    """What the importer noticed, on stderr; what several curves have in common is said once."""
+def tell_findings(sweep: Sweep, series: Sequence[str] | None = None) -> None:
+    """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
     curves: dict[tuple[str, str, str], list[str]] = {}
-    for f in sweep.findings:
+    for f in (f for f in sweep.findings if series is None or f.series is None or f.series in series):
         key = ("note" if f.severity == "info" else f.severity, f.check, f"{f.message} {f.remedy}".strip())
         curves.setdefault(key, []).append(f.series or "")
     for (severity, check, message), names in curves.items():

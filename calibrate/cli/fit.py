@@ -76,7 +76,7 @@ def fit(
         raise DataError(next(iter(refused.values())))
     if out is not None:
         write_fits(fits, out)
-    tell_findings(sweep)
+    tell_findings(sweep, names)
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     if as_json:

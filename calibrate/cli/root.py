@@ -34,6 +34,7 @@ class Root(TyperGroup):
             code = _reader_gone()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the one place that answers for every command)
             code = _report(error, as_json="--json" in given)
+            _drop_what_cannot_be_written()
         sys.exit(code if isinstance(code, int) else DONE)
 
     def invoke(self, ctx: Any) -> Any:
@@ -91,6 +92,14 @@ def _flush() -> None:
     """Bring what was written to its reader now, where a failure can still be told."""
     if sys.stdout is not None:
         sys.stdout.flush()
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Output that a full disk did not take was reported already; Python must not stumble over it when it ends."""
+    try:
+        _flush()
+    except OSError:
+        _reader_gone()
 
 
 def _reader_gone() -> int:

@@ -1,6 +1,5 @@
 """What must hold for every queue, over the whole range that is promised."""
 
-# ruff: noqa: SIM300  (L, X and W are quantities here, not constants)
 from __future__ import annotations
 
 import math

@@ -1,6 +1,5 @@
 """Formulas: special cases, exact arithmetic, and mistakes that others made."""
 
-# ruff: noqa: SIM300  (L, X and W are quantities here, not constants)
 from __future__ import annotations
 
 import math

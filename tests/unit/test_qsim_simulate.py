@@ -1,6 +1,5 @@
 """simulate and trace: arguments, seeds, refusals, and what importing costs."""
 
-# ruff: noqa: SIM300  (L, X and W are quantities here, not constants)
 from __future__ import annotations
 
 import doctest
@@ -16,7 +15,6 @@ import pytest
 import qsim
 from qsim import (
     MM1,
-    MM1K,
     Closed,
     Delay,
     Deterministic,
@@ -130,10 +128,10 @@ def test_models_that_have_no_steady_state_or_no_engine() -> None:
         simulate(MM1(1, 1))
     with pytest.raises(ValueError, match="arrival_rate"):
         simulate(MM1(0, 1))
-    with pytest.raises(NoEngineError, match="places"):
-        simulate(MM1K(1, 2, 5))
-    with pytest.raises(NoEngineError, match="one Station"):
-        simulate(Closed(4, [Station(Exponential(1)), Station(Exponential(1))]))
+    with pytest.raises(NoEngineError, match="visits"):
+        simulate(Closed(4, [Station(Exponential(1), visits=0.5), Station(Exponential(1), visits=0.2)]))
+    with pytest.raises(NoEngineError, match="back at once"):
+        simulate(Closed(4, [Station(Exponential(1), capacity=2)]))
     with pytest.raises(ValueError, match="model"):
         simulate("M/M/1")  # type: ignore[arg-type]
 
