@@ -174,11 +174,8 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
     values: dict[str, float] = {}
     intervals: dict[str, Interval] = {}
     for name, (weights_above, weights_below) in ratios(servers).items():
-        above, below = totals @ weights_above, totals @ weights_below
-        value = float(above.sum() / below.sum())
-        deviations = (above - value * below) / below.mean()
-        values[name] = value
-        intervals[name] = _within_bounds(name, value, *reaches(deviations, confidence))
+        values[name], deviations = _ratio(totals @ weights_above, totals @ weights_below)
+        intervals[name] = _within_bounds(name, values[name], *reaches(deviations, confidence))
         correlation = batch_error(deviations)[1]
         if name == "W" and correlation > STRONGEST_CORRELATION:
             complaints.append(f"neighbouring batch means still move together (correlation {correlation:.2f})")
@@ -199,6 +196,12 @@ def ratios(servers: float) -> dict[str, tuple[FloatArray, FloatArray]]:
     }
 
 
+def _ratio(above: FloatArray, below: FloatArray) -> tuple[float, FloatArray]:
+    """The ratio of the totals of batches, and each batch's deviation from it, whose mean is zero."""
+    value = float(above.sum() / below.sum())
+    return value, (above - value * below) / below.mean()
+
+
 def _within_bounds(name: str, value: float, below: float, above: float) -> Interval:
     """Nothing here is negative, and a share is at most one."""
     high = value + above
@@ -213,12 +216,11 @@ def _from_cycles(cycles: Cycles, servers: float, confidence: float, times: Sampl
             f"intervals must not be 'regenerative' for a run in which the queue was found empty {n + 1} times "
             "at most: use intervals='batch means', or give more customers"
         )
-    t = student_t(confidence, n - 1)
     values: dict[str, float] = {}
     intervals: dict[str, Interval] = {}
-    for name, (above, below) in ratios(servers).items():
-        values[name], error = cycles.ratio(above, below)
-        intervals[name] = _within_bounds(name, values[name], t * error, t * error)
+    for name, (weights_above, weights_below) in ratios(servers).items():
+        values[name], deviations = _ratio(cycles.rows @ weights_above, cycles.rows @ weights_below)
+        intervals[name] = _within_bounds(name, values[name], *reaches(deviations, confidence, independent=True))
     complaints = (f"only {n} regenerative cycles, fewer than {FEWEST_CYCLES}",) if n < FEWEST_CYCLES else ()
     return Estimate(values, intervals, 0, times, complaints, f", {n:,} regenerative cycles")
 

@@ -7,6 +7,9 @@ wait is E[Y]/E[N], estimated by the ratio r of the totals, and with n cycles
 
     (r̂ - r) √n / (s / N̄) -> normal(0, 1),        s² = s_YY - 2 r̂ s_YN + r̂² s_NN.
 
+Cycles are very unequal, most of them a single customer and a few with thousands, so the ratio is skewed; as for
+batches the interval then reaches further on the side of the tail (qsim.engines.output_analysis).
+
 It applies to first come, first served queues with independent times between arrivals and of service, and is of
 use where they often empty: cycles grow with the load, and with many servers beyond any run.
 Source: Crane & Lemoine (1977), An Introduction to the Regenerative Method for Simulation Analysis, section 2;
@@ -15,21 +18,22 @@ Law (2015), Simulation Modeling and Analysis, section 9.5.3.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from qsim._types import FloatArray
+from qsim._types import FloatArray, IntArray
 from qsim.engines._jit import kernel
 
 FEWEST_CYCLES = 100
 """Fewer cycles than this, and the normal law is no guide."""
 
-# Totals of a cycle; the first four are the columns of a recorder's table.
+ROWS = 1024
+"""Rows of the table of cycles; when it is full, neighbours are added together."""
+
+# Totals of a cycle, the columns of the table; the first four are those of a recorder's.
 TIME, WAIT, SERVICE, WAITED, NUMBER = range(5)
 
-# Entries of `state`: until when work is left, counted from the last arrival, and whether a cycle has begun.
-BUSY_UNTIL, BEGUN = 0, 1
+# Entries of `counts`: full rows, cycles in the row being filled, cycles to a row, whether a first cycle has begun.
+ROW, FILLED, PER_ROW, BEGUN = range(4)
 
 
 @kernel()
@@ -37,61 +41,58 @@ def _add(
     gaps: FloatArray,
     waits: FloatArray,
     services: FloatArray,
-    state: FloatArray,
+    busy_until: float,
     current: FloatArray,
-    sums: FloatArray,
-    products: FloatArray,
-) -> int:
-    """Add customers to cycles; returns how many cycles ended."""
-    ended = 0
-    busy, begun = state[BUSY_UNTIL], state[BEGUN]
+    table: FloatArray,
+    counts: IntArray,
+) -> float:
+    """Add customers to cycles; returns until when work is left, counted from the last arrival."""
     for i in range(gaps.size):
-        busy -= gaps[i]
-        if begun > 0.0:
-            current[TIME] += gaps[i]  # a cycle lasts until the arrival that begins the next
-        if busy <= 0.0:
-            if begun > 0.0:
-                for a in range(5):
-                    sums[a] += current[a]
-                    for b in range(5):
-                        products[a, b] += current[a] * current[b]
-                ended += 1
+        busy_until -= gaps[i]
+        current[TIME] += gaps[i]  # a cycle lasts until the arrival that begins the next
+        if busy_until <= 0.0:
+            if counts[BEGUN] == 1:
+                table[counts[ROW]] += current
+                counts[FILLED] += 1
+                if counts[FILLED] == counts[PER_ROW]:
+                    counts[FILLED] = 0
+                    counts[ROW] += 1
+            if counts[ROW] == table.shape[0]:
+                half = table.shape[0] // 2
+                for row in range(half):
+                    table[row] = table[2 * row] + table[2 * row + 1]
+                table[half:] = 0.0
+                counts[ROW] = half
+                counts[PER_ROW] *= 2
             current[:] = 0.0
-            begun = 1.0
+            counts[BEGUN] = 1
         current[WAIT] += waits[i]
         current[SERVICE] += services[i]
         current[WAITED] += waits[i] > 0.0
         current[NUMBER] += 1.0
-        busy = max(busy, waits[i] + services[i])
-    state[BUSY_UNTIL], state[BEGUN] = busy, begun
-    return ended
+        busy_until = max(busy_until, waits[i] + services[i])
+    return busy_until
 
 
 class Cycles:
-    """Sums and sums of products of the totals of all complete cycles; the memory does not grow with the run."""
+    """Totals of the complete cycles, several to a row in long runs: the memory does not grow with the run."""
 
     def __init__(self) -> None:
-        self.cycles = 0
-        self._state = np.zeros(2)
+        self._busy_until = 0.0
         self._current = np.zeros(5)
-        self._sums = np.zeros(5)
-        self._products = np.zeros((5, 5))
+        self._table = np.zeros((ROWS, 5))
+        self._counts = np.array([0, 0, 1, 0], dtype=np.int64)
 
     def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray) -> None:
         """Take customers in order of arrival: time since the one before, waiting and service time of each."""
-        self.cycles += _add(gaps, waits, services, self._state, self._current, self._sums, self._products)
+        self._busy_until = _add(gaps, waits, services, self._busy_until, self._current, self._table, self._counts)
 
     @property
-    def customers(self) -> int:
-        """Customers in complete cycles."""
-        return int(self._sums[NUMBER])
+    def rows(self) -> FloatArray:
+        """Totals of equally many cycles each, shape (rows, 5): time, waiting, service, who waited, customers."""
+        return self._table[: self._counts[ROW]]
 
-    def ratio(self, above: FloatArray, below: FloatArray) -> tuple[float, float]:
-        """E[above]/E[below] and its standard error, each given by the weights of the five totals (shape 5)."""
-        n = self.cycles
-        value = float(above @ self._sums / (below @ self._sums))
-        deviation = above - value * below  # of mean zero over the cycles
-        square = float(deviation @ self._products @ deviation)
-        # Rounding can leave a square that should be zero a little below it.
-        spread = math.sqrt(max(0.0, square) / (n - 1) * n)
-        return value, spread / float(below @ self._sums)
+    @property
+    def cycles(self) -> int:
+        """Complete cycles in the rows."""
+        return int(self._counts[ROW] * self._counts[PER_ROW])
