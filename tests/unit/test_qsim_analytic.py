@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from qsim import (
-    GG1,
-    MG1,
     MM1,
     Closed,
     Delay,
@@ -92,8 +90,8 @@ def test_an_overload_says_what_would_be_stable() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        MG1(1, LogNormal(0.5, 2)),
-        GG1(Erlang(2, 1.0), Exponential(0.5)),
+        Open(Exponential(1.0), LogNormal(0.5, 2), servers=2, queues="shortest"),
+        Open(Erlang(2, 1.0), LogNormal(0.5, 2), discipline="SJF"),
         Open(Exponential(1.0), Deterministic(1.0), capacity=3),
         Closed(4, [Station(Deterministic(1))]),
         Closed(4, [Station(Exponential(1)), Station(Deterministic(2))]),

@@ -1,0 +1,80 @@
+"""G/G/∞: a server for everyone, nobody waits.
+
+The response time is the service time, and L = λ·E[S] by Little's law, whatever the laws.  With Poisson arrivals the
+number present is Poisson with that mean, whatever the service law: each customer is still there at a given moment
+independently of the others.
+
+Source: Takács (1962), Introduction to the Theory of Queues, chapter 3, section 2; Kleinrock (1975), section 3.4.
+
+>>> from qsim import MMInf, solve
+>>> r = solve(MMInf(arrival_rate=6, service_rate=2))
+>>> r.L, round(r.p(0), 9) == round(2.718281828459045**-3, 9)
+(3.0, True)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from qsim.arrivals import Batches, MarkovModulated
+from qsim.distributions import Distribution, Exponential
+from qsim.metrics import Interval, Metrics
+from qsim.models import Model, Open
+
+METHOD = "infinite servers (Takács 1962, chapter 3)"
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """p(n) = e^(-a)·aⁿ/n!."""
+
+    mean: float
+
+    def p(self, n: int) -> float:
+        if self.mean == 0:
+            return 1.0 if n == 0 else 0.0
+        return math.exp(n * math.log(self.mean) - self.mean - math.lgamma(n + 1))
+
+
+@dataclass(frozen=True)
+class ServiceTimes:
+    """W is the service time, Wq is zero."""
+
+    service: Distribution
+
+    def quantile(self, q: float, of: str) -> float:
+        return self.service.quantile(q) if of == "W" else 0.0
+
+    def quantile_interval(self, q: float, of: str) -> Interval:
+        value = self.quantile(q, of)
+        return (value, value)
+
+
+def applies(model: Model) -> bool:
+    """As many servers as customers; any stationary arrivals."""
+    return (
+        isinstance(model, Open)
+        and model.servers == math.inf
+        and isinstance(model.arrivals, Distribution | Batches | MarkovModulated)
+    )
+
+
+def solve(model: Model) -> Metrics:
+    """Exact; state probabilities with Poisson arrivals."""
+    assert isinstance(model, Open)  # noqa: S101
+    return Metrics(
+        model=model,
+        throughput=model.arrival_rate,
+        utilization=0.0,
+        L=model.offered_load,
+        Lq=0.0,
+        W=model.service.mean,
+        Wq=0.0,
+        p_wait=0.0,
+        p_block=0.0,
+        kind="exact",
+        method=METHOD,
+        states=Poisson(model.offered_load) if isinstance(model.arrivals, Exponential) else None,
+        times=ServiceTimes(model.service),
+    )
