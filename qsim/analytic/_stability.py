@@ -12,4 +12,5 @@ ROUNDING = 1e-12
 def require_stable(model: Open) -> None:
     """Raise UnstableQueueError unless rho < 1 or places are limited."""
     if model.capacity is None and model.rho > 1 - ROUNDING:
-        raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, model.servers)
+        pace = model.most_work / model.servers  # 1 unless the speed depends on how many are present
+        raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate * pace, model.servers)

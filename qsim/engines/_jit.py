@@ -14,7 +14,11 @@ def kernel(*, reassociate: bool = False) -> Callable[[F], F]:
     """Compile with numba, releasing the interpreter lock; ``reassociate`` lets sums be taken in any order."""
 
     def decorate(function: F) -> F:
-        options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "nsz"} if reassociate else False}
+        options: dict[str, Any] = {
+            "nogil": True,
+            "error_model": "numpy",  # nobody catches a division by zero in there
+            "fastmath": {"reassoc", "nsz"} if reassociate else False,
+        }
         try:
             return cast(F, numba.njit(cache=True, **options)(function))
         except RuntimeError:

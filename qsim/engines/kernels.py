@@ -72,6 +72,20 @@ def many_servers(gaps: FloatArray, services: FloatArray, free: FloatArray, waits
 
 
 @kernel()
+def own_queues(gaps: FloatArray, services: FloatArray, chosen: IntArray, free: FloatArray, waits: FloatArray) -> None:
+    """As :func:`few_servers` where each server has a queue of its own and customer i joins that of ``chosen[i]``."""
+    clock = 0.0
+    for i in range(gaps.size):
+        clock += gaps[i]
+        server = chosen[i]
+        start = free[server] if free[server] > clock else clock
+        waits[i] = start - clock
+        free[server] = start + services[i]
+    for k in range(free.size):
+        free[k] -= clock
+
+
+@kernel()
 def trace_fcfs(arrivals: FloatArray, services: FloatArray, servers: int, starts: FloatArray, chosen: IntArray) -> None:
     """Start and server of each customer: the server longest free; of those free at the same instant, the one
     whose customer started first."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
@@ -10,21 +9,22 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from qsim import _check
-from qsim.analytic._stability import require_stable
+from qsim.distributions import Distribution
+from qsim.engines.plan import Plan, servers_of, typical_time
 from qsim.engines.precision import Target, run_to_precision
+from qsim.engines.runnable import RELAXATIONS, require_runnable, shortest_run
 from qsim.errors import NoEngineError, PrecisionError, SteadyStateError
 from qsim.metrics import Metrics
-from qsim.models import Closed, Model, Open
+from qsim.models import Model, Open
 
 Engine: TypeAlias = Literal["compiled", "reference"]
 Intervals: TypeAlias = Literal["batch means", "regenerative"]
 
+__all__ = ["Engine", "Intervals", "check_arguments", "shortest_run", "simulate"]
+
 METHODS = {"compiled": "compiled engine (numba)", "reference": "reference engine (SimPy)"}
 
 TOO_SHORT = "too short for a steady state: "
-
-RELAXATIONS = 50
-"""A run must last this many relaxation times, the time in which a queue forgets how it started."""
 
 FORGET = 3
 """Relaxation times left out at the beginning, at least: what is then left of the start is 5 %."""
@@ -42,6 +42,7 @@ def simulate(
     precision: float | None = None,
     precision_of: str | Sequence[str] = "W",
     most_customers: float = 1e9,
+    states: bool = False,
     allow_short: bool = False,
     progress: Callable[[float], object] | None = None,
 ) -> Metrics:
@@ -52,7 +53,8 @@ def simulate(
     the beginning, "mser5" to let the run decide, a share below 1, or a number of customers; ``confidence``: the
     level of the intervals; ``intervals``: how they are made, "batch means" for any model, or "regenerative" from
     the cycles of a first-come-first-served queue that empties (see qsim.engines.regenerative; it needs no
-    warm-up); ``progress``: called now and then with the share done, 0..1.
+    warm-up); ``states``: watch how many are present, for ``.p(n)``, also where waiting times alone would be had
+    ten times faster; ``progress``: called now and then with the share done, 0..1.
 
     With ``precision`` the run is made longer, at least doubled each time, until the half-width of the interval
     of each value named in ``precision_of`` is at most that share of the value: 0.01 for one percent.  Then
@@ -60,14 +62,16 @@ def simulate(
     one that was enough: simulating that many with the same seed gives the same result again.
 
     Raises ValueError for arguments that make no sense, UnstableQueueError for an open queue with rho >= 1,
-    NoEngineError for a model the engines do not run yet, and SteadyStateError, which carries the estimate, when
+    NoEngineError for a model the engines do not run, and SteadyStateError, which carries the estimate, when
     the run is too short for a steady state or PrecisionError, its subclass, when most_customers do not reach the
     precision; with ``allow_short`` the estimate is returned with its warnings.
     """
-    n, entropy, chosen_warmup, level = check_arguments(model, customers, seed, engine, warmup, confidence, intervals)
+    n, entropy, chosen_warmup, level = check_arguments(
+        model, customers, seed, engine, warmup, confidence, intervals, states
+    )
 
     def once(length: int, progress: Callable[[float], object] | None) -> Metrics:
-        return _simulate_once(model, length, entropy, engine, chosen_warmup, level, intervals, progress)
+        return _simulate_once(model, length, entropy, engine, chosen_warmup, level, intervals, states, progress)
 
     if precision is None:
         metrics = once(n, progress)
@@ -89,6 +93,7 @@ def check_arguments(
     warmup: str | float,
     confidence: float,
     intervals: str,
+    states: bool = False,
 ) -> tuple[int, int, str | float, float]:
     """Customers, seed, warm-up and confidence as ``simulate`` uses them; raises what it raises, before any work."""
     n = _check.count("customers", customers)
@@ -99,9 +104,9 @@ def check_arguments(
         raise ValueError(f"engine must be 'compiled' or 'reference', not {engine!r}")
     if intervals not in ("batch means", "regenerative"):
         raise ValueError(f"intervals must be 'batch means' or 'regenerative', not {intervals!r}")
-    _require_runnable(model)
+    plan = require_runnable(model)
     if intervals == "regenerative":
-        _require_cycles(model)
+        _require_cycles(model, plan, states)
     return n, entropy, chosen_warmup, level
 
 
@@ -113,29 +118,33 @@ def _simulate_once(
     warmup: str | float,
     level: float,
     intervals: Intervals,
+    states: bool,
     progress: Callable[[float], object] | None,
 ) -> Metrics:
     """One run; what makes it too short is in the warnings of its Metrics."""
-    from qsim.engines import output_analysis
+    from qsim.engines import output_analysis, parts
+    from qsim.engines.gathering import Gathering
     from qsim.engines.recorder import Recorder
 
-    servers, typical_time = _require_runnable(model)
-    recorder = Recorder(n, typical_time, cycles=intervals == "regenerative")
+    plan = require_runnable(model)
+    recorder = Recorder(n, typical_time(plan), cycles=intervals == "regenerative")
+    gathering = Gathering(plan, n, recorder)
     if engine == "compiled":
         from qsim.engines import compiled
 
-        compiled.run(model, n, entropy, recorder, progress)
+        compiled.run(plan, n, entropy, gathering, progress, by_events=states)
     else:
         from qsim.engines import reference
 
-        reference.run(model, n, entropy, recorder, progress)
+        reference.run(plan, n, entropy, gathering, progress, by_events=states)
     needed = shortest_run(model)
-    estimate = output_analysis.analyse(recorder, servers, warmup, level, needed * FORGET // RELAXATIONS)
+    estimate = output_analysis.analyse(recorder, servers_of(plan), warmup, level, needed * FORGET // RELAXATIONS)
     complaints = list(estimate.complaints)
     if n - estimate.warmup < needed:
         left = f"{n - estimate.warmup:,} customers after the warm-up"
         complaints.insert(0, f"{left} are fewer than the {needed:,} in which this queue forgets its start")
-    return Metrics(
+    p_block, p_block_interval = parts.blocking(plan, gathering, estimate.warmup, level)
+    metrics = Metrics(
         model=model,
         throughput=estimate.values["throughput"],
         utilization=estimate.values["utilization"],
@@ -144,18 +153,20 @@ def _simulate_once(
         W=estimate.values["W"],
         Wq=estimate.values["Wq"],
         p_wait=estimate.values["p_wait"],
-        p_block=0.0,
+        p_block=p_block,
         kind="simulated",
         method=METHODS[engine] + estimate.method,
-        kinds={"p_block": "exact"},
-        intervals=estimate.intervals,
+        kinds={} if p_block_interval else {"p_block": "exact"},
+        intervals={**estimate.intervals, **({"p_block": p_block_interval} if p_block_interval else {})},
         confidence=level,
         customers=n,
         warmup=estimate.warmup,
         seed=entropy,
         warnings=tuple(TOO_SHORT + c for c in complaints),
+        states=parts.observed_states(gathering),
         times=estimate.times,
     )
+    return parts.with_parts(metrics, plan, gathering)
 
 
 def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
@@ -176,56 +187,18 @@ def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
     )
 
 
-def shortest_run(model: Model) -> int:
-    """Customers for RELAXATIONS relaxation times.
-
-    An open queue forgets its start in about (ca² + cs²)/2 · S/c / (1 - √ρ)², exact for M/M/1 and the
-    heavy-traffic value for others; a light one with many servers in a service time (Cohen 1982, The Single
-    Server Queue, p. 180; Whitt 1989, Management Science 35, "Planning queueing simulations").  A closed one is
-    given as many cycles of its population.
-    """
-    if isinstance(model, Closed):
-        return RELAXATIONS * model.population
-    variability = (model.arrivals.scv + model.service.scv) / 2
-    relaxations = model.rho * variability / (1 - math.sqrt(model.rho)) ** 2 + model.offered_load
-    return math.ceil(RELAXATIONS * relaxations)
-
-
 def _round_up(n: int) -> int:
     """To two significant digits: advice need not be precise."""
     unit = int(10 ** max(0, len(str(n)) - 2))
     return -(-n // unit) * unit
 
 
-def _require_runnable(model: Model) -> tuple[int, float]:
-    """The number of servers and a typical time; raises for models the engines do not run."""
-    if isinstance(model, Open):
-        if model.arrival_rate == 0:
-            raise ValueError("arrival_rate must be positive for a simulation, not 0: nobody would come; use solve")
-        if model.capacity is not None:
-            raise NoEngineError(f"{model.kendall} is not simulated yet: its places are limited; leave capacity out")
-        require_stable(model)
-        return model.servers, model.service.mean
-    if not isinstance(model, Closed):
-        raise ValueError(f"model must be Open or Closed (MM1(...), MMcN(...), ...), not {model!r}")
-    if len(model.queueing) > 1 or len(model.delays) > 1 or model.queueing[0].visits != 1:
-        raise NoEngineError(
-            f"{model.kendall} is not simulated yet: a closed model may have one Delay and one Station with visits=1"
-        )
-    station = model.queueing[0]
-    if station.capacity is not None or station.speeds is not None or station.discipline != "FCFS":
-        raise NoEngineError(
-            f"{model.kendall} is not simulated yet: a closed Station may not have capacity, speeds or a discipline"
-        )
-    return model.queueing[0].servers, model.queueing[0].service.mean
-
-
-def _require_cycles(model: Model) -> None:
+def _require_cycles(model: Model, plan: Plan, states: bool) -> None:
     """Raises for a model that does not start afresh whenever it empties, or is not recorded in order of arrival."""
-    if not isinstance(model, Open) or not model.plain or model.capacity is not None:
+    if not (isinstance(model, Open) and isinstance(model.arrivals, Distribution) and plan.first_come) or states:
         raise NoEngineError(
-            f"intervals must not be 'regenerative' for {model.kendall}: cycles are followed in A/S/c queues, open, one "
-            "queue, first come first served, without a limit on places; use intervals='batch means'"
+            f"intervals must not be 'regenerative' for {model.kendall}: cycles are followed in open first-come-"
+            "first-served queues without a limit on places, and without states; use intervals='batch means'"
         )
 
 

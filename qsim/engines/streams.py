@@ -11,6 +11,7 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
+from qsim.engines.arrival_streams import Filler
 
 BLOCK = 8192
 """Variates drawn at once: 64 KiB a buffer."""
@@ -27,15 +28,15 @@ class Uniform(Distribution):
 
 
 class VariateStream:
-    """Successive variates of one distribution.
+    """Successive variates of one distribution, or other source of them.
 
-    ``buffer[position:end]`` are the ones drawn but not used yet.
+    ``buffer[position:end]`` are the ones drawn but not used yet; the buffer, CARRY + BLOCK long, may be given.
     """
 
-    def __init__(self, distribution: Distribution, seed: np.random.SeedSequence) -> None:
-        self._distribution = distribution
+    def __init__(self, filler: Filler, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
+        self._distribution = filler
         self._rng = np.random.Generator(np.random.SFC64(seed))
-        self.buffer: FloatArray = np.empty(CARRY + BLOCK)
+        self.buffer: FloatArray = np.empty(CARRY + BLOCK) if buffer is None else buffer
         self.position = 0
         self.end = 0
 
@@ -50,6 +51,17 @@ class VariateStream:
         """The next BLOCK variates; the array is overwritten by the next call."""
         self._distribution.fill(self._rng, self.buffer[:BLOCK])
         return self.buffer[:BLOCK]
+
+    def take(self, out: FloatArray) -> None:
+        """Overwrite ``out`` with the next variates, one after another as :meth:`next` gives them."""
+        done = 0
+        while done < out.size:
+            if self.position == self.end:
+                self.refill()
+            n = min(out.size - done, self.end - self.position)
+            out[done : done + n] = self.buffer[self.position : self.position + n]
+            self.position += n
+            done += n
 
     def next(self) -> float:
         """One variate."""

@@ -1,0 +1,77 @@
+"""Whether a model can be simulated, and how long it takes to forget how it started."""
+
+from __future__ import annotations
+
+import math
+
+from qsim.analytic._stability import ROUNDING, require_stable
+from qsim.arrivals import dispersion_of
+from qsim.engines.plan import Place, Plan, plan
+from qsim.errors import UnstableQueueError
+from qsim.models import Model, Open, OpenClasses, Tandem
+
+RELAXATIONS = 50
+"""A run must last this many relaxation times, the time in which a queue forgets how it started."""
+
+
+def require_runnable(model: Model) -> Plan:
+    """The plan of a model that has a steady state; raises what ``simulate`` raises."""
+    made = plan(model)
+    if any(math.isinf(arrivals.mean) for arrivals in made.sources):
+        raise ValueError("arrival_rate must be positive for a simulation, not 0: nobody would come; use solve")
+    if isinstance(model, Open):
+        require_stable(model)
+    elif isinstance(model, OpenClasses) and model.rho > 1 - ROUNDING:
+        raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, model.servers)
+    elif isinstance(model, Tandem):
+        _require_no_bottleneck(model)
+    return made
+
+
+def _require_no_bottleneck(model: Tandem) -> None:
+    """Every station without a limit on places must keep up with what those before it let through.
+
+    Stations that block others need more than this; when they cannot keep up the run never settles, and says so.
+    """
+    rate = model.arrival_rate
+    for index, station in enumerate(model.stations):
+        most = (station.speeds[-1] if station.speeds else station.servers) / station.service.mean
+        if station.capacity is None and rate > most * (1 - ROUNDING):
+            name = f"stations[{index}] of {model.kendall}"
+            raise UnstableQueueError(name, rate, most / station.servers, station.servers)
+        rate = min(rate, most)
+
+
+def shortest_run(model: Model) -> int:
+    """Customers for RELAXATIONS relaxation times.
+
+    An open queue forgets its start in about (I + cs²)/2 · S/c / (1 - √ρ)², with I the dispersion of its arrivals:
+    exact for M/M/1 and the heavy-traffic value for others; a light one with many servers in a service time (Cohen
+    1982, The Single Server Queue, p. 180; Whitt 1989, Management Science 35, "Planning queueing simulations").
+    With K places (1 - √ρ)² becomes 1 + ρ - 2·√ρ·cos(π/(K + 1)), exact for M/M/1/K (Morse 1958, Queues, Inventories
+    and Maintenance, chapter 6).  Of a tandem the slowest station counts.  A closed system is given as many cycles
+    of its population.
+    """
+    made = plan(model)
+    if not made.sources:
+        return RELAXATIONS * sum(made.population)
+    rates = [1 / arrivals.mean for arrivals in made.sources]
+    dispersion = math.fsum(r * dispersion_of(a) for r, a in zip(rates, made.sources, strict=True)) / math.fsum(rates)
+    return math.ceil(RELAXATIONS * max(_relaxation(place, rates, dispersion) for place in made.places))
+
+
+def _relaxation(place: Place, rates: list[float], dispersion: float) -> float:
+    """The relaxation time of a station, in arrivals."""
+    rate = math.fsum(rates)
+    load = math.fsum(r * service.mean for r, service in zip(rates, place.service, strict=True))
+    second = math.fsum(r * (service.scv + 1) * service.mean**2 for r, service in zip(rates, place.service, strict=True))
+    mean = load / rate
+    variability = (dispersion + second / rate / mean**2 - 1) / 2
+    most = place.speeds[-1] if place.speeds else place.all_servers
+    if most == math.inf:
+        return load
+    rho = load / most
+    places = math.inf if place.capacity is None else place.capacity / place.all_servers
+    slowness = 1 + rho - 2 * math.sqrt(rho) * math.cos(math.pi / (places + 1))
+    # Own queues each see only a share of the arrivals.
+    return place.queues * rho * variability / max(slowness, 1e-12) + load
