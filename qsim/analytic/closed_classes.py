@@ -43,7 +43,10 @@ LARGEST_LATTICE = 2_000_000
 """Populations (N₁+1)···(N_R+1) that fit into memory several times over."""
 
 MOST_TERMS = 1_000_000_000
-"""Products to add up for all convolutions: some ten seconds."""
+"""Products to add up for all convolutions: some seconds."""
+
+ROW_COST = 5_000
+"""What a row of the lattice costs on its own, in products."""
 
 
 def centre_of(station: ClassStation, population: int) -> Centre:
@@ -70,7 +73,9 @@ def is_small(stations: Sequence[ClassStation], populations: Sequence[int]) -> bo
         return False
     centres = [centre_of(s, sum(populations)) for s in stations]
     rounds = max(1, math.ceil(math.log2(len(centres))))
-    return rounds * sum(normalizing.convolution_terms(c, shape) for c in centres) <= MOST_TERMS
+    rows = math.prod(shape[:-1]) * len(shape)
+    terms = sum(normalizing.convolution_terms(c, shape) + rows * ROW_COST for c in centres)
+    return rounds * terms <= MOST_TERMS
 
 
 def applies(model: Model) -> bool:

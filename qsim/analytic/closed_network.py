@@ -34,7 +34,7 @@ import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray, IntArray
-from qsim.analytic import normalizing
+from qsim.analytic import normalizing, random_routing, repairman
 from qsim.analytic.first_come import FirstComeTimes, TabulatedStates
 from qsim.analytic.normalizing import Centre
 from qsim.analytic.random_routing import OwnQueueTimes
@@ -190,7 +190,7 @@ def curve(model: Closed, populations: int | Sequence[int] | IntArray) -> Curve:
     """X, response and waiting time per cycle, exactly, at several populations of the same network.
 
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted.  Work grows with the largest
-    one squared.  Raises ValueError for a network without product form.
+    one squared, for a single station in proportion to it.  Raises ValueError for a network without product form.
 
     >>> from qsim import Delay
     >>> curve(Closed(1, [Delay(10), Station(Exponential(1)), Station(Exponential(2))]), 3).throughput.round(6).tolist()
@@ -200,6 +200,10 @@ def curve(model: Closed, populations: int | Sequence[int] | IntArray) -> Curve:
         raise ValueError(
             f"model must be a Closed network of product form, not {model!r}: FCFS stations need Exponential service"
         )
+    if repairman.applies(model) or random_routing.applies(model):
+        (station,) = model.queueing
+        known = repairman.curve if repairman.applies(model) else random_routing.curve
+        return known(populations, model.think_time, station.service.mean, station.servers)
     if np.ndim(populations) == 0:
         wanted = np.arange(1, _check.count("populations", populations) + 1)
     else:

@@ -1,6 +1,5 @@
 """What must hold for every network, over the whole range that is promised."""
 
-
 from __future__ import annotations
 
 import math
@@ -174,6 +173,10 @@ def test_approximations_obey_littles_law(model: ClosedClasses) -> None:
         for part, N, Z in zip(r.classes, model.populations, model.think_times, strict=True):
             assert math.isfinite(part.W)
             assert part.throughput * (part.W + Z) == pytest.approx(N, rel=ROUNDING)
+            assert part.Wq >= 0
+        for described in model.stations:
+            offered = sum(c.throughput * d for c, d in zip(r.classes, described.demands, strict=True))
+            assert offered <= described.servers * (1 + ROUNDING)
 
 
 @settings(max_examples=40, deadline=None)

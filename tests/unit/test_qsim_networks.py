@@ -243,20 +243,20 @@ def test_closed_classes_are_their_markov_chain(
 
 
 def in_turn(
-    populations: tuple[int, int], services: tuple[float, float], think_times: tuple[float, float]
+    populations: tuple[int, int], services: tuple[float, float], think_times: tuple[float, float], servers: int = 1
 ) -> list[float]:
-    """Throughputs with one FCFS server; a state is the queue, classes in order of arrival."""
+    """Throughputs with FCFS servers; a state is all who are present, in order of arrival."""
 
     def moves(queue: tuple[int, ...]) -> Moves:
-        if queue:
-            yield 1 / services[queue[0]], queue[1:]
+        for i, k in enumerate(queue[:servers]):
+            yield 1 / services[k], queue[:i] + queue[i + 1 :]
         for k in range(2):
             away = populations[k] - queue.count(k)
             if away:
                 yield away / think_times[k], (*queue, k)
 
     p = stationary((), moves)
-    return [sum(q / services[k] for s, q in p.items() if s and s[0] == k) for k in range(2)]
+    return [sum(q * s[:servers].count(k) / services[k] for s, q in p.items()) for k in range(2)]
 
 
 def test_first_come_first_served_with_equal_services_is_exact() -> None:
@@ -281,6 +281,35 @@ def test_first_come_first_served_with_unequal_services_is_a_named_approximation(
     assert "Reiser" in r.method
     assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=error)
     assert [c.throughput for c in r.classes] != pytest.approx(chain, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("populations", "services", "think_times", "servers"),
+    [
+        ((4, 3), (1.0, 2.0), (3.0, 8.0), 2),
+        ((5, 3), (1.0, 3.0), (1.0, 1.0), 4),
+        ((4, 4), (1.0, 3.0), (1.0, 1.0), 2),
+        ((5, 4), (1.0, 3.0), (3.0, 3.0), 3),
+    ],
+)
+def test_several_servers_in_turn_are_within_five_per_cent(
+    populations: tuple[int, int], services: tuple[float, float], think_times: tuple[float, float], servers: int
+) -> None:
+    r = solve(
+        ClosedClasses(populations, [ClassStation([Exponential(s) for s in services], servers=servers)], think_times)
+    )
+    assert r.kind == "approximation"
+    chain = in_turn(populations, services, think_times, servers)
+    assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=0.05)
+
+
+@pytest.mark.parametrize("servers", [2, 4, 8, 32])
+@pytest.mark.parametrize("think_time", [0.1, 1.0, 3.0, 10.0])
+def test_the_busy_probability_of_several_servers_is_within_two_per_cent(servers: int, think_time: float) -> None:
+    for load in (0.5, 0.8, 1.0, 1.3, 3.0):
+        N = max(1, round(load * servers * (1 + think_time)))
+        model = Closed(N, [Delay(think_time), Station(Exponential(1.0), servers)])
+        assert mean_value.lattice(model).throughput == pytest.approx(solve(model).throughput, rel=0.02)
 
 
 def test_a_class_alone_is_the_network_of_one_class() -> None:
