@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from calibrate.cli import parsing
 from calibrate.cli import queue_options as q
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.failures import FAILED, CommandError
+from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.options import AsJson
 from calibrate.cli.progress import Bar
 from calibrate.cli.queue_models import MODELS_HELP, ModelName, queue_of
@@ -29,6 +29,7 @@ Examples:
 qsim simulate mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --customers 1e7
 qsim simulate mg1 --arrival-rate 10k/s --service lognormal:mean=80us,scv=2
 qsim simulate mmcn --population 64 --service-time 80us --servers 32 --seed 1
+qsim simulate mm1 --arrival-rate 0.95 --service-rate 1 --replications 20 --workers 2
 """
 
 
@@ -78,6 +79,14 @@ def simulate(
         typer.Option(metavar="METHOD", parser=parsing.choice("batch", "regenerative"),
                      help="How intervals are made: batch (means) or regenerative (cycles of a queue that empties)."),
     ] = "batch",
+    replications: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=parsing.whole, show_default=False,
+                     help="Make N independent runs of --customers each; intervals come from their spread."),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", parser=parsing.whole, help="Processes that share --replications; -1: one a core.")
+    ] = 1,
     allow_short: Annotated[
         bool, typer.Option("--allow-short", help="Print the estimate of a run too short for a steady state.")
     ] = False,
@@ -91,20 +100,33 @@ def simulate(
         "service": service, "scv": scv, "arrivals": arrivals, "arrival-scv": arrival_scv,
     })  # fmt: skip
     queue = queue_of(given)
+    if replications is not None and (precision is not None or intervals != "batch"):
+        raise wrong_usage("--replications make intervals of their own: leave out --precision and --intervals")
+    if workers != 1 and replications is None:
+        raise wrong_usage("--workers share replications: give --replications too, such as --replications 20")
 
     import qsim
     from calibrate.cli.metrics_text import metrics_document, metrics_text
 
     with_units = given.with_units
+    chosen_engine: Literal["compiled", "reference"] = "reference" if engine == "reference" else "compiled"
+    chosen_warmup: Literal["mser5"] | float = "mser5" if warmup is None else warmup
     with Bar(f"simulating {queue.kendall}") as bar:
         try:
-            metrics = qsim.simulate(
-                queue, customers=customers, seed=seed, engine="reference" if engine == "reference" else "compiled",
-                warmup="mser5" if warmup is None else warmup, confidence=confidence, allow_short=allow_short,
-                intervals="regenerative" if intervals == "regenerative" else "batch means",
-                precision=None if precision is None else precision / 100, most_customers=most_customers,
-                progress=bar.share,
-            )  # fmt: skip
+            if replications is not None:
+                metrics = qsim.replicate(
+                    queue, replications=replications, customers=customers, seed=seed, engine=chosen_engine,
+                    warmup=chosen_warmup, confidence=confidence, allow_short=allow_short, workers=workers,
+                    progress=bar.share,
+                )  # fmt: skip
+            else:
+                metrics = qsim.simulate(
+                    queue, customers=customers, seed=seed, engine=chosen_engine,
+                    warmup=chosen_warmup, confidence=confidence, allow_short=allow_short,
+                    intervals="regenerative" if intervals == "regenerative" else "batch means",
+                    precision=None if precision is None else precision / 100, most_customers=most_customers,
+                    progress=bar.share,
+                )  # fmt: skip
         except qsim.SteadyStateError as error:
             low, high = error.metrics.intervals.get("W", (error.metrics.W, error.metrics.W))
             message = str(error).replace("most_customers or precision", "--most-customers or --precision")

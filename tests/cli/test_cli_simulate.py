@@ -88,6 +88,14 @@ def test_regenerative_intervals_are_another_way(qsim):
     assert cycles["intervals"]["W"][0] < 2.0 < cycles["intervals"]["W"][1]
 
 
+def test_replications_give_the_same_however_many_workers_share_them(qsim):
+    args = ("simulate", *MMC, "--customers", "5e4", "--seed", "2", "--replications", "4", "--json")
+    one, two = qsim(*args).json, qsim(*args, "--workers", "2").json
+    assert one == two
+    assert one["customers"] == 2e5
+    assert "4 replications" in one["method"]
+
+
 @pytest.mark.parametrize(
     ("args", "part"),
     [
@@ -100,6 +108,10 @@ def test_regenerative_intervals_are_another_way(qsim):
         ((*MMC, "--warmup", "1e9"), "--warmup"),
         ((*MMC, "--precision", "0"), "--precision"),
         ((*MMC, "--intervals", "guess"), "--intervals"),
+        ((*MMC, "--replications", "1"), "--replications"),
+        ((*MMC, "--replications", "4", "--workers", "0"), "--workers"),
+        ((*MMC, "--replications", "4", "--precision", "1%"), "--precision"),
+        ((*MMC, "--workers", "2"), "--replications"),
         (("mm1", "--arrival-rate", "2", "--service-rate", "1"), "rho = 2"),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else None,
