@@ -6,6 +6,7 @@ so that no skip goes unseen.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable
@@ -35,6 +36,17 @@ def require_tool() -> Callable[..., str]:
                 return path
         missing(" or ".join(names), f"install it (Debian: apt-get install {names[0]})")
         raise AssertionError  # not reached: missing() always raises
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def require_module() -> Callable[[str, str], None]:
+    """``require_module("distributed", "pip install ...")`` skips (fails under QSIM_REQUIRE_TOOLS) without it."""
+
+    def find(name: str, remedy: str) -> None:
+        if importlib.util.find_spec(name) is None:
+            missing(f"the Python package {name}", remedy)
 
     return find
 

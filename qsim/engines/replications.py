@@ -33,6 +33,7 @@ class Run:
     engine: Engine = "compiled"
     warmup: Literal["mser5"] | float = "mser5"
     confidence: float = 0.95
+    states: bool = False
 
     def metrics(self) -> Metrics:
         """Make the run; whether it was long enough is said in the warnings."""
@@ -43,6 +44,7 @@ class Run:
             engine=self.engine,
             warmup=self.warmup,
             confidence=self.confidence,
+            states=self.states,
             allow_short=True,
         )
 
@@ -66,6 +68,7 @@ def replicate(
     engine: Engine = "compiled",
     warmup: Literal["mser5"] | float = "mser5",
     confidence: float = 0.95,
+    states: bool = False,
     allow_short: bool = False,
     workers: int = 1,
     cluster: str | None = None,
@@ -81,7 +84,7 @@ def replicate(
     too short for a steady state.
     """
     count = _check.count("replications", replications, 2, "an interval needs at least two")
-    first = checked_run(model, customers, seed, engine, warmup, confidence)
+    first = checked_run(model, customers, seed, engine, warmup, confidence, states)
     check_workers(workers, cluster)
     runs = spread(Run.metrics, first.replications(count), workers=workers, cluster=cluster, progress=progress)
     metrics = replace(pooled(runs, first.confidence), seed=first.seed)
@@ -95,10 +98,11 @@ def checked_run(
     engine: Engine,
     warmup: Literal["mser5"] | float,
     confidence: float,
+    states: bool = False,
 ) -> Run:
     """The run that these arguments of ``simulate`` describe; raises what it raises."""
-    n, entropy, _, level = check_arguments(model, customers, seed, engine, warmup, confidence, "batch means")
-    return Run(model, n, entropy, engine, warmup, level)
+    n, entropy, _, level = check_arguments(model, customers, seed, engine, warmup, confidence, "batch means", states)
+    return Run(model, n, entropy, engine, warmup, level, states)
 
 
 def require_long(metrics: Metrics) -> Metrics:

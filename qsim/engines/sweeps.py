@@ -30,6 +30,7 @@ def sweep_models(
     engine: Engine = "compiled",
     warmup: Literal["mser5"] | float = "mser5",
     confidence: float = 0.95,
+    states: bool = False,
     allow_short: bool = False,
     workers: int = 1,
     cluster: str | None = None,
@@ -49,9 +50,11 @@ def sweep_models(
     check_workers(workers, cluster)
     if not given:
         raise ValueError("models must not be empty: give at least one")
-    entropy = checked_run(given[0], customers, seed, engine, warmup, confidence).seed
+    entropy = checked_run(given[0], customers, seed, engine, warmup, confidence, states).seed
     seeds = [entropy] * len(given) if common_numbers else run_seeds(entropy, len(given))
-    firsts = [checked_run(m, customers, s, engine, warmup, confidence) for m, s in zip(given, seeds, strict=True)]
+    firsts = [
+        checked_run(m, customers, s, engine, warmup, confidence, states) for m, s in zip(given, seeds, strict=True)
+    ]
     work = [run for first in firsts for run in (first.replications(count) if count > 1 else [first])]
     runs = spread(Run.metrics, work, workers=workers, cluster=cluster, progress=progress)
     if count == 1:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import missing
 
 import qsim.engines.spread
 from qsim import (
     MM1,
+    CustomerClass,
+    Exponential,
     MissingExtraError,
     MMc,
     MMcN,
+    OpenClasses,
+    Station,
     SteadyStateError,
+    Tandem,
     UnstableQueueError,
     grid,
     replicate,
@@ -33,10 +36,9 @@ GRID = {"arrival_rate": [0.5, 1.4], "service_rate": 1.0, "servers": range(2, 4)}
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
+def cluster(require_module: Callable[[str, str], None]) -> Iterator[str]:
     """The address of a Dask cluster of two processes on this machine."""
-    if importlib.util.find_spec("distributed") is None:
-        missing("Dask", "pip install 'qsim[dask]'")
+    require_module("distributed", "pip install 'qsim[dask]'")
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
@@ -55,6 +57,27 @@ def test_replications_are_plain_runs_with_seeds_of_their_own() -> None:
     assert r.quantile(0.9) == pytest.approx(np.mean([run.quantile(0.9) for run in runs]))
     low, high = r.quantile_interval(0.9)
     assert low < r.quantile(0.9) < high
+
+
+def test_state_probabilities_are_averaged_too() -> None:
+    r = replicate(MODEL, replications=4, customers=20_000, seed=9, states=True)
+    assert r.p(0) == pytest.approx(0.5, rel=0.05)
+    (alone,) = sweep_models([MODEL], customers=20_000, seed=9, states=True)
+    assert alone.p(1) == pytest.approx(0.25, rel=0.1)
+
+
+def test_classes_and_stations_are_pooled_each() -> None:
+    urgent, patient = (CustomerClass(Exponential(4.0), Exponential(1.0), priority=p) for p in (0, 1))
+    classes = OpenClasses((urgent, patient), priority="preemptive-resume")
+    r = replicate(classes, customers=20_000, seed=1, confidence=0.999)
+    assert [part.W for part in r.classes] == sorted(part.W for part in r.classes)
+    low, high = r.classes[0].interval("W")
+    assert low <= 1 / (1 - 0.25) <= high  # the first class sees an M/M/1 of its own
+    line = Tandem(Exponential(2.0), (Station(Exponential(1.0)), Station(Exponential(0.5))))
+    r = replicate(line, customers=20_000, seed=1, confidence=0.999)
+    for station, exact in zip(r.stations, (2.0, 2 / 3), strict=True):  # Burke: M/M/1 in a row
+        low, high = station.interval("W")
+        assert low <= exact <= high
 
 
 def test_more_replications_keep_the_first() -> None:
