@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -93,6 +94,8 @@ def solve(model: Model) -> Metrics:
     centres = [centre_of(s, model.population) for s in model.stations]
     services = [s.means for s in model.stations]
     times = product_form(model.populations, model.think_times, services, centres)
+    in_turn = np.array([[s.discipline == "FCFS"] for s in model.stations])
+    times = replace(times, p_wait=np.where(in_turn, times.p_wait, math.nan))  # others delay those already served
     return closed_metrics(model, times, "exact", METHOD)
 
 

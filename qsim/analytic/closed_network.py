@@ -161,7 +161,7 @@ def _station(
         Lq=x * Wq,
         W=W,
         Wq=Wq,
-        p_wait=p_wait,
+        p_wait=p_wait if station.discipline == "FCFS" else math.nan,  # others delay those already served
         p_block=0.0,
         kind="exact",
         method=METHOD,

@@ -4,11 +4,13 @@ The number present is a birth-death process on 0..K with p(n+1)/p(n) = (N - n)/Z
 :mod:`qsim.analytic.repairman` cut off at K.  An arrival sees the system with N - 1 customers in time average, and is
 turned away if that is full.  With K = c this is Engset's loss system.
 
+The process stays reversible when its states are cut off, so that here too only the mean think time matters.
+
 W and Wq are those of the customers who are let in, at rate X; Little's law for the whole cycle then counts every
 attempt: N = L + (X + rejections)·Z.
 
-Source: Engset (1918); Kleinrock (1975), Queueing Systems I, section 3.10; Gross & Harris (1998), Fundamentals of
-Queueing Theory, section 2.7.
+Source: Engset (1918); insensitivity: Kelly (1979), Reversibility and Stochastic Networks, chapter 3; Kleinrock (1975),
+Queueing Systems I, section 3.10; Gross & Harris (1998), Fundamentals of Queueing Theory, section 2.7.
 
 >>> from qsim import MMcKN, solve
 >>> round(solve(MMcKN(population=8, think_time=4, service_time=0.25, servers=2, capacity=4)).throughput, 6)
@@ -42,14 +44,13 @@ def state_probabilities(
 
 
 def applies(model: Model) -> bool:
-    """One FCFS station with limited places and exponential service, and one exponential think time."""
-    if not isinstance(model, Closed) or len(model.queueing) != 1 or len(model.delays) != 1:
+    """One FCFS station with limited places and exponential service; any think time above zero."""
+    if not isinstance(model, Closed) or len(model.queueing) != 1 or model.think_time == 0:
         return False
-    (station,), (delay,) = model.queueing, model.delays
+    (station,) = model.queueing
     return (
         station.capacity is not None
         and isinstance(station.service, Exponential)
-        and isinstance(delay.distribution, Exponential)
         and station.visits == 1
         and station.speeds is None
         and station.discipline == "FCFS"

@@ -28,7 +28,6 @@ from qsim._types import FloatArray
 from qsim.analytic import mmc
 from qsim.analytic._stability import ROUNDING
 from qsim.analytic.closed_network import has_product_form
-from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics
 from qsim.models import MMc, Model, OpenNetwork, Station
@@ -107,9 +106,7 @@ def _station(model: OpenNetwork, station: Station, rate: float, name: str) -> Me
     if queues > 1:
         result = replace(result, states=None)
     # Feedback lets customers overtake each other's visits, not each other at one visit: FCFS times still hold.
-    if station.discipline != "FCFS" or not isinstance(station.service, Exponential):
-        result = replace(result, times=None)
-    return result
+    return result if station.discipline == "FCFS" else replace(result, times=None, p_wait=math.nan)
 
 
 def _load_dependent_station(model: OpenNetwork, station: Station, rate: float, name: str) -> Metrics:
@@ -130,7 +127,7 @@ def _load_dependent_station(model: OpenNetwork, station: Station, rate: float, n
         Lq=Lq,
         W=L / rate if rate > 0 else math.nan,
         Wq=Lq / rate if rate > 0 else math.nan,
-        p_wait=busy,
+        p_wait=busy if station.discipline == "FCFS" else math.nan,
         p_block=0.0,
         kind="exact",
         method=METHOD,

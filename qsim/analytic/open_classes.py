@@ -66,8 +66,9 @@ def solve(model: Model) -> Metrics:
             raise UnstableQueueError(name, load, 1.0, c)
         means = np.array(station.means)
         if has_product_form(station):
-            p_wait[i] = erlang_c(c, load)
-            Wq[i] = means * p_wait[i] / (c - load)
+            waits = erlang_c(c, load)
+            p_wait[i] = waits if station.discipline == "FCFS" else math.nan  # others delay those already served
+            Wq[i] = means * waits / (c - load)
             states.append(ErlangStates(c, load) if queues == 1 else None)
         else:
             visits = np.array(station.visits)

@@ -1,0 +1,73 @@
+"""Networks by formula against the compiled engine: every exact value within the interval of a run."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from qsim import (
+    ClassStation,
+    Closed,
+    ClosedClasses,
+    Delay,
+    Deterministic,
+    Exponential,
+    HyperExponential,
+    Metrics,
+    MMcKN,
+    Station,
+    simulate,
+    solve,
+)
+
+CUSTOMERS = 300_000
+CONFIDENCE = 0.999  # so that dozens of comparisons of correct numbers pass together
+
+NETWORKS = [
+    Closed(8, [Delay(1.0), Station(Exponential(0.2), 2), Station(Exponential(0.3))]),
+    Closed(12, [Delay(2.0), Station(Exponential(1.0), 4, queues="random"), Station(Exponential(0.1))]),
+    Closed(8, [Delay(Deterministic(2.0)), Station(Exponential(1.0), speeds=(1, 1.5, 2.0))]),
+    Closed(
+        8, [Delay(2.0), Station(HyperExponential.from_moments(1.0, 3.0), discipline="PS"), Station(Exponential(0.5))]
+    ),
+    Closed(8, [Delay(2.0), Station(Deterministic(1.0), discipline="LCFS-PR")]),
+    Closed(8, [Delay(2.0), Station(Exponential(1.0), visits=2.0)]),
+    MMcKN(8, 2.0, 1.0, 2, 4),
+    Closed(8, [Delay(Deterministic(2.0)), Station(Exponential(1.0), 2, capacity=3)]),
+    ClosedClasses([4, 6], [ClassStation([Exponential(1.0), Exponential(3.0)], servers=2, discipline="PS")], [2.0, 5.0]),
+    ClosedClasses(
+        [4, 6], [ClassStation([Exponential(1.0)] * 2), ClassStation([Exponential(0.5)] * 2, servers=2)], [3.0, 9.0]
+    ),
+]
+
+
+def check(run: Metrics, exact: Metrics, name: str) -> None:
+    if math.isnan(getattr(exact, name)):
+        return  # a probability of waiting, where servers are shared
+    low, high = run.interval(name)
+    rounding = 1e-9 * abs(getattr(exact, name))
+    assert low - rounding <= getattr(exact, name) <= high + rounding, f"{name} of {exact.name or exact.model.kendall}"
+
+
+@pytest.mark.parametrize("model", NETWORKS, ids=lambda m: m.kendall)
+def test_formula_and_engine_agree(model: Closed | ClosedClasses) -> None:
+    exact = solve(model)
+    assert exact.kind == "exact"
+    run = simulate(model, customers=CUSTOMERS, seed=20, confidence=CONFIDENCE)
+    for name in ("throughput", "W", "L"):
+        check(run, exact, name)
+    for simulated, solved in zip(run.stations, exact.stations, strict=False):
+        for name in ("throughput", "utilization", "W", "Wq", "p_wait"):
+            check(simulated, solved, name)
+    for simulated, solved in zip(run.classes, exact.classes, strict=False):
+        check(simulated, solved, "W")
+
+
+def test_approximations_are_where_they_say_they_are() -> None:
+    """FCFS with unequal services: within the five per cent that its page states for a ratio of two."""
+    model = ClosedClasses([6, 4], [ClassStation([Exponential(1.0), Exponential(2.0)], servers=3)], [2.0, 4.0])
+    near, run = solve(model), simulate(model, customers=CUSTOMERS, seed=21)
+    assert near.kind == "approximation"
+    for formula, simulated in zip(near.classes, run.classes, strict=True):
+        assert formula.throughput == pytest.approx(simulated.throughput, rel=0.05)
