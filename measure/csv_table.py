@@ -32,7 +32,7 @@ _KINDS: Mapping[str, LoadKind] = {
     "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",
 }  # fmt: skip
 _UNIT_OF_LOAD: Mapping[LoadKind, str] = {
-    "queue_depth": "requests", "injected_delay": "cycles", "arrival_rate": "requests/s",
+    "queue_depth": "requests", "injected_delay": "cycles", "arrival_rate": "requests/s", "bandwidth": "B/s",
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10

@@ -3,7 +3,8 @@
 A row of the table is one measured point. Columns carry their SI unit in their name. These are always there:
 
 ``series``            what was held fixed, in words ("4 KiB random read"); one curve per series
-``load``              the independent variable: outstanding requests, injected delay, or arrival rate (see load_kind)
+``load``              the independent variable: outstanding requests, injected delay, or arrival rate (see load_kind);
+                      the bandwidth itself where a curve was published without what was varied (then no model fits)
 ``throughput_per_s``  completed requests a second (cache lines of 64 bytes for a memory)
 ``latency_s``         mean response time (fio's total ``lat``; the chaser's time per access for a memory)
 
@@ -28,7 +29,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 
-LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate"]
+LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth"]
 
 REQUIRED = ("series", "load", "throughput_per_s", "latency_s")
 OPTIONAL = (
@@ -40,6 +41,7 @@ LOAD_NAMES: dict[LoadKind, str] = {
     "queue_depth": "outstanding requests N",
     "injected_delay": "injected delay",
     "arrival_rate": "arrival rate",
+    "bandwidth": "bandwidth",
 }
 
 CACHE_LINE_BYTES = 64

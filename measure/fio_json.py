@@ -24,6 +24,7 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.windows import Window, between_snapshots
 
 # Engines that finish one request before they start the next, so that iodepth counts for nothing (fio: FIO_SYNCIO).
 SYNC_ENGINES = frozenset({
@@ -38,6 +39,7 @@ MAX_FAILED_DOCUMENTS = 64  # a bound on the work that a hostile or damaged text 
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
 _UNITS_S = {"_ns": 1e-9, "": 1e-6}  # fio 3.x and fio 2.x; fio has never written another suffix
 _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?b)?\s*$", re.IGNORECASE)
+_BIN_CONSTANT = "FIO_IO_U_PLAT_BITS"
 _START = re.compile(r'\{\s*"fio version"')
 
 
@@ -46,6 +48,7 @@ class Moments:
     """A latency distribution as fio reports it: count weight, mean, standard deviation, percentiles, json+ bins.
 
     Seconds; NaN where fio did not say. ``kind`` is "lat" (total) or "clat" (completion only, without submission).
+    ``bins_s`` are {midpoint: count}; :func:`measure.latency_bins.histogram` gives their edges.
     """
 
     mean_s: float
@@ -54,6 +57,8 @@ class Moments:
     percentiles_s: Mapping[float, float] = field(default_factory=dict)
     percentiles_kind: str = ""
     bins_s: Mapping[float, int] = field(default_factory=dict)
+    bins_kind: str = ""
+    bins_unit_s: float = 1e-9
 
     def percentile_s(self, percent: float) -> float:
         """The percentile in seconds, NaN where it was not recorded."""
@@ -65,7 +70,8 @@ class FioRecord:
     """One measured point of fio: a job, or all clones of a job together, both directions together.
 
     ``options`` are the job's and the global ones as strings (absent where left at fio's default). ``error`` is
-    fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds.
+    fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``windows`` tell how the run went
+    where snapshots or logs were kept; ``all_options`` is False where the output tells some of the options only.
     """
 
     source: str
@@ -85,6 +91,8 @@ class FioRecord:
     device: str = ""
     iodepth_levels: Mapping[str, float] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    windows: tuple[Window, ...] = ()
+    all_options: bool = True
 
     @property
     def engine(self) -> str:
@@ -112,7 +120,8 @@ class FioRecord:
         if not self.options and self.iodepth_levels.get("1", 0.0) < 99.9:
             return None
         offloaded = self.options.get("io_submit_mode", "inline") == "offload"
-        if self.engine in SYNC_ENGINES and self.options and not offloaded:
+        named = "ioengine" in self.options or (self.all_options and bool(self.options))
+        if self.engine in SYNC_ENGINES and named and not offloaded:
             return 1
         return _whole(self.options.get("iodepth", "1"), 1)
 
@@ -151,8 +160,7 @@ def parse_fio(text: str, name: str) -> list[FioRecord]:
     documents, truncated = _documents(text, name)
     if not documents:
         raise DataError(_why_nothing(text, name, truncated))
-    runs = _last_snapshots(documents)
-    records = [record for run in runs for record in _records(run, name)]
+    records = [record for snapshots in _runs(documents) for record in _records_of_run(snapshots, name)]
     if not records:
         raise DataError(f"{name}: fio wrote its JSON, but no job is in it; run the job again")
     if truncated:
@@ -234,15 +242,30 @@ def _why_nothing(text: str, name: str, truncated: bool) -> str:
     return f"{name} {next(sentence for holds, sentence in reasons if holds)}"
 
 
-def _last_snapshots(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One document per run: of the cumulative snapshots that --status-interval writes, the last."""
-    runs: list[dict[str, Any]] = []
+def _runs(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The documents of each run: one, or the cumulative snapshots that --status-interval writes."""
+    runs: list[list[dict[str, Any]]] = []
     for document in documents:
-        if runs and _continues(runs[-1], document):
-            runs[-1] = document
+        if runs and _continues(runs[-1][-1], document):
+            runs[-1].append(document)
         else:
-            runs.append(document)
+            runs.append([document])
     return runs
+
+
+def _records_of_run(snapshots: Sequence[dict[str, Any]], name: str) -> list[FioRecord]:
+    """The records of the last snapshot, each with the windows between the snapshots."""
+    if len(snapshots) == 1:
+        return list(_records(snapshots[0], name))
+    seen = [list(_records(document, name)) for document in snapshots]
+    last = seen[-1]
+    whole = [records for records in seen if len(records) == len(last)]
+
+    def counts(record: FioRecord) -> tuple[float, float, float]:
+        completed = record.throughput_per_s * record.runtime_s
+        return record.runtime_s, completed, completed * (record.latency.mean_s if completed else 0.0)
+
+    return [replace(r, windows=between_snapshots([counts(s[i]) for s in whole])) for i, r in enumerate(last)]
 
 
 def _continues(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
@@ -302,7 +325,7 @@ def _record(
     rate = math.fsum(f.rate for f in flows)
     reads = math.fsum(f.reads for f in flows)
     total = math.fsum(f.requests for f in flows)
-    latency = _pool([(f.rate, f.latency) for f in flows if f.rate > 0])
+    latency = pooled([(f.rate, f.latency) for f in flows if f.rate > 0])
     error = next((e for c in clones if (e := int(_number(c, "error")))), 0)
     total_errors = sum(int(_number(c, "total_err")) for c in clones)
     if total_errors and not error:
@@ -318,6 +341,9 @@ def _record(
             "measure with total latency (no disable_lat, no gtod_reduce)",
         ))  # fmt: skip
     asked = _whole(options.get("numjobs", "1"), 1)
+    if asked > 1 and len(clones) == 1 and rate * latency.mean_s > 1.2 * _whole(options.get("iodepth", "1"), 1):
+        # fio does not record the bare flag --group_reporting; more in flight than one clone can hold tells it.
+        options = {**options, "group_reporting": "1"}
     if asked > 1 and len(clones) != asked and not (len(clones) == 1 and _is_set(options, "group_reporting")):
         findings.append(Finding(
             "clones-missing", "warning", f"{name}: job {job!r} asked for {asked} clones, {len(clones)} are reported",
@@ -328,6 +354,9 @@ def _record(
             "rate-limited", "info",
             f"{name}: job {job!r} was limited in rate or paused between requests, so fewer requests were outstanding "
             "than its depth allows",
+            "rate, rate_iops or thinktime was set, so the throughput is what was asked for and not what the device "
+            "can do",
+            "run again without rate=, rate_iops= and thinktime=, or read the run as open arrivals",
         ))  # fmt: skip
     runtime_s = max((f.runtime_s for f in flows), default=0.0)
     return FioRecord(
@@ -401,6 +430,7 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
     percentiles: dict[float, float] = {}
     percentiles_kind = ""
     bins: dict[float, int] = {}
+    bins_kind, bins_unit_s = "", 1e-9
     mean, sd, kind = math.nan, math.nan, ""
     for base in ("lat", "clat"):
         for suffix, unit in _UNITS_S.items():
@@ -413,11 +443,26 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
                 percentiles = {_float(p): _float(v) * unit for p, v in listed.items() if _float(p) > 0}
                 percentiles_kind = base
             if not bins and (listed := _section(stats, "bins")):
-                bins = {_float(k) * unit: int(_float(v)) for k, v in listed.items() if _float(v) > 0}
-    return Moments(mean, sd, kind, percentiles, percentiles_kind, bins)
+                bins, bins_kind, bins_unit_s = _bins(listed, unit), base, unit
+    return Moments(mean, sd, kind, percentiles, percentiles_kind, bins, bins_kind, bins_unit_s)
 
 
-def _pool(parts: Sequence[tuple[float, Moments]]) -> Moments:
+def _bins(listed: Mapping[str, Any], unit_s: float) -> dict[float, int]:
+    """{midpoint in seconds: count}. fio 2 names the bins by their numbers, and says so by its constants."""
+    counted = {k: int(n) for k, v in listed.items() if (n := _float(v)) > 0 and k.isascii() and k.isdigit()}
+    if _BIN_CONSTANT not in listed:
+        return {_float(k) * unit_s: n for k, n in counted.items() if _float(k) > 0 or k == "0"}
+    bits = int(_number(listed, _BIN_CONSTANT)) or 6
+    made: dict[float, int] = {}
+    for key, count in counted.items():
+        number = int(key[:9])
+        octave = max(0, (number >> min(bits, 16)) - 1)
+        if octave < 60:
+            made[(number - (octave << min(bits, 16)) + (0.5 if octave else 0.0)) * 2.0**octave * unit_s] = count
+    return made
+
+
+def pooled(parts: Sequence[tuple[float, Moments]]) -> Moments:
     """Several latency distributions as one, weighted by their rates; variances by the law of total variance."""
     if len(parts) == 1:
         return parts[0][1]
@@ -435,9 +480,11 @@ def _pool(parts: Sequence[tuple[float, Moments]]) -> Moments:
             bins[latency] = bins.get(latency, 0) + count
     percentiles = {p: bin_quantile(bins, p / 100) for p in (50.0, 95.0, 99.0, 99.9)}
     kinds = {m.percentiles_kind for _, m in parts}
+    bins_kinds = {m.bins_kind for _, m in parts}
     return Moments(
-        mean, math.sqrt(max(0.0, second - mean**2)), kind, percentiles, kinds.pop() if len(kinds) == 1 else "", bins
-    )
+        mean, math.sqrt(max(0.0, second - mean**2)), kind, percentiles, kinds.pop() if len(kinds) == 1 else "", bins,
+        bins_kinds.pop() if len(bins_kinds) == 1 else "", parts[0][1].bins_unit_s,
+    )  # fmt: skip
 
 
 def bin_quantile(bins: Mapping[float, int], fraction: float) -> float:

@@ -1,7 +1,7 @@
 """fio's outputs as a Sweep: which records are points of one curve, at which load, and which are no points at all.
 
-``parse_fio`` (see :mod:`measure.fio_json`) reads one text into records; ``fio_sweep`` puts the records of many texts
-into one table. Both are pure functions of text.
+``read_fio`` reads one text into records, whichever of its formats fio wrote (JSON, terse, or the report for people);
+``fio_sweep`` puts the records of many texts into one table. Both are pure functions of text.
 
 One curve holds what differs in depth only: block size, direction and pattern name it, and whatever else differs
 between the files (engine, device, number of jobs, folder, job) is added to the name. Where the depth is the same
@@ -22,6 +22,9 @@ from measure.dataset import Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.fio_json import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio, parse_fio_size
+from measure.fio_normal import looks_like_normal, parse_normal
+from measure.fio_terse import looks_like_terse, parse_terse
+from measure.record_checks import check_record
 
 __all__ = [
     "FioRecord",
@@ -30,9 +33,23 @@ __all__ = [
     "fio_sweep",
     "parse_fio",
     "parse_fio_size",
+    "read_fio",
     "sweep_of_records",
     "why_unusable",
 ]
+
+
+def read_fio(text: str, name: str) -> list[FioRecord]:
+    """The records in one output of fio: its JSON where there is any, else its terse lines, else its report.
+
+    ``name`` is the file's name, for the messages. Raises DataError in one sentence where nothing of it is there.
+    """
+    if '"fio version"' not in text:
+        if looks_like_terse(text):
+            return parse_terse(text, name)
+        if looks_like_normal(text):
+            return parse_normal(text, name)
+    return parse_fio(text, name)
 
 
 def fio_sweep(texts: Mapping[str, str]) -> Sweep:
@@ -41,16 +58,29 @@ def fio_sweep(texts: Mapping[str, str]) -> Sweep:
     A text that cannot be read, a job that failed and a job that measured nothing become findings. Raises DataError
     where no point is left: with one text its own sentence, else the number of texts and the first sentence.
     """
+    return sweep_of_all(*read_all(texts))
+
+
+def read_all(texts: Mapping[str, str]) -> tuple[list[FioRecord], list[Finding], list[str]]:
+    """The records of all texts, and a finding and a sentence for each text that cannot be read."""
     records: list[FioRecord] = []
     findings: list[Finding] = []
     refusals: list[str] = []
     for name, text in texts.items():
         try:
-            records.extend(parse_fio(text, name))
+            records.extend(read_fio(text, name))
         except DataError as error:
             refusals.append(str(error))
             findings.append(Finding("unreadable-file", "error", str(error)))
-    usable = []
+    return records, findings, refusals
+
+
+def sweep_of_all(records: Iterable[FioRecord], findings: Iterable[Finding] = (), refusals: Iterable[str] = ()) -> Sweep:
+    """The sweep of those of ``records`` that are points; ``findings`` and ``refusals`` tell what was not even read.
+
+    Raises DataError with the first refusal where no point is left.
+    """
+    findings, refusals, usable = list(findings), list(refusals), []
     for record in records:
         reason = why_unusable(record)
         if reason is None:
@@ -73,13 +103,16 @@ def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] =
     points = _named([_point(record) for record in records])
     found = list(findings)
     for point in points:
-        found += [replace(f, series=point.series, load=point.load) for f in point.record.findings]
+        noticed = (*point.record.findings, *check_record(point.record))
+        found += [replace(f, series=point.series, load=point.load) for f in noticed]
         if point.record.depth is None:
             found.append(Finding(
                 "depth-not-recorded", "warning",
-                f"{point.record.source}: job {point.record.job!r} does not record its depth (fio before 2.17); the "
-                f"load is taken as throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
-                remedy="measure with fio 3", series=point.series, load=point.load,
+                f"{point.record.source}: job {point.record.job!r} does not record its depth (fio before 2.17, its "
+                "terse "
+                f"output, a log); the load is taken as throughput x latency = {point.outstanding:.4g}, so Little's law "
+                "cannot be checked",
+                remedy="measure with fio 3 and --output-format=json", series=point.series, load=point.load,
             ))  # fmt: skip
     order = {name: i for i, name in enumerate(dict.fromkeys(p.series for p in points))}
     rows = _rows(points)
@@ -193,12 +226,13 @@ def _device(record: FioRecord) -> str:
 
 
 def _engine(record: FioRecord) -> str:
-    return record.engine if record.options else ""
+    known = bool(record.options) and (record.all_options or "ioengine" in record.options)
+    return record.engine if known else ""
 
 
 def _submission(record: FioRecord) -> str:
     direct = record.options.get("direct", "0") not in ("0", "") or record.options.get("buffered") == "0"
-    words = [] if direct or not record.options else ["buffered"]
+    words = [] if direct or not record.options or not record.all_options else ["buffered"]
     if record.options.get("io_submit_mode", "inline") != "inline":
         words.append(f"{record.options['io_submit_mode']} submission")
     return ", ".join(words)
@@ -225,11 +259,20 @@ def _rows(points: Sequence[_Point]) -> list[dict[str, Any]]:
             "latency_p50_s": latency.percentile_s(50.0), "latency_p95_s": latency.percentile_s(95.0),
             "latency_p99_s": latency.percentile_s(99.0), "latency_p999_s": latency.percentile_s(99.9),
             "source": record.source, "started_at": record.started_at or None,
-            "engine": record.engine if record.options else None, "requests": record.requests,
-            "runtime_s": record.runtime_s, "percentiles_of": latency.percentiles_kind or None,
+            "engine": _engine(record) or None, "requests": record.requests,
+            "runtime_s": record.runtime_s, "latency_of": latency.kind,
+            "percentiles_of": latency.percentiles_kind or None,
+            "unchecked": _unchecked(record),
         })  # fmt: skip
         seen[point.series, point.load] += 1
     return rows
+
+
+def _unchecked(record: FioRecord) -> str | None:
+    """Why N = X R is no check at this point, or None."""
+    if record.depth is None:
+        return "the depth is unknown"
+    return "limited in rate" if any(f.check == "rate-limited" for f in record.findings) else None
 
 
 def _provenance(records: Sequence[FioRecord]) -> Provenance:
@@ -237,12 +280,14 @@ def _provenance(records: Sequence[FioRecord]) -> Provenance:
         return ", ".join(dict.fromkeys(v for v in values if v))
 
     first = records[0]
+    details: dict[str, Any] = {"engines": distinct(r.engine for r in records if r.options)}
     shared = {k: v for k, v in first.options.items() if all(r.options.get(k) == v for r in records)}
+    details["options" if all(r.all_options for r in records) else "known_options"] = shared
     sources = list(dict.fromkeys(r.source for r in records))
     return Provenance(
         tool="fio", tool_version=distinct(r.version for r in records), host=distinct(r.host for r in records),
         device=distinct(r.device for r in records),
         started_at=min((r.started_at for r in records if r.started_at), default=""),
         source=sources[0] if len(sources) == 1 else f"{len(sources)} fio outputs",
-        details={"options": shared, "engines": distinct(r.engine for r in records if r.options)},
+        details=details,
     )  # fmt: skip

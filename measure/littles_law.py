@@ -92,13 +92,18 @@ class BlockVerdict:
 
 
 def closed_curves(sweep: Sweep) -> list[Curve]:
-    """The curves of a closed sweep whose depth is known; repeats averaged. Depth 0 and rate-limited points are out."""
+    """The curves of a closed sweep whose depth is known; repeats averaged. Depth 0 and rate-limited points are out.
+
+    A point is rate-limited, or of unknown depth, where the importer's column ``unchecked`` or a finding of it says so.
+    """
     unknown = {(f.series, f.load) for f in sweep.findings if f.check in ("depth-not-recorded", "rate-limited")}
     files = sweep.provenance.details.get("file_bytes")
     files = files if isinstance(files, Mapping) else {}
     curves = []
     for series, group in sweep.mean_points().groupby("series", sort=False):
-        known = [n > 0 and not {(series, n), (series, None)} & unknown for n in group["load"]]
+        told = group["unchecked"].notna() if "unchecked" in group else np.zeros(len(group), dtype=bool)
+        known = [n > 0 and not {(series, n), (series, None)} & unknown and not t
+                 for n, t in zip(group["load"], told, strict=True)]  # fmt: skip
         points = group[np.array(known)]
         if len(points):
             load, throughput, latency = (points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))

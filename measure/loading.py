@@ -1,13 +1,16 @@
 """``load``: whatever a tool wrote becomes a Sweep.
 
-What a file is, is told by its content and not by its name: fio's JSON (also with messages around it), MLC's
-loaded-latency text, a table. A directory is either a sweep of ours (it holds ``sweep.json``) or a collection of such
-files; files of one subdirectory belong together, and the subdirectory's name goes before the names of its curves.
+What a file is, is told by its content and not by its name: fio's output (JSON, also with messages around it, terse, the
+report for people), MLC's text, bandwidth-latency curves, a table. Of fio's logs the name tells what they log. A
+directory is either a sweep of ours (it holds ``sweep.json``) or a collection of such files; files of one subdirectory
+belong together, and the subdirectory's name goes before the names of its curves. Logs beside fio's results tell how
+those runs went; logs alone are points themselves, and are read in pieces, so that their size does not matter.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,13 +22,20 @@ from measure.csv_table import csv_sweep, looks_like_table
 from measure.dataset import Provenance, Sweep
 from measure.errors import DataError, MeasureError, StoreError
 from measure.findings import Finding
+from measure.fio_logs import log_name, looks_like_log
+from measure.fio_normal import looks_like_normal
+from measure.fio_terse import looks_like_terse
+from measure.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.mlc_output import looks_like_mlc, mlc_sweep
 from measure.store import MANIFEST, SweepStore
-from measure.text_files import read_text
+from measure.text_files import read_head, read_text
 
-Format = Literal["fio", "mlc", "table"]
+Format = Literal["fio", "mlc", "curves", "table", "log"]
 
-_NAMES: Mapping[Format, str] = {"fio": "fio JSON", "mlc": "MLC text", "table": "table"}
+_NAMES: Mapping[Format, str] = {
+    "fio": "fio JSON", "mlc": "MLC text", "curves": "bandwidth-latency text", "table": "table", "log": "fio log",
+}  # fmt: skip
+_ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 _MAX_FILES = 20_000
 _MAX_LISTED = 20
 
@@ -37,9 +47,10 @@ def load(
 ) -> Sweep:
     """Read measurements from a file, several files, or a directory.
 
-    ``path_or_paths``: a sweep directory of ours, fio JSON, MLC loaded-latency text, a CSV table, a directory of these,
-    or a list of files. ``columns`` maps roles to the columns of a table ({"load": "io_depth", "latency": "lat"}) and
-    ``units`` roles to units ({"latency": "us"}); they concern tables only, see :mod:`measure.csv_columns`.
+    ``path_or_paths``: a sweep directory of ours, fio's output or logs, MLC text, bandwidth-latency curves, a CSV table,
+    a directory of these, or a list of files. ``columns`` maps roles to the columns of a table ({"load": "io_depth",
+    "latency": "lat"}) and ``units`` roles to units ({"latency": "us"}); they concern tables and bandwidth-latency text
+    without units, see :mod:`measure.csv_columns`.
 
     Files of a directory that cannot be read become Findings, and the rest is loaded; a file that was named itself and
     cannot be read is an error. Raises DataError with one sentence that names the file, what is wrong and the remedy.
@@ -52,37 +63,65 @@ def load(
         sweeps = [_load_one(p, columns, units) for p in paths]
         return _join([(str(p), s) for p, s in zip(paths, sweeps, strict=True)], " and ".join(map(str, paths)))
     names = _short_names(paths)
-    files = [_File(name, path, read_text(path)) for name, path in zip(names, paths, strict=True)]
-    kinds = {sniff(f.text, f.name) for f in files}
-    if len(kinds) > 1:
+    read = [_read(path, name) for name, path in zip(names, paths, strict=True)]
+    kinds = {kind for kind, _ in read}
+    if len(kinds) > 1 and kinds != {"fio", "log"}:
         raise DataError(
             f"{', '.join(map(str, paths[:3]))}: {' and '.join(sorted(_NAMES[k] for k in kinds))} cannot be one sweep; "
             "load them one after the other"
         )
-    return _sweep(next(iter(kinds)), files, columns, units)
+    kind = "fio" if "fio" in kinds else next(iter(kinds))
+    logs = [f.path for k, f in read if k == "log"]
+    return _sweep(kind, [f for k, f in read if k == kind], columns, units, logs if kind == "fio" else ())
 
 
 def sniff(text: str, name: str) -> Format:
     """Which tool's output a text is; DataError saying what it looks like where it is none that is read."""
     start = text.lstrip("\ufeff \t\r\n")
-    if '"fio version"' in text:
+    if '"fio version"' in text or looks_like_terse(text) or looks_like_normal(text):
         return "fio"
     if looks_like_mlc(text):
         return "mlc"
+    if looks_like_curves(text):
+        return "curves"
     if start.startswith(("{", "[")):
         raise DataError(f'{name} is JSON, but not fio\'s (no "fio version"); run fio with --output-format=json+')
-    if start.startswith(("fio:", "fio-")) or "fio: terminating" in text[:65536]:
+    if "verify failed" in text[:65536] or "\nverify: " in text[:65536]:
+        raise DataError(
+            f"{name} holds fio's messages of a data verification that failed, and no result; settle that, then "
+            "measure again"
+        )
+    if start.startswith(("fio:", "fio-")) or "fio: terminating" in text[:65536] or _ANNOUNCED.search(text[:65536]):
         raise DataError(f"{name} holds fio's messages but no JSON result; run fio again with --output-format=json+")
     if looks_like_table(text):
         return "table"
-    raise DataError(f"{name} is neither fio's JSON, MLC's loaded-latency text nor a CSV table; begins {start[:40]!r}")
+    begins = " ".join(start[:40].split())
+    raise DataError(
+        f"{name} is neither fio's output, MLC's text, a bandwidth-latency curve nor a CSV table; begins {begins!r}"
+    )
 
 
 @dataclass(frozen=True)
 class _File:
+    """One file; the text of a log stays on the disk."""
+
     name: str
     path: Path
     text: str
+
+
+def _read(path: Path, name: str) -> tuple[Format, _File]:
+    """What the file is, with its text. A log is told by its first lines and its name, and is not read yet."""
+    if looks_like_log(read_head(path)):
+        if log_name(path.name) is None:
+            raise DataError(
+                f"{name} looks like a log of fio's, but its name does not say of what; name it as fio does, for "
+                "example "
+                "NAME_lat.1.log"
+            )
+        return "log", _File(name, path, "")
+    text = read_text(path)
+    return sniff(text, name), _File(name, path, text)
 
 
 def _paths(path_or_paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -107,26 +146,71 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
 def _load_one(path: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sweep:
     if path.is_dir():
         return _load_directory(path, columns, units)
-    file = _File(path.name, path, read_text(path))
-    return _sweep(sniff(file.text, str(path)), [file], columns, units)
+    kind, file = _read(path, str(path))
+    return _sweep(kind, [replace(file, name=path.name)], columns, units)
 
 
 def _sweep(
-    kind: Format, files: Sequence[_File], columns: Mapping[str, str] | None, units: Mapping[str, str] | None
-) -> Sweep:
-    """The sweep in files of one format."""
+    kind: Format, files: Sequence[_File], columns: Mapping[str, str] | None, units: Mapping[str, str] | None,
+    logs: Sequence[Path] = (),
+) -> Sweep:  # fmt: skip
+    """The sweep in files of one format; ``logs`` are those beside fio's results."""
     texts = {f.name: f.text for f in files}
     if kind == "fio":
-        from measure.fio_output import fio_sweep
-
-        sweep = fio_sweep(texts)
+        sweep = _fio_sweep(texts, logs)
+    elif kind == "log":
+        sweep = _log_sweep([f.path for f in files])
     elif kind == "mlc":
         sweep = mlc_sweep(texts)
+    elif kind == "curves" and (not columns or all(looks_like_pairs(text) for text in texts.values())):
+        sweep = curves_sweep(texts, units)
     else:
         tables = [(f.name, csv_sweep(f.text, columns, units, name=f.name)) for f in files]
         sweep = tables[0][1] if len(tables) == 1 else _join(tables, ", ".join(texts))
     name = sweep.name or files[0].name
     return replace(sweep, raw=tuple(f.path for f in files), name=name)
+
+
+def _fio_sweep(texts: Mapping[str, str], logs: Sequence[Path]) -> Sweep:
+    """fio's results, with the course of the runs where they were logged."""
+    from measure.fio_output import read_all, sweep_of_all
+    from measure.log_records import choose_logs, with_windows
+
+    records, findings, refusals = read_all(texts)
+    if logs:
+        groups, _ = choose_logs(logs)
+        try:
+            records, left = with_windows(records, groups)
+        except DataError as error:
+            left = []
+            findings.append(_refusal(str(error)))
+        findings += [
+            _refusal(f"{g.files[0].name} is a log of none of the results beside it; load it by its own name.", "info")
+            for g in left
+        ]  # fmt: skip
+    return sweep_of_all(records, findings, refusals)
+
+
+def _log_sweep(paths: Sequence[Path]) -> Sweep:
+    """fio's logs alone; DataError where none of them tells latencies."""
+    from measure.fio_output import sweep_of_all
+    from measure.log_records import choose_logs, record_of_logs
+
+    groups, aside = choose_logs(paths)
+    if not groups:
+        raise DataError(
+            f"{aside[0].name} logs no latency of requests (bandwidth, IOPS or submission only); give NAME_lat.1.log "
+            "or fio's "
+            "JSON"
+        )
+    records, findings, refusals = [], [], []
+    for group in groups:
+        try:
+            records.append(record_of_logs(group))
+        except DataError as error:
+            refusals.append(str(error))
+            findings.append(_refusal(str(error)))
+    return sweep_of_all(records, findings, refusals)
 
 
 # --- directories ------------------------------------------------------------------------------------------------
@@ -137,12 +221,12 @@ def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: M
         return _load_store(directory)
     stores, paths = _walk(directory)
     refused: list[Finding] = []
-    files: dict[Format, dict[Path, list[_File]]] = {"fio": {}, "mlc": {}, "table": {}}
+    files: dict[Format, dict[Path, list[_File]]] = {kind: {} for kind in _NAMES}
     for path in paths:
         name = str(path.relative_to(directory))
         try:
-            text = read_text(path)
-            files[sniff(text, name)].setdefault(path.parent, []).append(_File(name, path, text))
+            found, file = _read(path, name)
+            files[found].setdefault(path.parent, []).append(file)
         except DataError as error:
             refused.append(_refusal(str(error)))
     parts: list[tuple[str, Sweep]] = []
@@ -151,7 +235,8 @@ def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: M
     kind = next((k for k in _NAMES if files[k]), None)
     if kind is not None:
         for folder, members in sorted(files[kind].items()):
-            _load_members(kind, _label(folder, directory), members, columns, units, parts, refused)
+            logs = [f.path for f in files["log"].pop(folder, ())] if kind == "fio" else []
+            _load_members(kind, _label(folder, directory), members, columns, units, logs, parts, refused)
         refused += [
             _refusal(f"{f.name} is a {_NAMES[k]} in a directory of {_NAMES[kind]}; load it by its own name.", "info")
             for k in _NAMES if k != kind for members in files[k].values() for f in members
@@ -168,11 +253,11 @@ def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: M
 
 def _load_members(
     kind: Format, label: str, members: list[_File], columns: Mapping[str, str] | None,
-    units: Mapping[str, str] | None, parts: list[tuple[str, Sweep]], refused: list[Finding],
+    units: Mapping[str, str] | None, logs: Sequence[Path], parts: list[tuple[str, Sweep]], refused: list[Finding],
 ) -> None:  # fmt: skip
     """Load the files of one folder together, without those that cannot be read alone."""
     try:
-        parts.append((label, _sweep(kind, members, columns, units)))
+        parts.append((label, _sweep(kind, members, columns, units, logs)))
     except DataError:
         good: list[_File] = []
         for member in members:
@@ -182,7 +267,7 @@ def _load_members(
             except DataError as error:
                 refused.append(_refusal(str(error)))
         if good:
-            _try(lambda: _sweep(kind, good, columns, units), label, parts, refused)
+            _try(lambda: _sweep(kind, good, columns, units, logs), label, parts, refused)
 
 
 def _try(read: Callable[[], Sweep], label: str, parts: list[tuple[str, Sweep]], refused: list[Finding]) -> None:

@@ -9,9 +9,40 @@ from pathlib import Path
 
 from measure.errors import DataError
 
-MAX_BYTES = 2**30
+MAX_BYTES = 2**26
+HEAD_BYTES = 2**16
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+def read_head(path: Path) -> str:
+    """The first 64 KiB as text of one byte a character, to see what a file is; "" where it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(HEAD_BYTES).decode("latin-1") if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
+    except (OSError, ValueError):
+        return ""  # read_text says why
+
+
+def check_readable(path: Path) -> int:
+    """The size in bytes of a regular file that may be read; DataError naming it where it is none or is empty."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(f"{path} is no regular file; give the file that the tool wrote")
+        with open(path, "rb"):
+            pass
+    except DataError:
+        raise
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist; check the name") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataError(f"{path} cannot be read: {reason}; check its permissions") from error
+    if status.st_size == 0:
+        raise DataError(f"{path} is empty; the tool wrote nothing, so measure again")
+    return status.st_size
 
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
@@ -29,7 +60,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
             if status.st_size > max_bytes:
                 raise DataError(
                     f"{path} has {status.st_size / 2**30:.1f} GiB, more than the {max_bytes / 2**30:.3g} GiB that are "
-                    "read; give the tool's summary, not its logs"
+                    "read; give the tool's summary, not its logs (fio's latency logs are read whatever their size)"
                 )
             content = file.read(max_bytes + 1)
     except DataError:

@@ -1,0 +1,376 @@
+"""Reading the logs that fio writes beside its result: one line per request, or one histogram per interval.
+
+``--write_lat_log=NAME`` writes NAME_lat.1.log, NAME_clat.1.log and NAME_slat.1.log (one set per job), whose lines are
+time in ms, latency, direction (0 read, 1 write, 2 trim) and block size, and from version 3 on perhaps the offset and
+the priority. ``--write_hist_log=NAME`` writes NAME_clat_hist.1.log: time, direction, block size and the counts of all
+bins (see :mod:`measure.latency_bins`). Latencies are in ns from version 3 on and in us before; a log of requests does
+not say which, so five columns and more mean version 3, and four are taken for version 3 with a Finding that says so.
+
+``read_latency_log`` gives every request as arrays; ``summarise`` goes through a log in pieces, so that its size does
+not matter. A log whose lines are means over ``log_avg_msec`` (block size 0) counts intervals and not requests: it is
+told apart, and is no distribution.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from measure.errors import DataError
+from measure.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
+from measure.text_files import check_readable
+from measure.windows import Window, merged
+
+LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "bw", "iops"]
+Unit = Literal["ns", "us"]
+
+_NAME = re.compile(
+    r"^(?P<stem>.*)_(?P<kind>(?:[sc]?lat)(?:_hist)?|bw|iops)(?:\.(?P<job>\d{1,6}))?\.log$", re.IGNORECASE
+)
+_PLOT_NAME = re.compile(r"^(?P<rw>rand(?:read|write|rw)|read|write|rw|readwrite)-iodepth-(?P<depth>\d{1,5})-numjobs-"
+                        r"(?P<jobs>\d{1,5})$")  # fmt: skip
+_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
+_HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
+_LOOK_AT_LINES = 5
+_CHUNK_ROWS = 400_000
+_HISTOGRAM_CHUNK_ROWS = 1_000
+_LONGEST_RUN_S = 31 * 86400.0
+_MOST_WINDOWS = 60
+_MOST_NS = 2.0**53
+
+
+@dataclass(frozen=True)
+class LogName:
+    """What a log's name says: the part before the kind, the kind, and the number of the job (None: all jobs)."""
+
+    stem: str
+    kind: LogKind
+    job: int | None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """fio's options, where the stem is of fio-plot's form (``randread-iodepth-8-numjobs-2``); else none."""
+        match = _PLOT_NAME.match(Path(self.stem).name)
+        return {"rw": match["rw"], "iodepth": match["depth"], "numjobs": match["jobs"]} if match else {}
+
+
+@dataclass(frozen=True)
+class LatencyLog:
+    """Every logged request: arrays (m,) of times since the start and latencies in seconds, directions and block sizes.
+
+    ``direction`` is 0 for reads, 1 for writes, 2 for trims. Where ``averaged`` each row is a mean over an interval.
+    """
+
+    time_s: NDArray[np.float64]
+    latency_s: NDArray[np.float64]
+    direction: NDArray[np.uint8]
+    block_bytes: NDArray[np.uint32]
+    unit: Unit
+    averaged: bool
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+
+@dataclass(frozen=True)
+class LogSummary:
+    """One log, read to its end: counts, moments in seconds, histogram and windows (at most 60).
+
+    ``unit_known`` is False where the unit of the latencies had to be taken for granted; ``cut`` where the last line
+    is not whole.
+    """
+
+    name: str
+    requests: int
+    reads: int
+    runtime_s: float
+    mean_s: float
+    sd_s: float
+    block_bytes: float
+    bandwidth_bytes_per_s: float
+    histogram: Histogram
+    windows: tuple[Window, ...]
+    averaged: bool
+    unit_known: bool
+    cut: bool
+
+
+def log_name(name: str) -> LogName | None:
+    """What the name of a log says, or None where it is no log of fio's.
+
+    >>> log_name("randread-iodepth-8-numjobs-1_clat_hist.1.log").kind
+    'clat_hist'
+    """
+    match = _NAME.match(name)
+    if match is None:
+        return None
+    return LogName(match["stem"], match["kind"].lower(), int(match["job"]) if match["job"] else None)  # type: ignore[arg-type]
+
+
+def looks_like_log(head: str) -> bool:
+    """Whether the first lines are those of a log of fio's, of requests or of histograms."""
+    lines = [line for line in head.split("\n")[: _LOOK_AT_LINES + 1] if line.strip()]
+    whole = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
+    return bool(whole) and all(_LINE.match(line) or _HISTOGRAM_LINE.match(line) for line in whole)
+
+
+def looks_like_histogram_log(head: str) -> bool:
+    """Whether the first line is a histogram of fio's."""
+    return _HISTOGRAM_LINE.match(head.partition("\n")[0]) is not None
+
+
+def read_latency_log(path: str | Path, unit: Unit | None = None) -> LatencyLog:
+    """Every request of a latency log (``NAME_lat.1.log``), about 21 bytes of memory each.
+
+    ``unit`` is that of the latencies; None takes "ns", fio's since version 3. Raises DataError naming the file and the
+    line where it is no such log.
+    """
+    file = Path(path)
+    _check_unit(unit)
+    parts = []
+    for piece in _pieces(file):
+        parts.append((piece.time_ms, piece.value, piece.direction.astype(np.uint8), piece.block.astype(np.uint32)))
+    time_ms, value, direction, block = (np.concatenate(column) for column in zip(*parts, strict=True))
+    chosen: Unit = unit or "ns"
+    time_ms -= _origin(time_ms[0])
+    time_ms /= 1e3
+    value /= 1e9 if chosen == "ns" else 1e6
+    return LatencyLog(time_ms, value, direction, block, chosen, averaged=not block.any())
+
+
+def summarise(path: str | Path, unit: Unit | None = None) -> LogSummary:
+    """A log of requests or of histograms in one pass and little memory, whatever its size.
+
+    Raises DataError naming the file and the line where it is no such log.
+    """
+    file = Path(path)
+    _check_unit(unit)
+    head = _head(file)
+    if looks_like_histogram_log(head):
+        return _summarise_histograms(file)
+    return _summarise_requests(file, unit, head)
+
+
+# --- logs of requests -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Some thousand lines: times in ms, values, directions, block sizes."""
+
+    time_ms: NDArray[np.float64]
+    value: NDArray[np.float64]
+    direction: NDArray[np.float64]
+    block: NDArray[np.float64]
+    cut: bool
+
+
+def _pieces(file: Path) -> Iterator[_Piece]:
+    """The log in pieces, each checked; DataError naming the line that is none of a log's."""
+    import pandas as pd
+
+    check_readable(file)
+    row = 0
+    try:
+        with pd.read_csv(
+            file, header=None, names=["time", "value", "direction", "block"], usecols=[0, 1, 2, 3], dtype=np.float64,
+            engine="c", chunksize=_CHUNK_ROWS, skipinitialspace=True, encoding="latin-1", index_col=False,
+            engine="c", chunksize=_CHUNK_ROWS, skipinitialspace=True, skip_blank_lines=True,             encoding="latin-1", na_filter=True, index_col=False,
+        ) as chunks:  # fmt: skip
+            for chunk in chunks:
+                table = chunk.to_numpy(np.float64)
+                cut = bool(len(table)) and len(table) < _CHUNK_ROWS and bool(np.isnan(table[-1]).any())
+                table = table[:-1] if cut else table
+                _check_rows(table, row, file)
+                row += len(table)
+                if len(table):
+                    time_ms, value, direction, block = (np.ascontiguousarray(table[:, i]) for i in range(4))
+                    yield _Piece(time_ms, value, direction, block, cut)
+    except (ValueError, OverflowError, MemoryError) as error:  # pandas' ParserError and EmptyDataError are ValueErrors
+        if isinstance(error, DataError):
+            raise
+        said = " ".join(str(error).split())[:120]
+        raise DataError(
+            f"{file} is no latency log of fio's behind line {row} ({said}); give the log as fio wrote it"
+        ) from error
+    if row == 0:
+        raise DataError(f"{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME")
+
+
+def _check_rows(table: NDArray[np.float64], before: int, file: Path) -> None:
+    """DataError where a row is none that fio writes: no number, negative, another direction."""
+    with np.errstate(invalid="ignore"):
+        good = (table >= 0).all(axis=1) & (table < _MOST_NS).all(axis=1) & (table[:, 2] <= 2)
+    if not good.all():
+        row = int(np.flatnonzero(~good)[0])
+        raise DataError(
+            f"{file}: line {before + row + 1} is none that fio writes into a latency log (time in ms, latency, "
+            "direction "
+            "0 to 2, block size); the log was edited or damaged, so measure again"
+        )
+
+
+def _summarise_requests(file: Path, unit: Unit | None, head: str) -> LogSummary:
+    scale = 1e6 if unit == "us" else 1e9
+    count = reads = 0
+    mean = second = moved = 0.0
+    origin: float | None = None
+    last_ms = 0.0
+    blocks: set[float] = set()
+    counted = np.zeros(BINS_FIO_3, dtype=np.int64)
+    seconds: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+    cut = False
+    for piece in _pieces(file):
+        origin = _origin(piece.time_ms[0]) if origin is None else origin
+        time_ms = np.maximum(piece.time_ms - origin, 0.0)
+        last_ms = max(last_ms, float(time_ms.max()))
+        if last_ms > 1e3 * _LONGEST_RUN_S:
+            raise DataError(f"{file} spans {last_ms / 86.4e6:.0f} days; no run does, so its times are damaged")
+        n, value = len(time_ms), piece.value / scale
+        step = float(value.mean()) - mean  # Chan, Golub and LeVeque 1983, eq. 2.1: moments of two parts joined
+        second += float(((value - value.mean()) ** 2).sum()) + step**2 * count * n / (count + n)
+        mean += step * n / (count + n)
+        count += n
+        reads += int((piece.direction == 0).sum())
+        moved += float(piece.block.sum())
+        blocks.update(np.unique(piece.block)[:3].tolist())
+        counted += np.bincount(np.minimum(bin_of(piece.value), BINS_FIO_3 - 1), minlength=BINS_FIO_3)
+        second_of = (time_ms / 1e3).astype(np.int64)
+        which, where = np.unique(second_of, return_inverse=True)
+        seconds.append((which, np.bincount(where).astype(np.int64), np.bincount(where, value).astype(np.float64)))
+        cut = cut or piece.cut
+    runtime_s = max(last_ms / 1e3, 1e-3)
+    full = np.flatnonzero(counted)
+    lower, upper = bin_edges(full)
+    columns = max(len(line.split(",")) for line in head.splitlines()[:1])
+    single = blocks.pop() if len(blocks) == 1 else math.nan
+    return LogSummary(
+        name=file.name, requests=count, reads=reads, runtime_s=runtime_s, mean_s=mean, sd_s=math.sqrt(second / count),
+        block_bytes=single or math.nan, bandwidth_bytes_per_s=moved / runtime_s,
+        histogram=Histogram(lower / scale, upper / scale, counted[full]), windows=_by_second(seconds, runtime_s),
+        averaged=single == 0, unit_known=unit is not None or columns > 4, cut=cut,
+    )  # fmt: skip
+
+
+def _by_second(
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]], runtime_s: float
+) -> tuple[Window, ...]:
+    """Windows of whole seconds, added up where there are more than 60."""
+    which, requests, latency = (np.concatenate([p[i] for p in parts]) for i in range(3))
+    distinct, where = np.unique(which, return_inverse=True)
+    counts, sums = np.bincount(where, weights=requests), np.bincount(where, weights=latency)
+    windows = [
+        Window(float(s), min(float(s + 1), runtime_s), float(n), float(total))
+        for s, n, total in zip(distinct, counts, sums, strict=True)
+        if s < runtime_s and n > 0 and total > 0
+    ]
+    if len(windows) > 1 and windows[-1].end_s - windows[-1].start_s < 0.5:
+        windows.pop()  # the rest of a second, in which the run drains
+    return merged(windows, _MOST_WINDOWS)
+
+
+def _origin(first_ms: float) -> float:
+    """The time that counts as the start: 0, or the first time where the log is stamped with the time of day."""
+    return float(first_ms) if first_ms > 1e3 * _LONGEST_RUN_S else 0.0
+
+
+# --- histogram logs -------------------------------------------------------------------------------------------------
+
+
+def _summarise_histograms(file: Path) -> LogSummary:
+    import pandas as pd
+
+    check_readable(file)
+    total: NDArray[np.int64] | None = None
+    reads = rows = 0
+    origin: float | None = None
+    windows: list[Window] = []
+    last_s, moved = 0.0, 0.0
+    blocks: set[float] = set()
+    cut = False
+    lower = upper = middle = np.empty(0)
+    unit_s = 1e-9
+    try:
+        with pd.read_csv(
+            file, header=None, dtype=np.float64, engine="c", chunksize=_HISTOGRAM_CHUNK_ROWS, skipinitialspace=True,
+            encoding="latin-1",
+        ) as chunks:  # fmt: skip
+            for chunk in chunks:
+                table = chunk.to_numpy(np.float64)
+                if np.isnan(table[-1]).any():
+                    cut, table = True, table[:-1]
+                with np.errstate(invalid="ignore"):
+                    good = ((table >= 0) & (table < _MOST_NS)).all(axis=1) & (table[:, 1] <= 2)
+                if not good.all():
+                    raise DataError(
+                        f"{file}: line {rows + int(np.flatnonzero(~good)[0]) + 1} is none that fio writes into a "
+                        "histogram "
+                        "log; the log was edited or damaged, so measure again"
+                    )
+                if not len(table):
+                    continue
+                if total is None:
+                    total = np.zeros(table.shape[1] - 3, dtype=np.int64)
+                    lower, upper, unit_s = coarse_edges(len(total))
+                    middle = (lower + upper) / 2 * unit_s
+                    origin = _origin(table[0, 0])
+                rows += len(table)
+                counts = table[:, 3:].astype(np.int64)
+                total += counts.sum(axis=0)
+                each = counts.sum(axis=1)
+                reads += int(each[table[:, 1] == 0].sum())
+                moved += float(each @ table[:, 2])
+                blocks.update(np.unique(table[:, 2])[:3].tolist())
+                for time_ms, n, latency in zip(table[:, 0], each, counts @ middle, strict=True):
+                    end_s = max(0.0, (time_ms - (origin or 0.0)) / 1e3)
+                    windows, last_s = _appended(windows, last_s, end_s, float(n), float(latency))
+    except (ValueError, OverflowError, MemoryError) as error:
+        if isinstance(error, DataError) and str(file) in str(error):
+            raise
+        said = " ".join(str(error).split())[:160]
+        raise DataError(f"{file} cannot be read as a histogram log of fio's: {said}") from error
+    if total is None or not total.any():
+        raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
+    if last_s > _LONGEST_RUN_S:
+        raise DataError(f"{file} spans {last_s / 86400:.0f} days; no run does, so its times are damaged")
+    full = np.flatnonzero(total)
+    scale = round(1 / unit_s)
+    made = Histogram(lower[full] / scale, upper[full] / scale, total[full])
+    runtime_s = max(last_s, 1e-3)
+    return LogSummary(
+        name=file.name, requests=made.total, reads=reads, runtime_s=runtime_s, mean_s=made.mean_s, sd_s=made.sd_s,
+        block_bytes=blocks.pop() if len(blocks) == 1 else math.nan, bandwidth_bytes_per_s=moved / runtime_s,
+        histogram=made, windows=merged(windows, _MOST_WINDOWS), averaged=False, unit_known=True, cut=cut,
+    )  # fmt: skip
+
+
+def _appended(
+    windows: list[Window], last_s: float, end_s: float, requests: float, latency_s: float
+) -> tuple[list[Window], float]:
+    """The windows with one row more; rows of the same time (reads and writes) share a window."""
+    if windows and end_s <= windows[-1].end_s:
+        w = windows[-1]
+        windows[-1] = Window(w.start_s, w.end_s, w.requests + requests, w.latency_sum_s + latency_s)
+    elif requests > 0 and end_s > last_s:
+        windows.append(Window(last_s, end_s, requests, latency_s))
+    if len(windows) >= 100 * _MOST_WINDOWS:
+        windows = list(merged(windows, 50 * _MOST_WINDOWS))
+    return windows, max(last_s, end_s)
+
+
+def _check_unit(unit: Unit | None) -> None:
+    if unit not in (None, "ns", "us"):
+        raise ValueError(f"unit {unit!r} is none that fio logs in; give 'ns' (version 3) or 'us' (version 2)")
+
+
+def _head(file: Path) -> str:
+    check_readable(file)
+    with file.open("rb") as stream:
+        return stream.read(65536).decode("latin-1")

@@ -1,0 +1,90 @@
+"""Logs that fio 3.33 wrote here: alone they are points, beside a result they tell how the run went."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from measure import load
+from measure.errors import DataError
+from measure.fio_logs import log_name, read_latency_log, summarise
+
+DATA = Path(__file__).parent / "data" / "fio-logs"
+
+
+def test_a_log_gives_every_request_as_samples() -> None:
+    log = read_latency_log(DATA / "together" / "run_lat.1.log")
+    document = json.loads((DATA / "together" / "run.json").read_text("utf-8"))
+    read, write = (document["jobs"][0][d] for d in ("read", "write"))
+    reads = log.latency_s[log.direction == 0]
+    assert len(log) == read["total_ios"] + write["total_ios"]
+    assert len(reads) == read["total_ios"]
+    assert reads.mean() == pytest.approx(read["lat_ns"]["mean"] * 1e-9, rel=1e-6)
+    assert reads.max() == pytest.approx(read["lat_ns"]["max"] * 1e-9, rel=1e-6)
+    assert log.latency_s[log.direction == 1].std(ddof=1) == pytest.approx(write["lat_ns"]["stddev"] * 1e-9, rel=1e-5)
+    assert set(log.block_bytes.tolist()) == {4096}
+    assert (log.unit, log.averaged) == ("ns", False)
+
+
+def test_the_summary_says_what_the_samples_say() -> None:
+    path = DATA / "together" / "run_lat.1.log"
+    log, summary = read_latency_log(path), summarise(path)
+    assert summary.requests == len(log) == summary.histogram.total
+    assert summary.mean_s == pytest.approx(log.latency_s.mean(), rel=1e-9)
+    assert summary.sd_s == pytest.approx(log.latency_s.std(), rel=1e-9)
+    assert summary.histogram.quantile(0.95) == pytest.approx(np.quantile(log.latency_s, 0.95), rel=0.03)
+
+
+def test_logs_by_fio_plots_names_are_one_point_of_known_depth() -> None:
+    sweep = load(DATA / "plot")
+    row = sweep.points.iloc[0]
+    assert len(sweep) == 1
+    assert (row["depth"], row["jobs"], row["load"], row["read_fraction"]) == (4, 2, 8, 1)
+    assert sweep.series == ("4 KiB random read",)
+    assert row["latency_p99_s"] > row["latency_p50_s"] > 0
+    assert not sweep.findings
+
+
+def test_a_histogram_log_holds_the_requests_of_its_run() -> None:
+    summary = summarise(DATA / "h_clat_hist.1.log")
+    read = json.loads((DATA / "h.json").read_text("utf-8"))["jobs"][0]["read"]
+    assert 0.6 * read["total_ios"] < summary.requests <= read["total_ios"]  # the last interval is not logged
+    assert summary.mean_s == pytest.approx(read["clat_ns"]["mean"] * 1e-9, rel=0.05)
+    assert len(summary.windows) >= 3
+    assert sum(w.requests for w in summary.windows) == summary.requests
+
+
+def test_a_log_beside_its_result_belongs_to_it(tmp_path: Path) -> None:
+    shutil.copytree(DATA / "together", tmp_path / "run")
+    sweep = load(tmp_path / "run")
+    assert sweep.points["source"].tolist() == ["run.json"]
+    assert not [f for f in sweep.findings if f.check == "unreadable-file"]
+    (tmp_path / "run" / "other_lat.1.log").write_bytes((tmp_path / "run" / "run_lat.1.log").read_bytes())
+    (finding,) = [f for f in load(tmp_path / "run").findings if f.check == "unreadable-file"]
+    assert "other_lat.1.log is a log of none of the results beside it" in finding.message
+
+
+def test_averaged_logs_and_logs_of_rates_are_refused_with_their_reason() -> None:
+    with pytest.raises(DataError, match=r"avg_lat\.1\.log holds means over intervals \(log_avg_msec\), not requests"):
+        load(DATA / "avg_lat.1.log")
+    with pytest.raises(DataError, match=r"avg_iops\.1\.log logs no latency of requests"):
+        load(DATA / "avg_iops.1.log")
+
+
+def test_the_name_tells_what_is_logged() -> None:
+    found = log_name("randrw-iodepth-16-numjobs-4_clat_hist.3.log")
+    assert found is not None
+    assert (found.kind, found.job) == ("clat_hist", 3)
+    assert found.options == {"rw": "randrw", "iodepth": "16", "numjobs": "4"}
+    assert log_name("results.log") is None
+
+
+def test_a_log_without_a_name_is_asked_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    shutil.copy(DATA / "together" / "run_lat.1.log", path)
+    with pytest.raises(DataError, match=r"mine\.txt looks like a log of fio's, but its name does not say of what"):
+        load(path)

@@ -1,0 +1,155 @@
+"""fio's terse output and its report for people, as fio 3.33 wrote them here; and a report of version 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from measure.errors import DataError
+from measure.fio_json import parse_fio
+from measure.fio_normal import parse_normal
+from measure.fio_output import fio_sweep, read_fio
+from measure.fio_terse import parse_terse
+
+DATA = Path(__file__).parent / "data" / "fio-text"
+ALL = sorted(p.name for p in DATA.iterdir())
+
+
+def text(name: str) -> str:
+    return (DATA / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_record_obeys_littles_law(name: str) -> None:
+    for record in read_fio(text(name), name):
+        outstanding = record.throughput_per_s * record.latency.mean_s
+        unknown = 4 if name in ("terse-3-read.txt", "report-two-jobs.txt") else 8
+        depth = unknown if record.depth is None else record.depth * record.jobs
+        assert outstanding == pytest.approx(depth, rel=0.03)
+        assert record.latency.kind == "lat"
+        assert record.bandwidth_bytes_per_s == pytest.approx(record.throughput_per_s * record.block_bytes, rel=0.01)
+
+
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
+def test_all_versions_of_the_terse_format_give_the_fields_of_their_line(version: int) -> None:
+    name = f"terse-{version}.txt"
+    (record,) = parse_terse(text(name), name)
+    fields = text(name).strip().split(";")
+    start = 4 if version == 2 else 5
+    write = start + 41 + (6 if version == 5 else 0)
+    reads, writes = int(fields[start + 2]), int(fields[write + 2])
+    assert reads + writes <= record.throughput_per_s < reads + writes + 2
+    assert record.read_fraction == pytest.approx(0.7, abs=0.02)
+    assert record.job == "mix"
+    assert record.version == ("" if version == 2 else "fio-3.33")
+    assert record.iodepth_levels["8"] == 100.0
+    mean = (reads * float(fields[start + 34]) + writes * float(fields[write + 34])) / (reads + writes)
+    assert record.latency.mean_s == pytest.approx(mean * 1e-6, rel=1e-3)
+    sweep = fio_sweep({name: text(name)})
+    assert sweep.points["load"].tolist() == [8.0]
+    assert [f.check for f in sweep.findings] == ["depth-not-recorded"]
+
+
+def test_percentiles_of_a_terse_line_are_microseconds() -> None:
+    (record,) = parse_terse(text("terse-3-read.txt"), "t")
+    assert record.latency.percentile_s(99.0) == pytest.approx(2473e-6)
+    assert record.read_fraction == 1.0
+
+
+def test_the_report_tells_what_the_json_of_the_same_run_tells() -> None:
+    name = "report-around-json.txt"
+    whole = (DATA.parent / "fio" / name).read_text("utf-8")
+    (by_json,) = parse_fio(whole, name)
+    (by_report,) = parse_normal(whole, name)
+    assert by_report.throughput_per_s == pytest.approx(by_json.throughput_per_s, rel=1e-3)
+    assert by_report.latency.mean_s == pytest.approx(by_json.latency.mean_s, rel=1e-3)
+    assert by_report.latency.percentile_s(99.0) == pytest.approx(by_json.latency.percentile_s(99.0), rel=0.02)
+    assert (by_report.depth, by_report.block_bytes) == (by_json.depth, by_json.block_bytes)
+    assert read_fio(whole, name)[0].all_options  # the JSON goes first
+
+
+def test_clones_of_a_report_are_one_point() -> None:
+    sweep = fio_sweep({"r": text("report-clones.txt")})
+    row = sweep.points.iloc[0]
+    assert len(sweep) == 1
+    assert (row["depth"], row["jobs"], row["load"], row["read_fraction"]) == (8, 2, 16, 1)
+
+
+def test_unified_reporting_is_not_counted_twice_and_groups_are_known() -> None:
+    (record,) = parse_normal(text("report-both.txt"), "r")
+    issued = next(line for line in text("report-both.txt").splitlines() if "issued rwts" in line)
+    reads, writes = (int(n) for n in issued.split("total=")[1].split(",")[:2])
+    assert (record.depth, record.jobs) == (8, 2)
+    assert record.requests == pytest.approx(reads + writes, abs=2)
+    assert record.read_fraction == pytest.approx(reads / (reads + writes), abs=1e-3)
+
+
+def test_snapshots_of_a_report_are_windows_of_one_point() -> None:
+    (record,) = parse_normal(text("report-snapshots.txt"), "r")
+    assert len(record.windows) >= 3
+    assert sum(w.requests for w in record.windows) == pytest.approx(record.requests, rel=0.01)
+    assert record.windows[0].start_s == 0
+
+
+def test_two_jobs_are_two_curves_with_their_own_blocks() -> None:
+    sweep = fio_sweep({"r": text("report-two-jobs.txt")})
+    # With --output= fio announces the first job on the terminal, so that its pattern and depth are not in the file.
+    assert sweep.series == ("4 KiB write", "64 KiB sequential read")
+    assert [f.series for f in sweep.findings if f.check == "depth-not-recorded"] == ["4 KiB write"]
+    assert sweep.points["block_bytes"].tolist() == [4096, 65536]
+    assert "options" not in sweep.provenance.details  # direct is not told, so it is not held against the run
+
+
+OLD_REPORT = """\
+t: (g=0): rw=randwrite, bs=4K-4K/8K-8K/4K-4K, ioengine=libaio, iodepth=16
+fio-2.1.11
+Starting 1 process
+
+t: (groupid=0, jobs=1): err= 0: pid=1234: Mon Jan  5 10:00:00 2015
+  write: io=78128KB, bw=7812.8KB/s, iops=976, runt= 10000msec
+    slat (usec): min=2, max=41, avg= 5.00, stdev= 2.08
+    clat (msec): min=1, max=149, avg=16.38, stdev= 4.00
+     lat (msec): min=1, max=149, avg=16.39, stdev= 4.00
+    clat percentiles (msec):
+     |  1.00th=[    5],  5.00th=[    8], 99.00th=[   42]
+  IO depths    : 1=0.1%, 2=0.1%, 4=0.1%, 8=0.1%, 16=99.8%, 32=0.0%, >=64=0.0%
+     issued    : total=r=0/w=9766/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0
+"""
+
+
+def test_a_report_of_version_2_is_read_with_its_units() -> None:
+    (record,) = parse_normal(OLD_REPORT, "old")
+    assert record.throughput_per_s == pytest.approx(976.6)
+    assert record.bandwidth_bytes_per_s == pytest.approx(7812.8 * 1024)
+    assert record.latency.mean_s == pytest.approx(16.39e-3)
+    assert record.latency.percentile_s(99.0) == pytest.approx(42e-3)
+    assert (record.version, record.depth, record.block_bytes, record.read_fraction) == ("fio-2.1.11", 16, 8192, 0)
+
+
+def test_a_report_of_a_failed_job_is_no_point() -> None:
+    failed = OLD_REPORT.replace("err= 0: pid", "err= 5 (file:io_u.c:1, func=io_u error, error=Input/output error): pid")
+    with pytest.raises(DataError, match=r"old: job 't' ended with error 5 \(Input/output error\)"):
+        fio_sweep({"old": failed})
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_any_truncation_is_refused_or_read_without_a_crash(name: str) -> None:
+    whole = text(name)
+    for cut in range(0, len(whole), max(1, len(whole) // 60)):
+        refused, points = "", None
+        try:
+            points = fio_sweep({name: whole[:cut]}).points
+        except DataError as error:
+            refused = str(error)
+        assert (points is not None and (points["latency_s"] > 0).all()) or refused.startswith(name)
+
+
+def test_an_edited_terse_line_is_refused_with_its_number() -> None:
+    line = text("terse-3.txt")
+    edited = line.split(";")
+    edited[7] = "fast"
+    with pytest.raises(DataError, match=r"t: 'fast' in line 2 of fio's terse output is no number"):
+        parse_terse("note\n" + ";".join(edited), "t")
+    with pytest.raises(DataError, match=r"line 1 of fio's terse output has 40 fields where format 3 has 99 and more"):
+        parse_terse(";".join(line.split(";")[:40]), "t")
