@@ -182,7 +182,6 @@ def _pieces(file: Path) -> Iterator[_Piece]:
         with pd.read_csv(
             file, header=None, names=["time", "value", "direction", "block"], usecols=[0, 1, 2, 3], dtype=np.float64,
             engine="c", chunksize=_CHUNK_ROWS, skipinitialspace=True, encoding="latin-1", index_col=False,
-            engine="c", chunksize=_CHUNK_ROWS, skipinitialspace=True, skip_blank_lines=True,             encoding="latin-1", na_filter=True, index_col=False,
         ) as chunks:  # fmt: skip
             for chunk in chunks:
                 table = chunk.to_numpy(np.float64)
