@@ -54,7 +54,7 @@ def bench(
         speeds = measure_speed(
             rounds=rounds, customers=customers, reference_customers=reference_customers, progress=bar.share
         )
-        scaling = measure_scaling(workers=WORKERS, rounds=rounds, customers=4 * customers)
+        scaling = measure_scaling(workers=WORKERS, rounds=rounds, customers=10 * customers)
     if as_json:
         print_json({
             "rounds": rounds,

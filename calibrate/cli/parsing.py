@@ -143,9 +143,9 @@ def choice(*names: str) -> Callable[[Any], str]:
     """One of ``names``, in any case; the complaint lists them and guesses what was meant."""
 
     def parse(text: str) -> str:
-        folded = text.strip().lower()
-        if folded in names:
-            return folded
+        known = {name.lower(): name for name in names}
+        if (name := known.get(text.strip().lower())) is not None:
+            return name
         raise ValueError(not_one_of(text, names))
 
     return parser(parse)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
@@ -52,6 +52,14 @@ class QueueModel:
                 raise wrong_usage(
                     f"--{option} belongs beside {_or(beside)}; a distribution by name has an scv of its own"
                 )
+
+    def make(self, given: Given) -> Model:
+        """The model, with the order of service and the kind of queues where they were given."""
+        from qsim import Open
+
+        model = self.build(given)
+        changes = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
+        return replace(model, **changes) if changes and isinstance(model, Open) else model
 
     def usage(self) -> str:
         """The options in words."""
@@ -146,6 +154,24 @@ def _deterministic(servers: bool = False) -> Callable[[Given], Model]:
     return build
 
 
+def _endless(given: Given) -> Model:
+    from qsim import MMInf
+
+    return MMInf(given.number("arrival-rate"), _service_rate(given))
+
+
+def _loss(given: Given) -> Model:
+    from qsim import MMcc
+
+    return MMcc(given.number("arrival-rate"), _service_rate(given), given.values["servers"])
+
+
+def _batches(given: Given) -> Model:
+    from qsim import MX1
+
+    return MX1(given.number("arrival-rate"), given.values["batch-size"], _service_rate(given))
+
+
 def _closed(given: Given) -> Model:
     from qsim import Closed, Delay, Exponential, MMcN, Station
 
@@ -161,12 +187,16 @@ _RATE = "arrival-rate"
 _SERVICE = "service-rate|service-time"
 _ANY_SERVICE = "service|service-time|service-rate"
 _ANY_ARRIVALS = "arrivals|arrival-rate"
+_ORDER = ("discipline",)
+_MANY = ("discipline", "queues")
 
 MODELS: Mapping[str, QueueModel] = {
     m.name: m
     for m in (
-        QueueModel("mm1", "M/M/1", "one server", (_RATE, _SERVICE), _open()),
-        QueueModel("mmc", "M/M/c", "several servers, one queue", (_RATE, _SERVICE, "servers"), _open(servers=True)),
+        QueueModel("mm1", "M/M/1", "one server", (_RATE, _SERVICE), _open(), _ORDER),
+        QueueModel(
+            "mmc", "M/M/c", "several servers, one queue", (_RATE, _SERVICE, "servers"), _open(servers=True), _MANY
+        ),
         QueueModel(
             "mm1k", "M/M/1/K", "one server, limited places", (_RATE, _SERVICE, "capacity"), _open(capacity=True)
         ),
@@ -174,24 +204,31 @@ MODELS: Mapping[str, QueueModel] = {
             "mmck", "M/M/c/K", "several servers, limited places", (_RATE, _SERVICE, "servers", "capacity"),
             _open(servers=True, capacity=True),
         ),
+        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", (_RATE, _SERVICE, "servers"), _loss),
+        QueueModel("mminf", "M/M/∞", "a server for everyone", (_RATE, _SERVICE), _endless),
         QueueModel(
             "mmcn", "M/M/c//N", "a fixed population that thinks and queues: fio at depth N", ("population", _SERVICE),
             _closed, ("think-time", "servers", "queues"),
         ),
-        QueueModel("md1", "M/D/1", "constant service times", (_RATE, _SERVICE), _deterministic()),
-        QueueModel("mdc", "M/D/c", "the same, several servers", (_RATE, _SERVICE, "servers"), _deterministic(True)),
-        QueueModel("mg1", "M/G/1", "any service times", (_RATE, _ANY_SERVICE), _general(True), ("scv",)),
+        QueueModel("md1", "M/D/1", "constant service times", (_RATE, _SERVICE), _deterministic(), _ORDER),
+        QueueModel(
+            "mdc", "M/D/c", "the same, several servers", (_RATE, _SERVICE, "servers"), _deterministic(True), _MANY
+        ),
+        QueueModel("mg1", "M/G/1", "any service times", (_RATE, _ANY_SERVICE), _general(True), ("scv", *_ORDER)),
         QueueModel(
             "mgc", "M/G/c", "the same, several servers", (_RATE, _ANY_SERVICE, "servers"), _general(True, True),
-            ("scv",),
+            ("scv", *_MANY),
+        ),
+        QueueModel(
+            "mx1", "M^X/M/1", "customers that come in batches", (_RATE, "batch-size", _SERVICE), _batches
         ),
         QueueModel(
             "gg1", "G/G/1", "any arrivals, any service times", (_ANY_ARRIVALS, _ANY_SERVICE), _general(False),
-            ("scv", "arrival-scv"),
+            ("scv", "arrival-scv", *_ORDER),
         ),
         QueueModel(
             "ggc", "G/G/c", "the same, several servers", (_ANY_ARRIVALS, _ANY_SERVICE, "servers"),
-            _general(False, True), ("scv", "arrival-scv"),
+            _general(False, True), ("scv", "arrival-scv", *_MANY),
         ),
     )
 }  # fmt: skip
@@ -201,19 +238,19 @@ def queue_of(given: Given) -> Model:
     """The model that the options describe; CommandError or ValueError says what is wrong with them."""
     queue = MODELS[given.model]
     queue.check(given)
-    return queue.build(given)
+    return queue.make(given)
 
 
 @parsing.parser
 def model_name(text: str) -> str:
     """``mm1``, also written ``M/M/1``."""
-    name = text.strip().lower().replace("/", "")
+    name = text.strip().lower().replace("/", "").replace("^", "").replace("∞", "inf").replace("mxm1", "mx1")
     if name not in MODELS:
         raise ValueError(f"model {parsing.not_one_of(text, tuple(MODELS))}")
     return name
 
 
-MODELS_HELP = "\n".join(f"{m.name:<5} {m.kendall:<9} {m.what}" for m in MODELS.values())
+MODELS_HELP = "\n".join(f"{m.name:<5} {m.kendall:<8} {m.what}" for m in MODELS.values())
 
 ModelName: TypeAlias = Annotated[
     str, typer.Argument(metavar="MODEL", parser=model_name, help="mm1, mmc, mmcn...: see the list above.")

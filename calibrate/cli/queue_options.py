@@ -17,6 +17,8 @@ from calibrate.cli import parsing
 from calibrate.cli.laws import LAWS, Law, law
 from calibrate.cli.parsing import Quantity
 
+DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO")
+
 
 @dataclass(frozen=True)
 class Given:
@@ -90,8 +92,20 @@ ThinkTime: TypeAlias = Annotated[
 ]  # fmt: skip
 Queues: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="QUEUES", parser=parsing.choice("shared", "random"), show_default=False,
-                 help="mmcn: shared (one queue for all servers) or random (one for each, as dies have)."),
+    typer.Option(metavar="QUEUES", parser=parsing.choice("shared", "random", "round-robin", "shortest"),
+                 show_default=False,
+                 help="One queue for all servers (shared), or one for each, as dies have, joined at random, in turn "
+                      "(round-robin), or where the fewest are (shortest)."),
+]  # fmt: skip
+Discipline: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="ORDER", parser=parsing.choice(*DISCIPLINES), show_default=False,
+                 help=f"The order of service: {', '.join(DISCIPLINES)} (SIRO: in random order; PR, P: preemptive)."),
+]  # fmt: skip
+BatchSize: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--batch-size", metavar="B", parser=parsing.whole, show_default=False,
+                 help="mx1: customers that come together; --arrival-rate then counts batches."),
 ]  # fmt: skip
 Service: TypeAlias = Annotated[
     Law | None,

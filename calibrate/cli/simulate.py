@@ -43,6 +43,8 @@ def simulate(
     population: q.Population = None,
     think_time: q.ThinkTime = None,
     queues: q.Queues = None,
+    discipline: q.Discipline = None,
+    batch_size: q.BatchSize = None,
     service: q.Service = None,
     scv: q.Scv = None,
     arrivals: q.Arrivals = None,
@@ -85,7 +87,8 @@ def simulate(
                      help="Make N independent runs of --customers each; intervals come from their spread."),
     ] = None,
     workers: Annotated[
-        int, typer.Option(metavar="N", parser=parsing.whole, help="Processes that share --replications; -1: one a core.")
+        int,
+        typer.Option(metavar="N", parser=parsing.whole, help="Processes that share --replications; -1: one a core."),
     ] = 1,
     allow_short: Annotated[
         bool, typer.Option("--allow-short", help="Print the estimate of a run too short for a steady state.")
@@ -97,6 +100,7 @@ def simulate(
     given = q.Given(model, {
         "arrival-rate": arrival_rate, "service-rate": service_rate, "service-time": service_time, "servers": servers,
         "capacity": capacity, "population": population, "think-time": think_time, "queues": queues,
+        "discipline": discipline, "batch-size": batch_size,
         "service": service, "scv": scv, "arrivals": arrivals, "arrival-scv": arrival_scv,
     })  # fmt: skip
     queue = queue_of(given)

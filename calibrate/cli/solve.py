@@ -34,6 +34,8 @@ def solve(
     population: q.Population = None,
     think_time: q.ThinkTime = None,
     queues: q.Queues = None,
+    discipline: q.Discipline = None,
+    batch_size: q.BatchSize = None,
     service: q.Service = None,
     scv: q.Scv = None,
     arrivals: q.Arrivals = None,
@@ -45,6 +47,7 @@ def solve(
     given = q.Given(model, {
         "arrival-rate": arrival_rate, "service-rate": service_rate, "service-time": service_time, "servers": servers,
         "capacity": capacity, "population": population, "think-time": think_time, "queues": queues,
+        "discipline": discipline, "batch-size": batch_size,
         "service": service, "scv": scv, "arrivals": arrivals, "arrival-scv": arrival_scv,
     })  # fmt: skip
     queue = queue_of(given)

@@ -87,7 +87,7 @@ def test_every_model_builds_what_its_name_says(model):
 
     values = {
         "arrival-rate": Quantity(0.5, False), "service-time": Quantity(1.0, False), "servers": 2, "capacity": 7,
-        "population": 9, "service": law("erlang:k=2,mean=1"), "arrivals": law("weibull:shape=2,mean=2"),
+        "population": 9, "batch-size": 4, "service": law("erlang:k=2,mean=1"), "arrivals": law("weibull:shape=2,mean=2"),
     }  # fmt: skip
     needs = [need.split("|")[0] for need in MODELS[model].needs]
     given = {k: v for k, v in values.items() if k in needs}
@@ -148,8 +148,9 @@ def test_an_error_is_a_json_document_too(qsim):
 
 def test_no_formula_names_the_simulation_that_runs(qsim):
     run = qsim(
-        "solve", "ggc", "--arrivals", "erlang:k=2,mean=1s", "--service", "weibull:shape=2,mean=1s", "--servers", "2"
-    )
+        "solve", "ggc", "--arrivals", "erlang:k=2,mean=1s", "--service", "weibull:shape=2,mean=1s", "--servers", "2",
+        "--queues", "shortest",
+    )  # fmt: skip
     assert run.code == 2
     command = run.error.partition("simulate it: qsim ")[2]
     assert command.startswith("simulate ggc ")
@@ -163,3 +164,25 @@ def test_debug_shows_where_an_error_came_from(qsim, monkeypatch):
     run = qsim("solve", "mm1", "--arrival-rate", "20", "--service-rate", "16")
     assert "Traceback" in run.err
     assert run.err.splitlines()[-1].startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["mg1", "--arrival-rate", "0.8", "--service-time", "1", "--scv", "4", "--discipline", "ps"], "W", 5.0),
+        (["mmcc", "--arrival-rate", "8", "--service-rate", "1", "--servers", "10"], "p_block", 0.121661),
+        (["mminf", "--arrival-rate", "8", "--service-rate", "1"], "L", 8.0),
+        (["mx1", "--arrival-rate", "0.2", "--batch-size", "4", "--service-rate", "1"], "W", 12.5),
+        (["mm1", "--arrival-rate", "0.8", "--service-rate", "1", "--discipline", "SJF"], "W", 2.882),
+    ],
+)
+def test_orders_batches_and_loss_are_solved(qsim, words: list[str], name: str, value: float) -> None:
+    """M/G/1-PS depends on the mean alone; Erlang's table; M^X/M/1 (Gross and Harris); SJF by Harchol-Balter's table."""
+    assert qsim("solve", *words, "--json").json[name] == pytest.approx(value, rel=1e-3)
+
+
+def test_an_order_without_a_formula_names_the_command_that_simulates_it(qsim) -> None:
+    words = ["mmc", "--arrival-rate", "2", "--service-rate", "1", "--servers", "3", "--queues", "shortest"]
+    refused = qsim("solve", *words)
+    assert refused.code == 2
+    assert f"qsim simulate {' '.join(words)}" in refused.err
