@@ -87,7 +87,8 @@ def test_every_model_builds_what_its_name_says(model):
 
     values = {
         "arrival-rate": Quantity(0.5, False), "service-time": Quantity(1.0, False), "servers": 2, "capacity": 7,
-        "population": 9, "batch-size": 4, "service": law("erlang:k=2,mean=1"), "arrivals": law("weibull:shape=2,mean=2"),
+        "population": 9, "batch-size": 4, "service": law("erlang:k=2,mean=1"),
+        "arrivals": law("weibull:shape=2,mean=2"),
     }  # fmt: skip
     needs = [need.split("|")[0] for need in MODELS[model].needs]
     given = {k: v for k, v in values.items() if k in needs}
