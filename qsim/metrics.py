@@ -38,6 +38,15 @@ SHARES = ("utilization", "p_wait", "p_block")
 """Values that are at most one."""
 
 
+@dataclass(frozen=True)
+class Approximation:
+    """One author's value of the mean wait, or a bound on it, and what it is good for."""
+
+    Wq: float
+    kind: Kind
+    validity: str
+
+
 class States(Protocol):
     """A distribution of the number present."""
 
@@ -68,6 +77,9 @@ class Metrics:
     Of a network, the values are those of a whole cycle or passage (utilization: of the busiest station), and
     ``stations`` holds one Metrics for each queueing station, per visit; of several classes of customers they are
     the totals, and ``classes`` holds one for each class.  ``name`` says which station or class a part is.
+
+    Where only approximations are known, ``approximations`` holds the mean wait by each author's name, and the
+    intervals their range.
     """
 
     model: Model
@@ -91,6 +103,7 @@ class Metrics:
     name: str = ""
     stations: tuple[Metrics, ...] = ()
     classes: tuple[Metrics, ...] = ()
+    approximations: Mapping[str, Approximation] = field(default_factory=dict)
     states: States | None = field(default=None, repr=False, compare=False)
     times: Times | None = field(default=None, repr=False, compare=False)
 
@@ -150,6 +163,10 @@ class Metrics:
             "customers": self.customers,
             "warmup": self.warmup,
             "seed": self.seed,
+            "approximations": {
+                name: {"Wq": plain(entry.Wq), "kind": entry.kind, "validity": entry.validity}
+                for name, entry in self.approximations.items()
+            },
             "warnings": list(self.warnings),
             **parts,
         }

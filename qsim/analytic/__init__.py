@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from qsim.analytic import (
+    approximations,
     batches,
     closed_classes,
     closed_network,
@@ -29,8 +30,10 @@ from qsim.analytic import (
     mmc,
     mmck,
     open_classes,
+    priorities,
     random_routing,
     repairman,
+    split,
 )
 from qsim.errors import NoFormulaError
 from qsim.metrics import Metrics
@@ -62,6 +65,8 @@ FAMILIES: Sequence[Family] = (
     load_dependent,
     disciplines,
     infinite_servers,
+    priorities,
+    split,
     repairman,
     random_routing,
     finite_source,
@@ -71,8 +76,14 @@ FAMILIES: Sequence[Family] = (
     jackson,
     open_classes,
     mixed_network,
+    approximations,
 )
-"""Most specific first."""
+"""Most specific first, approximations last."""
+
+
+def find_family(model: Model) -> Family | None:
+    """The first family whose theory covers this model."""
+    return next((family for family in FAMILIES if family.applies(model)), None)
 
 
 def solve(model: Model) -> Metrics:
@@ -83,7 +94,7 @@ def solve(model: Model) -> Metrics:
     """
     if not isinstance(model, Model):
         raise ValueError(f"model must be Open, Closed or another model (MM1(...), MMcN(...), ...), not {model!r}")
-    for family in FAMILIES:
-        if family.applies(model):
-            return family.solve(model)
-    raise NoFormulaError(model.kendall)
+    family = find_family(model)
+    if family is None:
+        raise NoFormulaError(model.kendall)
+    return family.solve(model)

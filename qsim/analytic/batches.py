@@ -16,7 +16,7 @@ Source: Gaver (1959), J. Roy. Stat. Soc. B 21, "Imbedded Markov chain analysis o
 time"; Chaudhry & Templeton (1983), A First Course in Bulk Queues, sections 3.1-3.2; Gross & Harris (1998), section 3.1.
 
 >>> from qsim import MX1, solve
->>> solve(MX1(batch_rate=0.4, size=2, service_rate=1.0)).L
+>>> round(solve(MX1(batch_rate=0.4, size=2, service_rate=1.0)).L, 9)
 6.0
 """
 

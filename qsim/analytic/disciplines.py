@@ -71,20 +71,32 @@ def wait_variance(arrival_rate: float, service: Distribution, discipline: str = 
 
 def applies(model: Model) -> bool:
     """Any order but FCFS, at one queue, where one of the theories above covers it."""
-    if not isinstance(model, Open) or model.servers == math.inf or model.discipline == "FCFS":
+    if not isinstance(model, Open) or not _at_one_queue(model):
         return False
-    if model.queues != "shared" and model.servers > 1:
-        return False
-    if model.speeds is not None or model.when_full != "lost":
-        return False
-    if model.discipline in ("SJF", "PSJF"):
-        return poisson(model) and model.servers == 1 and model.capacity is None
-    if _symmetric(model):
-        return True
-    keeps_means = model.discipline in ("LCFS", "SIRO") or (
-        model.discipline == "LCFS-PR" and isinstance(model.service, Exponential) and model.capacity is None
-    )
-    return keeps_means and _first_come(model) is not None
+    match model.discipline:
+        case "FCFS":
+            return False
+        case "SJF" | "PSJF":
+            return poisson(model) and model.servers == 1 and model.capacity is None
+        case "PS":
+            return _symmetric(model)
+        case "LCFS-PR":
+            memoryless = isinstance(model.service, Exponential) and model.capacity is None
+            return _symmetric(model) or (memoryless and _first_come_is_known(model))
+        case "LCFS" | "SIRO":
+            return _first_come_is_known(model)
+    return False
+
+
+def _at_one_queue(model: Open) -> bool:
+    one_queue = model.queues == "shared" or model.servers == 1
+    return one_queue and model.servers != math.inf and model.speeds is None and model.when_full == "lost"
+
+
+def _first_come_is_known(model: Open) -> bool:
+    from qsim.analytic import find_family
+
+    return find_family(_first_come(model)) is not None
 
 
 def _symmetric(model: Open) -> bool:
@@ -93,15 +105,9 @@ def _symmetric(model: Open) -> bool:
     return model.discipline == "PS" or (model.discipline == "LCFS-PR" and model.servers == 1 and model.capacity is None)
 
 
-def _first_come(model: Open) -> Metrics | None:
-    """The same queue served in order of arrival, where a formula for it is known."""
-    from qsim.analytic import solve as solve_any
-    from qsim.errors import NoFormulaError
-
-    try:
-        return solve_any(dataclasses.replace(model, discipline="FCFS"))
-    except NoFormulaError:
-        return None
+def _first_come(model: Open) -> Open:
+    """The same queue served in order of arrival."""
+    return dataclasses.replace(model, discipline="FCFS")
 
 
 def solve(model: Model) -> Metrics:
@@ -112,8 +118,9 @@ def solve(model: Model) -> Metrics:
         return _by_size(model)
     if _symmetric(model):
         return _sharing(model)
-    first_come = _first_come(model)
-    assert first_come is not None  # noqa: S101
+    from qsim.analytic import solve as solve_any
+
+    first_come = solve_any(_first_come(model))
     method = METHODS[model.discipline].format(first_come.method)
     # Of those whose service may be interrupted it is not known how many are held up.
     p_wait = first_come.p_wait if model.discipline != "LCFS-PR" else math.nan
