@@ -43,14 +43,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import BoolArray, FloatArray
+from qsim.analytic import closed_classes, closed_network
 from qsim.analytic.closed_classes import LARGEST_LATTICE
 from qsim.analytic.parts import ClassTimes, closed_metrics
 from qsim.distributions import Distribution
 from qsim.errors import NoFormulaError, QsimError
-from qsim.metrics import Metrics
+from qsim.metrics import Kind, Metrics
 from qsim.models import ClassStation, Closed, ClosedClasses, Model, Station
 
 SCHWEITZER = "Bard-Schweitzer mean value analysis (Bard 1979; Schweitzer 1979)"
+EXACT = "mean value analysis, exact for single servers of product form (Reiser & Lavenberg 1980)"
 LATTICE = "mean value analysis with class-dependent FCFS service (Reiser 1979)"
 SERVERS = ", all servers busy with probability u^e (after Sakasegawa 1977)"
 
@@ -183,7 +185,18 @@ def lattice(model: Closed | ClosedClasses) -> Metrics:
         rates = n / np.where(n > 0, cycle, 1.0) * net.visits[:, :, None]
         present[:, :, points] = rates * response
         busy[:, :, points] = rates * net.services[:, :, None]
+    if _is_exact(model):
+        return _metrics(model, net, response[:, :, -1], EXACT, "exact")
     return _metrics(model, net, response[:, :, -1], LATTICE)
+
+
+def _is_exact(model: Closed | ClosedClasses) -> bool:
+    """Whether nothing is approximated on the way from population to population."""
+    if isinstance(model, Closed):
+        return all(
+            closed_network.has_product_form(s) and (s.servers == 1 or s.queues == "random") for s in model.queueing
+        )
+    return all(closed_classes.has_product_form(s) and (s.servers == 1 or s.queues == "random") for s in model.stations)
 
 
 def applies(model: Model) -> bool:
@@ -192,14 +205,16 @@ def applies(model: Model) -> bool:
 
 
 def solve(model: Model) -> Metrics:
-    """An approximation, named in ``method``: from population to population, or Bard-Schweitzer where these are many."""
+    """From population to population, or Bard-Schweitzer where these are many; ``method`` and ``kind`` say which."""
     assert isinstance(model, ClosedClasses)  # noqa: S101
     if math.prod(n + 1 for n in model.populations) <= LARGEST_LATTICE:
         return lattice(model)
     return schweitzer(model)
 
 
-def _metrics(model: Closed | ClosedClasses, net: _Network, response: FloatArray, method: str) -> Metrics:
+def _metrics(
+    model: Closed | ClosedClasses, net: _Network, response: FloatArray, method: str, kind: Kind = "approximation"
+) -> Metrics:
     if np.any(net.one_queue & (net.servers > 1)):
         method += SERVERS
     response = _within_capacity(net, response)
@@ -207,8 +222,8 @@ def _metrics(model: Closed | ClosedClasses, net: _Network, response: FloatArray,
     unknown = np.full_like(response, math.nan)
     if isinstance(model, ClosedClasses):
         times = ClassTimes(response, waiting, unknown, (None,) * len(model.stations))
-        return closed_metrics(model, times, "approximation", method)
-    return _one_class(model, response[:, 0], waiting[:, 0], method)
+        return closed_metrics(model, times, kind, method)
+    return _one_class(model, response[:, 0], waiting[:, 0], method, kind)
 
 
 def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
@@ -225,7 +240,7 @@ def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
     return response
 
 
-def _one_class(model: Closed, response: FloatArray, waiting: FloatArray, method: str) -> Metrics:
+def _one_class(model: Closed, response: FloatArray, waiting: FloatArray, method: str, kind: Kind) -> Metrics:
     """The Metrics of a Closed model; ``response`` and ``waiting`` are per visit, shape (stations,)."""
     visits = np.array([s.visits for s in model.queueing])
     W, Wq = float(visits @ response), float(visits @ waiting)
@@ -242,7 +257,7 @@ def _one_class(model: Closed, response: FloatArray, waiting: FloatArray, method:
             Wq=wq,
             p_wait=math.nan,
             p_block=0.0,
-            kind="approximation",
+            kind=kind,
             method=method,
             name=name,
             stations=parts,

@@ -54,7 +54,8 @@ def solve(model: Model) -> Metrics:
     for i, station in enumerate(model.stations):
         if used[i] > 1 - ROUNDING:
             name = f"{station.name or f'station {i + 1}'} of {model.kendall}"
-            raise UnstableQueueError(name, float(used[i]), 1.0, 1)
+            arriving = float(visits[i, :opens] @ rates)
+            raise UnstableQueueError(name, arriving, arriving / float(used[i]), 1)
     stretched = services[:, opens:] / (1 - used)[:, None]
     centres = [Centre(tuple(row)) for row in (demands[:, opens:] / (1 - used)[:, None]).tolist()]
     closed = product_form(model.populations, model.think_times, stretched.tolist(), centres)

@@ -63,7 +63,8 @@ def solve(model: Model) -> Metrics:
         c, load = station.servers // queues, float(rates @ np.array(station.demands)) / queues
         if load > c * (1 - ROUNDING):
             name = f"{station.name or f'station {i + 1}'} of {model.kendall}"
-            raise UnstableQueueError(name, load, 1.0, c)
+            arriving = float(rates @ np.array(station.visits)) / queues
+            raise UnstableQueueError(name, arriving, arriving / load, c)
         means = np.array(station.means)
         if has_product_form(station):
             waits = erlang_c(c, load)
