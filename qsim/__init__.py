@@ -8,13 +8,31 @@ Nothing here knows of devices or files: rates and times are in whatever unit the
 """
 
 from qsim.analytic import solve
+from qsim.analytic.approximations import (
+    allen_cunneen,
+    cosmetatos,
+    kimura,
+    kingman_bound,
+    kraemer_langenbach_belz,
+    whitt,
+)
 from qsim.analytic.balanced_bounds import balanced_bounds
 from qsim.analytic.bounds import Bounds, asymptotic_bounds, largest_population
 from qsim.analytic.closed_network import curve as closed_curve
+from qsim.analytic.disciplines import wait_variance
+from qsim.analytic.erlang import (
+    load_for_blocking,
+    load_for_waiting,
+    rate_for_wait,
+    servers_for_blocking,
+    servers_for_wait,
+    servers_for_waiting,
+)
 from qsim.analytic.geometric_bounds import geometric_bounds
 from qsim.analytic.mean_value import schweitzer
 from qsim.analytic.mmc import erlang_b, erlang_c
 from qsim.analytic.proportional_bounds import proportional_bounds
+from qsim.analytic.size_based import mean_response, response_of
 from qsim.arrivals import ArrivalProcess, Batches, Geometric, MarkovModulated, OnOff, Trace
 from qsim.distributions import (
     Deterministic,
@@ -40,7 +58,7 @@ from qsim.errors import (
     SteadyStateError,
     UnstableQueueError,
 )
-from qsim.metrics import Metrics
+from qsim.metrics import Approximation, Metrics
 from qsim.models import (
     GG1,
     MD1,
@@ -82,6 +100,7 @@ __all__ = [
     "MM1",
     "MM1K",
     "MX1",
+    "Approximation",
     "ArrivalProcess",
     "Batches",
     "Bounds",
@@ -133,21 +152,36 @@ __all__ = [
     "Trace",
     "UnstableQueueError",
     "Weibull",
+    "allen_cunneen",
     "asymptotic_bounds",
     "balanced_bounds",
     "closed_curve",
+    "cosmetatos",
     "difference",
     "erlang_b",
     "erlang_c",
     "geometric_bounds",
     "grid",
+    "kimura",
+    "kingman_bound",
+    "kraemer_langenbach_belz",
     "largest_population",
+    "load_for_blocking",
+    "load_for_waiting",
+    "mean_response",
     "proportional_bounds",
+    "rate_for_wait",
     "replicate",
+    "response_of",
     "schweitzer",
+    "servers_for_blocking",
+    "servers_for_wait",
+    "servers_for_waiting",
     "simulate",
     "solve",
     "sweep_models",
     "trace",
     "traffic",
+    "wait_variance",
+    "whitt",
 ]

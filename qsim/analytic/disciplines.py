@@ -74,8 +74,6 @@ def applies(model: Model) -> bool:
     if not isinstance(model, Open) or not _at_one_queue(model):
         return False
     match model.discipline:
-        case "FCFS":
-            return False
         case "SJF" | "PSJF":
             return poisson(model) and model.servers == 1 and model.capacity is None
         case "PS":
@@ -83,9 +81,8 @@ def applies(model: Model) -> bool:
         case "LCFS-PR":
             memoryless = isinstance(model.service, Exponential) and model.capacity is None
             return _symmetric(model) or (memoryless and _first_come_is_known(model))
-        case "LCFS" | "SIRO":
-            return _first_come_is_known(model)
-    return False
+        case _:
+            return model.discipline != "FCFS" and _first_come_is_known(model)
 
 
 def _at_one_queue(model: Open) -> bool:

@@ -246,7 +246,7 @@ def solve(model: Model) -> Metrics:
     if solution.ratio is None:
         lost = float(found(solution.levels[-1]).sum())
         Lq = math.fsum((n + 1) * float(level.sum()) for n, level in enumerate(solution.levels[c + 1 :]))
-        p_wait = math.fsum(float(found(level).sum()) for level in solution.levels[c:-1])
+        p_wait = math.fsum(float(found(level).sum()) for level in solution.levels[c:-1]) / (1 - lost)  # of those let in
     else:
         R = solution.ratio
         beyond = _beyond(solution.levels[c], R)

@@ -2,8 +2,8 @@
 
 The flow between neighbouring states balances as in M/M/c, λ·p(n) = min(n + 1, c)·μ·p(n + 1), only there are no
 states beyond K, so every load has a steady state.  Taken in logarithms, so that no power overflows.  Poisson
-arrivals see time averages: p(K) of them are lost, and p(c) + ... + p(K-1) wait.  W and Wq are those of the
-customers who are let in, at rate X = λ·(1 - p(K)).
+arrivals see time averages: p(K) of them are lost.  W, Wq and P(wait) = (p(c) + ... + p(K-1))/(1 - p(K)) are those
+of the customers who are let in, at rate X = λ·(1 - p(K)).
 
 Source: Kleinrock (1975), Queueing Systems I, sections 3.6 (M/M/1/K) and 3.7 (M/M/c/c); Gross & Harris (1998),
 Fundamentals of Queueing Theory, section 2.4.
@@ -70,7 +70,7 @@ def solve(model: Model) -> Metrics:
         Lq=X * Wq,
         W=Wq + S,
         Wq=Wq,
-        p_wait=float(p[c:-1].sum()),
+        p_wait=float(found[c:].sum()),
         p_block=float(p[-1]),
         kind="exact",
         method=METHOD,
