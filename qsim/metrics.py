@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias
@@ -200,25 +200,30 @@ class Metrics:
     def _part_lines(self) -> list[str]:
         """The parts side by side: a line for each station or class, a column for each value that is known."""
         lines = []
-        for parts in (self.stations, self.classes):
-            known = [n for n in SYMBOLS if any(math.isfinite(getattr(part, n)) for part in parts)]
-            table = [["", *(SYMBOLS[n][0] for n in known)]]
-            table += [[part.name, *(f"{getattr(part, n):.6g}" for n in known)] for part in parts]
+        for table in self._part_tables():
             widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-            for row in table if parts else []:
+            for row in table:
                 cells = (cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))
                 lines.append("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
         return lines
 
+    def _part_tables(self) -> list[list[list[str]]]:
+        """Stations and classes as rows of cells, the first row being the head."""
+        tables = []
+        for parts in (self.stations, self.classes):
+            known = [n for n in SYMBOLS if any(math.isfinite(getattr(part, n)) for part in parts)]
+            if parts:
+                rows = [[part.name, *(_cell(getattr(part, n)) for n in known)] for part in parts]
+                tables.append([["", *(SYMBOLS[n][0] for n in known)], *rows])
+        return tables
+
     def _repr_html_(self) -> str:
         level = f"{100 * self.confidence:g}&nbsp;% interval" if self.confidence is not None else ""
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
-        )
+        parts = "".join(f"<table>{_html_rows(table)}</table>" for table in self._part_tables())
         warnings = "".join(f"<p>warning: {html.escape(w)}</p>" for w in self.warnings)
         return (
             f"<table><caption>{html.escape(self._headline())}</caption>"
-            f"<tr><th></th><th>value</th><th>{level}</th><th></th></tr>{body}</table>{warnings}"
+            f"<tr><th></th><th>value</th><th>{level}</th><th></th></tr>{_html_rows(self.rows())}</table>{parts}{warnings}"
         )
 
     def _headline(self) -> str:
@@ -242,3 +247,11 @@ class Metrics:
     def _require(name: str) -> None:
         if name not in SYMBOLS:
             raise ValueError(f"name must be one of {', '.join(SYMBOLS)}, not {name!r}")
+
+
+def _cell(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.6g}"
+
+
+def _html_rows(rows: Sequence[Sequence[str]]) -> str:
+    return "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)

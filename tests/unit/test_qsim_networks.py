@@ -610,6 +610,9 @@ def test_metrics_of_a_network_print_and_export_their_parts() -> None:
     r = solve(ClosedClasses([2, 1], [disk], [1.0, 1.0], names=("read", "write")))
     text = str(r)
     assert all(word in text for word in ("disk", "read", "write", "closed network of 2 classes and 1 station//2+1"))
+    page = r._repr_html_()
+    assert page.count("<table>") == page.count("</table>") == 3
+    assert all(f"<td>{word}</td>" in page for word in ("disk", "read", "write"))
     exported = r.to_dict()
     assert [c["name"] for c in exported["classes"]] == ["read", "write"]
     assert exported["stations"][0]["classes"][1]["W"] == pytest.approx(r.stations[0].classes[1].W)
