@@ -6,6 +6,7 @@ can follow a queue by hand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim._types import FloatArray, IntArray
+from qsim.engines.plan import plan
 from qsim.errors import NoEngineError
 from qsim.models import Open
 
@@ -70,13 +72,16 @@ def trace(
     ``interarrivals[i]`` is the time between customers i - 1 and i (the first counts from time zero) and
     ``services[i]`` the service time of customer i; the model supplies the number of servers.  A customer takes
     the server that has been free longest.  Raises ValueError for arrays that are empty, of unequal length,
-    negative or not finite, and NoEngineError for a model with limited places.
+    negative or not finite, and NoEngineError for a model with limited places, or any other order or choice of queue.
     """
     gaps, times = _times("interarrivals", interarrivals), _times("services", services)
     if gaps.size != times.size:
         raise ValueError(f"services must be as many as interarrivals ({gaps.size}), not {times.size}")
-    if not isinstance(model, Open) or model.capacity is not None:
-        raise NoEngineError(f"trace follows open queues without a limit on places, not {model.kendall}")
+    shared = isinstance(model, Open) and (model.queues == "shared" or model.servers == 1)
+    if not shared or not plan(model).first_come or model.servers == math.inf:
+        raise NoEngineError(
+            f"trace follows open first-come-first-served queues without a limit on places, not {model.kendall}"
+        )
     arrivals = np.cumsum(gaps)
     if engine == "compiled":
         return _compiled(arrivals, times, model.servers)

@@ -371,3 +371,20 @@ def test_a_simulated_disk_turned_away_from_its_places_thinks_again() -> None:
     exact, r = solve(model), simulate(model, customers=400_000, seed=33)
     for name in ("throughput", "L", "W", "p_block"):
         assert_covers(r, name, getattr(exact, name))
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_a_published_record_of_customers_turned_away(engine: str) -> None:
+    """Ciw's test of D/D/1 with three places: who is served when, and who is lost before each departure."""
+    known = CASES["ka176"]
+    given, expected = known["params"], known["expected"]
+    model = Open(Deterministic(given["interarrival"]), Deterministic(given["service"]), capacity=given["K"])
+    seen = watch(model, engine, 2, by_events=True)
+    gaps, waits, services = seen.recorder.rows
+    ends = np.cumsum(gaps)
+    assert ends.tolist() == expected["service_ends"]
+    assert (ends - services).tolist() == expected["service_starts"]
+    assert waits.tolist() == expected["completed_waits"]
+    assert (ends - services - waits).tolist() == expected["completed_arrival_times"]
+    lost_before = [sum(low < t < high for t in expected["lost_arrival_times"]) for low, high in ((0, 26), (26, 47))]
+    assert np.concatenate(seen.lost).tolist() == lost_before
