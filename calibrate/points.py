@@ -90,7 +90,12 @@ class Points:
 
 
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
-    """The points of one series. DataError where several are there and none is named."""
+    """The points of one series. DataError where several are there and none is named, or where no load was varied."""
+    if sweep.load_kind == "bandwidth":
+        raise DataError(
+            f"{sweep.name or 'the sweep'} holds bandwidth and latency only, and no load (delay, pause or depth) that a "
+            "model could be fitted to; qsim audit can check it, and a table with the pause or the delay can be fitted"
+        )
     if series is None and len(sweep.series) > 1:
         raise DataError(
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"

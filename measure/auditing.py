@@ -2,15 +2,15 @@
 
 Closed sweeps are held against Little's law (:mod:`measure.littles_law`) and looked at for drift and falls past the peak
 (:mod:`measure.curve_checks`), memory curves for caches and lines in flight (:mod:`measure.memory_checks`), open sweeps
-for the arrival rate that was reached.
+for the arrival rate that was reached. All of them are asked how the runs were made (:mod:`measure.run_checks`) and what
+the link could carry (:mod:`measure.link_checks`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from measure.curve_checks import check_bandwidth, check_curve, check_open
 from measure.dataset import Sweep
 from measure.findings import SEVERITIES, Finding
 from measure.label_check import check_labels
+from measure.link_checks import check_link, check_speed, parse_link
 from measure.littles_law import (
     BlockVerdict,
     Diagnosis,
@@ -28,28 +29,41 @@ from measure.littles_law import (
     ratios_by_claim,
     with_block,
 )
-from measure.memory_checks import check_memory
+from measure.memory_checks import check_bandwidth_curves, check_memory
+from measure.run_checks import check_latency_kind, check_repeats, check_working_set, recorded_options
 from measure.units import format_bytes
 
 _MOST_NAMED = 10
 
 
-def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
+def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> list[Finding]:
     """Everything the numbers say against themselves, errors first. What the importer noticed is in ``sweep.findings``.
 
     One finding per curve and cause; where three curves or more tell the same, one finding for all of them. The list is
     never empty: where Little's law holds, an info says how well. With ``series`` only what concerns that curve (or the
     whole table), still judged beside its siblings: reads alone and writes alone tell what is wrong with a mix, and
     several block sizes what is wrong with all of them, so audit the whole sweep and not one selected curve.
+
+    ``link`` names what the data crossed ("sata3", "pcie4x4", "ddr4-3200x6"), to hold the bandwidth against; without it,
+    the one in ``sweep.provenance.details["link"]`` counts. Raises ValueError for a link that is unknown.
     """
+    told = link or sweep.provenance.details.get("link")
+    crossed = parse_link(str(told)) if told else None
     if sweep.load_kind == "injected_delay":
         found = list(check_memory(sweep))
     elif sweep.load_kind == "arrival_rate":
         found = list(check_open(sweep))
+    elif sweep.load_kind == "bandwidth":
+        found = list(check_bandwidth_curves(sweep))
     else:
-        found = [*_littles_law(sweep), *_buffered(sweep), *check_bandwidth(sweep)]
+        found = [*_littles_law(sweep), *check_bandwidth(sweep)]
         for curve in closed_curves(sweep):
             found += check_curve(curve)
+    if sweep.load_kind in ("queue_depth", "arrival_rate"):
+        found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
+    found += check_repeats(sweep)
+    if crossed is not None:
+        found += check_link(sweep, crossed)
     if series is not None:
         return _sorted([f for f in found if f.series in (None, series)])
     return _sorted(_merged(found))
@@ -137,7 +151,7 @@ def _unit_finding(units: Sequence[Diagnosis]) -> Finding:
 
 def _buffered(sweep: Sweep) -> Iterator[Finding]:
     """Runs whose recorded options show no direct I/O went through the page cache."""
-    for options in _options(sweep.provenance.details):
+    for options in recorded_options(sweep.provenance.details):
         direct = options.get("direct", "0") not in ("0", "") or options.get("buffered") == "0"
         engine = options.get("ioengine", "psync")
         if not direct and engine not in ("null", "nbd", "rbd", "http", "net") and options:
@@ -148,16 +162,6 @@ def _buffered(sweep: Sweep) -> Iterator[Finding]:
                 "run again with --direct=1.",
             )  # fmt: skip
             return
-
-
-def _options(details: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
-    """fio's shared options, those of joined sweeps included."""
-    for key, value in details.items():
-        if isinstance(value, Mapping):
-            if key == "options":
-                yield value
-            else:
-                yield from _options(value)
 
 
 def _merged(findings: Sequence[Finding]) -> list[Finding]:

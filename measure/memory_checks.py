@@ -14,6 +14,7 @@ import numpy as np
 
 from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.findings import Finding
+from measure.run_checks import recorded_caches
 from measure.units import format_bytes, format_duration
 
 CACHE_LATENCY_S = 20e-9
@@ -23,13 +24,44 @@ _MOST_LINES = 20_000  # some hundred cores with some hundred lines each
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over injected delay."""
-    caches = _caches(sweep.provenance.details)
+    caches = recorded_caches(sweep.provenance.details)
     for series, group in sweep.mean_points().groupby("series", sort=False):
         name = str(series)
         latency = group["latency_s"].to_numpy(float)
         yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
         yield from _lines(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
         yield from _order(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
+
+
+def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
+    """Findings on curves that were published as bandwidth and latency only."""
+    yield Finding(
+        "no-load", "info",
+        "the curves hold bandwidth and latency and not what was varied (a delay, a pause, a depth), so no model can be "
+        "fitted to them.",
+        remedy="load a table that has the pause or the delay as a column.",
+    )  # fmt: skip
+    caches = recorded_caches(sweep.provenance.details)
+    for series, group in sweep.mean_points().groupby("series", sort=False):
+        name = str(series)
+        bandwidth, latency = group["load"].to_numpy(float), group["latency_s"].to_numpy(float)
+        yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
+        yield from _lines(name, bandwidth, group["throughput_per_s"].to_numpy(float), latency, varied="bandwidth")
+        yield from _bends_back(name, bandwidth, latency)
+
+
+def _bends_back(name: str, bandwidth: np.ndarray[Any, Any], latency: np.ndarray[Any, Any]) -> Iterator[Finding]:
+    """Past saturation more load brings less bandwidth: the highest latency lies below the highest bandwidth."""
+    slowest = int(np.argmax(latency))
+    if bandwidth[slowest] < 0.99 * bandwidth.max():
+        yield Finding(
+            "bends-back", "info",
+            f"the highest latency, {format_duration(float(latency[slowest]))}, is reached at "
+            f"{bandwidth[slowest] / 1e9:.4g} GB/s, below the peak of {bandwidth.max() / 1e9:.4g} GB/s.",
+            "past saturation more requests in flight lose bandwidth (row buffers, turns between reads and writes), "
+            "so one "
+            "bandwidth has two latencies.", series=name, load=float(bandwidth[slowest]),
+        )  # fmt: skip
 
 
 def _cache(
@@ -67,8 +99,9 @@ def _which_cache(buffer: float | None, latency_s: float) -> str:
 
 
 def _lines(
-    name: str, load: np.ndarray[Any, Any], throughput: np.ndarray[Any, Any], latency: np.ndarray[Any, Any]
-) -> Iterator[Finding]:
+    name: str, load: np.ndarray[Any, Any], throughput: np.ndarray[Any, Any], latency: np.ndarray[Any, Any],
+    varied: str = "delay",
+) -> Iterator[Finding]:  # fmt: skip
     lines = throughput * latency
     low, peak = int(np.argmin(lines)), int(np.argmax(lines))
     if lines[low] < 0.9:
@@ -90,10 +123,11 @@ def _lines(
             name, float(load[peak]),
         )  # fmt: skip
     else:
+        unloaded = int(np.argmax(load) if varied == "delay" else np.argmin(load))
         yield Finding(
             "lines-in-flight", "info",
             f"at the peak {lines[peak]:.3g} cache lines are in flight (bandwidth x latency / {CACHE_LINE_BYTES} B), "
-            f"at the longest delay {lines[int(np.argmax(load))]:.3g}.",
+            f"at the {'longest delay' if varied == 'delay' else 'lowest bandwidth'} {lines[unloaded]:.3g}.",
             series=name, load=float(load[peak]),
         )  # fmt: skip
 
@@ -118,12 +152,3 @@ def _buffer(details: Mapping[str, Any], series: str) -> float | None:
     given = details.get("buffer_bytes")
     value = given.get(series) if isinstance(given, Mapping) else given
     return float(value) if isinstance(value, int | float) and value > 0 else None
-
-
-def _caches(details: Mapping[str, Any]) -> Mapping[str, float]:
-    """The data caches that the host was seen to have, smallest first."""
-    given = details.get("caches")
-    if not isinstance(given, Mapping):
-        return {}
-    sizes = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}
-    return dict(sorted(sizes.items(), key=lambda item: item[1]))

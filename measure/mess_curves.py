@@ -32,7 +32,6 @@ _MULTILOAD_COLUMNS = frozenset({"ChaseNS", "LdAvgMibs", "LoadThds"})
 _PAIR = re.compile(r"^\s*[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?[ \t,;]+[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?\s*$")
 _FILE_NAME = re.compile(r"bwlat_(\d{1,3})\b")
 _LOOK_AT_LINES = 20
-_LONGEST_IDLE_NS = 200.0
 _MIB = 2.0**20
 
 
@@ -204,18 +203,24 @@ def _left_out(rows: Sequence[Mapping[str, Any]], name: str) -> list[Finding]:
 def _assumed_unit(
     rows: Sequence[Mapping[str, Any]], units: Mapping[str, str] | None, form: str, name: str
 ) -> list[Finding]:
-    """Two bare columns tell no unit; an idle latency longer than any memory's suggests cycles."""
+    """Two bare columns tell no unit, but the idle end does: a chaser alone keeps one line of 64 bytes in flight."""
     if form != "pairs of numbers" or (units and "latency" in units):
         return []
-    lowest = 1e9 * min(row["latency_s"] for row in rows)
-    long = lowest > _LONGEST_IDLE_NS
+    idlest = min(rows, key=lambda row: float(row["bandwidth_bytes_per_s"]))
+    lines = idlest["throughput_per_s"] * idlest["latency_s"]
+    remedy = "say the units, for example --columns bandwidth=1:MB/s,latency=2:ns."
+    evidence = (
+        f"{name} names no units: it is read as MB/s and ns. At its lowest bandwidth, "
+        f"{idlest['throughput_per_s'] * 64e-6:.4g} "
+        f"MB/s, bandwidth x latency is then {lines:.3g} lines of {CACHE_LINE_BYTES} B in flight"
+    )
+    if 0.9 <= lines <= 1.3:
+        told = f"{evidence}, as a pointer chase alone has it; so the units are right."
+        return [Finding("latency-unit", "info", told, remedy=remedy)]
     return [Finding(
-        "latency-unit", "warning",
-        f"{name} names no units: it is read as MB/s and ns, so that the lowest latency is {lowest:.4g} ns"
-        f"{', longer than the idle latency of most memories' if long else ''}.",
-        "Mess's simulator reads such files in cycles of the CPU; then every latency is too long by the clock in GHz "
-        f"(at 2.1 GHz the lowest is {lowest / 2.1:.4g} ns)." if long else "",
-        "say the units, for example --columns bandwidth=1:MB/s,latency=2:ns; divide cycles by the clock in GHz first.",
+        "latency-unit", "warning", f"{evidence}, so that nothing confirms the units.",
+        "the latency may be in cycles of the CPU, as Mess's simulator takes it; divide by the clock in GHz "
+        "then.", remedy,
     )]  # fmt: skip
 
 

@@ -1,0 +1,123 @@
+"""Checks of how the runs were made: repeats that disagree, caches that answered, which latency was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from measure.dataset import Sweep
+from measure.findings import Finding
+from measure.fio_json import parse_fio_size
+from measure.units import format_bytes
+
+#: The relative standard deviation between repeats of one point from which on they disagree, and badly so.
+_DISAGREE, _DISAGREE_BADLY = 0.10, 0.30
+#: A file that fits the DRAM of a drive, or a cache of the host, is no sample of the device.
+_SMALL_FILE_BYTES = 2**30
+_DIRECTIONLESS = ("null", "nbd", "rbd", "http", "net")
+
+
+def check_repeats(sweep: Sweep) -> Iterator[Finding]:
+    """Points that were measured again and came out otherwise: the worst of each curve."""
+    points = sweep.mean_points()
+    for series, group in points[points["repeats"] > 1].groupby("series", sort=False):
+        spread = group["throughput_spread"].to_numpy(float)
+        if not np.isfinite(spread).any():
+            continue
+        worst = int(np.nanargmax(spread))
+        if spread[worst] < _DISAGREE:
+            continue
+        row = group.iloc[worst]
+        measured = sweep.points[(sweep.points["series"] == series) & (sweep.points["load"] == row["load"])]
+        rates = measured["throughput_per_s"]
+        sources = measured["source"].dropna().unique()
+        yield Finding(
+            "repeats-disagree", "error" if spread[worst] > _DISAGREE_BADLY else "warning",
+            f"{int(row['repeats'])} repeats give {rates.min():,.4g} to {rates.max():,.4g} requests/s, a standard "
+            "deviation "
+            f"of {100 * spread[worst]:.0f} %.",
+            "the device changed between the runs (write cache, temperature, other programs), or these are runs of "
+            f"different things: {', '.join(map(str, sources[:3]))}."
+            if len(sources) > 1 else
+            "the device changed between the runs (write cache, temperature, other programs).",
+            "measure this load five times in a row, and compare the first with the last.",
+            str(series), float(row["load"]),
+        )  # fmt: skip
+
+
+def check_working_set(sweep: Sweep) -> Iterator[Finding]:
+    """A file that is small enough for a cache between the program and the device."""
+    for options in recorded_options(sweep.provenance.details):
+        size = parse_fio_size(options.get("size", options.get("filesize", "")))
+        if size is None or size >= _SMALL_FILE_BYTES or options.get("ioengine", "psync") in _DIRECTIONLESS:
+            continue
+        name, cache = _smallest_cache_that_holds(size, sweep.provenance.details)
+        fits = f" and fits the {name} cache of {format_bytes(cache)}" if name else ""
+        yield Finding(
+            "small-file", "warning" if name else "info",
+            f"the file has {format_bytes(size)}{fits}; a drive's own memory holds 1 GiB and more.",
+            "a cache of the host or of the drive may have answered part of the requests.",
+            f"run again with --size={4 * _SMALL_FILE_BYTES // 2**30}g (or four times the memory where direct=0) and "
+            "compare.",
+        )  # fmt: skip
+        return
+
+
+def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
+    """Total or completion latency: which one the means and the percentiles are of, where the two differ."""
+    points = sweep.points
+    if "latency_of" not in points or "percentiles_of" not in points:
+        return
+    kinds = set(points["latency_of"].dropna())
+    if len(kinds) > 1:
+        counts = points["latency_of"].value_counts()
+        told = " and ".join(f"{counts[k]} points of {_WORDS[k]}" for k in ("lat", "clat") if k in counts)
+        yield Finding(
+            "latency-definitions", "warning", f"the table mixes {told}.",
+            "some runs were made with disable_lat or gtod_reduce.", "leave those runs out, or measure them again.",
+        )  # fmt: skip
+    mixed = points[(points["latency_of"] == "lat") & (points["percentiles_of"] == "clat")]
+    if len(mixed):
+        yield Finding(
+            "latency-definitions", "info",
+            f"at {len(mixed)} point(s) the mean is of the total latency and the percentiles are of the completion "
+            "latency, "
+            "which leaves out the submission.",
+            "fio's default.", "measure with --lat_percentiles=1 where tails matter.",
+        )  # fmt: skip
+
+
+_WORDS = {"lat": "total latency (lat)", "clat": "completion latency (clat)"}
+
+
+def recorded_options(details: Mapping[str, Any], key: str = "options") -> Iterator[Mapping[str, str]]:
+    """fio's shared options, those of joined sweeps included."""
+    for name, value in details.items():
+        if isinstance(value, Mapping):
+            if name == key:
+                yield value
+            else:
+                yield from recorded_options(value, key)
+
+
+def recorded_caches(details: Mapping[str, Any]) -> dict[str, float]:
+    """The data caches that the machine of the measurement was seen to have, smallest first; {name: bytes}."""
+    given = details.get("caches")
+    if isinstance(given, Mapping):
+        sizes = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}
+    else:
+        facts = details.get("host_facts")
+        listed = facts.get("caches", ()) if isinstance(facts, Mapping) else ()
+        sizes = {
+            f"level-{c['level']}": float(c["size_bytes"])
+            for c in listed
+            if isinstance(c, Mapping) and c.get("kind") != "Instruction" and {"level", "size_bytes"} <= c.keys()
+        }
+    return dict(sorted(sizes.items(), key=lambda item: item[1]))
+
+
+def _smallest_cache_that_holds(size: float, details: Mapping[str, Any]) -> tuple[str, float]:
+    return next(((n, c) for n, c in recorded_caches(details).items() if size <= c), ("", math.nan))
