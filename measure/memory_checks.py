@@ -24,11 +24,13 @@ _MOST_LINES = 20_000  # some hundred cores with some hundred lines each
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over injected delay."""
+    peak = max(_listed_peaks(sweep.provenance.details), default=0.0)
     caches = recorded_caches(sweep.provenance.details)
     for series, group in sweep.mean_points().groupby("series", sort=False):
         name = str(series)
         latency = group["latency_s"].to_numpy(float)
         yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
+        yield from _above_the_peak(name, group["bandwidth_bytes_per_s"].to_numpy(float), peak)
         yield from _lines(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
         yield from _order(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
 
@@ -96,6 +98,27 @@ def _which_cache(buffer: float | None, latency_s: float) -> str:
     if buffer is not None and buffer <= 256 * 2**10:
         return "a level-2 cache (256 KiB and more)"
     return "a level-1 or level-2 cache" if latency_s < 8e-9 else "a cache of the CPU"
+
+
+def _above_the_peak(name: str, bandwidth: np.ndarray[Any, Any], peak: float) -> Iterator[Finding]:
+    """The curve against the highest bandwidth that the same run of the tool listed as a peak."""
+    if not peak or not np.isfinite(bandwidth).any() or np.nanmax(bandwidth) <= 1.1 * peak:
+        return
+    yield Finding(
+        "above-the-peak", "warning",
+        f"the curve reaches {np.nanmax(bandwidth) / 1e9:.4g} GB/s, and the same file lists a peak of "
+        f"{peak / 1e9:.4g} GB/s.",
+        "a cache served part of the lines, or the two runs used other threads or buffers.",
+        "measure again with a larger buffer (MLC: -b200m) and compare with mlc --max_bandwidth.", name,
+    )  # fmt: skip
+
+
+def _listed_peaks(details: Mapping[str, Any]) -> Iterator[float]:
+    for key, value in details.items():
+        if key == "bandwidths_bytes_per_s" and isinstance(value, Mapping):
+            yield from (float(v) for by_mix in value.values() for v in by_mix.values())
+        elif isinstance(value, Mapping):
+            yield from _listed_peaks(value)
 
 
 def _lines(

@@ -38,6 +38,8 @@ _CLOCKS = re.compile(
 )
 _PEAK = re.compile(r"^\s*(ALL Reads|\d:\d Reads-Writes|Stream-triad like)\s*:\s*(\d+(?:\.\d+)?)\s*$")
 _SECTION = re.compile(r"^\s*Measuring\s+(.*?)\s*(?:\(in ns\)\.*)?\s*$")
+_HOMED = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+\((data address homed in \w+ socket)\)\s*$")
+_TRANSFER = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+(\d+(?:\.\d+)?)\s*$")
 _MATRIX_ROW = re.compile(r"^\s*(\d+)((?:\s+(?:\d+\.\d+|-))+)\s*$")
 _LONGEST_LINE = 400
 _PREFIX = {"k": 2**10, "m": 2**20, "g": 2**30}
@@ -73,7 +75,9 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     """One sweep of everything in ``texts`` (file name -> text); one curve per run.
 
     load is the injected delay in core cycles, throughput in cache lines a second. A last row that was cut is left out
-    with a Finding. The matrices, idle latencies and peak bandwidths of a full run go to ``provenance.details``.
+    with a Finding. What a full run prints besides goes to ``provenance.details`` under the file's name: ``matrices`` as
+    printed, ``idle_latency_matrix_s``, ``bandwidth_matrix_bytes_per_s``, ``bandwidths_bytes_per_s`` (the peaks by
+    mix), ``cache_to_cache_s``, and ``idle_latency_s`` and ``core_hz`` of an idle-latency run.
 
     Raises DataError where no text holds a loaded-latency table, or a table has no whole row.
     """
@@ -132,19 +136,41 @@ def _parse(source: str, text: str) -> tuple[list[_Run], dict[str, Any]]:
             run = _Run(source, len(runs) + 1, version, command, traffic, buffer_bytes)
             _read_rows(lines, run)
             runs.append(run)
-        elif match := _CLOCKS.search(line):
-            clocks, ns = float(match[1]), float(match[2])
-            others["idle_latency_s"] = ns / 1e9
-            if ns > 0:
-                others["core_hz"] = clocks / ns * 1e9
-        elif match := _PEAK.match(line):
-            others.setdefault("bandwidths_bytes_per_s", {}).setdefault(section, {})[match[1]] = float(match[2]) * 1e6
-        elif match := _SECTION.match(line):
-            section = match[1].strip()
-        elif (match := _MATRIX_ROW.match(line)) and section:
-            row = [None if v == "-" else float(v) for v in match[2].split()]
-            others.setdefault("matrices", {}).setdefault(section, {})[match[1]] = row
+        else:
+            section = _take_other(line, section, others)
+    _add_si_matrices(others)
     return runs, others
+
+
+def _take_other(line: str, section: str, others: dict[str, Any]) -> str:
+    """Put a line of the other sections into ``others``; the section that the next lines belong to."""
+    if match := _CLOCKS.search(line):
+        clocks, ns = float(match[1]), float(match[2])
+        others["idle_latency_s"] = ns / 1e9
+        if ns > 0:
+            others["core_hz"] = clocks / ns * 1e9
+    elif match := _PEAK.match(line):
+        others.setdefault("bandwidths_bytes_per_s", {}).setdefault(section, {})[match[1]] = float(match[2]) * 1e6
+    elif match := _TRANSFER.match(line):
+        others.setdefault("cache_to_cache_s", {})[" ".join(match[1].split())] = float(match[2]) / 1e9
+    elif match := _HOMED.match(line):
+        return f"{' '.join(match[1].split())} latency ({match[2]})"
+    elif match := _SECTION.match(line):
+        return match[1].strip()
+    elif (match := _MATRIX_ROW.match(line)) and section:
+        row = [None if v == "-" else float(v) for v in match[2].split()]
+        others.setdefault("matrices", {}).setdefault(section, {})[match[1]] = row
+    return section
+
+
+def _add_si_matrices(others: dict[str, Any]) -> None:
+    """The matrices once more as numbers in SI units under names of their own, {row: [one per column]}."""
+    for section, rows in others.get("matrices", {}).items():
+        idle = section.lower().startswith("idle latenc")
+        if idle or "bandwidths between nodes" in section.lower():
+            key = "idle_latency_matrix_s" if idle else "bandwidth_matrix_bytes_per_s"
+            scale = 1e-9 if idle else 1e6
+            others[key] = {node: [None if v is None else v * scale for v in row] for node, row in rows.items()}
 
 
 class _Lines:

@@ -19,6 +19,7 @@ def test_a_full_run_gives_its_loaded_latencies_and_keeps_the_rest_as_details() -
     assert details["matrices"]["idle latencies for random access"] == {"0": [81.5, 139.2], "1": [138.7, 82.1]}
     peak = details["bandwidths_bytes_per_s"]["Peak Injection Memory Bandwidths for the system"]
     assert peak["ALL Reads"] == pytest.approx(187345.6e6)
+    assert details["idle_latency_matrix_s"]["0"] == pytest.approx([81.5e-9, 139.2e-9])
 
 
 def test_a_row_is_in_si_units_with_one_request_per_cache_line() -> None:
