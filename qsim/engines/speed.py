@@ -107,7 +107,8 @@ def measure_scaling(
         return time.perf_counter() - started
 
     _check.count("workers", workers, 2)
-    replicate(chosen, replications=2 * workers, customers=10_000, seed=0, workers=workers, allow_short=True)
+    for processes in (1, workers):  # compile and start, here and there
+        replicate(chosen, replications=2 * workers, customers=10_000, seed=0, workers=processes, allow_short=True)
     return [seconds(1, turn) / seconds(workers, turn) for turn in range(1, _check.count("rounds", rounds) + 1)]
 
 
