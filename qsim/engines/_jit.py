@@ -10,14 +10,20 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(*, reassociate: bool = False) -> Callable[[F], F]:
-    """Compile with numba, releasing the interpreter lock; ``reassociate`` lets sums be taken in any order."""
+def kernel(*, reassociate: bool = False, inner: bool = False) -> Callable[[F], F]:
+    """Compile with numba, releasing the interpreter lock.
+
+    ``reassociate`` lets sums be taken in any order; ``inner`` is for what only other kernels call, and saves the
+    time to compile the way in from Python.
+    """
 
     def decorate(function: F) -> F:
         options: dict[str, Any] = {
             "nogil": True,
             "error_model": "numpy",  # nobody catches a division by zero in there
             "fastmath": {"reassoc", "nsz"} if reassociate else False,
+            "no_cpython_wrapper": inner,
+            "no_cfunc_wrapper": True,
         }
         try:
             return cast(F, numba.njit(cache=True, **options)(function))

@@ -12,7 +12,7 @@ from qsim._types import FloatArray, IntArray
 from qsim.engines._jit import kernel
 
 
-@kernel()
+@kernel(inner=True)
 def set_time(times: FloatArray, tree: IntArray, row: int, time: float) -> None:
     """Change one row: ``tree[1]`` is then the row with the smallest time, the lowest of equals.
 

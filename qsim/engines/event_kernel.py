@@ -114,7 +114,7 @@ GAP, WAIT, SERVICE, LOST = 0, 1, 2, 3
 SERVING, THINKING, URGENCY = 0, 1, 2
 
 
-@kernel()
+@kernel(inner=True)
 def _add(tags: FloatArray, who: IntArray, size: int, tag: float, customer: int) -> None:
     """Put a customer into a heap of ``size``."""
     hole = size
@@ -127,7 +127,7 @@ def _add(tags: FloatArray, who: IntArray, size: int, tag: float, customer: int) 
     tags[hole], who[hole] = tag, customer
 
 
-@kernel()
+@kernel(inner=True)
 def _remove(tags: FloatArray, who: IntArray, size: int, hole: int) -> None:
     """Take the entry at ``hole`` out of a heap of ``size``."""
     n = size - 1
@@ -149,7 +149,7 @@ def _remove(tags: FloatArray, who: IntArray, size: int, hole: int) -> None:
     tags[hole], who[hole] = tag, customer
 
 
-@kernel()
+@kernel(inner=True)
 def _draw(streams: FloatArray, used: IntArray, ends: IntArray, state: Table, stream: int) -> float:
     """The next variate of a stream."""
     at = used[stream]
@@ -160,18 +160,18 @@ def _draw(streams: FloatArray, used: IntArray, ends: IntArray, state: Table, str
     return value
 
 
-@kernel()
+@kernel(inner=True)
 def _speed(place: Any, queue: Any, speeds: FloatArray) -> float:
     """Work done per time unit for each of those in service."""
     if queue.in_service == 0:
         return 0.0
-    if speeds.size > 0:
-        speed: float = speeds[min(queue.present, speeds.size) - 1] / queue.in_service
+    if place.speeds > 0:
+        speed: float = speeds[min(queue.present, place.speeds) - 1] / queue.in_service
         return speed
     return min(1.0, place.servers / queue.present) if place.sharing else 1.0
 
 
-@kernel()
+@kernel(inner=True)
 def _advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
     """Bring a queue's own clock up to date; call before anything changes in it."""
     if place.varying:
@@ -184,7 +184,7 @@ def _advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
     queue.seen = clock
 
 
-@kernel()
+@kernel(inner=True)
 def _next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) -> float:
     """When the first of those in service will be done."""
     if queue.in_service == 0:
@@ -197,7 +197,7 @@ def _next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) -
     return finish
 
 
-@kernel()
+@kernel(inner=True)
 def _line_up(queue: Any, customers: Table, customer: int) -> None:
     """Put a customer into the waiting list, where his key and order say."""
     key, order = customers[customer].key, customers[customer].order
@@ -217,7 +217,7 @@ def _line_up(queue: Any, customers: Table, customer: int) -> None:
         queue.last = customer
 
 
-@kernel()
+@kernel(inner=True)
 def _call_up(queue: Any, customers: Table, ahead: int) -> int:
     """Take the customer with ``ahead`` others before him out of the waiting list."""
     before, customer = NOBODY, queue.first
@@ -234,7 +234,7 @@ def _call_up(queue: Any, customers: Table, ahead: int) -> int:
     return chosen
 
 
-@kernel()
+@kernel(inner=True)
 def _serve(queue: Any, customers: Table, customer: int, tags: FloatArray, who: IntArray, clock: float) -> None:
     """Give a customer a server."""
     row = customers[customer]
@@ -244,7 +244,7 @@ def _serve(queue: Any, customers: Table, customer: int, tags: FloatArray, who: I
     queue.busy += 1
 
 
-@kernel()
+@kernel(inner=True)
 def _least_urgent(queue: Any, customers: Table, who: IntArray) -> int:
     """Where in the heap the one stands who would be interrupted first."""
     worst = 0
@@ -255,7 +255,7 @@ def _least_urgent(queue: Any, customers: Table, who: IntArray) -> int:
     return worst
 
 
-@kernel()
+@kernel(inner=True)
 def _start_thinking(
     customer: int, until: float, state: Table, tags: FloatArray, who: IntArray, times: FloatArray, tree: IntArray
 ) -> None:
@@ -266,7 +266,7 @@ def _start_thinking(
     set_time(times, tree, thinkers, tags[thinkers, 0])
 
 
-@kernel()
+@kernel(inner=True)
 def _finish(customer: int, clock: float, state: Table, customers: Table, outcome: FloatArray, kinds: IntArray) -> None:
     """A customer has been everywhere: one column of the outcome."""
     row, column = customers[customer], state[0].done
@@ -329,7 +329,7 @@ def run_events(  # noqa: PLR0912, PLR0915
         leaving, customer, to = NOBODY, NOBODY, NOWHERE
         if leaf < thinkers:
             queue, who = queues[leaf], all_who[leaf]
-            place, speeds = places[queue.place], all_speeds[queue.place, : places[queue.place].speeds]
+            place, speeds = places[queue.place], all_speeds[queue.place]
             _advance(place, queue, speeds, clock)
             leaving = who[0]
             _remove(all_tags[leaf], who, queue.in_service, 0)
@@ -372,7 +372,7 @@ def run_events(  # noqa: PLR0912, PLR0915
             if leaving != NOBODY:
                 customer, row = leaving, customers[leaving]
                 leaving, freed, chosen = NOBODY, row.place, row.queue
-                place, queue, speeds = places[freed], queues[chosen], all_speeds[freed, : places[freed].speeds]
+                place, queue, speeds = places[freed], queues[chosen], all_speeds[freed]
                 tags, who = all_tags[chosen], all_who[chosen]
                 _advance(place, queue, speeds, clock)
                 response, wait, service = clock - row.arrived, row.wait, row.need
@@ -452,7 +452,7 @@ def run_events(  # noqa: PLR0912, PLR0915
                         to = NOWHERE
 
             if to != NOWHERE:
-                row, place, speeds = customers[customer], places[to], all_speeds[to, : places[to].speeds]
+                row, place, speeds = customers[customer], places[to], all_speeds[to]
                 row.place, row.since, row.wait, row.think = to, row.arrived, 0.0, 0.0
                 row.need = _draw(streams, used, ends, state, roles[to, row.kind, SERVING])
                 row.work = row.need
@@ -514,7 +514,7 @@ def run_events(  # noqa: PLR0912, PLR0915
     _count_from(clock, state, places, queues, customers, all_tags, all_who, times)
 
 
-@kernel()
+@kernel(inner=True)
 def _count_from(
     clock: float,
     state: Table,
