@@ -47,7 +47,9 @@ def test_closed_models_too_and_spread_over_processes() -> None:
 
 def test_it_prints_as_a_table() -> None:
     text = str(difference(BEFORE, MMc(0.8, 1.0, 2), replications=5, customers=20_000, seed=1))
-    assert text.startswith("a: M/M/1, b: M/M/2: simulated, compiled engine (numba), 5 replications, common random numbers")
+    assert text.startswith(
+        "a: M/M/1, b: M/M/2: simulated, compiled engine (numba), 5 replications, common random numbers"
+    )
     assert "95 % interval" in text
     assert any(line.startswith("W ") and " x" in line for line in text.splitlines())
 
