@@ -92,6 +92,8 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
     root = gimc.sigma(gaps, servers * mu)
     even_arrivals = gimc.waiting_probability(gaps, mu, servers, root) / (servers * mu * (1 - root))
     even_services = mdc.mean_waiting_number(a, servers) / arrival_rate
+    if min(even_arrivals, even_services) == 0:  # the load is so light that not one in 10^300 waits
+        return 0.0
     shares = (1 - ca2) / even_arrivals if ca2 < 1 else 0.0
     shares += (1 - cs2) / even_services if cs2 < 1 else 0.0
     return (ca2 + cs2) / (shares + 2 * (ca2 + cs2 - 1) / exponential)

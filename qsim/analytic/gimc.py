@@ -39,6 +39,8 @@ from qsim.models import Model, Open
 METHOD = "GI/M/c (Takács 1962, chapter 2)"
 AROUND = tuple((sign * 0.02 * k, w) for k, w in ((1, 0.75), (2, -0.3), (3, 0.05)) for sign in (1, -1))
 """Offsets and weights of the symmetric six-point interpolation at the middle."""
+LARGEST = 700.0
+"""The logarithm of the largest number that a float holds, nearly."""
 LOSS_METHOD = "GI/M/c/c (Takács 1962, chapter 4)"
 
 
@@ -78,8 +80,12 @@ def waiting_probability(arrivals: Distribution, service_rate: float, servers: in
     terms, log_c = [1.0], 0.0
     for j in range(1, c + 1):
         phi = arrivals.transform(j * service_rate)
+        if phi == 0:
+            return 0.0
         log_c += math.log(phi) - math.log1p(-phi)
         log_binom = math.lgamma(c + 1) - math.lgamma(j + 1) - math.lgamma(c - j + 1)
+        if log_binom - log_c > LARGEST:  # one in 10^300 waits
+            return 0.0
         # At j = c(1-σ) both parts vanish; there the ratio is interpolated from its neighbourhood.
         near = abs(end - j) < 1e-3
         value = math.fsum(w * ratio(j + d) for d, w in AROUND) if near else ratio(j)
@@ -92,6 +98,8 @@ def blocking_probability(arrivals: Distribution, service_rate: float, servers: i
     terms, log_c = [0.0], 0.0
     for j in range(1, servers + 1):
         phi = arrivals.transform(j * service_rate)
+        if phi == 0:
+            return 0.0
         log_c += math.log(phi) - math.log1p(-phi)
         terms.append(math.lgamma(servers + 1) - math.lgamma(j + 1) - math.lgamma(servers - j + 1) - log_c)
     top = max(terms)
@@ -108,10 +116,10 @@ class GeometricTailStates:
     root: float
 
     def p(self, n: int) -> float:
-        if n >= self.servers:
+        if n >= self.servers and self.root > 0:
             return self.rho * self.p_wait * (1 - self.root) * self.root ** (n - self.servers - 1)
-        if self.servers == 1:
-            return 1 - self.rho
+        if self.servers == 1 or n > self.servers:  # one server, or nobody ever waits
+            return max(0.0, 1 - self.rho) if n == 0 else self.rho if n == 1 else 0.0
         raise ValueError(
             f"p({n}) is not known from GI/M/{self.servers}, which gives p(n) from the number of servers on: "
             "phase-type times between arrivals have them all"

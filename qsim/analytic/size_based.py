@@ -35,7 +35,7 @@ from qsim.errors import UnstableQueueError
 Rule: TypeAlias = Literal["SJF", "PSJF", "SRPT"]
 RULES = ("SJF", "PSJF", "SRPT")
 
-STRATA = 40_000
+STRATA = 10_000
 ATOM = 1e-3
 """A stratum with more of the customers than this is an atom: one size that many have."""
 
@@ -84,7 +84,7 @@ class Strata:
     """P(S in this stratum or a later one)."""
     second_moment: float
     growth: FloatArray
-    """E-free part of SRPT: the integral of dt/(1 - ρ(t)) up to this size."""
+    """For SRPT: the integral of dt/(1 - ρ(t)) up to this size."""
 
     def response(self, rule: Rule) -> FloatArray:
         """W for each stratum."""

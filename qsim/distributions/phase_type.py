@@ -27,6 +27,9 @@ from qsim.distributions.base import Distribution, Phases
 from qsim.distributions.exponential import Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture
 
+BADLY_CONDITIONED = 1e4
+"""Condition of the eigenvectors beyond which a sum of exponentials would lose digits."""
+
 
 @dataclass(frozen=True)
 class PhaseType(Distribution):
@@ -138,10 +141,27 @@ class PhaseType(Distribution):
         return self._alpha, self._matrix
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        """1 - α·e^(Tx)·1, as a Poisson mixture of powers of a substochastic matrix: positive terms only."""
+        """1 - α·e^(Tx)·1: a sum of exponentials where T has well separated eigenvalues, otherwise (Erlang stages) a
+        Poisson mixture of powers of a substochastic matrix, positive terms only."""
+        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+        if self._spectrum is not None:
+            rates, weights = self._spectrum
+            survival = sum(w * np.exp(rate * t) for rate, w in zip(rates, weights, strict=True))
+            return np.asarray(np.clip(1 - np.real(survival), 0.0, 1.0))
+        return self._stepwise_cdf(t)
+
+    @cached_property
+    def _spectrum(self) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]] | None:
+        """Eigenvalues of T and the weight of each exponential; None where they are not well separated."""
+        values, vectors = np.linalg.eig(self._matrix)
+        if np.linalg.cond(vectors) > BADLY_CONDITIONED:
+            return None
+        weights = (self._alpha @ vectors) * np.linalg.solve(vectors, np.ones(values.size))
+        return np.asarray(values, dtype=np.complex128), np.asarray(weights, dtype=np.complex128)
+
+    def _stepwise_cdf(self, t: FloatArray) -> FloatArray:
         from scipy.special import pdtr
 
-        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
         pace = float(np.abs(np.diag(self._matrix)).max())
         steps = self._matrix / pace + np.eye(len(self.initial))
         most = float(t.max(initial=0.0)) * pace
