@@ -51,44 +51,39 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
 
 def throughput_against_load(comparison: Comparison) -> Figure:
     """X against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
-    x_axis, _ = _axes([comparison])
-    curve = comparison.smooth
-    figure = _load_figure(comparison, x_axis.title)
-    x = _at(comparison, curve.load)
-    _band(figure, x, x_axis.of(curve.throughput_low_per_s), x_axis.of(curve.throughput_high_per_s), comparison)
-    figure.add_scatter(
-        x=x,
-        y=x_axis.of(curve.throughput_per_s),
-        mode="lines",
-        name="predicted",
-        line={"color": BLUE, "width": 3},
-    )
-    for name, bound in _bounds(comparison, curve.load, "throughput"):
-        figure.add_scatter(x=x, y=x_axis.of(bound), mode="lines", name=name, line=_dashed())
-    _observed(
-        figure, comparison, _at(comparison, comparison.points.load), x_axis.of(comparison.points.throughput_per_s)
-    )
-    _mark_knee(figure, comparison)
-    return figure
+    axis, _ = _axes([comparison])
+    curve, observed = comparison.smooth, comparison.points.throughput_per_s
+    figure = _load_figure(comparison, axis.title)
+    return _against_load(figure, comparison, axis, observed, (
+        curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s), "throughput")  # fmt: skip
 
 
 def response_against_load(comparison: Comparison) -> Figure:
     """R against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
-    _, y_axis = _axes([comparison])
-    curve = comparison.smooth
-    figure = _load_figure(comparison, y_axis.title, log_y=_spans_decade(comparison.points.response_time_s))
-    x = _at(comparison, curve.load)
-    _band(figure, x, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s), comparison)
-    figure.add_scatter(
-        x=x,
-        y=y_axis.of(curve.response_time_s),
-        mode="lines",
-        name="predicted",
-        line={"color": BLUE, "width": 3},
-    )
-    for name, bound in _bounds(comparison, curve.load, "response"):
-        figure.add_scatter(x=x, y=y_axis.of(bound), mode="lines", name=name, line=_dashed())
-    _observed(figure, comparison, _at(comparison, comparison.points.load), y_axis.of(comparison.points.response_time_s))
+    _, axis = _axes([comparison])
+    curve, observed = comparison.smooth, comparison.points.response_time_s
+    figure = _load_figure(comparison, axis.title, log_y=_spans_decade(observed))
+    return _against_load(figure, comparison, axis, observed, (
+        curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s), "response")  # fmt: skip
+
+
+def _against_load(
+    figure: Figure,
+    comparison: Comparison,
+    axis: Axis,
+    observed: Array,
+    predicted: tuple[Array, Array, Array],
+    what: str,
+) -> Figure:
+    """Band, prediction, bounds, observations and knee; ``predicted`` is (low, estimate, high) on the smooth grid."""
+    low, estimate, high = (axis.of(v) for v in predicted)
+    load = comparison.smooth.load
+    x = _at(comparison, load)
+    _band(figure, x, low, high, comparison)
+    figure.add_scatter(x=x, y=estimate, mode="lines", name="predicted", line=_solid(BLUE))
+    for name, bound in _bounds(comparison, load, what):
+        figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=name, line=_dashed())
+    _observed(figure, comparison, _at(comparison, comparison.points.load), axis.of(observed))
     _mark_knee(figure, comparison)
     return figure
 
