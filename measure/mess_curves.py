@@ -42,17 +42,17 @@ def looks_like_curves(text: str) -> bool:
 
 def looks_like_mess_table(text: str) -> bool:
     """Whether the first line has the columns of Mess's CSV."""
-    return _MESS_COLUMNS <= set(_cells(text.lstrip("\ufeff").partition("\n")[0]))
+    return _MESS_COLUMNS <= set(_cells(_lines(text)[0]))
 
 
 def looks_like_multiload(text: str) -> bool:
     """Whether a line has the columns of multiload's table."""
-    return "LdAvgMibs" in text and any(_MULTILOAD_COLUMNS <= set(_cells(line)) for line in text.splitlines())
+    return "LdAvgMibs" in text and any(_MULTILOAD_COLUMNS <= set(_cells(line)) for line in _lines(text))
 
 
 def looks_like_pairs(text: str) -> bool:
     """Whether the first lines hold two numbers each and nothing else."""
-    lines = [line for line in text[:65536].lstrip("\ufeff").splitlines()[:_LOOK_AT_LINES] if line.strip()]
+    lines = [line for line in _lines(text[:65536])[:_LOOK_AT_LINES] if line.strip()]
     return len(lines) > 1 and all(len(line) < 200 and _PAIR.match(line) for line in lines)
 
 
@@ -144,7 +144,7 @@ def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> list[dict[str,
     match = _FILE_NAME.search(name)
     percent = float(match[1]) if match and int(match[1]) <= 100 else math.nan
     rows = []
-    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
+    for number, line in enumerate(_lines(text), 1):
         if not line.strip():
             continue
         cells = re.split(r"[ \t,;]+", line.strip())
@@ -224,13 +224,18 @@ def _assumed_unit(
     )]  # fmt: skip
 
 
+def _lines(text: str) -> list[str]:
+    """The lines by line ends alone; ``str.splitlines`` would also cut at form feeds and the like."""
+    return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
+
+
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.split(",")] if len(line) < 4000 else []
 
 
 def _table(text: str, name: str, needed: frozenset[str]) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """The header and the rows under it, with their line numbers; messages before the header are passed over."""
-    lines = text.lstrip("\ufeff").splitlines()
+    lines = _lines(text)
     start = next(i for i, line in enumerate(lines) if needed <= set(_cells(line)))
     header = _cells(lines[start])
     rows = []

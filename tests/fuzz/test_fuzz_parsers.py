@@ -1,0 +1,40 @@
+"""The fuzzer in its short form: some hundred inputs for each parser, from the golden outputs on."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fuzz_parsers import DATA, TARGETS, check
+
+SCRIPT = Path(__file__).with_name("fuzz_parsers.py")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_short_run_finds_nothing(target: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec("atheris") is None:
+        pytest.skip("atheris is not here: install it (pip install 'atheris>=3'; wheels for CPython on Linux)")
+    done = subprocess.run(
+        [sys.executable, SCRIPT, target, "--runs", "400"], capture_output=True, text=True, check=False, cwd=tmp_path,
+        timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert f"{target}: passed after" in done.stdout
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_parser_reads_some_of_its_golden_outputs_and_bears_all_of_them_cut(target: str) -> None:
+    parser, patterns = TARGETS[target]
+    paths = [p for pattern in patterns for p in sorted(DATA.glob(pattern)) if p.is_file()]
+    for path in paths:
+        whole = path.read_bytes()[:16_384]
+        for end in (len(whole), len(whole) // 2, len(whole) // 3):
+            check(parser, whole[:end])
+
+
+def test_a_form_feed_is_no_line_end_of_a_curve() -> None:
+    check(TARGETS["curves"][0], b"pause,bandwidth_mean\x0c,latency_mean,pause,bandwidth_mean\n1,2,3,4,5\n")
+    check(TARGETS["curves"][0], b"read_pct_rounded,pause,bandwidth_mean,bandwidth_std\x0ccage,latency_mean\n")
