@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.distributions import Distribution
+from qsim.distributions import Distribution, Exponential
 from qsim.engines.arrival_streams import Filler
+from qsim.engines.ziggurat import FastExponential
 
 BLOCK = 8192
 """Variates drawn at once: 64 KiB a buffer."""
@@ -34,7 +35,8 @@ class VariateStream:
     """
 
     def __init__(self, filler: Filler, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
-        self._distribution = filler
+        # Most of a simulation's time goes into drawing, and most of what is drawn is exponential.
+        self._filler = FastExponential(filler.mean, seed) if isinstance(filler, Exponential) else filler
         self._rng = np.random.Generator(np.random.SFC64(seed))
         self.buffer: FloatArray = np.empty(CARRY + BLOCK) if buffer is None else buffer
         self.position = 0
@@ -44,12 +46,12 @@ class VariateStream:
         """Draw another block behind what is left (at most CARRY variates)."""
         left = self.end - self.position
         self.buffer[:left] = self.buffer[self.position : self.end]
-        self._distribution.fill(self._rng, self.buffer[left : left + BLOCK])
+        self._filler.fill(self._rng, self.buffer[left : left + BLOCK])
         self.position, self.end = 0, left + BLOCK
 
     def block(self) -> FloatArray:
         """The next BLOCK variates; the array is overwritten by the next call."""
-        self._distribution.fill(self._rng, self.buffer[:BLOCK])
+        self._filler.fill(self._rng, self.buffer[:BLOCK])
         return self.buffer[:BLOCK]
 
     def take(self, out: FloatArray) -> None:
