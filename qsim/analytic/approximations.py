@@ -14,7 +14,7 @@ All start from two moments, ca² and cs² the scv of the times between arrivals 
 - **Kingman's bound**: Wq <= λ(Var[A] + Var[S]/c) / (2(1-ρ)).  A bound, not an approximation.  For c servers it is that
   of a server who gets every c-th customer, which FCFS over a shared queue only improves on (Wolff).
 
-Two moments do not determine the wait: with H2 or lognormal times between arrivals of one ca² it differs by a third.
+Two moments do not determine the wait: between hyperexponential and lognormal gaps of one ca² it differs by a fifth.
 So the answer is a band, from the least to the greatest of those that are valid, cut at the bound.  The value
 inside is that of the author who came nearest to 144 exact PH/PH/c solutions: Krämer-Langenbach-Belz for one server;
 for several Cosmetatos with Poisson arrivals, Kimura where both scv are at most 1, and Whitt otherwise.  The band

@@ -12,7 +12,7 @@ With exponential services the state probabilities follow from the flow across ea
 
 For one server an arrival does not wait if he is the first of a batch that finds nobody: P(wait) = 1 - (1-ρ)/E[X].
 
-Source: Gaver (1959), J. Roy. Stat. Soc. B 21, "Imbedded Markov chain analysis of a waiting-line process in continuous
+Source: Gaver (1959), Ann. Math. Stat. 30, "Imbedded Markov chain analysis of a waiting-line process in continuous
 time"; Chaudhry & Templeton (1983), A First Course in Bulk Queues, sections 3.1-3.2; Gross & Harris (1998), section 3.1.
 
 >>> from qsim import MX1, solve

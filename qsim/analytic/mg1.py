@@ -18,8 +18,8 @@ The waiting time is a geometric sum of residual services; for phase-type service
 taken step by step, for others on a lattice of times.
 
 Source: Pollaczek (1930), Khinchine (1932); Kleinrock (1975), Queueing Systems I, sections 5.6-5.7; variance:
-Takács (1962), Oper. Res. Quarterly "A single-server queue with Poisson input", Oper. Res. 10; the recursion: Tijms
-(1994), Stochastic Models, section 4.2.
+Takács (1962), Introduction to the Theory of Queues, chapter 1; the recursion: Tijms (1994), Stochastic Models,
+section 4.2.
 
 >>> from qsim import MG1, LogNormal, solve
 >>> r = solve(MG1(arrival_rate=0.8, service=LogNormal(mean=1.0, scv=0.5)))
