@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 
 from qsim import (
@@ -35,6 +36,7 @@ from qsim import (
     load_for_blocking,
     mean_response,
     solve,
+    trace,
 )
 
 CASES = json.loads((Path(__file__).parent.parent / "data" / "known_answers.json").read_text())
@@ -132,7 +134,7 @@ def test_a_row_that_cannot_be_right() -> None:
         return 0.9 / (1 - 0.9 * gammainc(2, x)) ** 2 * 2.718281828459045**-x
 
     plainly = 1 + quad(delayed, 0, 60, limit=200)[0]
-    assert mean_response(0.9, Exponential(1.0), "SJF") == pytest.approx(plainly, rel=1e-6)
+    assert mean_response(0.9, Exponential(1.0), "SJF") == pytest.approx(plainly, rel=1e-5)
     assert plainly == pytest.approx(4.1969, abs=1e-4)
     assert abs(case["expected"]["W_SJF"] - plainly) > 0.2
 
@@ -191,6 +193,15 @@ def test_approximations_by_name(case: Mapping[str, Any]) -> None:
         "Cosmetatos": cosmetatos(lam, mean, cs2, c),
     }
     assert found[case["model"].split()[-1]] == within(case, case["expected"]["Wq"])
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("case", family("G/G/c trace"))
+def test_a_recorded_day(case: Mapping[str, Any], engine: Literal["compiled", "reference"]) -> None:
+    given = case["params"]
+    model = GGc(Exponential(1.0), Exponential(1.0), given["c"])
+    gaps = np.diff(given["arrivals"], prepend=0.0)
+    assert trace(model, gaps, given["services"], engine=engine).finish == within(case, case["expected"]["departures"])
 
 
 def test_erlang_systems_are_the_same_by_both_ways() -> None:
