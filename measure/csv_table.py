@@ -26,6 +26,7 @@ from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Prov
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.read_write_mix import parse_mix
+from measure.text_files import check_rows
 
 _EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
 _KINDS: Mapping[str, LoadKind] = {
@@ -148,6 +149,7 @@ def _read(text: str, name: str) -> _Table:
             numbers.append(number)
     if not body:
         raise DataError(f"{name} is empty; measure again or name another file")
+    check_rows(len(body) - 1, name)
     separator = _separator(body[0])
     if separator is None:
         raise DataError(

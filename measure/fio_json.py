@@ -34,6 +34,7 @@ SYNC_ENGINES = frozenset({
 DEFAULT_ENGINE = "psync"
 
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
+MAX_JOBS = 10_000
 MAX_FAILED_DOCUMENTS = 64  # a bound on the work that a hostile or damaged text can cause
 
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
@@ -297,6 +298,12 @@ def _continues(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
 
 def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
     shared = _global_options(document.get("global options"))
+    listed = document.get("jobs", document.get("client_stats", []))
+    if len(listed) > MAX_JOBS:
+        raise DataError(
+            f"{name} lists {len(listed):,} jobs, more than the {MAX_JOBS:,} that are read; run fio with "
+            "--group_reporting"
+        )
     jobs = [j for j in document.get("jobs", document.get("client_stats", [])) if isinstance(j, dict)]
     groups: dict[str, list[dict[str, Any]]] = {}
     for job in jobs:

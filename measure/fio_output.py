@@ -22,15 +22,19 @@ from measure.dataset import Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.fio_json import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio, parse_fio_size
+from measure.fio_logs import log_name
 from measure.fio_normal import looks_like_normal, parse_normal
 from measure.fio_terse import looks_like_terse, parse_terse
+from measure.latency_bins import Histogram, histogram
 from measure.record_checks import check_record
+from measure.text_files import read_text
 
 __all__ = [
     "FioRecord",
     "Moments",
     "bin_quantile",
     "fio_sweep",
+    "histograms",
     "parse_fio",
     "parse_fio_size",
     "read_fio",
@@ -121,6 +125,27 @@ def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] =
         pd.DataFrame(rows), provenance=_provenance(records), findings=tuple(found),
         name=records[0].source if len(records) == 1 else "",
     )  # fmt: skip
+
+
+def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
+    """The latency histograms of a sweep's points, {(series, load, repeat): histogram}, read again from its raw files.
+
+    Points without one (no json+) are left out. A point is known by its file, its throughput and its latency. Raises
+    DataError where a raw file is gone or cannot be read any more.
+    """
+    found: dict[tuple[str, float, float], Histogram] = {}
+    for path in sweep.raw:
+        if log_name(path.name) is None:
+            for record in read_fio(read_text(path), path.name):
+                if record.latency.bins_s:
+                    key = (path.name, record.throughput_per_s, record.latency.mean_s)
+                    found[key] = histogram(record)
+    rows = sweep.points[["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]]
+    return {
+        (series, load, int(repeat)): found[PurePosixPath(str(source)).name, rate, latency]
+        for series, load, repeat, source, rate, latency in rows.itertuples(index=False)
+        if (PurePosixPath(str(source)).name, rate, latency) in found
+    }
 
 
 def why_unusable(record: FioRecord) -> Finding | None:

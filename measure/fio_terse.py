@@ -37,10 +37,9 @@ def parse_terse(text: str, name: str) -> list[FioRecord]:
     Raises DataError naming the line where one is cut off or holds a field that is no number, or where there is none.
     """
     records = []
-    for match in _LINE.finditer(text):
-        line = text[match.start() : text.find("\n", match.start()) if "\n" in text[match.start() :] else len(text)]
-        number = text.count("\n", 0, match.start()) + 1
-        records.append(_record(line.strip().split(";"), name, number))
+    for number, line in enumerate(text.split("\n"), 1):
+        if _LINE.match(line):
+            records.append(_record(line.strip().split(";"), name, number))
         if len(records) > _MOST_JOBS:
             raise DataError(f"{name} holds more than {_MOST_JOBS} lines of fio's terse output; give one run at a time")
     if not records:

@@ -25,6 +25,7 @@ from measure.csv_columns import UNITS
 from measure.dataset import CACHE_LINE_BYTES, Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.text_files import check_rows
 
 _MESS_COLUMNS = frozenset({"pause", "bandwidth_mean", "latency_mean"})
 _MESS_RATIO = ("read_pct_rounded", "rw_ratio")
@@ -63,6 +64,8 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     they are read as MB/s and ns, and a Finding says so. Raises DataError naming the file and the line of what is no
     number.
     """
+    for name, text in texts.items():
+        check_rows(text.count("\n"), name)
     forms = {_form(text, name) for name, text in texts.items()}
     if len(forms) > 1:
         raise DataError(

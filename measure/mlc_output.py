@@ -22,6 +22,7 @@ from measure.dataset import CACHE_LINE_BYTES, Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.read_write_mix import Mix, parse_mix
+from measure.text_files import check_rows
 from measure.units import format_bytes
 
 _HEADER = re.compile(r"^\s*Inject\s+Latency\s+Bandwidth\s*$", re.IGNORECASE)
@@ -84,6 +85,7 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     runs: list[_Run] = []
     details: dict[str, Any] = {}
     for source, text in texts.items():
+        check_rows(text.count("\n"), source)
         found, others = _parse(source, text)
         runs.extend(found)
         if others:

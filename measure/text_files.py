@@ -9,7 +9,8 @@ from pathlib import Path
 
 from measure.errors import DataError
 
-MAX_BYTES = 2**26
+MAX_BYTES = 2**25
+MAX_ROWS = 200_000
 HEAD_BYTES = 2**16
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -23,6 +24,16 @@ def read_head(path: Path) -> str:
             return file.read(HEAD_BYTES).decode("latin-1") if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
     except (OSError, ValueError):
         return ""  # read_text says why
+
+
+def check_rows(count: int, name: str) -> None:
+    """DataError where a text holds more rows than any sweep has points, before they are read one by one."""
+    if count > MAX_ROWS:
+        raise DataError(
+            f"{name} has {count:,} rows, more than the {MAX_ROWS:,} that are read as points; give the means of the "
+            "runs, or "
+            "a log under fio's own name"
+        )
 
 
 def check_readable(path: Path) -> int:

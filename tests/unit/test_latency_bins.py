@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from measure import load
 from measure.errors import DataError
 from measure.fio_json import parse_fio
+from measure.fio_output import histograms
 from measure.latency_bins import bin_edges, bin_of, coarse_edges, histogram, histogram_of_bins
 
 DATA = Path(__file__).parent.parent / "golden" / "data"
@@ -55,6 +57,18 @@ def test_a_json_plus_record_gives_edges_counts_and_moments() -> None:
     assert found.quantile(0.99) == pytest.approx(record.latency.percentile_s(99.0), rel=0.02)
     assert (found.upper_s > found.lower_s).all()
     assert (np.diff(found.lower_s) > 0).all()
+
+
+def test_the_histograms_of_a_sweep_are_found_by_curve_load_and_repeat() -> None:
+    sweep = load([DATA / "fio" / n for n in ("json-plus.json", "mixed.json", "sweep-depth-1.json")])
+    found = histograms(sweep)
+    assert sorted(series for series, _, _ in found) == sorted(
+        sweep.points[sweep.points["source"].isin(["json-plus.json", "mixed.json"])]["series"]
+    )
+    for (series, at, repeat), each in found.items():
+        points = sweep.points
+        row = points[(points["series"] == series) & (points["load"] == at) & (points["repeat"] == repeat)].iloc[0]
+        assert each.mean_s == pytest.approx(row["latency_s"], rel=0.02)
 
 
 def test_a_mix_pools_both_directions() -> None:

@@ -187,3 +187,21 @@ def test_every_file_of_the_field_data_is_read_or_refused_in_one_sentence(shared:
             refusals[path.name] = str(error)
     assert len(paths) - len(refusals) > 95
     assert not {name: said for name, said in refusals.items() if name not in said or "\n" in said}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("io_depth,latency_us,iops\n" + "1,1,1\n" * 200_001, "200,001 rows, more than the 200,000"),
+        ("1 2\n" * 200_002, "more than the 200,000 that are read"),
+        ("Inject Latency Bandwidth\nDelay (ns) MB/sec\n" + "0 1.0 1.0\n" * 200_001, "more than the 200,000"),
+        ('{"fio version":"fio-3.33","jobs":[' + "{}," * 10_000 + "{}]}", "lists 10,001 jobs"),
+    ],
+)
+def test_more_rows_than_any_sweep_has_are_refused_before_they_fill_the_memory(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text(text)
+    with pytest.raises(DataError, match=says):
+        load(path)
