@@ -41,8 +41,8 @@ def parse_link(text: str) -> Link:
 
     Raises ValueError naming the text and what would be understood.
 
-    >>> parse_link("pcie4 x4").bytes_per_s / 1e9, parse_link("sata3").bytes_per_s / 1e6
-    (7.876923076923077, 600.0)
+    >>> round(parse_link("pcie4 x4").bytes_per_s / 1e6), round(parse_link("sata3").bytes_per_s / 1e6)
+    (7877, 600)
     """
     plain = re.sub(r"[\s_]+", "", text.lower()).removeprefix("nvme")
     if match := re.fullmatch(r"pcie?(?:gen)?([1-6])(?:\.0)?(?:x|-x)(1|2|4|8|16)", plain):
