@@ -63,6 +63,14 @@ def non_negatives(name: str, values: object) -> tuple[float, ...]:
     return tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(sequence(name, values)))
 
 
+def speeds(values: object) -> tuple[float, ...]:
+    """Speeds of a station with 1, 2, ... customers present: not empty, each above zero and finite."""
+    checked = tuple(positive(f"speeds[{i}]", v) for i, v in enumerate(sequence("speeds", values)))
+    if not checked:
+        raise ValueError("speeds must not be empty: give the work per time unit with 1, 2, ... customers present")
+    return checked
+
+
 def weights(name: str, values: Sequence[float]) -> tuple[float, ...]:
     """Probabilities: not empty, none negative, adding up to one within 1e-9 (then made exact)."""
     checked = non_negatives(name, values)

@@ -82,7 +82,7 @@ class Station:
             object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))
         _require_discipline(self.discipline)
         if self.speeds is not None:
-            object.__setattr__(self, "speeds", _speeds(self.speeds))
+            object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.servers != 1 or self.queues != "shared":
                 raise ValueError(
                     f"servers must be 1 where speeds are given, not {self.servers}: speeds describe the station as a "
@@ -93,13 +93,6 @@ class Station:
     def demand(self) -> float:
         """Mean service time per cycle, all visits together, at speed 1."""
         return self.visits * self.service.mean
-
-
-def _speeds(values: object) -> tuple[float, ...]:
-    speeds = tuple(_check.positive(f"speeds[{i}]", v) for i, v in enumerate(_check.sequence("speeds", values)))
-    if not speeds:
-        raise ValueError("speeds must not be empty: give the speed with 1, 2, ... customers present")
-    return speeds
 
 
 def _require_discipline(discipline: str) -> None:

@@ -73,7 +73,7 @@ class Open:
         elif self.when_full == "blocked":
             raise ValueError("when_full must be 'lost', not 'blocked', without a capacity: no place is ever missing")
         if self.speeds is not None:
-            object.__setattr__(self, "speeds", require_speeds(self.speeds))
+            object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.queues != "shared" and self.servers > 1:
                 raise ValueError(f"speeds must be None where each server has its own queue, not {self.speeds!r}")
 
@@ -257,11 +257,3 @@ class Tandem:
             f"{s.service.letter}/{s.servers}" + ("" if s.capacity is None else f"/{s.capacity}") for s in self.stations
         ]
         return f"{self.arrivals.letter}/" + " → ".join(parts)
-
-
-def require_speeds(values: object) -> tuple[float, ...]:
-    """Speeds with 1, 2, ... present: not empty, each above zero and finite."""
-    speeds = tuple(_check.positive(f"speeds[{i}]", v) for i, v in enumerate(_check.sequence("speeds", values)))
-    if not speeds:
-        raise ValueError("speeds must not be empty: give the work per time unit with one present, then with two, ...")
-    return speeds
