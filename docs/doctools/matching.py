@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 INTERVAL_END_TOLERANCE = 0.3
 _PIECE = re.compile(rf"(?P<any>\.\.\.)|(?P<number>{NUMBER.pattern})|(?P<rule>[─━═-]{{3,}})|(?P<blank>\s+)")
 

@@ -90,3 +90,9 @@ def test_a_command_that_fails_fails_the_page(tmp_path) -> None:
         list(runner.run(block))
     (marked,) = blocks_of("<!-- exit: 3 -->\n```console\n$ exit 3\n```\n")
     assert [r.came for r in runner.run(marked)] == [""]
+
+
+def test_a_comma_after_a_number_is_no_part_of_it() -> None:
+    assert difference("knee [38, 59.65]", "knee [37.96, 59.69]") is None
+    assert difference("1,970,138 customers", "1,970,140 customers") is None
+    assert difference("38, then 2", "50, then 2") is not None
