@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import Source
@@ -21,7 +23,7 @@ Each finding has its evidence, a hypothesis tested on all points, and the measur
 \b
 Examples:
 qsim audit sweep/
-qsim audit fio-output.json --fail-on warning
+qsim audit fio-output.json --link pcie4x4 --fail-on warning
 qsim audit points.csv --columns load=io_depth,latency=lat:us,throughput=iops
 qsim audit --dataset 004-ssd-depth
 """
@@ -31,12 +33,17 @@ def audit(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
+    link: Annotated[
+        str | None,
+        typer.Option(metavar="LINK", show_default=False,
+                     help="What the data crossed, to hold the bandwidth against: sata3, pcie4x4, ddr4-3200x2."),
+    ] = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Load, audit, print the findings."""
     source = Source(data or (), dataset, columns)
-    findings = _findings(source)
+    findings = _findings(source, link)
     if as_json:
         check_findings(findings, fail_on, {"source": source.name, "findings": [f.to_dict() for f in findings]})
         print_json({"source": source.name, "findings": [f.to_dict() for f in findings]})
@@ -63,7 +70,7 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
         )  # fmt: skip
 
 
-def _findings(source: Source) -> list[Finding]:
+def _findings(source: Source, link: str | None) -> list[Finding]:
     from measure.auditing import audit as audited
     from measure.auditing import audit_dataset
     from measure.findings import SEVERITIES
@@ -73,5 +80,5 @@ def _findings(source: Source) -> list[Finding]:
 
         return audit_dataset(known_dataset(source.dataset))
     sweep = source.load()
-    found = [*sweep.findings, *audited(sweep)]
+    found = [*sweep.findings, *audited(sweep, link=link)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,8 @@ SCRIPT = Path(__file__).with_name("fuzz_parsers.py")
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_short_run_finds_nothing(target: str, tmp_path: Path) -> None:
-    if importlib.util.find_spec("atheris") is None:
-        pytest.skip("atheris is not here: install it (pip install 'atheris>=3'; wheels for CPython on Linux)")
+def test_a_short_run_finds_nothing(target: str, tmp_path: Path, require_module: Callable[[str, str], None]) -> None:
+    require_module("atheris", "pip install 'atheris>=3' (there are wheels for CPython on Linux, x86-64)")
     done = subprocess.run(
         [sys.executable, SCRIPT, target, "--runs", "400"], capture_output=True, text=True, check=False, cwd=tmp_path,
         timeout=300,
