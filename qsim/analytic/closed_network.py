@@ -192,8 +192,9 @@ def curve(model: Closed, populations: int | Sequence[int] | IntArray) -> Curve:
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted.  Work grows with the largest
     one squared, for a single station in proportion to it.  Raises ValueError for a network without product form.
 
-    >>> from qsim import Delay
-    >>> curve(Closed(1, [Delay(10), Station(Exponential(1)), Station(Exponential(2))]), 3).throughput.round(6).tolist()
+    >>> from qsim import Closed, Delay, Exponential, Station, closed_curve
+    >>> network = Closed(1, [Delay(10), Station(Exponential(1)), Station(Exponential(2))])
+    >>> closed_curve(network, 3).throughput.round(6).tolist()
     [0.076923, 0.149425, 0.216598]
     """
     if not applies(model):

@@ -122,7 +122,7 @@ class ClosedClasses:
     ``think_times[r]`` is the mean time per cycle that class r spends outside the stations (none, when left out);
     where a formula applies only that mean matters.  ``names`` appear in results.
 
-    >>> from qsim import Exponential
+    >>> from qsim import ClassStation, ClosedClasses, Exponential
     >>> disk = ClassStation(services=(Exponential(80e-6), Exponential(240e-6)), discipline="PS", name="disk")
     >>> ClosedClasses(populations=(8, 4), stations=[disk], names=("read", "write")).kendall
     'closed network of 2 classes and 1 station//8+4'
@@ -252,6 +252,7 @@ def traffic(arrival_rates: Sequence[float] | float, routing: Sequence[Sequence[f
     vector the result is the visit counts.  Raises ValueError naming a row that adds up to more than one, or the
     stations from which nobody ever leaves.  Source: Jackson (1957), Operations Research 5, p. 518.
 
+    >>> from qsim import traffic
     >>> traffic([1, 0], [[0.0, 0.5], [1.0, 0.0]]).tolist()
     [2.0, 1.0]
     """
