@@ -118,7 +118,7 @@ class Comparison:
         if memory:
             bandwidth = f"{knee.throughput_per_s * 64 / 1e9:.3g} GB/s"
             if knee.load is None:
-                return f"The knee, {bandwidth} at {time}, is not reached: {knee.note}."
+                return f"The knee, about {bandwidth} at {time}, is beyond this sweep: {knee.note}; more of them might."
             if not knee.identified:
                 return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}."
             low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
