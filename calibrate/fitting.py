@@ -244,11 +244,15 @@ LIKELY = 2.71
 """The rise of the squared misfit, in standard errors, that a 90 % profile-likelihood interval allows."""
 
 
+UNLIKELY = 4.0
+"""The mean squared misfit beyond which a model is held to be wrong: two standard errors a point."""
+
+
 def _servers_and_think(points: Points, mode: Array) -> dict[str, Estimate]:
     """Which numbers of servers c, and so which delays Z, explain the points about as well as the best one does.
 
     Each c is fitted as delay + M/M/c; those within ``LIKELY`` of the best squared misfit are kept. Means alone rarely
-    tell c, so this is an interval and seldom more.
+    tell c, so this is an interval and seldom more. Where even the best c misses the points, c is None.
     """
     if points.load_kind != "queue_depth":
         return {}
@@ -260,6 +264,10 @@ def _servers_and_think(points: Points, mode: Array) -> dict[str, Estimate]:
         squared = float((np.log(throughput[0] / points.throughput_per_s) ** 2).sum()) / error**2
         misfits[servers] = (squared, max(crossing - servers, 0.0) / peak)
     least = min(squared for squared, _ in misfits.values())
+    if least > UNLIKELY * len(points):
+        missed = f"{100 * error * np.sqrt(least / len(points)):.2g} %"
+        why = f"no number of servers behind one queue explains these points: the best misses them by {missed}"
+        return {"c": Estimate(None, None, None, False, "", why), "Z": Estimate(None, None, None, False, "s", why)}
     likely = {c: think for c, (squared, think) in misfits.items() if squared <= least + LIKELY}
     low, high = min(likely), max(likely)
     known = low == high

@@ -108,7 +108,7 @@ def _series(comparison: Comparison, anchor: str) -> dict[str, Any]:
          "Dashed: the asymptotic bounds, which no device of this idle latency and peak can pass."
          if not memory else "Less delay, more load: the loaders pause longer to the right."),
         ("Latency against delay" if memory else "Response time against load", figures.response_against_load,
-         "Left of the knee a request is served at once; right of it, it queues."
+         "Left of the knee more load costs little time; right of it, mostly time."
          if not memory else "With long delays the memory is idle and an access takes its idle latency."),
         ("Residuals", figures.residuals,
          "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."),
@@ -195,8 +195,9 @@ def _percent(value: float) -> str:
 
 def _provenance(comparison: Comparison) -> list[tuple[str, str]]:
     p = comparison.provenance
+    tool = p.tool_version if p.tool_version.startswith(p.tool) else f"{p.tool} {p.tool_version}"
     known = [
-        ("tool", f"{p.tool} {p.tool_version}".strip()), ("device", p.device), ("host", p.host), ("CPU", p.cpu),
+        ("tool", tool.strip()), ("device", p.device), ("host", p.host), ("CPU", p.cpu),
         ("kernel", p.kernel), ("measured", p.started_at), ("source", p.source or comparison.points.source),
     ]  # fmt: skip
     details = [(str(k).replace("_", " "), _plain(v)) for k, v in p.details.items()]
