@@ -8,23 +8,30 @@
 A point exists when its record does. The raw file is on the disk before the record is, and both arrive by rename,
 so that a kill at any moment leaves whole points or none. Starting again with the same settings skips the finished
 points; a failed point keeps its record under another name and is tried again.
+
+A disk that lost power may have lied about what it had written. So a record knows the length and the SHA-256 of its
+raw file, and a point of which either is not whole does not count: the next run sets its files aside (``.damaged``) and
+measures it again. The order of the points is the number that each got, not the time of day, which may be set back.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from measure.durable import make_directory, remove_leftovers, write_durably
 from measure.errors import StoreError
+from measure.findings import Finding
 
 SCHEMA = "qsim-sweep/1"
 MANIFEST = "sweep.json"
+MAX_RECORD_BYTES = 2**25
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,15 @@ class StoredPoint:
     def ok(self) -> bool:
         """Whether the tool finished this point."""
         return self.record.get("status") == "ok"
+
+
+@dataclass(frozen=True)
+class DamagedPoint:
+    """A point of which the record or the raw file is not whole, and why. It counts as not measured."""
+
+    key: str
+    files: tuple[Path, ...]
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -59,73 +75,102 @@ class SweepStore:
         sweep of other settings, and OSError's text as StoreError where it cannot be written.
         """
         path = directory / MANIFEST
-        if path.exists():
-            store = cls.read(directory)
-            changed = _differences(store.manifest.get("settings", {}), _plain(settings))
-            if store.manifest.get("tool") != tool:
-                raise StoreError(
-                    f"{directory} holds a {store.manifest.get('tool')} sweep, not {tool}; choose another --out"
-                )
-            if changed:
-                raise StoreError(
-                    f"{directory} holds a sweep with other settings ({'; '.join(changed)}); choose another --out, or "
-                    "repeat the settings of the first run to go on with it"
-                )
-            return store
-        if directory.exists() and not directory.is_dir():
-            raise StoreError(f"{directory} is a file, not a directory; choose another --out")
-        if directory.exists() and any(not entry.name.startswith(".") for entry in directory.iterdir()):
-            raise StoreError(f"{directory} is not empty and holds no sweep of ours; choose another --out")
-        manifest = {"schema": SCHEMA, "tool": tool, "settings": _plain(settings), "provenance": _plain(provenance)}
-        try:
+        with _told_as(f"cannot create a sweep in {directory}"):
+            if path.exists():
+                store = cls.read(directory)
+                changed = _differences(store.manifest.get("settings", {}), _plain(settings))
+                if store.manifest.get("tool") != tool:
+                    raise StoreError(
+                        f"{directory} holds a {store.manifest.get('tool')} sweep, not {tool}; choose another --out"
+                    )
+                if changed:
+                    raise StoreError(
+                        f"{directory} holds a sweep with other settings ({'; '.join(changed)}); choose another --out, "
+                        "or repeat the settings of the first run to go on with it"
+                    )
+                return store
+            if directory.exists() and not directory.is_dir():
+                raise StoreError(f"{directory} is a file, not a directory; choose another --out")
+            if directory.exists() and any(not entry.name.startswith(".") for entry in directory.iterdir()):
+                raise StoreError(f"{directory} is not empty and holds no sweep of ours; choose another --out")
+            manifest = {"schema": SCHEMA, "tool": tool, "settings": _plain(settings), "provenance": _plain(provenance)}
             # The manifest comes first: a kill after it leaves a sweep that can be continued, one before it nothing.
-            directory.mkdir(parents=True, exist_ok=True)
+            make_directory(directory)
             _write_once(path, json.dumps(manifest, indent=1).encode())
-        except OSError as error:
-            raise StoreError(f"cannot create a sweep in {directory}: {error.strerror or error}") from error
         return cls(directory, manifest)
 
     @classmethod
     def read(cls, directory: Path) -> SweepStore:
-        """The sweep that is kept in ``directory``. StoreError where there is none or of another schema."""
+        """The sweep that is kept in ``directory``. StoreError where there is none, a damaged one or another schema."""
         path = directory / MANIFEST
         try:
-            manifest = json.loads(path.read_text("utf-8"))
+            manifest = _json_object(path)
         except FileNotFoundError as error:
             raise StoreError(f"{directory} holds no sweep of ours (no {MANIFEST})") from error
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path} cannot be read: {error}") from error
-        if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
+        except ValueError as error:
+            raise StoreError(
+                f"{path} cannot be read: {error}; measure into another directory (what the tool printed is still in "
+                f"{directory / 'raw'})"
+            ) from error
+        if manifest.get("schema") != SCHEMA:
             raise StoreError(f"{path} is not of schema {SCHEMA}; another version or another program wrote it")
         return cls(directory, manifest)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory for one writing run; StoreError where another run holds it."""
-        with (self.directory / ".lock").open("w") as lock:
+        """Hold the directory for one writing run, after what a kill or a power cut left in it is put in order.
+
+        Raises StoreError where another run holds it or it cannot be written.
+        """
+        with _told_as(f"cannot write into {self.directory}"):
+            lock = (self.directory / ".lock").open("w")
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
+            except BlockingIOError as error:
                 raise StoreError(
                     f"another run is measuring into {self.directory}; wait for it or choose another --out"
                 ) from error
+            except OSError as error:
+                raise StoreError(
+                    f"{self.directory} cannot be locked ({error.strerror or error}); choose another --out"
+                ) from error
+            self._put_in_order()
             yield
 
     def points(self) -> list[StoredPoint]:
-        """Every finished point, failed ones included, in the order in which they were measured."""
-        found: list[StoredPoint] = []
-        for path in (self.directory / "points").glob("*.json"):
-            try:
-                record = json.loads(path.read_text("utf-8"))
-            except (OSError, ValueError) as error:
-                raise StoreError(f"{path} cannot be read: {error}; remove it to measure the point again") from error
-            raw = self.directory / "raw" / record["raw"] if record.get("raw") else None
-            found.append(StoredPoint(path.stem, record, raw))
-        return sorted(found, key=lambda p: (str(p.record.get("started_at", "")), p.key))
+        """Every whole point, failed ones included, in the order in which they were measured."""
+        points, _ = self._contents()
+        return points
+
+    def damaged(self) -> list[DamagedPoint]:
+        """The points that are not whole any more and will be measured again."""
+        _, damaged = self._contents()
+        return damaged
 
     def finished(self) -> frozenset[str]:
         """The keys of the points that need not be measured again."""
         return frozenset(p.key for p in self.points() if p.ok)
+
+    def findings(self) -> list[Finding]:
+        """What a reader should know about the directory: points that are damaged, and files that were set aside."""
+        found = [
+            Finding(
+                "damaged-point", "warning", f"Point {p.key} is left out: {p.reason}.",
+                "A power cut, a full disk or a hand.",
+                "start the same measurement again: it sets the damaged files aside and measures the point anew",
+            )
+            for p in self.damaged()
+        ]  # fmt: skip
+        aside = [p.name for p in self._files("points") + self._files("raw") if ".damaged" in p.suffixes]
+        if aside:
+            found.append(Finding(
+                "damaged-point", "info", f"{', '.join(aside)}: damaged, and set aside when the sweep went on.",
+                "A power cut, a full disk or a hand.",
+            ))  # fmt: skip
+        return found
 
     def add(self, key: str, raw: bytes | None, record: Mapping[str, Any], raw_suffix: str = ".json") -> StoredPoint:
         """Keep one point. ``record`` holds ``status`` ("ok" or "failed"), ``command``, ``started_at`` and ``request``.
@@ -134,30 +179,134 @@ class SweepStore:
         anything: its files get a number.
         """
         name = key if record.get("status") == "ok" else self._free_failed_name(key)
-        record = dict(_plain(record))
+        record = {**_plain(record), "sequence": len(self._files("points"))}
         path = self.directory / "points" / f"{name}.json"
-        try:
+        with _told_as(f"cannot keep point {key} in {self.directory}"):
             for folder in ("raw", "points"):
-                (self.directory / folder).mkdir(exist_ok=True)
+                make_directory(self.directory / folder)
             if raw is not None:
                 record["raw"] = f"{name}{raw_suffix}"
+                record |= {"raw_bytes": len(raw), "raw_sha256": hashlib.sha256(raw).hexdigest()}
                 target = self.directory / "raw" / record["raw"]
                 if target.exists():  # left by a kill between the raw file and its record: keep it, beside the new one
                     target.rename(_free(target.with_suffix(".interrupted" + target.suffix)))
                 _write_once(target, raw)
             _write_once(path, json.dumps(record, indent=1).encode())
-        except OSError as error:
-            raise StoreError(f"cannot keep point {key} in {self.directory}: {error.strerror or error}") from error
         return StoredPoint(name, record, self.directory / "raw" / record["raw"] if raw is not None else None)
 
     def write_table(self, csv: str) -> Path:
-        """(Re)write the derived tidy table beside the raw files."""
+        """(Re)write the derived tidy table beside the raw files; StoreError where that cannot be."""
         path = self.directory / "points.csv"
-        _replace(path, csv.encode())
+        with _told_as(f"cannot write {path}"):
+            write_durably(path, csv.encode())
         return path
+
+    def _contents(self) -> tuple[list[StoredPoint], list[DamagedPoint]]:
+        """(whole points in the order of their measurement, the others)."""
+        points: list[StoredPoint] = []
+        damaged: list[DamagedPoint] = []
+        for path in self._files("points"):
+            if path.suffix != ".json":
+                continue
+            try:
+                record = _json_object(path)
+                raw = self._raw_of(record)
+            except FileNotFoundError:  # set aside by a run that began meanwhile
+                continue
+            except OSError as error:
+                raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
+            except ValueError as error:
+                damaged.append(DamagedPoint(path.stem, (path,), f"{path} cannot be read ({error})"))
+                continue
+            if raw is not None and record["status"] == "ok" and (reason := _damage(raw, record)):
+                damaged.append(DamagedPoint(path.stem, (path, raw), reason))
+            else:
+                points.append(StoredPoint(path.stem, record, raw))
+        return sorted(points, key=_order), sorted(damaged, key=lambda p: p.key)
+
+    def _raw_of(self, record: Mapping[str, Any]) -> Path | None:
+        """The raw file of a record, inside our directory; ValueError where the record is none of ours."""
+        if record.get("status") not in ("ok", "failed"):
+            raise ValueError("it holds no record of a point")
+        name = record.get("raw")
+        if name is None:
+            return None
+        if not isinstance(name, str) or Path(name).name != name or "\0" in name:
+            raise ValueError("it names no raw file of this directory")
+        return self.directory / "raw" / name
+
+    def _files(self, folder: str) -> list[Path]:
+        """What is in a folder, without what is half written; StoreError where it cannot be listed."""
+        try:
+            return sorted(p for p in (self.directory / folder).iterdir() if not p.name.startswith("."))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(
+                f"{self.directory / folder} cannot be listed: {error.strerror or error}; check its permissions"
+            ) from error
+
+    def _put_in_order(self) -> None:
+        """Set damaged files aside and remove half-written ones; only for who holds the lock."""
+        with _told_as(f"cannot put {self.directory} in order"):
+            for point in self.damaged():
+                for path in reversed(point.files):  # the record last: without it the rest is no point
+                    if path.exists():
+                        path.rename(_free(path.with_name(path.name + ".damaged")))
+            for folder in (self.directory, self.directory / "raw", self.directory / "points"):
+                remove_leftovers(folder)
 
     def _free_failed_name(self, key: str) -> str:
         return _free(self.directory / "points" / f"{key}.failed.json").stem
+
+
+def _order(point: StoredPoint) -> tuple[int, str, str]:
+    """When a point was measured among the others. Records that older versions wrote have no number, only a time."""
+    number = point.record.get("sequence")
+    return (number if isinstance(number, int) else -1, str(point.record.get("started_at", "")), point.key)
+
+
+def _damage(raw: Path, record: Mapping[str, Any]) -> str:
+    """What is wrong with the raw file of a finished point; empty where it is as it was written."""
+    try:
+        size = raw.stat().st_size
+        if size != record.get("raw_bytes", size):
+            return f"{raw} has {size:,} bytes of {record['raw_bytes']}"
+        if "raw_sha256" in record:
+            with raw.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != record["raw_sha256"]:
+                    return f"{raw} is not what the tool printed (its SHA-256 differs)"
+    except FileNotFoundError:
+        return f"{raw} is missing"
+    except OSError as error:
+        raise StoreError(f"{raw} cannot be read: {error.strerror or error}; check its permissions") from error
+    return ""
+
+
+def _json_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of ours. OSError where it cannot be read, ValueError where it holds none."""
+    with path.open("rb") as file:
+        content = file.read(MAX_RECORD_BYTES + 1)
+    if not content.strip(b"\0 \r\n"):
+        raise ValueError("it is empty")
+    if len(content) > MAX_RECORD_BYTES:
+        raise ValueError(f"it is larger than {MAX_RECORD_BYTES >> 20} MiB")
+    try:
+        found = json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(found, dict):
+        raise ValueError("it holds no JSON object")
+    return found
+
+
+@contextmanager
+def _told_as(what: str) -> Iterator[None]:
+    """OSErrors inside as StoreError: what could not be done, and the system's reason."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what}: {error.strerror or error}") from error
 
 
 def _free(path: Path) -> Path:
@@ -182,19 +331,4 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
 def _write_once(path: Path, content: bytes) -> None:
     if path.exists():
         raise StoreError(f"{path} exists already and is not overwritten")
-    _replace(path, content)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write by rename, on the disk before it is visible under its name."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_durably(path, content)

@@ -6,6 +6,7 @@ so that no skip goes unseen.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
 
@@ -49,6 +51,13 @@ def require_module() -> Callable[[str, str], None]:
             missing(f"the Python package {name}", remedy)
 
     return find
+
+
+@pytest.fixture
+def without_root_rights() -> Callable[[], object]:
+    """The ``preexec_fn`` of a program for which file permissions count, also where root runs the tests (Linux)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return lambda: [libc.prctl(_PR_CAPBSET_DROP, c) for c in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH)]
 
 
 @pytest.fixture
