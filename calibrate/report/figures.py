@@ -14,14 +14,22 @@ import numpy as np
 from calibrate.comparison import Comparison
 from calibrate.posterior import Array
 from calibrate.report.axes import Axis, latency_axis, throughput_axis
+from calibrate.report.drawing import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PALETTE,
+    RED,
+    dashed,
+    empty_figure,
+    marker,
+    solid,
+    spans_decade,
+)
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800", "#666666",
-)  # fmt: skip
-PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
 BAND = "rgba(0, 114, 178, 0.15)"
 
 
@@ -29,7 +37,7 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
     """The latency-bandwidth curve: observed and predicted, calibration and held-out points told apart, knee marked."""
     x_axis, y_axis = _axes([comparison])
     curve = comparison.smooth
-    figure = _figure(x_axis.title, y_axis.title, log_y=_spans_decade(comparison.points.response_time_s))
+    figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(comparison.points.response_time_s))
     _band(figure, x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_low_s),
           y_axis.of(curve.response_time_high_s), comparison)  # fmt: skip
     figure.add_scatter(
@@ -62,7 +70,7 @@ def response_against_load(comparison: Comparison) -> Figure:
     """R against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
     _, axis = _axes([comparison])
     curve, observed = comparison.smooth, comparison.points.response_time_s
-    figure = _load_figure(comparison, axis.title, log_y=_spans_decade(observed))
+    figure = _load_figure(comparison, axis.title, log_y=spans_decade(observed))
     return _against_load(figure, comparison, axis, observed, (
         curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s), "response")  # fmt: skip
 
@@ -80,9 +88,9 @@ def _against_load(
     load = comparison.smooth.load
     x = _at(comparison, load)
     _band(figure, x, low, high, comparison)
-    figure.add_scatter(x=x, y=estimate, mode="lines", name="predicted", line=_solid(BLUE))
+    figure.add_scatter(x=x, y=estimate, mode="lines", name="predicted", line=solid(BLUE))
     for name, bound in _bounds(comparison, load, what):
-        figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=name, line=_dashed())
+        figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=name, line=dashed())
     _observed(figure, comparison, _at(comparison, comparison.points.load), axis.of(observed))
     _mark_knee(figure, comparison)
     return figure
@@ -108,7 +116,7 @@ def residuals(comparison: Comparison) -> Figure:
             if mask.any():
                 figure.add_scatter(
                     x=load[mask], y=values[mask], mode="markers", name=f"{name}, {suffix}",
-                    marker={**_marker(colour), "symbol": symbol + opened, "line": {"width": 2, "color": colour}},
+                    marker={**marker(colour), "symbol": symbol + opened, "line": {"width": 2, "color": colour}},
                 )  # fmt: skip
     return figure
 
@@ -120,13 +128,13 @@ def little_check(comparison: Comparison) -> Figure:
     if points.load_kind != "queue_depth":
         figure = _load_figure(comparison, "cache lines in flight, X·R")
         x = _at(comparison, points.load)
-        figure.add_scatter(x=x, y=in_flight, mode="lines+markers", name="observed X·R", marker=_marker(BLUE))
+        figure.add_scatter(x=x, y=in_flight, mode="lines+markers", name="observed X·R", marker=marker(BLUE))
         return figure
     figure = _load_figure(comparison, "observed N = X·R (requests)")
     ends = np.array([points.load.min(), points.load.max()])
-    figure.add_scatter(x=ends, y=ends, mode="lines", name="Little's law: X·R = N asked", line=_dashed())
+    figure.add_scatter(x=ends, y=ends, mode="lines", name="Little's law: X·R = N asked", line=dashed())
     figure.add_scatter(
-        x=points.load, y=in_flight, mode="markers+text", name="observed X·R", marker=_marker(BLUE),
+        x=points.load, y=in_flight, mode="markers+text", name="observed X·R", marker=marker(BLUE),
         text=[f"{v:.2f}" for v in in_flight / points.load], textposition="top left", cliponaxis=False,
         hovertemplate="N asked %{x}<br>X·R %{y:.4g}<br>ratio %{text}<extra></extra>",
     )  # fmt: skip
@@ -137,7 +145,7 @@ def overview(comparisons: Sequence[Comparison]) -> Figure:
     """Every series in one plot: latency against throughput, points observed and curves predicted."""
     x_axis, y_axis = _axes(comparisons)
     every = np.concatenate([c.points.response_time_s for c in comparisons])
-    figure = _figure(x_axis.title, y_axis.title, log_y=_spans_decade(every))
+    figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(every))
     for i, comparison in enumerate(comparisons):
         colour, name = PALETTE[i % len(PALETTE)], escape(comparison.series)
         curve, points = comparison.smooth, comparison.points
@@ -161,38 +169,8 @@ def _axes(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
     return throughput_axis(throughput, comparisons[0].points.load_kind), latency_axis(response)
 
 
-def _figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool = False) -> Figure:
-    from plotly.graph_objects import Figure
-
-    figure = Figure()
-    figure.update_layout(
-        template="none", font={"size": 16}, margin={"l": 70, "r": 30, "t": 20, "b": 60}, height=520,
-        legend={"orientation": "h", "yanchor": "top", "y": -0.24, "x": 0},
-    )  # fmt: skip
-    axis = {
-        "showline": True,
-        "linecolor": GREY,
-        "ticks": "outside",
-        "automargin": True,
-        "exponentformat": "SI",
-        "gridcolor": "#e6ebf0",
-        "zerolinecolor": "#c8d0d8",
-    }
-    figure.update_xaxes(title=x_title, rangemode="tozero", **(_LOG if log_x else {}), **axis)
-    figure.update_yaxes(title=y_title, rangemode="tozero", **(_LOG if log_y else {}), **axis)
-    return figure
-
-
-_LOG = {"type": "log", "dtick": 1, "minor": {"ticks": "outside"}}
-
-
-def _spans_decade(values: Array) -> bool:
-    """Whether an axis is easier to read in logarithms."""
-    return bool(values.max() > 12 * values.min())
-
-
 def _load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Figure:
-    figure = _figure(escape(comparison.fit.load_name), y_title, log_x=True, log_y=log_y)
+    figure = empty_figure(escape(comparison.fit.load_name), y_title, log_x=True, log_y=log_y)
     load = comparison.points.load
     if comparison.points.load_kind == "injected_delay":
         ticks = sorted({10.0**e for e in range(-3, 7) if load[load > 0].min() <= 10.0**e <= load.max()})
@@ -276,15 +254,3 @@ def _interval_bar(axis: Axis, value: float, low: float | None, high: float | Non
 
 def _hover(x_axis: Axis, y_axis: Axis) -> str:
     return f"load %{{customdata:.4g}}<br>{x_axis.title} %{{x:.4g}}<br>{y_axis.title} %{{y:.4g}}<extra></extra>"
-
-
-def _marker(colour: str) -> dict[str, Any]:
-    return {"size": 11, "color": colour}
-
-
-def _solid(colour: str) -> dict[str, Any]:
-    return {"color": colour, "width": 3}
-
-
-def _dashed() -> dict[str, Any]:
-    return {"color": GREY, "dash": "dash", "width": 2}

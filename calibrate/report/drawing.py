@@ -1,0 +1,67 @@
+"""What every figure of a report shares: an empty figure with its axes, colours and marks.
+
+Colours are Okabe and Ito's, told apart by the colour-blind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calibrate.posterior import Array
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800", "#666666",
+)  # fmt: skip
+PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
+
+LOG = {"type": "log", "dtick": 1, "minor": {"ticks": "outside"}}
+AXIS = {
+    "showline": True,
+    "linecolor": GREY,
+    "ticks": "outside",
+    "automargin": True,
+    "exponentformat": "SI",
+    "gridcolor": "#e6ebf0",
+    "zerolinecolor": "#c8d0d8",
+}
+LAYOUT = {
+    "template": "none",
+    "font": {"size": 16},
+    "margin": {"l": 70, "r": 30, "t": 20, "b": 60},
+    "height": 520,
+    "legend": {"orientation": "h", "yanchor": "top", "y": -0.24, "x": 0},
+}
+
+
+def empty_figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool = False) -> Figure:
+    """A figure without curves: axes with their titles and units, the legend below."""
+    from plotly.graph_objects import Figure
+
+    figure = Figure()
+    figure.update_layout(**LAYOUT)
+    figure.update_xaxes(title=x_title, rangemode="tozero", **(LOG if log_x else {}), **AXIS)
+    figure.update_yaxes(title=y_title, rangemode="tozero", **(LOG if log_y else {}), **AXIS)
+    return figure
+
+
+def spans_decade(values: Array) -> bool:
+    """Whether an axis is easier to read in logarithms."""
+    return bool(values.max() > 12 * values.min())
+
+
+def marker(colour: str) -> dict[str, Any]:
+    """A point."""
+    return {"size": 11, "color": colour}
+
+
+def solid(colour: str) -> dict[str, Any]:
+    """A line that stands for something predicted or measured."""
+    return {"color": colour, "width": 3}
+
+
+def dashed() -> dict[str, Any]:
+    """A line that stands for a bound or an asymptote."""
+    return {"color": GREY, "dash": "dash", "width": 2}
