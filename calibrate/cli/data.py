@@ -11,7 +11,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import not_one_of
 
 if TYPE_CHECKING:
-    from measure import Sweep
+    from measure import Finding, Sweep
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,13 @@ def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) 
 
 def tell_findings(sweep: Sweep, series: Sequence[str] | None = None) -> None:
     """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
+    tell([f for f in sweep.findings if series is None or f.series is None or f.series in series])
+
+
+def tell(findings: Sequence[Finding]) -> None:
+    """Findings on stderr; what several series share is said once."""
     curves: dict[tuple[str, str, str], list[str]] = {}
-    for f in (f for f in sweep.findings if series is None or f.series is None or f.series in series):
+    for f in findings:
         key = ("note" if f.severity == "info" else f.severity, f.check, f"{f.message} {f.remedy}".strip())
         curves.setdefault(key, []).append(f.series or "")
     for (severity, check, message), names in curves.items():

@@ -120,6 +120,30 @@ def depths(text: str) -> Numbers:
 
 
 @parser
+def sizes(text: str) -> Numbers:
+    """``4KiB,16KiB``, in bytes."""
+    values = [units.parse_bytes(part) for part in text.split(",") if part.strip()]
+    if not values:
+        raise ValueError(f"{text!r} is empty; write sizes like 4KiB,16KiB")
+    return Numbers(values)
+
+
+class Words(tuple[str, ...]):
+    """Words that were typed as one, separated by commas; see Numbers."""
+
+    __slots__ = ()
+
+
+@parser
+def words(text: str) -> Words:
+    """``R,W3``."""
+    values = [part.strip() for part in text.split(",") if part.strip()]
+    if not values:
+        raise ValueError(f"{text!r} is empty; write words with commas between them")
+    return Words(values)
+
+
+@parser
 def quantiles(text: str) -> Numbers:
     """``0.5,0.99``."""
     values = units.parse_list(text, "list")
