@@ -1,7 +1,7 @@
 """Measuring a drive with fio: ``plan_fio``, ``run_fio``, and ``read_fio_store`` to read the sweep back.
 
 One fio process per point; each finished point is kept before the next begins, so that a sweep can be stopped at any
-moment and goes on where it was. What fio is asked for, and why, is in :mod:`measure.fio_plan`.
+moment and goes on where it was. What fio is asked for, and why, is in :mod:`measure.fio_command`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import Any
 from measure.dataset import Provenance, Sweep
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
+from measure.fio_engines import choose_engine
 from measure.fio_json import FioRecord, parse_fio
 from measure.fio_output import sweep_of_records, why_unusable
-from measure.fio_plan import DEFAULT_DEPTHS, FioJob, FioPlan, FioPoint, choose_engine, plan_fio
+from measure.fio_plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
 from measure.host import host_facts, storage_behind
 from measure.process import Finished, run_tool
 from measure.safety import held, mark_filled
 from measure.store import MANIFEST, StoredPoint, SweepStore
+from measure.workload import FioJob
 
 __all__ = [
     "DEFAULT_DEPTHS",
@@ -31,6 +33,7 @@ __all__ = [
     "Progress",
     "choose_engine",
     "plan_fio",
+    "plan_workloads",
     "read_fio_store",
     "run_fio",
 ]
@@ -111,7 +114,7 @@ def _measure(plan: FioPlan, store: SweepStore, missing: list[FioPoint], report: 
         _fill(plan, ticks(before, plan.fill_seconds() + len(missing) * each_s, "writing the test file"))
     reason = ""
     for done, point in enumerate(missing, start=before):
-        text = f"depth {point.job.depth}" + (f", repeat {point.repeat + 1}" if point.repeat else "")
+        text = point.job.load_text + (f", repeat {point.repeat + 1}" if point.repeat else "")
         tick = ticks(done, (total - done) * each_s, text)
         reason = _keep(store, plan, point, run_tool(point.argv, plan.point_limit_s, on_tick=tick)) or reason
     if not store.finished():
@@ -124,7 +127,7 @@ def _keep(store: SweepStore, plan: FioPlan, point: FioPoint, finished: Finished)
     record = {
         "status": "failed" if reason else "ok",
         "command": point.command,
-        "request": {**asdict(point.job), "repeat": point.repeat},
+        "request": {**asdict(point.job), "load": point.job.load, "repeat": point.repeat},
         "started_at": finished.started_at,
         "ended_at": finished.ended_at,
         "returncode": finished.returncode,
@@ -197,10 +200,11 @@ def _record_of(point: StoredPoint) -> FioRecord:
 
 
 def _failure(point: StoredPoint) -> Finding:
+    asked = point.record["request"]
     return Finding(
         "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
         remedy="start the same sweep again; only what is missing is measured",
-        load=float(point.record["request"]["depth"] * point.record["request"]["jobs"]),
+        load=float(asked["load"] if "load" in asked else asked["depth"] * asked["jobs"]),
     )  # fmt: skip
 
 

@@ -1,17 +1,8 @@
 """Planning a fio sweep: the target and the settings are checked and every command is written down; nothing runs.
 
 iodepth is a closed population: N requests circle between fio and the device, each submitted when one completes.
-
-Why the commands are as they are:
-
-- ``direct=1``: the drive is measured, not the page cache. ``thread=1``: one process, which can be killed as a whole.
-- ``norandommap=1``: addresses are drawn independently, as the models' random routing supposes; fio's map of visited
-  blocks costs memory and time and makes the end of a pass unlike its beginning.
-- ``randseed``: another sequence of addresses for each point and repeat, the same when a point is measured again, so
-  that no point finds the blocks of the one before it in a cache of the drive.
-- ``lat_percentiles=1``: percentiles of the total latency, the one that Little's law is about.
-- The file is written once from end to end with incompressible data first: reads of blocks never written touch no
-  medium, and writes to an empty drive are faster than any later ones.
+Arrival rates are an open stream. A sweep holds one kind of load, over any block sizes, directions and patterns. What
+fio is asked for, and why, is in :mod:`measure.fio_command`.
 """
 
 from __future__ import annotations
@@ -19,19 +10,22 @@ from __future__ import annotations
 import os
 import random
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from measure.errors import UnsafeTargetError
+from measure.fio_command import Common, fill_command, point_command
+from measure.fio_engines import choose_engine, choose_submitting_engine
 from measure.fio_json import SYNC_ENGINES
-from measure.host import io_uring_allowed, tool_version
-from measure.process import find_tool, run_tool
+from measure.host import tool_version
+from measure.process import find_tool
 from measure.safety import TEST_FILE, Target, check_target, is_ours
-from measure.units import format_bytes, format_duration
+from measure.units import format_bytes, format_duration, format_rate
+from measure.workload import FioJob, Mixing, Pattern
 
-Pattern = Literal["random", "sequential"]
 Order = Literal["ascending", "descending", "random"]
 
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
@@ -39,24 +33,6 @@ START_S = 0.6  # what fio takes to start and to stop, beside its run
 FILL_BYTES_PER_S = 200e6  # for the estimate only
 MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
 DEFAULT_FILE_BYTES = 2**30
-MAX_DEPTH = 65536
-
-
-@dataclass(frozen=True)
-class FioJob:
-    """The workload of one point: what a row of a sweep asks for."""
-
-    depth: int
-    jobs: int
-    block_bytes: int
-    read_percent: int
-    pattern: Pattern
-
-    @property
-    def rw(self) -> str:
-        """fio's name of direction and pattern."""
-        mixed = {100: "read", 0: "write"}.get(self.read_percent, "rw")
-        return f"rand{mixed}" if self.pattern == "random" else mixed
 
 
 @dataclass(frozen=True)
@@ -97,6 +73,11 @@ class FioPlan:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def is_open(self) -> bool:
+        """Whether the points are arrival rates, not depths."""
+        return self.points[0].job.is_open
+
+    @property
     def point_limit_s(self) -> float:
         """The hard time limit of one point."""
         return self.ramp_s + self.runtime_s + max(MARGIN_S, 0.5 * self.runtime_s)
@@ -129,34 +110,51 @@ class FioPlan:
                 "foreign file": ": only read",
                 "block device": ": written" if self.file.writable else ": only read",
             }[self.file.kind]
-        depths = ", ".join(dict.fromkeys(str(p.job.depth) for p in self.points))
         return (
-            f"{what}\n{len(self.points)} points (depths {depths}), {format_duration(self.runtime_s)} each after "
+            f"{what}\n{len(self.points)} points ({self._axes()}), {format_duration(self.runtime_s)} each after "
             f"{format_duration(self.ramp_s)} of ramp\nengine {self.engine}: {self.engine_reason}\n"
             f"about {format_duration(self.seconds())} in all"
         )
 
+    def _axes(self) -> str:
+        """What is varied, in words; what is not is told only where it matters (the load)."""
+        jobs = [p.job for p in self.points]
+        loads = [format_rate(j.load) if self.is_open else str(j.depth) for j in jobs]
+        axes: dict[str, list[str]] = {
+            "arrival rates" if self.is_open else "depths": loads,
+            "jobs": [] if self.is_open else [str(j.jobs) for j in jobs],
+            "blocks": [format_bytes(j.block_bytes) for j in jobs],
+            "reads": [f"{j.read_percent} %" for j in jobs],
+            "patterns": [j.pattern for j in jobs],
+        }
+        distinct = {name: list(dict.fromkeys(values)) for name, values in axes.items()}
+        first = next(iter(distinct))
+        return "; ".join(f"{n} {', '.join(v)}" for n, v in distinct.items() if len(v) > 1 or n == first)
+
     def settings(self) -> dict[str, Any]:
-        """What is fixed over the sweep; a directory can be continued with the same settings only."""
-        job = {k: v for k, v in asdict(self.points[0].job).items() if k != "depth"}
-        size = self.file.size_bytes if self.file else None
-        timing = {"runtime_s": self.runtime_s, "ramp_s": self.ramp_s}
-        return {"target": self.label, "size_bytes": size, "engine": self.engine, "seed": self.seed, **timing, **job}
+        """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
+        return {
+            "target": self.label, "size_bytes": self.file.size_bytes if self.file else None, "engine": self.engine,
+            "seed": self.seed, "runtime_s": self.runtime_s, "ramp_s": self.ramp_s,
+            "load_kind": "arrival_rate" if self.is_open else "queue_depth",
+        }  # fmt: skip
 
 
 def plan_fio(
     target: str | Path,
     depths: Sequence[int] = DEFAULT_DEPTHS,
     *,
-    block_bytes: int = 4096,
-    read_percent: int = 100,
-    pattern: Pattern = "random",
+    block_bytes: int | Sequence[int] = 4096,
+    read_percent: int | Sequence[int] = 100,
+    pattern: Pattern | Sequence[Pattern] = "random",
+    jobs: int | Sequence[int] | None = None,
+    arrival_rates: Sequence[float] | None = None,
+    mixing: Mixing = "mixed",
     runtime_s: float = 5.0,
     ramp_s: float = 1.0,
     size_bytes: int | None = None,
     repeats: int = 1,
     engine: str = "auto",
-    jobs: int = 1,
     seed: int = 1,
     order: Order = "ascending",
     keep: bool = False,
@@ -165,107 +163,141 @@ def plan_fio(
     label: str = "",
     details: Mapping[str, Any] | None = None,
 ) -> FioPlan:
-    """A queue-depth sweep of ``target``: a file that does not exist yet, a directory, or see :mod:`measure.safety`.
+    """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
 
-    ``nbd+unix:///?socket=PATH`` names a network block device, which needs no file. ``size_bytes`` (default 1 GiB for
-    a file of our own, all of what exists otherwise) is how much of it is used. Repeats go round all depths, so that
-    drift shows as repeats that disagree; ``order`` is the order of the depths in each round.
+    ``jobs`` is how many jobs there are of each depth (default 1), or how many share the arrivals (default: as many as
+    :func:`measure.workload.submitters` says). The rest is as in :func:`plan_workloads`, and so are the errors raised.
+    """
+    blocks, percents = _several(block_bytes), _several(read_percent)
+    patterns: Sequence[Pattern] = (pattern,) if isinstance(pattern, str) else pattern
+    for name, values in (("depths", depths if arrival_rates is None else (1,)), ("arrival_rates", arrival_rates),
+                         ("block_bytes", blocks), ("read_percent", percents), ("pattern", patterns),
+                         ("jobs", None if jobs is None else _several(jobs))):  # fmt: skip
+        if values is not None and not len(values):
+            raise ValueError(f"{name} is empty; give at least one")
+    workloads: list[FioJob] = []
+    for pattern_, percent, block in product(patterns, percents, blocks):
+        if arrival_rates is not None:
+            workloads += [
+                FioJob.open(rate, block_bytes=block, read_percent=percent, pattern=pattern_, jobs=count)
+                for count, rate in product([None] if jobs is None else _several(jobs), arrival_rates)
+            ]
+        else:
+            workloads += [
+                FioJob(depth, count, block, percent, pattern_, mixing=mixing)
+                for count, depth in product([1] if jobs is None else _several(jobs), depths)
+            ]
+    return plan_workloads(
+        target, workloads, runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, engine=engine,
+        seed=seed, order=order, keep=keep, consent=consent, write_device=write_device, label=label, details=details,
+    )  # fmt: skip
+
+
+def plan_workloads(
+    target: str | Path,
+    workloads: Sequence[FioJob],
+    *,
+    runtime_s: float = 5.0,
+    ramp_s: float = 1.0,
+    size_bytes: int | None = None,
+    repeats: int = 1,
+    engine: str = "auto",
+    seed: int = 1,
+    order: Order = "ascending",
+    keep: bool = False,
+    consent: Literal["read"] | None = None,
+    write_device: str | None = None,
+    label: str = "",
+    details: Mapping[str, Any] | None = None,
+) -> FioPlan:
+    """A sweep of ``target`` over any workloads, all closed or all open.
+
+    ``target`` is a file that does not exist yet, a directory, or see :mod:`measure.safety`; ``nbd+unix:///?socket=PATH``
+    names a network block device, which needs no file. ``size_bytes`` (default 1 GiB for a file of our own, all of
+    what exists otherwise) is how much of it is used. Repeats go round all workloads, so that drift shows as repeats
+    that disagree; ``order`` is the order of the loads of each curve in a round, or a random one of all workloads.
 
     Nothing is written. Raises ToolMissingError (no fio), ValueError (a setting, named), UnsafeTargetError.
     """
-    depths = _checked_depths(depths)
+    workloads = list(dict.fromkeys(workloads))
+    if not workloads:
+        raise ValueError("workloads is empty; give at least one")
+    is_open = workloads[0].is_open
+    if any(w.is_open != is_open for w in workloads):
+        raise ValueError("workloads holds depths and arrival rates; measure them into two directories, as two sweeps")
     _check_settings(
-        depths, block_bytes=block_bytes, read_percent=read_percent, pattern=pattern, runtime_s=runtime_s, ramp_s=ramp_s,
-        size_bytes=size_bytes, repeats=repeats, jobs=jobs, seed=seed, order=order,
+        runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, seed=seed, order=order
     )  # fmt: skip
     find_tool("fio")
     version = tool_version("fio") or ""
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
+    file = None
     if uri:
         chosen, reason = "nbd", "the target is a network block device"
-        file = None
     else:
-        _refuse_characters(str(target))
-        file = check_target(
-            Path(target), size_bytes or _default_size(Path(target)),
-            writes=read_percent < 100, consent=consent, write_device=write_device,
+        file = _file(
+            Path(target), size_bytes, writes=any(w.read_percent < 100 for w in workloads), consent=consent,
+            write_device=write_device,
         )  # fmt: skip
-        file = replace(file, size_bytes=file.size_bytes // 4096 * 4096)
-        _refuse_characters(str(file.path))
-        if file.size_bytes < block_bytes * max(depths):
-            raise ValueError(
-                f"size {format_bytes(file.size_bytes)} holds fewer than {max(depths)} blocks of "
-                f"{format_bytes(block_bytes)}; ask for a larger size or smaller depths"
-            )
-        chosen, reason = choose_engine(engine)
-        if chosen in SYNC_ENGINES and max(depths) > 1:
-            raise ValueError(
-                f"engine {chosen} is synchronous and ignores the depth {max(depths)}; use io_uring, libaio or posixaio"
-            )
-    common = _common_options(file, uri, chosen, runtime_s, ramp_s)
+        _check_room(file, workloads)
+        chosen, reason = (choose_submitting_engine if is_open else choose_engine)(engine)
+        if is_open and chosen not in SYNC_ENGINES:
+            raise ValueError(f"engine is {chosen}; an open loop takes a synchronous one, as psync (see the manual)")
+        if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
+            reason += "; it is synchronous, so a depth of N is N jobs with one request each"
+    common = Common(file, uri, chosen, runtime_s, ramp_s)
     points = []
     for repeat in range(repeats):
-        for depth in _ordered(depths, order, seed + repeat):
-            job = FioJob(depth, jobs, block_bytes, read_percent, pattern)
-            key = f"depth-{depth}.r{repeat}"
-            points.append(FioPoint(key, job, repeat, _argv(key, job, common, file, _point_seed(seed, depth, repeat))))
-    fill = _fill_argv(file, chosen) if file is not None and file.kind == "own file" and not file.filled else None
+        for job in _ordered(workloads, order, seed + repeat):
+            key = f"{job.key}.r{repeat}"
+            points.append(FioPoint(key, job, repeat, point_command(key, job, common, seed)))
+    fill = None
+    if file is not None and file.kind == "own file" and not file.filled:
+        fill = fill_command(file, chosen)
     return FioPlan(
         tuple(points), file, uri, label or (uri if file is None else str(file.path)), chosen, reason, runtime_s, ramp_s,
         seed, keep, fill, version, dict(details or {}),
     )  # fmt: skip
 
 
-def choose_engine(asked: str = "auto") -> tuple[str, str]:
-    """The I/O engine and the reason: what was asked for, else io_uring, libaio, posixaio, by what works here.
-
-    io_uring costs the least CPU per request and submits without blocking; it is taken where this fio has it and the
-    kernel lets this process set up a ring (containers often do not). Raises ValueError for an engine that this fio
-    has not.
-    """
-    listing = run_tool(["fio", "--enghelp"], timeout_s=10).stdout.decode("utf-8", "replace")
-    engines = {line.strip() for line in listing.splitlines()[1:]}
-    if asked != "auto":
-        if asked not in engines:
-            here = ", ".join(e for e in ("io_uring", "libaio", "posixaio", "psync") if e in engines)
-            raise ValueError(f"engine {asked!r} is unknown to the fio of this machine; it has {here}")
-        return asked, "it was asked for"
-    granted, why = io_uring_allowed()
-    if "io_uring" in engines and granted:
-        return "io_uring", "this fio has it and the kernel grants it"
-    no_ring = "this fio lacks io_uring" if "io_uring" not in engines else f"no io_uring: {why}"
-    if "libaio" in engines:
-        return "libaio", no_ring
-    return "posixaio", f"{no_ring}, and this fio lacks libaio"
+def _several(value: int | Sequence[int]) -> Sequence[int]:
+    return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
-def _checked_depths(depths: Sequence[int]) -> tuple[int, ...]:
-    if not depths:
-        raise ValueError("depths is empty; give queue depths such as 1,2,4,8,16,32")
-    for depth in depths:
-        if depth != int(depth) or not 1 <= depth <= MAX_DEPTH:
-            raise ValueError(f"depths holds {depth!r}; a queue depth is a whole number from 1 to {MAX_DEPTH}")
-    return tuple(dict.fromkeys(int(d) for d in depths))
-
-
-def _check_settings(depths: Sequence[int], **settings: Any) -> None:
+def _check_settings(**settings: Any) -> None:
     """ValueError naming the first setting that cannot be measured."""
     s = settings
     rules: tuple[tuple[str, bool, str], ...] = (
-        ("block_bytes", s["block_bytes"] >= 512 and s["block_bytes"] % 512 == 0, "a multiple of 512 bytes, as 4096"),
-        ("read_percent", 0 <= s["read_percent"] <= 100, "from 0 (writes) to 100 (reads)"),
-        ("pattern", s["pattern"] in get_args(Pattern), "random or sequential"),
         ("order", s["order"] in get_args(Order), "ascending, descending or random"),
         ("runtime_s", 0.1 <= s["runtime_s"] <= 86400, "from 0.1 s to a day"),
         ("ramp_s", 0 <= s["ramp_s"] <= 86400, "from 0 s to a day"),
         ("repeats", 1 <= s["repeats"] <= 1000, "from 1 to 1000"),
-        ("jobs", 1 <= s["jobs"] <= 1024, "from 1 to 1024"),
         ("seed", 0 <= s["seed"] < 2**32, "a whole number from 0 to 4294967295"),
         ("size_bytes", s["size_bytes"] is None or s["size_bytes"] > 0, "a size such as 1 GiB"),
     )
     for name, holds, wanted in rules:
         if not holds:
             raise ValueError(f"{name} is {s[name]!r}; it must be {wanted}")
+
+
+def _file(
+    target: Path, size_bytes: int | None, *, writes: bool, consent: Literal["read"] | None, write_device: str | None
+) -> Target:
+    """The file or device that may be used; UnsafeTargetError where it may not."""
+    _refuse_characters(str(target))
+    size = size_bytes or _default_size(target)
+    file = check_target(target, size, writes=writes, consent=consent, write_device=write_device)
+    _refuse_characters(str(file.path))
+    return replace(file, size_bytes=file.size_bytes // 4096 * 4096)
+
+
+def _check_room(file: Target, workloads: Sequence[FioJob]) -> None:
+    for job in workloads:
+        if file.size_bytes < job.block_bytes * job.depth:
+            raise ValueError(
+                f"size {format_bytes(file.size_bytes)} holds fewer than {job.depth} blocks of "
+                f"{format_bytes(job.block_bytes)}; ask for a larger size or smaller depths"
+            )
 
 
 def _default_size(target: Path) -> int | None:
@@ -287,43 +319,10 @@ def _refuse_characters(path: str) -> None:
         raise UnsafeTargetError(f"target {path!r} begins or ends with a space, which fio drops; name a path without it")
 
 
-def _ordered(depths: Sequence[int], order: Order, seed: int) -> list[int]:
+def _ordered(workloads: Sequence[FioJob], order: Order, seed: int) -> list[FioJob]:
+    """The workloads in one random order, or curve by curve as the curves appear, each by its load."""
     if order == "random":
-        return random.Random(seed).sample(list(depths), len(depths))
-    return sorted(depths, reverse=order == "descending")
-
-
-def _common_options(file: Target | None, uri: str, engine: str, runtime_s: float, ramp_s: float) -> list[str]:
-    """The options that every point of a sweep shares. fio takes whole numbers with a unit, so times are in ms."""
-    options = [f"--ioengine={engine}"]
-    options += [f"--uri={uri}"] if file is None else [f"--filename={file.path}", f"--size={file.size_bytes}"]
-    options += ["--direct=1"] if file is not None else []
-    options += ["--thread=1", "--time_based=1", f"--runtime={round(runtime_s * 1e3)}ms"]
-    options += [f"--ramp_time={round(ramp_s * 1e3)}ms"] if ramp_s > 0 else []
-    return [*options, "--norandommap=1", "--group_reporting=1", "--lat_percentiles=1"]
-
-
-def _argv(name: str, job: FioJob, common: Sequence[str], file: Target | None, seed: int) -> tuple[str, ...]:
-    general = ["fio", "--output-format=json+", "--eta=never"]
-    if job.read_percent == 100:
-        general.append("--readonly")
-    own = [f"--name={name}", f"--rw={job.rw}", f"--bs={job.block_bytes}"]
-    own += [f"--iodepth={job.depth}", f"--numjobs={job.jobs}", f"--randseed={seed}"]
-    own += [f"--rwmixread={job.read_percent}"] if 0 < job.read_percent < 100 else []
-    # Our file has its full size; fio must never make another one longer.
-    own += ["--allow_file_create=0"] if file is not None else []
-    return (*general, *own, *common)
-
-
-def _point_seed(seed: int, depth: int, repeat: int) -> int:
-    return (seed * 1_000_003 + depth * 1009 + repeat) % 2**32
-
-
-def _fill_argv(file: Target, engine: str) -> tuple[str, ...]:
-    """The command that writes our file once, from end to end, with data that no drive can compress."""
-    block = next(b for b in (2**20, 2**16, 4096) if file.size_bytes % b == 0)
-    return (
-        "fio", "--output-format=json", "--eta=never", "--name=fill", f"--filename={file.path}",
-        f"--size={file.size_bytes}", "--rw=write", f"--bs={block}", f"--ioengine={engine}", "--iodepth=8", "--direct=1",
-        "--thread=1", "--refill_buffers=1", "--end_fsync=1",
-    )  # fmt: skip
+        return random.Random(seed).sample(list(workloads), len(workloads))
+    curves = {curve: i for i, curve in enumerate(dict.fromkeys(w.curve for w in workloads))}
+    sign = -1 if order == "descending" else 1
+    return sorted(workloads, key=lambda w: (curves[w.curve], sign * w.load))

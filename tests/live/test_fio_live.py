@@ -88,8 +88,10 @@ def test_a_sweep_can_be_extended_and_does_not_measure_twice(disk: Path, tmp_path
     assert both.points["throughput_per_s"].iloc[0] == first.points["throughput_per_s"].iloc[0]
     assert list(both.points["load"]) == [1, 2]
     run_fio(small(disk, (1, 2)), tmp_path / "s")  # nothing is left to do, so no file is created either
+    wider = run_fio(small(disk, (1, 2), block_bytes=8192), tmp_path / "s")
+    assert wider.series == ("4 KiB random read", "8 KiB random read")
     with pytest.raises(StoreError, match="other settings"):
-        run_fio(small(disk, (1, 2), block_bytes=8192), tmp_path / "s")
+        run_fio(small(disk, (1, 2), runtime_s=0.3), tmp_path / "s")
     assert not list(disk.iterdir())
 
 
@@ -168,12 +170,12 @@ def test_ctrl_c_keeps_the_finished_points_and_the_sweep_goes_on(disk: Path, tmp_
     assert no_fio_left(disk)
     assert not list(disk.iterdir())
     kept = {p.key: p.raw.read_bytes() for p in SweepStore.read(tmp_path / "s").points() if p.raw}
-    assert list(kept) == ["depth-1.r0", "depth-2.r0"]
+    assert list(kept) == ["4096-randread-d1-j1.r0", "4096-randread-d2-j1.r0"]
     with start(disk, tmp_path / "s", repository) as program:
         program.communicate()
     assert program.returncode == 0
     points = SweepStore.read(tmp_path / "s").points()
-    assert {p.key for p in points} == {f"depth-{d}.r0" for d in (1, 2, 4, 8)}
+    assert {p.key for p in points} == {f"4096-randread-d{d}-j1.r0" for d in (1, 2, 4, 8)}
     assert all((tmp_path / f"s/raw/{key}.json").read_bytes() == raw for key, raw in kept.items())
 
 
@@ -213,7 +215,7 @@ def fake_fio(folder: Path, real: str, behaviour: str, where: str = "--iodepth=2"
     [
         ("trap '' TERM; echo '{'; while :; do sleep 1; done", "did not end within 0.7 s and was stopped"),
         ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'; kill -SEGV $$', "ended by signal 11"),
-        ("echo oops >&2; exit 1", r"depth-2\.r0 is empty.*\(oops\)"),
+        ("echo oops >&2; exit 1", r"4096-randread-d2-j1\.r0 is empty.*\(oops\)"),
         ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'', "is cut off"),
     ],
     ids=["hangs and ignores SIGTERM", "crashes with half a JSON", "fails with a message", "prints half a JSON"],
@@ -247,7 +249,9 @@ def test_a_file_that_cannot_be_filled_is_removed_and_the_reason_is_told(
 
 def test_a_device_that_is_gone_fails_every_point_with_its_reason(tmp_path: Path) -> None:
     plan = plan_fio(f"nbd+unix:///?socket={tmp_path}/none", (1, 2), runtime_s=0.2, ramp_s=0.0)
-    with pytest.raises(ToolFailedError, match=r"no point of the sweep could be measured; the last: depth-2\.r0"):
+    with pytest.raises(
+        ToolFailedError, match=r"no point of the sweep .*; the last: 4096-randread-d2-j1\.r0"
+    ):
         run_fio(plan, tmp_path / "s")
     store = SweepStore.read(tmp_path / "s")
     assert [p.ok for p in store.points()] == [False, False]

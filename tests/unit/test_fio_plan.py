@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from measure import fio_plan
+from measure import fio_engines
 from measure.errors import ToolMissingError, UnsafeTargetError
 from measure.fio import plan_fio
 
@@ -31,7 +31,9 @@ def option(argv: tuple[str, ...], name: str) -> str | None:
 
 def test_every_point_has_its_exact_command(tmp_path: Path) -> None:
     made = plan(tmp_path, (4, 1), repeats=2, runtime_s=1.5, ramp_s=0.25)
-    assert [p.key for p in made.points] == ["depth-1.r0", "depth-4.r0", "depth-1.r1", "depth-4.r1"]
+    assert [p.key for p in made.points] == [
+        "4096-randread-d1-j1.r0", "4096-randread-d4-j1.r0", "4096-randread-d1-j1.r1", "4096-randread-d4-j1.r1",
+    ]  # fmt: skip
     argv = made.points[1].argv
     expected = {
         "iodepth": "4", "rw": "randread", "bs": "4096", "direct": "1", "runtime": "1500ms", "ramp_time": "250ms",
@@ -91,8 +93,8 @@ def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
     ("setting", "value", "sentence"),
     [
         ("depths", (), "depths is empty"),
-        ("depths", (0, 1), "depths holds 0; a queue depth is a whole number from 1"),
-        ("depths", (1.5,), "depths holds 1.5"),
+        ("depths", (0, 1), "depth is 0; it must be a whole number from 1"),
+        ("depths", (1.5,), "depth is 1.5"),
         ("block_bytes", 1000, "block_bytes is 1000; it must be a multiple of 512"),
         ("read_percent", 101, "read_percent is 101"),
         ("pattern", "zigzag", "pattern is 'zigzag'; it must be random or sequential"),
@@ -106,7 +108,10 @@ def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
         ("size_bytes", -1, "size_bytes is -1"),
         ("size_bytes", 8192, "holds fewer than 4 blocks of 4 KiB"),
         ("engine", "warp", "engine 'warp' is unknown to the fio of this machine"),
-        ("engine", "psync", "engine psync is synchronous and ignores the depth 4"),
+        ("mixing", "shaken", "mixing is 'shaken'; it must be mixed or parallel"),
+        ("block_bytes", (), "block_bytes is empty"),
+        ("arrival_rates", (), "arrival_rates is empty"),
+        ("arrival_rates", (0.5,), "arrival_rate_per_s is 0.5; it must be from 1/s"),
     ],
 )
 def test_a_bad_setting_is_named_before_anything_runs(tmp_path: Path, setting: str, value: Any, sentence: str) -> None:
@@ -129,8 +134,8 @@ def test_missing_fio_is_said_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_without_io_uring_libaio_is_taken_and_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        fio_plan, "io_uring_allowed", lambda: (False, "the kernel refuses it (Operation not permitted)")
+        fio_engines, "io_uring_allowed", lambda: (False, "the kernel refuses it (Operation not permitted)")
     )
-    engine, reason = fio_plan.choose_engine()
+    engine, reason = fio_engines.choose_engine()
     assert engine in ("libaio", "posixaio")
     assert "Operation not permitted" in reason

@@ -1,0 +1,115 @@
+"""The command by which fio measures one workload, and the one that fills our file.
+
+Why the commands are as they are:
+
+- ``direct=1``: the drive is measured, not the page cache. ``thread=1``: one process, which can be killed as a whole.
+- ``norandommap=1``: addresses are drawn independently, as the models' random routing supposes; fio's map of visited
+  blocks costs memory and time and makes the end of a pass unlike its beginning.
+- ``randseed``: another sequence of addresses for each point and repeat, the same when a point is measured again, so
+  that no point finds the blocks of the one before it in a cache of the drive.
+- ``lat_percentiles=1``: percentiles of the total latency, the one that Little's law is about.
+- The file is written once from end to end with incompressible data first: reads of blocks never written touch no
+  medium, and writes to an empty drive are faster than any later ones.
+- A synchronous engine ignores the depth: its outstanding requests are as many jobs.
+- Open loop: many synchronous jobs, each a Poisson process at a small share of the rate; together they are a Poisson
+  process at the whole rate. A single job with ``rate_iops`` is none: it waits for what is in flight before it sleeps,
+  and starts the clock after the wait. fio takes whole rates, so that some jobs take one request a second more.
+  In a mix, reads and writes come from jobs of their own: two Poisson processes together are one whose requests have
+  random directions.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+from measure.fio_json import SYNC_ENGINES
+from measure.safety import Target
+from measure.workload import FioJob
+
+
+@dataclass(frozen=True)
+class Common:
+    """What the points of a sweep share. ``file`` is None for a network block device (``uri``)."""
+
+    file: Target | None
+    uri: str
+    engine: str
+    runtime_s: float
+    ramp_s: float
+
+    def options(self) -> list[str]:
+        """fio takes whole numbers with a unit, so times are in ms."""
+        options = [f"--ioengine={self.engine}"]
+        if self.file is None:
+            options += [f"--uri={self.uri}"]
+        else:
+            options += [f"--filename={self.file.path}", f"--size={self.file.size_bytes}", "--direct=1"]
+            options += ["--allow_file_create=0"]  # our file has its full size; fio must never make another one longer
+        options += ["--thread=1", "--time_based=1", f"--runtime={round(self.runtime_s * 1e3)}ms"]
+        options += [f"--ramp_time={round(self.ramp_s * 1e3)}ms"] if self.ramp_s > 0 else []
+        return [*options, "--norandommap=1", "--group_reporting=1", "--lat_percentiles=1"]
+
+
+def point_command(key: str, job: FioJob, common: Common, seed: int) -> tuple[str, ...]:
+    """The command of the point ``key``; the same for the same arguments."""
+    general = ["fio", "--output-format=json+", "--eta=never"]
+    if job.read_percent == 100:
+        general.append("--readonly")
+    shared = [f"--bs={job.block_bytes}", f"--randseed={zlib.crc32(f'{seed} {key}'.encode())}", *common.options()]
+    if job.is_open:
+        shared.append("--rate_process=poisson")
+    sections = _sections(job, common.engine)
+    if len(sections) == 1:
+        return (*general, f"--name={key}", *sections[0], *shared)
+    return (*general, "--name=global", *shared, *(o for section in sections for o in (f"--name={key}", *section)))
+
+
+def _sections(job: FioJob, engine: str) -> list[list[str]]:
+    """The options of each kind of job that runs at the same time."""
+    if job.arrival_rate_per_s is not None:
+        return _submitters(job, job.arrival_rate_per_s)
+    if job.is_parallel:
+        reads = min(max(1, round(job.depth * job.read_percent / 100)), job.depth - 1)
+        return [
+            [f"--rw={_one_way(job, 'read')}", *_outstanding(reads, job.jobs, engine)],
+            [f"--rw={_one_way(job, 'write')}", *_outstanding(job.depth - reads, job.jobs, engine)],
+        ]
+    mix = [f"--rwmixread={job.read_percent}"] if job.is_mix else []
+    return [[f"--rw={job.rw}", *_outstanding(job.depth, job.jobs, engine), *mix]]
+
+
+def _outstanding(depth: int, jobs: int, engine: str) -> list[str]:
+    if engine in SYNC_ENGINES:
+        return ["--iodepth=1", f"--numjobs={depth * jobs}"]
+    return [f"--iodepth={depth}", f"--numjobs={jobs}"]
+
+
+def _submitters(job: FioJob, rate: float) -> list[list[str]]:
+    """The jobs of an open loop: of each direction as many as its share, with whole rates that add up."""
+    reads = round(rate * job.read_percent / 100)
+    sections = []
+    for direction, arrivals in (("read", reads), ("write", round(rate) - reads)):
+        if not arrivals:
+            continue
+        jobs = min(arrivals, max(1, round(job.jobs * arrivals / rate)))
+        each, more = divmod(arrivals, jobs)
+        for share, count in ((each + 1, more), (each, jobs - more)):
+            if count:
+                rw = f"--rw={_one_way(job, direction)}"
+                sections.append([rw, "--iodepth=1", f"--numjobs={count}", f"--rate_iops={share}"])
+    return sections
+
+
+def _one_way(job: FioJob, direction: str) -> str:
+    return f"rand{direction}" if job.pattern == "random" else direction
+
+
+def fill_command(file: Target, engine: str) -> tuple[str, ...]:
+    """The command that writes our file once, from end to end, with data that no drive can compress."""
+    block = next(b for b in (2**20, 2**16, 4096) if file.size_bytes % b == 0)
+    return (
+        "fio", "--output-format=json", "--eta=never", "--name=fill", f"--filename={file.path}",
+        f"--size={file.size_bytes}", "--rw=write", f"--bs={block}", f"--ioengine={engine}", "--iodepth=8", "--direct=1",
+        "--thread=1", "--refill_buffers=1", "--end_fsync=1",
+    )  # fmt: skip

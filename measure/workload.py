@@ -1,0 +1,144 @@
+"""The workload of one point of a fio sweep: how requests arrive, how large they are, where they go and what they do.
+
+Closed: ``depth`` requests in each of ``jobs`` jobs circle between fio and the device, each submitted when one
+completes. Open: requests arrive at ``arrival_rate_per_s`` as a Poisson process, whether or not the device keeps up;
+``jobs`` is then the number of jobs among which the arrivals are shared, each submitting one request at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+Pattern = Literal["random", "sequential"]
+Mixing = Literal["mixed", "parallel"]
+
+MAX_DEPTH = 65536
+MAX_JOBS = 2048
+MAX_RATE_PER_S = 5_000_000
+USUAL_SUBMITTERS = 32
+SUBMITTER_RATE_PER_S = 400  # a job is 5 % busy where a request takes 125 us
+
+
+@dataclass(frozen=True)
+class FioJob:
+    """What one point asks for. Raises ValueError naming the field that cannot be measured.
+
+    ``mixing`` says how reads and writes come together where there are both: ``mixed`` draws the direction of each
+    request; ``parallel`` runs reading and writing jobs side by side, and shares the depth between them.
+    """
+
+    depth: int
+    jobs: int
+    block_bytes: int
+    read_percent: int
+    pattern: Pattern
+    arrival_rate_per_s: float | None = None
+    mixing: Mixing = "mixed"
+
+    def __post_init__(self) -> None:
+        rate = self.arrival_rate_per_s
+        rules: tuple[tuple[str, bool, str], ...] = (
+            ("depth", _whole(self.depth, 1, MAX_DEPTH), f"a whole number from 1 to {MAX_DEPTH}"),
+            ("jobs", _whole(self.jobs, 1, MAX_JOBS), f"a whole number from 1 to {MAX_JOBS}"),
+            ("block_bytes", _whole(self.block_bytes, 512, 2**30) and self.block_bytes % 512 == 0,
+             "a multiple of 512 bytes, as 4096"),
+            ("read_percent", _whole(self.read_percent, 0, 100), "a whole number from 0 (writes) to 100 (reads)"),
+            ("pattern", self.pattern in get_args(Pattern), "random or sequential"),
+            ("mixing", self.mixing in get_args(Mixing), "mixed or parallel"),
+            ("arrival_rate_per_s", rate is None or 1 <= rate <= MAX_RATE_PER_S, f"from 1/s to {MAX_RATE_PER_S}/s"),
+        )  # fmt: skip
+        for name, holds, wanted in rules:
+            if not holds:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be {wanted}")
+        for name in ("depth", "jobs", "block_bytes", "read_percent"):  # 8.0 and numpy's 8 make the same key as 8
+            object.__setattr__(self, name, int(getattr(self, name)))
+        if rate is not None and self.depth != 1:
+            raise ValueError(f"depth is {self.depth}; requests that arrive at a rate have no depth, so it must be 1")
+        if rate is not None and self.jobs > rate:
+            raise ValueError(f"jobs is {self.jobs}; at {rate:g} arrivals a second at most {math.floor(rate)} can share")
+        if self.is_parallel and rate is None and self.depth < 2:
+            raise ValueError("depth is 1; parallel mixing shares it between reads and writes, so it must be at least 2")
+
+    @classmethod
+    def open(
+        cls,
+        arrival_rate_per_s: float,
+        *,
+        block_bytes: int = 4096,
+        read_percent: int = 100,
+        pattern: Pattern = "random",
+        jobs: int | None = None,
+    ) -> FioJob:
+        """Arrivals at a rate, shared among ``jobs`` jobs or as many as :func:`submitters` says."""
+        chosen = submitters(arrival_rate_per_s) if jobs is None else jobs
+        return cls(1, chosen, block_bytes, read_percent, pattern, arrival_rate_per_s)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests arrive at a rate of their own."""
+        return self.arrival_rate_per_s is not None
+
+    @property
+    def is_mix(self) -> bool:
+        """Whether there are both reads and writes."""
+        return 0 < self.read_percent < 100
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether reads and writes come from jobs of their own."""
+        return self.mixing == "parallel" and self.is_mix
+
+    @property
+    def outstanding(self) -> int:
+        """How many requests there can be at once: the load of a closed point."""
+        return self.depth * self.jobs
+
+    @property
+    def load(self) -> float:
+        """What varies along a curve: the outstanding requests, or the arrival rate that is asked for."""
+        return float(self.outstanding) if self.arrival_rate_per_s is None else self.arrival_rate_per_s
+
+    @property
+    def curve(self) -> FioJob:
+        """The same workload at the least load; equal for the points of one curve."""
+        if self.is_open:
+            return replace(self, arrival_rate_per_s=1.0, jobs=1)
+        return replace(self, depth=2 if self.is_parallel else 1)
+
+    @property
+    def rw(self) -> str:
+        """fio's name of direction and pattern."""
+        mixed = {100: "read", 0: "write"}.get(self.read_percent, "rw")
+        return f"rand{mixed}" if self.pattern == "random" else mixed
+
+    @property
+    def key(self) -> str:
+        """A name that no other workload has, the same in every run; fit for a file name."""
+        kind = f"{self.rw}{self.read_percent}" if self.is_mix else self.rw
+        if self.is_parallel:
+            kind += "-parallel"
+        load = f"d{self.depth}" if self.arrival_rate_per_s is None else f"rate{self.arrival_rate_per_s:g}"
+        return f"{self.block_bytes}-{kind}-{load}-j{self.jobs}"
+
+    @property
+    def load_text(self) -> str:
+        """The load in words."""
+        if self.arrival_rate_per_s is not None:
+            return f"{self.arrival_rate_per_s:g} arrivals/s"
+        return f"depth {self.depth}" + (f" in each of {self.jobs} jobs" if self.jobs > 1 else "")
+
+
+def submitters(arrival_rate_per_s: float) -> int:
+    """How many jobs share the arrivals, so that a request seldom finds its job still busy with the one before.
+
+    Of Poisson streams at 400/s each, a job is 5 % busy at a latency of 125 us. fio takes whole rates, so that there
+    are at most as many jobs as arrivals a second.
+    """
+    wanted = max(USUAL_SUBMITTERS, math.ceil(arrival_rate_per_s / SUBMITTER_RATE_PER_S))
+    return max(1, min(wanted, math.floor(arrival_rate_per_s), MAX_JOBS))
+
+
+def _whole(value: Any, low: int, high: int) -> bool:
+    return bool(value == int(value) and low <= value <= high) if math.isfinite(value) else False
