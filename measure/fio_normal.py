@@ -43,7 +43,7 @@ _ISSUED_2 = re.compile(r"^ {1,8}issued {1,6}: total=r=(\d{1,18})/w=(\d{1,18})/")
 _VERSION = re.compile(r"^(fio-\d[\w.\-]{0,40})$")
 _SECONDS = {"nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
-_RATE = re.compile(r"([\d.]+)\s*([kKMGT]?i?)B?(?:/s)?$")
+_RATE = re.compile(r"([\d.]+)\s*((?:[kKMGT]i?)?)B?(?:/s)?$")
 _LONGEST_LINE = 600
 _MOST_REPORTS = 10_000
 

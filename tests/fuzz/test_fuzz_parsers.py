@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,3 +38,10 @@ def test_each_parser_reads_some_of_its_golden_outputs_and_bears_all_of_them_cut(
 def test_a_form_feed_is_no_line_end_of_a_curve() -> None:
     check(TARGETS["curves"][0], b"pause,bandwidth_mean\x0c,latency_mean,pause,bandwidth_mean\n1,2,3,4,5\n")
     check(TARGETS["curves"][0], b"read_pct_rounded,pause,bandwidth_mean,bandwidth_std\x0ccage,latency_mean\n")
+
+
+def test_a_binary_prefix_without_its_letter_is_no_bandwidth() -> None:
+    report = (DATA / "fio-text" / "report-read.txt").read_text("utf-8")
+    damaged = re.sub(r"BW=([\d.]+)MiB/s", r"BW=\1iB/s", report)
+    assert damaged != report
+    check(TARGETS["fio_normal"][0], damaged.encode())
