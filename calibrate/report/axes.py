@@ -24,7 +24,7 @@ class Axis:
 
 def latency_axis(seconds: Array) -> Axis:
     """Response time in s, ms, us or ns, whichever keeps the middle value between 1 and 1000."""
-    middle = float(np.median(seconds))
+    middle = float(np.nanmedian(seconds))
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if middle * factor >= 1:
             return Axis(f"response time ({unit})", factor)
@@ -35,8 +35,17 @@ def throughput_axis(per_second: Array, kind: LoadKind) -> Axis:
     """Requests a second with a prefix, or GB/s where the requests are a memory's cache lines."""
     if kind == "injected_delay":
         return Axis("bandwidth (GB/s)", CACHE_LINE_BYTES / 1e9)
-    peak = float(np.max(per_second))
+    peak = float(np.nanmax(per_second))
     for prefix, factor in (("M", 1e-6), ("k", 1e-3)):
         if peak * factor >= 1:
             return Axis(f"throughput ({prefix} requests/s)", factor)
     return Axis("throughput (requests/s)", 1.0)
+
+
+def bandwidth_axis(bytes_per_second: Array) -> Axis:
+    """Decimal bytes a second with a prefix."""
+    peak = float(np.nanmax(bytes_per_second))
+    for unit, factor in (("GB/s", 1e-9), ("MB/s", 1e-6)):
+        if peak * factor >= 1:
+            return Axis(f"bandwidth ({unit})", factor)
+    return Axis("bandwidth (kB/s)", 1e-3)
