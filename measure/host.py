@@ -24,6 +24,12 @@ from measure.units import format_bytes, format_duration
 _SYS_CPU = Path("/sys/devices/system/cpu")
 _CLOCK = 1e-9
 
+WITHOUT_MLC = (
+    "without it, the built-in probe (qsim measure memory --out DIR) measures latency against bandwidth over injected "
+    "delays, idle latency and peak bandwidth on any CPU; it cannot give the matrices of latency and bandwidth between "
+    "memory nodes, delays in core cycles, or latencies with the hardware prefetchers switched off"
+)
+
 _SYS_IO_URING_SETUP = 425  # the same number on every architecture (Linux 5.1)
 
 
@@ -240,8 +246,7 @@ def _mlc_part() -> Part:
     # mlc --version starts to measure in some versions, so it is only looked for.
     path = shutil.which("mlc")
     return Part(
-        "mlc", path is not None, path or "not on PATH",
-        "none for most uses: the built-in memory probe measures the same curve", HOW_TO_GET["mlc"],
+        "mlc", path is not None, path or "not on PATH", WITHOUT_MLC.removeprefix("without it, "), HOW_TO_GET["mlc"],
     )  # fmt: skip
 
 

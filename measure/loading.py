@@ -311,8 +311,9 @@ def _load_store(directory: Path) -> Sweep:
 
             return read_memory_store(store)
         if tool == "mlc":
-            raw = sorted((directory / "raw").iterdir())
-            return _sweep("mlc", [_File(p.name, p, read_text(p)) for p in raw], None, None)
+            from measure.mlc import read_mlc_store
+
+            return read_mlc_store(store)
     except DataError:
         raise
     except (StoreError, OSError) as error:

@@ -46,7 +46,7 @@ _LONGEST_LINE = 400
 _PREFIX = {"k": 2**10, "m": 2**20, "g": 2**30}
 
 # The tool's own list of -Wn (readme of MLC 3.x): reads per write, and whether the writes bypass the caches.
-_W_FLAGS: Mapping[int, Mix] = {
+W_FLAGS: Mapping[int, Mix] = {
     2: Mix(2 / 3), 3: Mix(3 / 4), 4: Mix(3 / 5), 5: Mix(1 / 2), 6: Mix(0.0, None, "non-temporal"),
     7: Mix(2 / 3, None, "non-temporal"), 8: Mix(1 / 2, None, "non-temporal"), 9: Mix(3 / 4, None, "non-temporal"),
     10: Mix(2 / 3, None, "non-temporal"), 11: Mix(3 / 4), 12: Mix(4 / 5),
@@ -116,6 +116,18 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
         source=", ".join(texts), details=details,
     )  # fmt: skip
     return Sweep(points, "injected_delay", "cycles", provenance, tuple(findings), name=next(iter(texts)))
+
+
+def mlc_figures(text: str) -> dict[str, Any]:
+    """What ``text`` holds besides loaded-latency tables, by the names that ``mlc_sweep`` uses; empty where nothing."""
+    check_rows(text.count("\n"), "MLC's output")
+    return _parse("MLC's output", text)[1]
+
+
+def mlc_version(text: str) -> str:
+    """The version that MLC prints at its start; "" where it does not."""
+    match = _VERSION.search(text)
+    return match[1] if match else ""
 
 
 def _parse(source: str, text: str) -> tuple[list[_Run], dict[str, Any]]:
@@ -229,8 +241,8 @@ def _name_runs(runs: list[_Run]) -> list[str]:
 
 def _mix(run: _Run) -> Mix:
     flag = re.search(r"(?:^|\s)-W\s*(\d{1,3})", run.command)
-    if flag is not None and int(flag[1]) in _W_FLAGS:
-        return _W_FLAGS[int(flag[1])]
+    if flag is not None and int(flag[1]) in W_FLAGS:
+        return W_FLAGS[int(flag[1])]
     if flag is None and (re.search(r"(?:^|\s)-R\b", run.command) or (run.command and not run.traffic)):
         return Mix(1.0)  # reads are the default of --loaded_latency
     return parse_mix(run.traffic)

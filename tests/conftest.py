@@ -10,7 +10,9 @@ import ctypes
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,32 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the reference data folder is not beside this checkout")
     return SHARED
+
+
+@dataclass(frozen=True)
+class FakeMlc:
+    """A program named ``mlc`` first on PATH (tests/fake_mlc.py), how it behaves, and what it was started with."""
+
+    log: Path
+    monkeypatch: pytest.MonkeyPatch
+
+    def behave(self, **by_words: str) -> None:
+        """``behave(idle_latency="hangs")``: what commands that hold the word do instead of working."""
+        self.monkeypatch.setenv("FAKE_MLC", "\n".join(f"{words}: {what}" for words, what in by_words.items()))
+
+    def commands(self) -> list[str]:
+        """The arguments of every start, and what the program wrote into its log."""
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def fake_mlc(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> FakeMlc:
+    """``mlc`` on PATH is a program that prints in MLC's format; the test says where it misbehaves."""
+    folder = tmp_path_factory.mktemp("bin")
+    program = folder / "mlc"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("fake_mlc.py")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("FAKE_MLC_LOG", str(folder / "log"))
+    monkeypatch.setenv("FAKE_MLC", "")
+    return FakeMlc(folder / "log", monkeypatch)
