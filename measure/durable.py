@@ -6,6 +6,7 @@ holds it is on the disk as well before a function returns.
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 
@@ -46,9 +47,9 @@ def sync_directory(path: Path) -> None:
         os.close(folder)
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what writers that were killed left half written in ``folder``; files of living processes stay."""
-    for path in folder.glob(f".*{_SUFFIX}"):
+def remove_leftovers(folder: Path, name: str = "*") -> None:
+    """Remove what killed writers of ``name`` (``*``: of any file) left half written; that of living ones stays."""
+    for path in folder.glob(f".{name if name == '*' else glob.escape(name)}.*{_SUFFIX}"):
         pid = path.name.removesuffix(_SUFFIX).rpartition(".")[2]
         if pid.isdecimal() and not _lives(int(pid)):
             path.unlink(missing_ok=True)

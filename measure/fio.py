@@ -21,7 +21,7 @@ from measure.fio_output import sweep_of_records, why_unusable
 from measure.fio_plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
 from measure.host import host_facts, storage_behind
 from measure.process import Finished, run_tool
-from measure.safety import held, mark_filled
+from measure.safety import check_unchanged, held, mark_filled, remove_leftover
 from measure.store import MANIFEST, StoredPoint, SweepStore
 from measure.workload import FioJob
 
@@ -62,6 +62,8 @@ def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None) -
             store = store or _open_store(plan, out_dir)
             with store.locked():
                 _measure(plan, store, _missing(plan, store), report)
+    elif plan.file is not None and not plan.keep:
+        remove_leftover(plan.file)  # of a run that was killed behind its last point
     report(len(plan.points), len(plan.points), 0.0, "done")
     sweep = read_fio_store(store)
     store.write_table(sweep.points.to_csv(index=False))
@@ -78,15 +80,15 @@ def read_fio_store(store: SweepStore) -> Sweep:
         reason = f": {failed[-1].record.get('reason')}" if failed else ""
         raise DataError(f"{store.directory} holds no finished point yet{reason}; run the measurement again")
     records = [_record_of(point) for point in finished]
-    findings = [_failure(point) for point in failed]
+    findings = [*map(_failure, failed), *store.findings()]
     sweep = sweep_of_records(records, findings)
-    repeats = {p.raw.name: p.record["request"]["repeat"] for p in finished if p.raw is not None}
-    points = sweep.points.assign(repeat=[float(repeats[source]) for source in sweep.points["source"]])
+    repeats = {p.raw.name: p.asked("repeat") for p in finished if p.raw is not None}
+    points = sweep.points.assign(repeat=[repeats[source] for source in sweep.points["source"]])
     provenance = Provenance.from_dict(
         {
             **store.manifest.get("provenance", {}),
             "commands": [p.record["command"] for p in finished],
-            "started_at": min(str(p.record["started_at"]) for p in finished),
+            "started_at": finished[0].record["started_at"],
             "source": str(store.directory.name),
         }
     )
@@ -116,7 +118,10 @@ def _measure(plan: FioPlan, store: SweepStore, missing: list[FioPoint], report: 
     for done, point in enumerate(missing, start=before):
         text = point.job.load_text + (f", repeat {point.repeat + 1}" if point.repeat else "")
         tick = ticks(done, (total - done) * each_s, text)
-        reason = _keep(store, plan, point, run_tool(point.argv, plan.point_limit_s, on_tick=tick)) or reason
+        finished = run_tool(point.argv, plan.point_limit_s, on_tick=tick)
+        if plan.file is not None:
+            check_unchanged(plan.file)
+        reason = _keep(store, plan, point, finished) or reason
     if not store.finished():
         raise ToolFailedError(f"no point of the sweep could be measured; the last: {reason}")
 
@@ -200,11 +205,11 @@ def _record_of(point: StoredPoint) -> FioRecord:
 
 
 def _failure(point: StoredPoint) -> Finding:
-    asked = point.record["request"]
+    known = "load" in point.record["request"]  # not in the records of older versions
     return Finding(
         "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
         remedy="start the same sweep again; only what is missing is measured",
-        load=float(asked["load"] if "load" in asked else asked["depth"] * asked["jobs"]),
+        load=point.asked("load") if known else point.asked("depth") * point.asked("jobs"),
     )  # fmt: skip
 
 

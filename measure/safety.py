@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from measure.durable import remove_leftovers, write_durably
 from measure.errors import UnsafeTargetError
 from measure.host import storage_behind
 from measure.units import format_bytes
@@ -176,7 +177,7 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
     finally:
         os.close(descriptor)
         if not keep:
-            remove_own(target.path)
+            _remove_though_interrupted(target.path)
 
 
 def mark_filled(target: Target) -> None:
@@ -185,11 +186,58 @@ def mark_filled(target: Target) -> None:
 
 
 def remove_own(path: Path) -> None:
-    """Remove the file at ``path`` and its mark if, and only if, it is ours."""
-    if is_ours(path):
-        path.unlink()
-    if _read_mark(path) is not None and not path.exists():
-        _mark_of(path).unlink()
+    """Remove the file at ``path`` and its mark if, and only if, it is ours; UnsafeTargetError where that cannot be."""
+    try:
+        if is_ours(path):
+            path.unlink()
+        if _read_mark(path) is not None and not path.exists():
+            _mark_of(path).unlink()
+        remove_leftovers(path.parent, _mark_of(path).name)
+    except OSError as error:
+        raise UnsafeTargetError(
+            f"the test file {path} cannot be removed: {error.strerror or error}; remove it and {_mark_of(path).name}"
+        ) from error
+
+
+def remove_leftover(target: Target) -> None:
+    """Remove our file, or its mark, where a run that was killed left it behind; not where another run uses it."""
+    if target.kind != "own file":
+        return
+    try:
+        descriptor = os.open(target.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        remove_own(target.path)
+        return
+    except OSError as error:
+        raise UnsafeTargetError(f"{target.path} cannot be removed: {error.strerror or error}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove_own(target.path)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(descriptor)
+
+
+def check_unchanged(target: Target) -> None:
+    """UnsafeTargetError where our file is not what it was when the run began: removed, exchanged, cut."""
+    if target.kind != "own file":
+        return
+    if not target.path.exists():
+        raise UnsafeTargetError(f"the test file {target.path} has vanished while it was measured; start again")
+    if not is_ours(target.path) or target.path.stat().st_size != target.size_bytes:
+        raise UnsafeTargetError(
+            f"the test file {target.path} was changed by somebody else while it was measured; start again"
+        )
+
+
+def _remove_though_interrupted(path: Path) -> None:
+    """Remove our file also where Ctrl-C comes once more in the middle of it; the interruption goes on afterwards."""
+    try:
+        remove_own(path)
+    except KeyboardInterrupt:
+        remove_own(path)
+        raise
 
 
 # --- files ---------------------------------------------------------------------------------------------------------
@@ -289,7 +337,12 @@ def _open_own(target: Target) -> int:
         if not path.exists():
             _write_mark(path, None)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        _write_mark(path, os.fstat(descriptor))
+        try:
+            _write_mark(path, os.fstat(descriptor))
+        except BaseException:  # a full disk, Ctrl-C: the file is empty, and still ours
+            os.close(descriptor)
+            remove_own(path)
+            raise
         return descriptor
     except FileExistsError as error:
         raise UnsafeTargetError(f"{path} has appeared since it was looked at, and is not ours; start again") from error
@@ -343,9 +396,7 @@ def _write_mark(path: Path, status: os.stat_result | None, filled_bytes: int | N
         "device": None if status is None else status.st_dev,
         "filled_bytes": filled_bytes,
     }
-    temporary = path.with_name(f".{path.name}{MARK_SUFFIX}.tmp")
-    temporary.write_text(json.dumps(mark), "utf-8")
-    temporary.rename(_mark_of(path))
+    write_durably(_mark_of(path), json.dumps(mark).encode())
 
 
 # --- block devices -------------------------------------------------------------------------------------------------

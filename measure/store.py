@@ -31,6 +31,7 @@ from measure.findings import Finding
 
 SCHEMA = "qsim-sweep/1"
 MANIFEST = "sweep.json"
+TABLE = "points.csv"
 MAX_RECORD_BYTES = 2**25
 
 
@@ -46,6 +47,16 @@ class StoredPoint:
     def ok(self) -> bool:
         """Whether the tool finished this point."""
         return self.record.get("status") == "ok"
+
+    def asked(self, name: str) -> float:
+        """The number ``name`` of the request; StoreError where the record holds none."""
+        value = self.record["request"].get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise StoreError(
+                f"the record of point {self.key} asks for {name} {value!r}, which is no number; it was edited: remove "
+                "it to measure the point again"
+            )
+        return float(value)
 
 
 @dataclass(frozen=True)
@@ -196,7 +207,7 @@ class SweepStore:
 
     def write_table(self, csv: str) -> Path:
         """(Re)write the derived tidy table beside the raw files; StoreError where that cannot be."""
-        path = self.directory / "points.csv"
+        path = self.directory / TABLE
         with _told_as(f"cannot write {path}"):
             write_durably(path, csv.encode())
         return path
@@ -226,7 +237,10 @@ class SweepStore:
 
     def _raw_of(self, record: Mapping[str, Any]) -> Path | None:
         """The raw file of a record, inside our directory; ValueError where the record is none of ours."""
-        if record.get("status") not in ("ok", "failed"):
+        kinds = {"command": str, "started_at": str, "request": dict}
+        if record.get("status") not in ("ok", "failed") or any(
+            not isinstance(record.get(name), kind) for name, kind in kinds.items()
+        ):
             raise ValueError("it holds no record of a point")
         name = record.get("raw")
         if name is None:
@@ -253,8 +267,8 @@ class SweepStore:
                 for path in reversed(point.files):  # the record last: without it the rest is no point
                     if path.exists():
                         path.rename(_free(path.with_name(path.name + ".damaged")))
-            for folder in (self.directory, self.directory / "raw", self.directory / "points"):
-                remove_leftovers(folder)
+            for folder, name in ((".", MANIFEST), (".", TABLE), ("raw", "*"), ("points", "*")):
+                remove_leftovers(self.directory / folder, name)
 
     def _free_failed_name(self, key: str) -> str:
         return _free(self.directory / "points" / f"{key}.failed.json").stem

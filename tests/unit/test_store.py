@@ -178,13 +178,15 @@ def test_half_written_files_of_killed_writers_are_removed_and_those_of_living_on
     store.add("a", b"x", OK)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    left = [tmp_path / "s" / f / f".b.json.{dead.pid}.tmp" for f in ("raw", "points", ".")]
+    left = [tmp_path / "s" / f"{name}.{dead.pid}.tmp" for name in ("raw/.b.json", "points/.b.json", ".points.csv")]
     living = tmp_path / "s" / "points" / f".b.json.{os.getpid()}.tmp"
-    for path in (*left, living):
+    foreign = tmp_path / "s" / f".diary.{dead.pid}.tmp"
+    for path in (*left, living, foreign):
         path.write_bytes(b"half")
     with store.locked():
         assert not any(p.exists() for p in left)
         assert living.exists()
+        assert foreign.exists()
     assert store.finished() == {"a"}
 
 
