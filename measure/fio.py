@@ -83,7 +83,10 @@ def read_fio_store(store: SweepStore) -> Sweep:
     findings = [*map(_failure, failed), *store.findings()]
     sweep = sweep_of_records(records, findings)
     repeats = {p.raw.name: p.asked("repeat") for p in finished if p.raw is not None}
-    points = sweep.points.assign(repeat=[repeats[source] for source in sweep.points["source"]])
+    rank = {series: i for i, series in enumerate(sweep.series)}
+    points = sweep.points.assign(repeat=[repeats[source] for source in sweep.points["source"]]).sort_values(
+        ["series", "load", "repeat"], key=lambda c: c.map(rank) if c.name == "series" else c, ignore_index=True
+    )
     provenance = Provenance.from_dict(
         {
             **store.manifest.get("provenance", {}),

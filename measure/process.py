@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from measure.errors import ToolFailedError, ToolMissingError
@@ -39,7 +39,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Finished:
-    """A program that has ended: its exit code (negative: the signal that ended it), output, and times (ISO 8601)."""
+    """A program that has ended: its exit code (negative: the signal that ended it), output, and times (ISO 8601).
+
+    ``ended_at`` is ``started_at`` and the time that passed: a clock that is set meanwhile does not move it.
+    """
 
     returncode: int
     stdout: bytes
@@ -77,7 +80,7 @@ def run_tool(
     more than 256 MiB.
     """
     program = find_tool(argv[0])
-    started_at, start = _now(), time.monotonic()
+    started_at, start = datetime.now(UTC), time.monotonic()
     with _started([program, *argv[1:]], cwd, grace_s) as child:
         stdout, stderr = bytearray(), bytearray()
         timed_out = False
@@ -101,7 +104,8 @@ def run_tool(
             stdout += rest_out
             stderr += rest_err
         returncode = _reap(child)
-    return Finished(returncode, bytes(stdout), bytes(stderr), started_at, _now(), timed_out)
+    ended_at = started_at + timedelta(seconds=time.monotonic() - start)
+    return Finished(returncode, bytes(stdout), bytes(stderr), _iso(started_at), _iso(ended_at), timed_out)
 
 
 @contextmanager
@@ -220,5 +224,5 @@ def _reap(child: subprocess.Popen[bytes]) -> int:
     return child.wait()
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def _iso(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds")
