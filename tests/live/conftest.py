@@ -1,19 +1,33 @@
-"""What the live tests share: a sweep of a device whose truth is known, measured once in a session with real fio."""
+"""What the live tests share: a folder on a drive, and the sweep of a device whose truth is known, measured once."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from measure.dataset import Sweep
-from measure.errors import ToolMissingError
+from measure.errors import ToolMissingError, UnsafeTargetError
 from measure.fio import plan_fio, run_fio
 from measure.known_device import KnownDevice, known_device
 from measure.process import find_tool
+from measure.safety import check_target, held
 
 KNOWN_DEPTHS = (1, 2, 3, 4, 6, 8, 16, 32)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    """A folder on a drive that takes direct I/O."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        with held(check_target(folder, 2**24, writes=True), keep=False):
+            return folder
+    except UnsafeTargetError as error:
+        pytest.skip(f"the temporary folder cannot be measured: {error}")
 
 
 @pytest.fixture(scope="session")

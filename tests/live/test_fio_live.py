@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fio_processes import no_fio_left
 
 from measure import fio_plan
 from measure.dataset import Sweep
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
 from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
 from measure.process import run_tool
-from measure.safety import check_target, held, is_ours
+from measure.safety import is_ours
 from measure.store import SweepStore
 
 pytestmark = pytest.mark.live
@@ -31,18 +32,6 @@ MIB = 2**20
 @pytest.fixture(autouse=True)
 def real_fio(require_tool: Callable[..., str]) -> str:
     return require_tool("fio")
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Path:
-    """A folder on a drive that takes direct I/O."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        with held(check_target(folder, 16 * MIB, writes=True), keep=False):
-            return folder
-    except UnsafeTargetError as error:
-        pytest.skip(f"the temporary folder cannot be measured: {error}")
 
 
 def small(target: Path, depths: tuple[int, ...] = (1, 2, 4), **more: object) -> FioPlan:
@@ -137,27 +126,6 @@ def start(disk: Path, out: Path, repository: Path) -> subprocess.Popen[str]:
     )
 
 
-def fio_on(disk: Path) -> list[int]:
-    """The living fio processes that work in the folder."""
-    found = []
-    for line in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = line.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"fio") and any(bytes(disk) in w for w in words):
-            found.append(int(line.parent.name))
-    return found
-
-
-def no_fio_left(disk: Path) -> bool:
-    for _ in range(150):
-        if not fio_on(disk):
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def test_ctrl_c_keeps_the_finished_points_and_the_sweep_goes_on(disk: Path, tmp_path: Path, repository: Path) -> None:
     with start(disk, tmp_path / "s", repository) as program:
         assert program.stdout is not None
@@ -249,9 +217,7 @@ def test_a_file_that_cannot_be_filled_is_removed_and_the_reason_is_told(
 
 def test_a_device_that_is_gone_fails_every_point_with_its_reason(tmp_path: Path) -> None:
     plan = plan_fio(f"nbd+unix:///?socket={tmp_path}/none", (1, 2), runtime_s=0.2, ramp_s=0.0)
-    with pytest.raises(
-        ToolFailedError, match=r"no point of the sweep .*; the last: 4096-randread-d2-j1\.r0"
-    ):
+    with pytest.raises(ToolFailedError, match=r"no point of the sweep .*; the last: 4096-randread-d2-j1\.r0"):
         run_fio(plan, tmp_path / "s")
     store = SweepStore.read(tmp_path / "s")
     assert [p.ok for p in store.points()] == [False, False]
