@@ -73,6 +73,7 @@ class FioRecord:
     ``options`` are the job's and the global ones as strings (absent where left at fio's default). ``error`` is
     fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``windows`` tell how the run went
     where snapshots or logs were kept; ``all_options`` is False where the output tells some of the options only.
+    ``directions`` tells reads and writes apart, {"read": (requests/s, latency), "write": ...}, where fio did.
     """
 
     source: str
@@ -94,6 +95,7 @@ class FioRecord:
     findings: tuple[Finding, ...] = ()
     windows: tuple[Window, ...] = ()
     all_options: bool = True
+    directions: Mapping[str, tuple[float, Moments]] = field(default_factory=dict)
 
     @property
     def engine(self) -> str:
@@ -374,13 +376,13 @@ def _record(
         started_at=_started_at(document, runtime_s), host=str(clones[0].get("hostname", "")),
         device=options.get("filename", "") or _disk(document),
         iodepth_levels={str(k): _float(v) for k, v in _section(clones[0], "iodepth_level").items()},
-        findings=tuple(findings),
+        findings=tuple(findings), directions=_by_direction(flows),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Flow:
-    """One direction of one clone."""
+    """One direction of one clone; "" where both directions were reported as one."""
 
     rate: float
     bandwidth: float
@@ -388,6 +390,14 @@ class _Flow:
     reads: float
     runtime_s: float
     latency: Moments
+    direction: str = ""
+
+
+def _by_direction(flows: Sequence[_Flow]) -> dict[str, tuple[float, Moments]]:
+    if not all(f.direction for f in flows):
+        return {}
+    parts = {d: [(f.rate, f.latency) for f in flows if f.direction == d and f.rate > 0] for d in ("read", "write")}
+    return {d: (math.fsum(rate for rate, _ in each), pooled(each)) for d, each in parts.items() if each}
 
 
 def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, str]) -> Iterator[_Flow]:
@@ -413,7 +423,7 @@ def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, 
         )
     for direction, section in (("read", read), ("write", write)):
         if section and (_number(section, "iops") > 0 or _number(section, "runtime") > 0):
-            yield _flow(section, name, job, 1.0 if direction == "read" else 0.0)
+            yield replace(_flow(section, name, job, 1.0 if direction == "read" else 0.0), direction=direction)
 
 
 def _flow(section: Mapping[str, Any], name: str, job: str, read: float) -> _Flow:

@@ -14,7 +14,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -102,9 +102,13 @@ def sweep_of_all(records: Iterable[FioRecord], findings: Iterable[Finding] = (),
 
 def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] = ()) -> Sweep:
     """The table of ``records``, all of them usable; one row each, repeats numbered in the order of their times."""
+    return sweep_of_points(_named([_point(record) for record in records]), findings)
+
+
+def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) -> Sweep:
+    """The table of records whose curve and load are known; one row each, and their findings beside ``findings``."""
     import pandas as pd
 
-    points = _named([_point(record) for record in records])
     found = list(findings)
     for point in points:
         noticed = (*point.record.findings, *check_record(point.record))
@@ -122,8 +126,8 @@ def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] =
     rows = _rows(points)
     rows.sort(key=lambda row: (order[row["series"]], row["load"], row["repeat"]))
     return Sweep(
-        pd.DataFrame(rows), provenance=_provenance(records), findings=tuple(found),
-        name=records[0].source if len(records) == 1 else "",
+        pd.DataFrame(rows), provenance=_provenance([p.record for p in points]), findings=tuple(found),
+        name=points[0].record.source if len(points) == 1 else "",
     )  # fmt: skip
 
 
@@ -172,11 +176,14 @@ def _errno(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class _Point:
+class Placed:
+    """A record with its place: the curve's name, the load, which repeat it is (None: by its time), further columns."""
+
     record: FioRecord
-    base: str
+    series: str
     load: float
-    series: str = ""
+    repeat: int | None = None
+    columns: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def outstanding(self) -> float:
@@ -184,9 +191,9 @@ class _Point:
         return self.record.throughput_per_s * self.record.latency.mean_s
 
 
-def _point(record: FioRecord) -> _Point:
-    base = describe_series(record.block_bytes, _round_mix(record), record.pattern)
-    point = _Point(record, base, math.nan)
+def _point(record: FioRecord) -> Placed:
+    """The record at its load, on the curve that is named by block, mix and pattern alone."""
+    point = Placed(record, describe_series(record.block_bytes, _round_mix(record), record.pattern), math.nan)
     depth = record.depth
     if depth is not None:
         return replace(point, load=float(depth * record.jobs))
@@ -206,23 +213,23 @@ def _round_mix(record: FioRecord) -> float:
     return round(record.read_fraction, 2)
 
 
-def _named(points: Sequence[_Point]) -> list[_Point]:
-    """The points with the names of their curves."""
+def _named(points: Sequence[Placed]) -> list[Placed]:
+    """The points with the whole names of their curves, by all that differs between them."""
     parts: dict[int, list[str]] = {i: [] for i in range(len(points))}
-    for members in _grouped(range(len(points)), lambda i: points[i].base).values():
+    for members in _grouped(range(len(points)), lambda i: points[i].series).values():
         for dimension in (_folder, _device, _engine, _submission, _host):
             values = {i: dimension(points[i].record) for i in members}
             if len(set(values.values())) > 1:
                 for i in members:
                     parts[i] += [values[i]] if values[i] else []
-    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].base, *parts[i]]))
+    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].series, *parts[i]]))
     for members in groups.values():
         depths = {points[i].record.depth for i in members}
         if len(depths) > 1:
             for i in members:
                 jobs = points[i].record.jobs
                 parts[i] += [f"{jobs} jobs"] if jobs > 1 else []
-    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].base, *parts[i]]))
+    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].series, *parts[i]]))
     for members in groups.values():
         # Two jobs of one file at the same load differ in something that the name does not say yet.
         seen: dict[tuple[str, float], set[str]] = defaultdict(set)
@@ -231,7 +238,7 @@ def _named(points: Sequence[_Point]) -> list[_Point]:
         if any(len(jobs) > 1 for jobs in seen.values()):
             for i in members:
                 parts[i].append(f"({points[i].record.job})")
-    return [replace(p, series=" ".join([p.base, *parts[i]])) for i, p in enumerate(points)]
+    return [replace(p, series=" ".join([p.series, *parts[i]])) for i, p in enumerate(points)]
 
 
 def _grouped(items: Iterable[int], key: Callable[[int], str]) -> dict[str, list[int]]:
@@ -267,7 +274,7 @@ def _host(record: FioRecord) -> str:
     return f"from {record.host}" if record.host else ""
 
 
-def _rows(points: Sequence[_Point]) -> list[dict[str, Any]]:
+def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
     seen: dict[tuple[str, float], int] = defaultdict(int)
     rows = []
     for point in sorted(points, key=lambda p: p.record.started_at):
@@ -279,7 +286,7 @@ def _rows(points: Sequence[_Point]) -> list[dict[str, Any]]:
             "block_bytes": record.block_bytes, "read_fraction": record.read_fraction, "pattern": record.pattern,
             "depth": math.nan if record.depth is None else record.depth,
             "jobs": math.nan if record.depth is None else record.jobs,
-            "repeat": seen[point.series, point.load],
+            "repeat": seen[point.series, point.load] if point.repeat is None else point.repeat,
             "latency_sd_s": latency.sd_s,
             "latency_p50_s": latency.percentile_s(50.0), "latency_p95_s": latency.percentile_s(95.0),
             "latency_p99_s": latency.percentile_s(99.0), "latency_p999_s": latency.percentile_s(99.9),
@@ -287,10 +294,18 @@ def _rows(points: Sequence[_Point]) -> list[dict[str, Any]]:
             "engine": _engine(record) or None, "requests": record.requests,
             "runtime_s": record.runtime_s, "latency_of": latency.kind,
             "percentiles_of": latency.percentiles_kind or None,
-            "unchecked": _unchecked(record),
+            "unchecked": _unchecked(record), **_directions(record), **point.columns,
         })  # fmt: skip
         seen[point.series, point.load] += 1
     return rows
+
+
+def _directions(record: FioRecord) -> dict[str, float]:
+    """Rate and latency of reads and of writes where there were both; no columns elsewhere."""
+    if len(record.directions) < 2:
+        return {}
+    rates = {f"{d}_throughput_per_s": rate for d, (rate, _) in record.directions.items()}
+    return rates | {f"{d}_latency_s": latency.mean_s for d, (_, latency) in record.directions.items()}
 
 
 def _unchecked(record: FioRecord) -> str | None:
