@@ -22,6 +22,7 @@ from measure.fio_plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_w
 from measure.host import host_facts, storage_behind
 from measure.process import Finished, run_tool
 from measure.safety import check_unchanged, held, mark_filled, remove_leftover
+from measure.served import with_served
 from measure.store import MANIFEST, StoredPoint, SweepStore
 from measure.workload import FioJob
 
@@ -95,6 +96,7 @@ def read_fio_store(store: SweepStore) -> Sweep:
             "source": str(store.directory.name),
         }
     )
+    points = with_served(points, store, finished)
     raw = tuple(p.raw for p in finished if p.raw is not None)
     return replace(sweep, points=points, provenance=provenance, raw=raw, name=store.directory.name)
 

@@ -1,11 +1,11 @@
-"""A device whose truth is known: an nbdkit server with c servers and a service time of our choice, driven by real fio.
+"""A device whose truth is known: an nbdkit server with c servers and a service law of our choice, driven by real fio.
 
-nbdkit serves a RAM disk over a Unix socket and starts ``servers`` threads for the connection, each of which sleeps
-for a service time; waiting requests queue for the next free thread. That is a station with c servers and one queue,
-so a closed sweep must show X = min(N, c)/S where S is deterministic, with the knee at N* = c.
+nbdkit serves a RAM disk over a Unix socket by a small plugin (:mod:`measure.device_plugin`) that answers each request
+when a queue with the drawn service times would: c servers before one queue, or a queue each and requests routed at
+random. Its threads are more than the requests that can be outstanding, so that none waits for a thread.
 
-A sleep takes a little longer than asked (timer slack, protocol, thread switches: about 0.1 ms), so the truth in the
-provenance is the service time asked for, and the residence time at depth 1 shows what was added.
+A closed sweep of it must show X = min(N, c)/S for one queue, with the knee at N* = c, and an open one the waiting times
+of M/G/c. What it served is in its log (:mod:`measure.served`), so that noise of the draw is told from a bias.
 """
 
 from __future__ import annotations
@@ -13,143 +13,128 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from subprocess import Popen
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import get_args
 
+import numpy as np
+
+from measure import device_plugin
+from measure.device_truth import Queueing, Truth
 from measure.errors import ToolFailedError
 from measure.process import running
+from qsim import Deterministic, Distribution, Empirical
 
 MEMORY_BYTES = 64 * 2**20
 READY_TIMEOUT_S = 10.0
 GRACE_S = 2.0
-
-# Service times are drawn beforehand and taken in turn, so that any law can be served. next() on a counter is atomic.
-_PLUGIN = """\
-import array
-import itertools
-import pathlib
-import time
-
-import nbdkit
-
-API_VERSION = 2
-times = array.array("d")
-turn = itertools.count()
-disk = None
-size = 0
-
-
-def config(key, value):
-    global disk, size
-    if key == "times":
-        times.frombytes(pathlib.Path(value).read_bytes())
-    elif key == "size":
-        size = int(value)
-        disk = bytearray(size)
-
-
-def thread_model():
-    return nbdkit.THREAD_MODEL_PARALLEL
-
-
-def serve():
-    time.sleep(times[next(turn) % len(times)])
-
-
-def open(readonly):
-    return 1
-
-
-def get_size(handle):
-    return size
-
-
-def pread(handle, buffer, offset, flags):
-    serve()
-    buffer[:] = disk[offset : offset + len(buffer)]
-
-
-def pwrite(handle, buffer, offset, flags):
-    serve()
-    disk[offset : offset + len(buffer)] = buffer
-"""
+DRAWS = 2**20  # service times drawn beforehand; a longer run begins again with the first
+LONGEST_S = 60.0
+MAX_SERVERS, MAX_THREADS = 256, 1024
 
 
 @dataclass(frozen=True)
 class KnownDevice:
-    """A running device: where it is, and what it truly is. ``service_law`` is the law's name in words."""
+    """A running device: where it is, and what it truly is."""
 
     uri: str
-    servers: int
-    mean_service_time_s: float
-    service_law: str
+    truth: Truth
 
-    @property
-    def label(self) -> str:
-        """The device in words, for a sweep's target and provenance."""
-        return f"nbdkit, {self.servers} servers, {self.service_law}, mean {self.mean_service_time_s * 1e3:g} ms"
 
-    @property
-    def truth(self) -> dict[str, Any]:
-        """JSON-ready: what an estimate should come to."""
-        return {
-            **{k: v for k, v in asdict(self).items() if k != "uri"},
-            "peak_throughput_per_s": self.servers / self.mean_service_time_s,
-            "knee": self.servers,
-        }
+def truth_of(
+    service: Distribution | float | Sequence[float],
+    servers: int = 1,
+    queueing: Queueing = "central",
+    seed: int = 1,
+    early_s: float = 0.0,
+) -> Truth:
+    """The truth of a device, before it is started. Arguments and errors as of ``known_device``."""
+    return _drawn(service, servers, queueing, seed, early_s)[0]
 
 
 @contextmanager
 def known_device(
+    service: Distribution | float | Sequence[float] = 2e-3,
     servers: int = 4,
-    service_time_s: float | Sequence[float] = 2e-3,
-    service_law: str = "",
+    queueing: Queueing = "central",
+    *,
+    seed: int = 1,
+    threads: int = 64,
+    early_s: float = 0.0,
+    log: Path | None = None,
 ) -> Iterator[KnownDevice]:
     """Start a device of ``servers`` servers, and stop it when the block is left in whatever way.
 
-    ``service_time_s`` is one time in seconds (deterministic), or a sample of times that are served in turn (draw it
-    from any law and name the law in ``service_law``).
+    ``service`` is a law of service times in seconds, one time (deterministic), or a sample of times from which each
+    request's is drawn. ``queueing`` is "central" (one queue) or "per-server" (requests are routed at random).
+    ``threads`` is how many requests of one connection can be outstanding; ``early_s`` is taken off each sleep, to make
+    up for what the way takes; what was served is appended to the file ``log``.
 
     Raises ValueError (a setting, named), ToolMissingError (no nbdkit), ToolFailedError (it does not come up).
     """
-    times = [service_time_s] if isinstance(service_time_s, (int, float)) else [float(t) for t in service_time_s]
-    if not 1 <= servers <= 256:
-        raise ValueError(f"servers is {servers}; it must be from 1 to 256")
-    if not times or not all(0 < t < 60 for t in times):
-        raise ValueError(f"service_time_s is {service_time_s!r:.80}; each time must be above 0 and below 60 seconds")
-    law = service_law or ("deterministic" if len(times) == 1 else "given sample")
+    if not 1 <= threads <= MAX_THREADS:
+        raise ValueError(f"threads is {threads}; it must be from 1 to {MAX_THREADS}")
+    truth, times, routes = _drawn(service, servers, queueing, seed, early_s)
     with TemporaryDirectory(prefix="qsim-nbd-") as folder:
-        socket = Path(folder) / "socket"
+        place = Path(folder)
+        (place / "times").write_bytes(times.tobytes())
+        (place / "routes").write_bytes(routes.tobytes())
         argv = [
-            "nbdkit", "--foreground", "--exit-with-parent", "--unix", str(socket), "--threads", str(servers),
-            *_backend(Path(folder), times),
+            "nbdkit", "--foreground", "--exit-with-parent", "--unix", str(place / "socket"), "--threads", str(threads),
+            "python", str(device_plugin.__file__), f"times={place / 'times'}", f"servers={servers}",
+            f"size={MEMORY_BYTES}", f"early={early_s!r}", *([f"routes={place / 'routes'}"] if len(routes) else []),
+            *([f"log={log.absolute()}"] if log is not None else []),
         ]  # fmt: skip
         with running(argv, grace_s=GRACE_S, timer_slack_ns=1) as server:
-            start = time.monotonic()
-            while not socket.exists():
-                if server.poll() is not None:
-                    said = server.stderr.read().decode("utf-8", "replace").strip() if server.stderr else ""
-                    raise ToolFailedError(f"nbdkit did not start (exit code {server.returncode}): {said}")
-                if time.monotonic() - start > READY_TIMEOUT_S:
-                    raise ToolFailedError(
-                        f"nbdkit was not ready after {READY_TIMEOUT_S:g} s; is the machine overloaded?"
-                    )
-                time.sleep(0.01)
-            yield KnownDevice(f"nbd+unix:///?socket={socket}", servers, sum(times) / len(times), law)
+            _wait_for(place / "socket", server)
+            yield KnownDevice(f"nbd+unix:///?socket={place / 'socket'}", truth)
 
 
-def _backend(folder: Path, times: Sequence[float]) -> list[str]:
-    """One time is served by nbdkit's own delay filter; a sample needs the Python plugin."""
-    if len(times) == 1:
-        milliseconds = times[0] * 1e3
-        if milliseconds == round(milliseconds):
-            delay = f"{round(milliseconds)}ms"
-            return ["--filter=delay", "memory", str(MEMORY_BYTES), f"rdelay={delay}", f"wdelay={delay}"]
-    import array
+def _drawn(
+    service: Distribution | float | Sequence[float], servers: int, queueing: Queueing, seed: int, early_s: float
+) -> tuple[Truth, np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.uint16]]]:
+    """The truth, the times to be served, and the server of each request (none where there is one queue)."""
+    if not 1 <= servers <= MAX_SERVERS:
+        raise ValueError(f"servers is {servers}; it must be from 1 to {MAX_SERVERS}")
+    if queueing not in get_args(Queueing):
+        raise ValueError(f"queueing is {queueing!r}; it must be central or per-server")
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; it must be zero or more")
+    if not 0 <= early_s < LONGEST_S:
+        raise ValueError(f"early_s is {early_s:g}; it must be from 0 to below {LONGEST_S:g} seconds")
+    law = _law(service)
+    rng = np.random.default_rng(seed)
+    constant = isinstance(law, Deterministic)
+    times = np.asarray(law.sample(rng, 1 if constant else DRAWS), dtype=np.float64)
+    if not 0 < law.mean < LONGEST_S or times.min() < 0 or times.max() >= LONGEST_S:
+        raise ValueError(
+            f"service has the mean {law.mean:g} and draws from {times.min():g} to {times.max():g} seconds; the mean "
+            f"must be above 0, and each time from 0 to below {LONGEST_S:g} seconds"
+        )
+    shared = queueing == "central" or servers == 1
+    routes = rng.integers(servers, size=0 if shared else DRAWS, dtype=np.uint16)
+    if constant and not shared:
+        times = np.full(DRAWS, times[0])
+    mean = float(times.mean())
+    return Truth(law, servers, queueing, seed, mean, float(times.var() / mean**2), early_s), times, routes
 
-    script, sample = folder / "device.py", folder / "times"
-    script.write_text(_PLUGIN, "utf-8")
-    sample.write_bytes(array.array("d", times).tobytes())
-    return ["python", str(script), f"times={sample}", f"size={MEMORY_BYTES}"]
+
+def _law(service: Distribution | float | Sequence[float]) -> Distribution:
+    if isinstance(service, Distribution):
+        return service
+    return Deterministic(float(service)) if isinstance(service, int | float) else Empirical(tuple(service))
+
+
+def _wait_for(socket: Path, server: Popen[bytes]) -> None:
+    """Return when the server listens; ToolFailedError with what it said where it ends or is too slow."""
+    start = time.monotonic()
+    while not socket.exists():
+        if server.poll() is not None:
+            said = server.stderr.read().decode("utf-8", "replace").strip() if server.stderr else ""
+            install = "; install its Python plugin: apt-get install nbdkit-plugin-python" if "plugin" in said else ""
+            raise ToolFailedError(f"nbdkit did not start (exit code {server.returncode}): {said}{install}")
+        if time.monotonic() - start > READY_TIMEOUT_S:
+            raise ToolFailedError(f"nbdkit was not ready after {READY_TIMEOUT_S:g} s; is the machine overloaded?")
+        time.sleep(0.01)

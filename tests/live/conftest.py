@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from measure.dataset import Sweep
+from measure.device_sweep import DeviceSweep
 from measure.errors import ToolMissingError, UnsafeTargetError
-from measure.fio import plan_fio, run_fio
-from measure.known_device import KnownDevice, known_device
+from measure.known_device import truth_of
 from measure.process import find_tool
 from measure.safety import check_target, held
 
@@ -43,32 +42,10 @@ def fio_and_nbdkit() -> None:
 
 
 @pytest.fixture(scope="session")
-def four_servers(fio_and_nbdkit: None) -> Iterator[KnownDevice]:
-    """nbdkit with 4 servers of 2 ms, deterministic."""
-    with known_device(servers=4, service_time_s=2e-3) as device:
-        yield device
+def known_device_sweep(fio_and_nbdkit: None, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """4 servers of 2 ms, deterministic, one queue, over KNOWN_DEPTHS, two repeats; about 25 seconds.
 
-
-@pytest.fixture(scope="session")
-def known_device_sweep(four_servers: KnownDevice, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    """The sweep of that device over KNOWN_DEPTHS, two repeats; about 25 seconds.
-
-    Other work on the machine takes throughput away for seconds at a time. Where it did, more repeats are measured
-    into the same sweep (the best of them counts), so that a busy machine costs time and not a false alarm.
+    The device loses no service time to other work on the machine, but fio may: the best of the repeats counts.
     """
     directory = tmp_path_factory.mktemp("known-device") / "sweep"
-
-    def measure(repeats: int) -> Sweep:
-        plan = plan_fio(
-            four_servers.uri, KNOWN_DEPTHS, runtime_s=1.0, ramp_s=0.2, repeats=repeats, label=four_servers.label,
-            details={"truth": four_servers.truth},
-        )  # fmt: skip
-        return run_fio(plan, directory)
-
-    sweep = measure(2)
-    for repeats in (4, 6):
-        best = sweep.points.groupby("load")["throughput_per_s"].max()
-        if (best / (best.index.to_series().clip(upper=four_servers.servers) * (1 / 2e-3)) > 0.92).all():
-            break
-        sweep = measure(repeats)
-    return sweep
+    return DeviceSweep(truth_of(2e-3, 4), KNOWN_DEPTHS, runtime_s=0.9, ramp_s=0.2, repeats=2).run(directory)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
@@ -12,9 +14,11 @@ import numpy as np
 import pytest
 
 from measure.dataset import Sweep
+from measure.device_sweep import DeviceSweep
+from measure.device_truth import Queueing, Truth
 from measure.errors import ToolMissingError
-from measure.fio import plan_fio, run_fio
-from measure.known_device import KnownDevice, known_device
+from measure.known_device import known_device, truth_of
+from qsim import Distribution, Exponential, HyperExponential, LogNormal
 
 pytestmark = pytest.mark.live
 
@@ -35,10 +39,11 @@ def serving(socket: Path) -> bool:
 
 
 def test_throughput_is_that_of_four_servers(known_device_sweep: Sweep) -> None:
-    # Whatever else runs on the machine only takes throughput away, so the better repeat is the truer one.
     best = known_device_sweep.points.groupby("load")["throughput_per_s"].max()
-    expected = np.minimum(best.index.to_numpy(), 4) / 2e-3
-    assert best.to_numpy() == pytest.approx(expected, rel=0.10)
+    truth = np.minimum(best.index.to_numpy(), 4) / 2e-3
+    # A busy machine wakes threads late, which costs time before the knee; past it the servers lose nothing.
+    assert best.to_numpy() == pytest.approx(truth, rel=0.15)
+    assert best.loc[8:].to_numpy() == pytest.approx(2000, rel=0.05)
 
 
 def test_littles_law_holds_at_every_point(known_device_sweep: Sweep) -> None:
@@ -46,26 +51,47 @@ def test_littles_law_holds_at_every_point(known_device_sweep: Sweep) -> None:
     assert (points["throughput_per_s"] * points["latency_s"] / points["load"]).between(0.97, 1.01).all()
 
 
-def test_the_truth_is_in_the_provenance(known_device_sweep: Sweep, four_servers: KnownDevice) -> None:
+def test_the_truth_is_in_the_provenance(known_device_sweep: Sweep) -> None:
     provenance = known_device_sweep.provenance
-    assert provenance.details["truth"] == four_servers.truth == {
-        "servers": 4, "mean_service_time_s": 0.002, "service_law": "deterministic",
-        "peak_throughput_per_s": 2000.0, "knee": 4,
-    }  # fmt: skip
-    assert provenance.device == "nbdkit, 4 servers, deterministic, mean 2 ms"
+    truth = Truth.from_dict(provenance.details["truth"])
+    assert replace(truth, early_s=0.0) == truth_of(2e-3, 4)
+    assert 0 <= truth.early_s < 2e-3
+    assert (truth.servers, truth.peak_throughput_per_s) == (4, 2000.0)
+    assert provenance.device == truth.label == "nbdkit, 4 servers, one queue, deterministic, mean 2.00 ms"
     assert len(provenance.commands) == len(known_device_sweep)
     assert not known_device_sweep.findings
 
 
-def test_any_law_is_served_by_a_sample_of_it(fio_and_nbdkit: None, tmp_path: Path) -> None:
-    times = np.random.default_rng(5).exponential(4e-3, 400)
-    with known_device(1, times, "exponential") as device:
-        assert device.mean_service_time_s == pytest.approx(times.mean())
-        row = run_fio(plan_fio(device.uri, (1,), runtime_s=2.0, ramp_s=0), tmp_path / "s").points.iloc[0]
-    # Other work on the machine can only add to a service time, so the bounds above are wide.
-    assert 0.85 * times.mean() < row["latency_s"] < 2 * times.mean()
-    assert row["latency_sd_s"] > 0.6 * times.std()  # deterministic service would have almost none
-    assert row["latency_p50_s"] < 0.9 * row["latency_s"]  # and no skew
+def test_what_was_served_stands_beside_each_point(known_device_sweep: Sweep) -> None:
+    points = known_device_sweep.points
+    assert points["served_service_s"].to_numpy() == pytest.approx(2e-3)
+    assert points["served_service_scv"].max() < 1e-9
+    # Little's law inside the device: what it served at once is what fio kept outstanding, but for the way.
+    inside = points["served_rate_per_s"] * points["served_response_s"]
+    assert (inside / points["load"]).between(0.7, 1.05).all()
+
+
+@pytest.mark.parametrize(
+    ("law", "queueing"),
+    [
+        (Exponential(4e-3), "central"),
+        (HyperExponential.from_moments(4e-3, 4.0), "per-server"),
+        (LogNormal(4e-3, 2.0), "central"),
+    ],
+    ids=["exponential", "hyperexponential", "lognormal"],
+)
+def test_fio_sees_the_law_that_is_served(
+    fio_and_nbdkit: None, tmp_path: Path, law: Distribution, queueing: Queueing
+) -> None:
+    sweep = DeviceSweep(truth_of(law, 2, queueing), (1, 4), runtime_s=2.0, ramp_s=0.1).run(tmp_path / "s")
+    for _, row in sweep.points.iterrows():
+        # Against what was really served in this run there is no noise of the draw, only the way and the machine.
+        assert row["latency_s"] == pytest.approx(row["served_response_s"], rel=0.2, abs=0.5e-3)
+        assert row["served_service_s"] == pytest.approx(law.mean, rel=0.35)
+        assert row["served_service_scv"] > 0.4  # a deterministic service would have none
+    alone = sweep.points.iloc[0]
+    assert alone["latency_s"] == pytest.approx(alone["served_service_s"], rel=0.2, abs=0.5e-3)
+    assert alone["latency_p50_s"] < 0.9 * alone["latency_s"]  # skewed, as each of these laws is
 
 
 def test_the_server_and_its_folder_are_gone_afterwards(fio_and_nbdkit: None) -> None:
@@ -97,23 +123,7 @@ def test_the_server_ends_with_a_killed_program(fio_and_nbdkit: None, repository:
             break
         time.sleep(0.02)
     assert not serving(socket)
-    socket.unlink(missing_ok=True)
-    socket.parent.rmdir()
-
-
-@pytest.mark.parametrize(
-    ("servers", "time_s", "sentence"),
-    [
-        (0, 2e-3, "servers is 0"),
-        (300, 2e-3, "servers is 300"),
-        (1, 0.0, "above 0"),
-        (1, [], "above 0"),
-        (1, 99.0, "below 60"),
-    ],
-)
-def test_an_impossible_device_is_refused(servers: int, time_s: float, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence), known_device(servers, time_s):
-        pass
+    shutil.rmtree(socket.parent)
 
 
 def test_a_missing_nbdkit_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def test_three_points_give_the_throughput_everywhere(best_repeats: Sweep) -> Non
     asked = np.isin(comparison.points.load, [2, 3, 6, 8, 16])
     assert asked.sum() == 5
     assert comparison.held_out[asked].all()
-    assert np.abs(comparison.residual_throughput_pct[asked]).max() <= 6.0
+    assert np.abs(comparison.residual_throughput_pct[asked]).max() <= 8.0
 
 
 def test_the_audit_has_no_quarrel_with_it(best_repeats: Sweep) -> None:

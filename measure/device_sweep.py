@@ -1,0 +1,108 @@
+"""A sweep of a known device by real fio: the device is started, measured over depths or arrival rates, and stopped.
+
+The truth goes into the provenance, and the device's log into the sweep directory, beside fio's outputs. Before the
+sweep the way itself is measured (``way_s``), and the device then answers early by that much, so that fio sees the
+queue's response times and not those of a socket.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import get_args
+
+from measure.dataset import Sweep
+from measure.device_truth import Truth
+from measure.errors import ToolFailedError
+from measure.fio import Progress, run_fio
+from measure.fio_json import parse_fio
+from measure.fio_plan import FioPlan, Order, plan_workloads
+from measure.known_device import MAX_THREADS, known_device
+from measure.process import run_tool
+from measure.served import FOLDER
+from measure.units import format_rate
+from measure.workload import FioJob, submitters
+
+WAY_SERVICE_S = 1e-3
+WAY_RUNTIME_S = 0.5
+BUSY = 0.05  # the share of time that a submitting job may wait for its request
+
+
+@dataclass(frozen=True)
+class DeviceSweep:
+    """What to measure of the device ``truth``: ``depths`` (closed) or ``arrival_rates`` in 1/s (open), not both.
+
+    Raises ValueError naming the setting that cannot be measured.
+    """
+
+    truth: Truth
+    depths: tuple[int, ...] = ()
+    arrival_rates: tuple[float, ...] = ()
+    runtime_s: float = 5.0
+    ramp_s: float = 1.0
+    repeats: int = 1
+    order: Order = "ascending"
+
+    def __post_init__(self) -> None:
+        if bool(self.depths) == bool(self.arrival_rates):
+            raise ValueError("depths and arrival_rates are both given, or both empty; give one of them")
+        if self.depths and max(self.depths) > MAX_THREADS:
+            raise ValueError(f"depths holds {max(self.depths)}; the device takes {MAX_THREADS} requests at once")
+        if self.order not in get_args(Order):
+            raise ValueError(f"order is {self.order!r}; it must be ascending, descending or random")
+        peak = self.truth.peak_throughput_per_s
+        for rate in self.arrival_rates:
+            if not 0 < rate < peak:
+                raise ValueError(
+                    f"arrival_rates holds {rate:g}/s; it must be above 0 and below the device's peak of "
+                    f"{format_rate(peak)}, or the queue would grow for ever"
+                )
+
+    def plan(self, uri: str = "nbd+unix:///?socket=SOCKET", way_s: float = 0.0) -> FioPlan:
+        """The plan, against the device at ``uri``; without one, as it would be. Raises as ``plan_workloads``."""
+        truth = replace(self.truth, early_s=way_s)
+        workloads = [FioJob(depth, 1, 4096, 100, "random") for depth in self.depths]
+        workloads += [FioJob.open(rate, jobs=self._submitters(rate)) for rate in self.arrival_rates]
+        return plan_workloads(
+            uri, workloads, runtime_s=self.runtime_s, ramp_s=self.ramp_s, repeats=self.repeats, order=self.order,
+            seed=truth.seed, label=truth.label, details={"truth": truth.to_dict()},
+        )  # fmt: skip
+
+    def run(self, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
+        """Measure what is missing in ``out_dir`` and return all of it; the device is gone afterwards in any case.
+
+        Raises what ``run_fio`` and ``known_device`` raise.
+        """
+        truth, way_s = self.truth, measured_way()
+        log = out_dir / FOLDER / f"{time.time_ns()}.log"
+        with known_device(
+            truth.service, truth.servers, truth.queueing, seed=truth.seed, threads=max(self.depths, default=1),
+            early_s=way_s, log=log,
+        ) as device:  # fmt: skip
+            return run_fio(self.plan(device.uri, way_s), out_dir, on_progress)
+
+    def _submitters(self, rate: float) -> int:
+        """Jobs enough that each is seldom busy: an M/G/1-like number outstanding, spread over them."""
+        truth = self.truth
+        load = rate / truth.peak_throughput_per_s
+        outstanding = rate * truth.service.mean + load**2 / (1 - load) * (1 + truth.service.scv) / 2
+        return min(max(submitters(rate), math.ceil(outstanding / BUSY)), math.floor(rate), 1024)
+
+
+def measured_way() -> float:
+    """Seconds that a request takes on its way to the device and back, waking included: the median over half a second.
+
+    Raises ToolMissingError, ToolFailedError.
+    """
+    with known_device(WAY_SERVICE_S, 1, threads=1) as device:
+        point = plan_workloads(
+            device.uri, [FioJob(1, 1, 4096, 100, "random")], runtime_s=WAY_RUNTIME_S, ramp_s=0.1
+        ).points[0]  # fmt: skip
+        finished = run_tool(point.argv, 30.0)
+    if finished.returncode != 0 or finished.timed_out:
+        said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise ToolFailedError(f"fio could not drive nbdkit: {said[-1] if said else f'exit {finished.returncode}'}")
+    median = parse_fio(finished.stdout.decode("utf-8", "replace"), "the way")[0].latency.percentile_s(50.0)
+    return max(0.0, median - WAY_SERVICE_S)
