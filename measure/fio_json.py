@@ -32,6 +32,7 @@ SYNC_ENGINES = frozenset({
     "filestat", "filedelete", "e4defrag", "dev-dax", "libpmem", "pmemblk", "cpuio", "exec",
 })  # fmt: skip
 DEFAULT_ENGINE = "psync"
+SERVER_PORT = 8765  # where fio --server listens
 
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 MAX_JOBS = 10_000
@@ -313,7 +314,7 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
             continue
         own = _options(job.get("job options"))
         key = json.dumps(
-            [job.get("jobname"), job.get("groupid"), job.get("hostname"), own], sort_keys=True, default=str
+            [job.get("jobname"), job.get("groupid"), _host(job), own], sort_keys=True, default=str
         )
         groups.setdefault(key, []).append(job)
     for clones in groups.values():
@@ -373,7 +374,7 @@ def _record(
         bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows), latency=latency,
         read_fraction=reads / total if total else math.nan, requests=int(total), runtime_s=runtime_s,
         records=len(clones), error=error, version=str(document.get("fio version", "")),
-        started_at=_started_at(document, runtime_s), host=str(clones[0].get("hostname", "")),
+        started_at=_started_at(document, runtime_s), host=_host(clones[0]),
         device=options.get("filename", "") or _disk(document),
         iodepth_levels={str(k): _float(v) for k, v in _section(clones[0], "iodepth_level").items()},
         findings=tuple(findings), directions=_by_direction(flows),
@@ -566,6 +567,12 @@ def _read_fraction_asked(rw: str, options: Mapping[str, str]) -> float:
     return {"": 1.0 if options else math.nan, "read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(
         rw, math.nan
     )
+
+
+def _host(job: Mapping[str, Any]) -> str:
+    """The host that a client's record came from, with its port where that is not fio's usual one."""
+    name, port = str(job.get("hostname", "")), _number(job, "port")
+    return f"{name}:{port:.0f}" if name and port and port != SERVER_PORT else name
 
 
 def _disk(document: Mapping[str, Any]) -> str:

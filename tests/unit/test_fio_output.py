@@ -132,6 +132,20 @@ def test_the_sum_over_all_clients_is_left_out() -> None:
     assert sweep.series == ("4 KiB random read from a", "4 KiB random read from b")
 
 
+def test_two_servers_on_one_host_are_two_curves_also_with_clones() -> None:
+    def client(iops: float, port: int) -> dict[str, Any]:
+        made = {**job(read3(iops, 4e6)), "hostname": "a", "port": port}
+        made["job options"] |= {"numjobs": "2", "group_reporting": "1"}
+        return made
+
+    made = document()
+    made["client_stats"] = [client(1000, 8765), client(900, 8766)]
+    del made["jobs"]
+    sweep = sweep_of(made)
+    assert sweep.series == ("4 KiB random read from a", "4 KiB random read from a:8766")
+    assert list(sweep.points["throughput_per_s"]) == [1000, 900]
+
+
 def test_a_failed_job_is_a_finding_and_never_a_number() -> None:
     sweep = sweep_of(document(job(read3(1000, 4e6))), document(job(read3(9000, 4e6), error=5)))
     assert list(sweep.points["throughput_per_s"]) == [1000]
