@@ -11,7 +11,7 @@ import os
 import random
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -23,6 +23,7 @@ from measure.fio_json import SYNC_ENGINES
 from measure.host import tool_version
 from measure.process import find_tool
 from measure.safety import TEST_FILE, Target, check_target, is_ours
+from measure.settling import Settling
 from measure.units import format_bytes, format_duration, format_rate
 from measure.workload import FioJob, Mixing, Pattern
 
@@ -55,7 +56,7 @@ class FioPlan:
     """What will be done, before anything is done. ``file`` is None for a network block device (``uri``).
 
     ``engine_reason`` says why the engine was chosen; ``fill`` is the command that writes the file first (None where
-    it is written already or is not ours).
+    it is written already or is not ours); ``settling`` is what each point waits for before it is measured.
     """
 
     points: tuple[FioPoint, ...]
@@ -71,6 +72,7 @@ class FioPlan:
     fill: tuple[str, ...] | None
     fio_version: str
     details: Mapping[str, Any] = field(default_factory=dict)
+    settling: Settling | None = None
 
     @property
     def is_open(self) -> bool:
@@ -85,7 +87,16 @@ class FioPlan:
     @property
     def commands(self) -> tuple[str, ...]:
         """Every command, in order, as it could be typed into a shell."""
-        return (*([shlex.join(self.fill)] if self.fill else []), *(p.command for p in self.points))
+        fill = [shlex.join(self.fill)] if self.fill else []
+        if self.settling is None:
+            return (*fill, *(p.command for p in self.points))
+        return (*fill, *(c for p in self.points for c in (shlex.join(self.settling.command(p.argv)), p.command)))
+
+    def point(self, job: FioJob, repeat: int) -> FioPoint:
+        """The point of a workload and repeat, with the command by which this plan measures it."""
+        key = f"{job.key}.r{repeat}"
+        common = Common(self.file, self.uri, self.engine, self.runtime_s, self.ramp_s)
+        return FioPoint(key, job, repeat, point_command(key, job, common, self.seed))
 
     def fill_seconds(self) -> float:
         """How long the filling of the file will about take."""
@@ -97,8 +108,15 @@ class FioPlan:
 
     @property
     def point_seconds(self) -> float:
-        """How long one point takes."""
-        return self.ramp_s + self.runtime_s + START_S
+        """How long one point takes, where it settles within one window."""
+        settling_s = self.settling.window_s + START_S if self.settling else 0.0
+        return settling_s + self.ramp_s + self.runtime_s + START_S
+
+    def most_seconds(self) -> float:
+        """How long the whole sweep takes at most, where no point settles before its time is up."""
+        if self.settling is None:
+            return self.seconds()
+        return self.seconds() + len(self.points) * (self.settling.longest_s - self.settling.window_s)
 
     def describe(self) -> str:
         """The plan in words."""
@@ -110,10 +128,12 @@ class FioPlan:
                 "foreign file": ": only read",
                 "block device": ": written" if self.file.writable else ": only read",
             }[self.file.kind]
+        settling = f"\neach point runs first {self.settling}" if self.settling else ""
+        most = f", {format_duration(self.most_seconds())} at most" if self.settling else ""
         return (
             f"{what}\n{len(self.points)} points ({self._axes()}), {format_duration(self.runtime_s)} each after "
-            f"{format_duration(self.ramp_s)} of ramp\nengine {self.engine}: {self.engine_reason}\n"
-            f"about {format_duration(self.seconds())} in all"
+            f"{format_duration(self.ramp_s)} of ramp{settling}\nengine {self.engine}: {self.engine_reason}\n"
+            f"about {format_duration(self.seconds())} in all{most}"
         )
 
     def _axes(self) -> str:
@@ -133,10 +153,11 @@ class FioPlan:
 
     def settings(self) -> dict[str, Any]:
         """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
+        settling = {"settling": asdict(self.settling)} if self.settling else {}
         return {
             "target": self.label, "size_bytes": self.file.size_bytes if self.file else None, "engine": self.engine,
             "seed": self.seed, "runtime_s": self.runtime_s, "ramp_s": self.ramp_s,
-            "load_kind": "arrival_rate" if self.is_open else "queue_depth",
+            "load_kind": "arrival_rate" if self.is_open else "queue_depth", **settling,
         }  # fmt: skip
 
 
@@ -162,12 +183,34 @@ def plan_fio(
     write_device: str | None = None,
     label: str = "",
     details: Mapping[str, Any] | None = None,
+    settling: Settling | None = None,
 ) -> FioPlan:
     """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
 
     ``jobs`` is how many jobs there are of each depth (default 1), or how many share the arrivals (default: as many as
     :func:`measure.workload.submitters` says). The rest is as in :func:`plan_workloads`, and so are the errors raised.
     """
+    workloads = combinations(
+        depths, block_bytes=block_bytes, read_percent=read_percent, pattern=pattern, jobs=jobs,
+        arrival_rates=arrival_rates, mixing=mixing,
+    )  # fmt: skip
+    return plan_workloads(
+        target, workloads, runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, engine=engine,
+        seed=seed, order=order, keep=keep, consent=consent, write_device=write_device, label=label, details=details,
+    )  # fmt: skip
+
+
+def combinations(
+    depths: Sequence[int],
+    *,
+    block_bytes: int | Sequence[int] = 4096,
+    read_percent: int | Sequence[int] = 100,
+    pattern: Pattern | Sequence[Pattern] = "random",
+    jobs: int | Sequence[int] | None = None,
+    arrival_rates: Sequence[float] | None = None,
+    mixing: Mixing = "mixed",
+) -> list[FioJob]:
+    """Every combination of what is given, as :func:`plan_fio` takes it. ValueError naming what is empty or wrong."""
     blocks, percents = _several(block_bytes), _several(read_percent)
     patterns: Sequence[Pattern] = (pattern,) if isinstance(pattern, str) else pattern
     for name, values in (("depths", depths if arrival_rates is None else (1,)), ("arrival_rates", arrival_rates),
@@ -187,10 +230,7 @@ def plan_fio(
                 FioJob(depth, count, block, percent, pattern_, mixing=mixing)
                 for count, depth in product([1] if jobs is None else _several(jobs), depths)
             ]
-    return plan_workloads(
-        target, workloads, runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, engine=engine,
-        seed=seed, order=order, keep=keep, consent=consent, write_device=write_device, label=label, details=details,
-    )  # fmt: skip
+    return workloads
 
 
 def plan_workloads(
@@ -209,6 +249,7 @@ def plan_workloads(
     write_device: str | None = None,
     label: str = "",
     details: Mapping[str, Any] | None = None,
+    settling: Settling | None = None,
 ) -> FioPlan:
     """A sweep of ``target`` over any workloads, all closed or all open.
 
@@ -216,6 +257,7 @@ def plan_workloads(
     names a network block device, which needs no file. ``size_bytes`` (default 1 GiB for a file of our own, all of
     what exists otherwise) is how much of it is used. Repeats go round all workloads, so that drift shows as repeats
     that disagree; ``order`` is the order of the loads of each curve in a round, or a random one of all workloads.
+    With ``settling`` each point runs until it is steady before it is measured, with closed loads only.
 
     Nothing is written. Raises ToolMissingError (no fio), ValueError (a setting, named), UnsafeTargetError.
     """
@@ -225,9 +267,14 @@ def plan_workloads(
     is_open = workloads[0].is_open
     if any(w.is_open != is_open for w in workloads):
         raise ValueError("workloads holds depths and arrival rates; measure them into two directories, as two sweeps")
-    _check_settings(
+    check_settings(
         runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, seed=seed, order=order
     )  # fmt: skip
+    if is_open and ramp_s <= 0:
+        raise ValueError(
+            f"ramp_s is {ramp_s:g}; the jobs of an open loop all begin with a request at once, so give it a ramp of "
+            "some 0.5 s that is not counted"
+        )
     find_tool("fio")
     version = tool_version("fio") or ""
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
@@ -248,23 +295,25 @@ def plan_workloads(
     common = Common(file, uri, chosen, runtime_s, ramp_s)
     points = []
     for repeat in range(repeats):
-        for job in _ordered(workloads, order, seed + repeat):
+        for job in in_order(workloads, order, seed + repeat):
             key = f"{job.key}.r{repeat}"
             points.append(FioPoint(key, job, repeat, point_command(key, job, common, seed)))
     fill = None
     if file is not None and file.kind == "own file" and not file.filled:
         fill = fill_command(file, chosen)
-    return FioPlan(
-        tuple(points), file, uri, label or (uri if file is None else str(file.path)), chosen, reason, runtime_s, ramp_s,
-        seed, keep, fill, version, dict(details or {}),
+    plan = FioPlan(
+        (), file, uri, label or (uri if file is None else str(file.path)), chosen, reason, runtime_s, ramp_s,
+        seed, keep, fill, version, dict(details or {}), settling,
     )  # fmt: skip
+    rounds = ((repeat, job) for repeat in range(repeats) for job in _ordered(workloads, order, seed + repeat))
+    return replace(plan, points=tuple(plan.point(job, repeat) for repeat, job in rounds))
 
 
 def _several(value: int | Sequence[int]) -> Sequence[int]:
     return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
-def _check_settings(**settings: Any) -> None:
+def check_settings(**settings: Any) -> None:
     """ValueError naming the first setting that cannot be measured."""
     s = settings
     rules: tuple[tuple[str, bool, str], ...] = (
@@ -319,8 +368,8 @@ def _refuse_characters(path: str) -> None:
         raise UnsafeTargetError(f"target {path!r} begins or ends with a space, which fio drops; name a path without it")
 
 
-def _ordered(workloads: Sequence[FioJob], order: Order, seed: int) -> list[FioJob]:
-    """The workloads in one random order, or curve by curve as the curves appear, each by its load."""
+def in_order(workloads: Sequence[FioJob], order: Order, seed: int) -> list[FioJob]:
+    """The workloads of one round: in random order, or curve by curve as the curves appear, each by its load."""
     if order == "random":
         return random.Random(seed).sample(list(workloads), len(workloads))
     curves = {curve: i for i, curve in enumerate(dict.fromkeys(w.curve for w in workloads))}
