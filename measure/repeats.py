@@ -1,0 +1,221 @@
+"""Repeats of a point: the mean with its interval, which repeats and points are outliers, and how many are enough.
+
+Interval.  Student's t over the repeats. The mean latency is weighted by the completed requests, so that N = X R
+survives the averaging: it is a ratio of two means, and its interval comes from the deviations X_i R_i - R X_i of its
+numerator (the delta method; Cochran (1977), Sampling Techniques, section 6.3).
+
+Outliers among repeats.  A repeat is one where it lies off the median of its point by more than 5 % and
+
+- of five repeats and more: by more than 3.5 scaled median absolute deviations (Iglewicz and Hoaglin (1993), How to
+  Detect and Handle Outliers), where that deviation is taken from all points of the curve if theirs is larger;
+- of three or four: by more than 4 standard deviations of the repeats of the curve's other points, and by more than 3
+  times the range of the other repeats. Three repeats alone cannot tell which of them is off: a curve of one point has
+  no outlier among fewer than five.
+
+Outliers along a curve.  Over depths the throughput of a closed sweep rises, stays, or falls for good, and N / X, the
+latency by Little's law, falls (idle states), stays, or rises for good. Where the throughput falls by more than 10 %
+(and by more than 4 standard errors) and comes back, or N / X rises so and comes back, the points are looked for whose
+absence leaves no such place, and where there are several, for the one that leaves the smoothest curve.
+
+Nothing is left out because it is flagged: every mean is of all repeats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from measure.findings import Finding
+from measure.units import format_rate
+
+LEVEL = 0.95
+MATTERS = 0.05
+MODIFIED_Z = 3.5
+POOLED_SD = 4.0
+RANGES = 3.0
+MAD_TO_SD = 1.4826
+FEWEST_ALONE = 5
+VALLEY = 0.10
+FEWEST_POINTS = 5
+
+Floats = NDArray[np.float64]
+
+
+def half_width(deviations: ArrayLike, level: float = LEVEL) -> float:
+    """Half the interval of a mean from the deviations (n,) from it; NaN for fewer than two."""
+    d = np.asarray(deviations, float)
+    n = len(d)
+    if n < 2:
+        return math.nan
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, (1 + level) / 2)) * math.sqrt(float(d @ d) / (n - 1) / n)
+
+
+def intervals(throughput_per_s: ArrayLike, latency_s: ArrayLike, level: float = LEVEL) -> dict[str, float]:
+    """The limits of the mean throughput and of the mean latency of one point's repeats (n,); NaN for one repeat.
+
+    Keys ``throughput_low``, ``throughput_high``, ``latency_low``, ``latency_high``; no limit is below zero.
+    """
+    x, r = np.asarray(throughput_per_s, float), np.asarray(latency_s, float)
+    if len(x) < 2:
+        return dict.fromkeys(("throughput_low", "throughput_high", "latency_low", "latency_high"), math.nan)
+    mean_x, mean_r = float(x.mean()), float((x * r).mean() / x.mean())
+    of_x, of_r = half_width(x - mean_x, level), half_width((x * r - mean_r * x) / mean_x, level)
+    return {
+        "throughput_low": max(0.0, mean_x - of_x), "throughput_high": mean_x + of_x,
+        "latency_low": max(0.0, mean_r - of_r), "latency_high": mean_r + of_r,
+    }  # fmt: skip
+
+
+def precision(throughput_per_s: ArrayLike, latency_s: ArrayLike, level: float = LEVEL) -> float:
+    """Half the wider of the two intervals as a share of its mean; infinite for one repeat."""
+    x, r = np.asarray(throughput_per_s, float), np.asarray(latency_s, float)
+    limits = intervals(x, r, level)
+    if len(x) < 2:
+        return math.inf
+    means = (float(x.mean()), float((x * r).mean() / x.mean()))
+    return max(limits["throughput_high"] / means[0] - 1, limits["latency_high"] / means[1] - 1)
+
+
+def outlying_repeats(values: ArrayLike, others_sd: float = math.nan) -> NDArray[np.bool_]:
+    """Which of one point's repeats (n,) are outliers; ``others_sd`` is the relative deviation at the other points."""
+    v = np.asarray(values, float)
+    none = np.zeros(len(v), bool)
+    if len(v) < 3:
+        return none
+    middle = float(np.median(v))
+    off = np.abs(v / middle - 1)
+    if len(v) >= FEWEST_ALONE:
+        own = MAD_TO_SD * float(np.median(off))
+        return (off > MATTERS) & (off > MODIFIED_Z * max(own, others_sd if math.isfinite(others_sd) else 0.0))
+    if not math.isfinite(others_sd):
+        return none
+    i = int(np.argmax(off))
+    none[i] = off[i] > max(MATTERS, POOLED_SD * others_sd, RANGES * float(np.ptp(np.delete(v, i))) / middle)
+    return none
+
+
+def outlying_points(load: ArrayLike, throughput_per_s: ArrayLike, error: ArrayLike = 0.0) -> NDArray[np.bool_]:
+    """Which points (m,) of a closed curve, by rising load, are outliers; ``error`` are relative standard errors."""
+    n, x = np.log(np.asarray(load, float)), np.log(np.asarray(throughput_per_s, float))
+    noise = float(np.nan_to_num(np.max(np.asarray(error, float)), nan=0.0))
+    tolerance = max(-math.log1p(-VALLEY), 4 * noise)
+    flagged = np.zeros(len(x), bool)
+    for _ in range(len(x) // FEWEST_POINTS):
+        kept = np.flatnonzero(~flagged)
+        if _bend(n[kept], x[kept]) <= tolerance:
+            return flagged
+        flagged[_blamed(n, x, kept, tolerance)] = True
+    kept = np.flatnonzero(~flagged)
+    # Points that no few others explain are a noisy curve or a drive that changed, and no outliers.
+    return flagged if _bend(n[kept], x[kept]) <= tolerance else np.zeros(len(x), bool)
+
+
+def _bend(n: Floats, x: Floats) -> float:
+    """How far the logarithms of throughput and of N / X go where no closed curve goes."""
+    return max(_valley(x), _valley(x - n))
+
+
+def _valley(x: Floats) -> float:
+    """The depth of the deepest valley: how far a value lies below both something before it and something after it."""
+    if len(x) < 3:
+        return 0.0
+    before, after = np.maximum.accumulate(x), np.maximum.accumulate(x[::-1])[::-1]
+    return float((np.minimum(before, after) - x).max())
+
+
+def _blamed(n: Floats, x: Floats, kept: NDArray[np.intp], tolerance: float) -> int:
+    """The point whose absence leaves no bend and the smoothest curve; where none does, the least bend."""
+    ranked = []
+    for i in kept:
+        rest = kept[kept != i]
+        left = _bend(n[rest], x[rest])
+        ranked.append((max(0.0, left - tolerance), _roughness(n[rest], x[rest]), int(i)))
+    return min(ranked)[2]
+
+
+def _roughness(n: Floats, x: Floats) -> float:
+    """The sum of squared changes of slope."""
+    slopes = np.diff(x) / np.diff(n)
+    return float((np.diff(slopes) ** 2).sum())
+
+
+def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str]:
+    """For each row of a sweep's table "repeat" (an outlier among its repeats), "curve" (along its curve), or "".
+
+    Curves are looked at where the load is a depth (``closed``), from five points on. All repeats of a point that is
+    off its curve are flagged.
+    """
+    flags = pd.Series("", index=points.index, dtype=object)
+    for _, curve in points.groupby("series", sort=False):
+        groups = {float(str(load)): rows for load, rows in curve.groupby("load", sort=True)}
+        spread = {n: _relative_sd(g["throughput_per_s"].to_numpy(float)) for n, g in groups.items()}
+        for load, rows in groups.items():
+            others = _pooled([s for n, s in spread.items() if n != load])
+            flags[rows.index[outlying_repeats(rows["throughput_per_s"], others)]] = "repeat"
+        if closed and len(groups) >= FEWEST_POINTS and min(groups) > 0:
+            means = [float(g["throughput_per_s"].median()) for g in groups.values()]
+            errors = [spread[n][0] / math.sqrt(len(g)) if len(g) > 1 else 0.0 for n, g in groups.items()]
+            for load, off in zip(groups, outlying_points(list(groups), means, errors), strict=True):
+                if off:
+                    flags[groups[load].index] = "curve"
+    return flags
+
+
+def _relative_sd(values: Floats) -> tuple[float, int]:
+    """(relative standard deviation, degrees of freedom)."""
+    return (float(values.std(ddof=1) / values.mean()), len(values) - 1) if len(values) > 1 else (0.0, 0)
+
+
+def _pooled(spread: list[tuple[float, int]]) -> float:
+    """The relative standard deviation of one repeat, by the median of the points' variances; NaN for no point.
+
+    The median, so that an outlier at another point does not hide one here; divided by that of chi-squared over its
+    degrees of freedom, which is about (1 - 2/(9 f))^3 (Wilson and Hilferty).
+    """
+    known = [s**2 / (1 - 2 / (9 * f)) ** 3 for s, f in spread if f > 0]
+    return math.sqrt(float(np.median(known))) if known else math.nan
+
+
+def check_outliers(points: pd.DataFrame, *, closed: bool) -> Iterator[Finding]:
+    """A finding for each curve and kind of outlier; the same rule as :func:`flag_outliers`."""
+    flags = flag_outliers(points, closed=closed)
+    for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):
+        yield from _of_repeats(str(series), rows, points) if flag == "repeat" else _of_curve(str(series), rows, points)
+
+
+def _of_repeats(series: str, rows: pd.DataFrame, points: pd.DataFrame) -> Iterator[Finding]:
+    told = []
+    for _, row in rows.iterrows():
+        same = points[(points["series"] == series) & (points["load"] == row["load"])]["throughput_per_s"]
+        others = same.drop(row.name)
+        told.append(
+            f"repeat {int(row['repeat']) + 1} at load {row['load']:g} gives {format_rate(row['throughput_per_s'])} "
+            f"where the other {len(others)} give {format_rate(others.min())} to {format_rate(others.max())}"
+        )
+    yield Finding(
+        "outlier", "warning", "; ".join(told) + ". The means hold all of them.",
+        "something else used the device or the processors during that run.",
+        "measure the load again: the same command with --remeasure; nothing is overwritten.",
+        series, float(rows["load"].iloc[0]),
+    )  # fmt: skip
+
+
+def _of_curve(series: str, rows: pd.DataFrame, points: pd.DataFrame) -> Iterator[Finding]:
+    curve = points[points["series"] == series].groupby("load")["throughput_per_s"].median()
+    told = []
+    for load in dict.fromkeys(rows["load"]):
+        below, above = curve[curve.index < load], curve[curve.index > load]
+        beside = [f"{format_rate(c.iloc[i])} at {c.index[i]:g}" for c, i in ((below, -1), (above, 0)) if len(c)]
+        told.append(f"{format_rate(curve[load])} at load {load:g}, beside {' and '.join(beside)}")
+    yield Finding(
+        "outlier", "warning", "; ".join(told) + ": the curve leaves its course and comes back.",
+        "something else used the device or the processors during that run.",
+        "measure the load again: the same command with --remeasure; nothing is overwritten.",
+        series, float(rows["load"].iloc[0]),
+    )  # fmt: skip

@@ -1,0 +1,188 @@
+"""Whether a run was steady: its throughput over time, judged by SNIA's definition, and whether the ramp was enough.
+
+A run is cut into five rounds of equal length, and is steady where
+
+- the range of the rounds' throughputs is at most 20 % of their mean, and
+- the straight line fitted to them changes by at most 10 % of it from the first round to the last.
+
+Source: SNIA, Solid State Storage Performance Test Specification 2.0.2 (2020), 2.1.24, whose measurement window are
+five rounds. SNIA's rounds take a minute each; ours are a fifth of the run, whatever that is.
+
+Both limits can be passed by noise alone, so a change is called a trend only where it stands out from the scatter of the
+intervals, the likeness of neighbouring ones taken into account. The beginning, a quarter of the run at most, is a
+warm-up where MSER leaves it out (:func:`qsim.engines.output_analysis.find_warmup`) and no later stretch is like it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from measure.findings import Finding
+from measure.fio_intervals import Intervals
+
+ROUNDS = 5
+MOST_RANGE = 0.20
+MOST_SLOPE = 0.10
+STANDS_OUT = 3.0
+"""Standard errors by which a change must differ from none to be called a trend."""
+MATTERS = 0.02
+"""The share of the mean by which a warm-up must have moved it to be worth a word."""
+
+FEWEST_INTERVALS = 10
+COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend", "warmup_s", "warmup_bias")
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """How a run went, shares of its mean throughput.
+
+    ``throughput_range`` is that of the five rounds, ``throughput_change`` (signed) that of the line through them,
+    ``throughput_trend`` whether the change is more than scatter. ``warmup_s`` is the beginning that stands out (0:
+    none), and ``warmup_bias`` by how much it moved the mean.
+    """
+
+    throughput_range: float
+    throughput_change: float
+    throughput_trend: bool
+    warmup_s: float
+    warmup_bias: float
+
+    @property
+    def steady(self) -> bool:
+        """SNIA's definition."""
+        return self.throughput_range <= MOST_RANGE and abs(self.throughput_change) <= MOST_SLOPE
+
+    def columns(self) -> dict[str, float]:
+        """The values by the names of the table's columns; 1 and 0 for yes and no."""
+        return {name: float(getattr(self, name)) for name in COLUMNS}
+
+
+UNKNOWN = dict.fromkeys(COLUMNS, math.nan)
+
+
+def judge(intervals: Intervals) -> SteadyState | None:
+    """How the run went; None where too few intervals are known to say, or nothing completed."""
+    from qsim.engines.output_analysis import find_warmup
+
+    rates = np.array(intervals.throughput_per_s)
+    if len(rates) < FEWEST_INTERVALS or not rates.sum() > 0:
+        return None
+    end = intervals.end_s[-1]
+    rounds = np.diff(intervals.completed(np.linspace(0.0, end, ROUNDS + 1))) / (end / ROUNDS)
+    mean = float(rounds.mean())
+    change = float(np.polyfit(np.arange(ROUNDS), rounds, 1)[0]) * (ROUNDS - 1) / mean
+    dropped, _settled = find_warmup(rates)
+    warmup_s = intervals.end_s[dropped - 1] if dropped and _unlike_any_later(rates, dropped) else 0.0
+    rest = float(intervals.completed(np.array([end]))[0] - intervals.completed(np.array([warmup_s]))[0])
+    bias = mean * (end - warmup_s) / rest - 1 if rest > 0 else 0.0
+    return SteadyState(
+        float(np.ptp(rounds)) / mean, change, _is_trend(rates), warmup_s if abs(bias) >= MATTERS else 0.0, bias
+    )
+
+
+def _unlike_any_later(rates: NDArray[np.float64], dropped: int) -> bool:
+    """Whether the beginning is further from the mean of the rest than any later stretch as long, by half as much again.
+
+    A rate that wanders has such stretches everywhere; one that drifts has the opposite one at its end. With fewer than
+    three later stretches that cannot be told.
+    """
+    rest = rates[dropped:]
+    stretches = len(rest) // dropped
+    if stretches < 3:
+        return False
+    later = rest[len(rest) - stretches * dropped :].reshape(stretches, dropped).mean(axis=1)
+    furthest = float(np.abs(later - rest.mean()).max())
+    return abs(float(rates[:dropped].mean() - rest.mean())) > 1.5 * furthest
+
+
+def _is_trend(rates: NDArray[np.float64]) -> bool:
+    """Whether the line through the intervals rises or falls by more than their scatter explains."""
+    m = len(rates)
+    x = np.arange(m) - (m - 1) / 2
+    slope = float(x @ rates) / float(x @ x)
+    left = rates - rates.mean() - slope * x
+    square = float(left @ left)
+    if square <= (1e-9 * rates.mean()) ** 2 * m:
+        return slope != 0
+    alike = min(max(float(left[1:] @ left[:-1]) / square, 0.0), 0.9)
+    error = math.sqrt(square / (m - 2) / float(x @ x) * (1 + alike) / (1 - alike))
+    return abs(slope) > STANDS_OUT * error
+
+
+def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
+    """Findings on the runs of a table with the columns of ``SteadyState``: one for each curve and cause."""
+    if not set(COLUMNS) <= set(points.columns):
+        return
+    for series, group in points.groupby("series", sort=False):
+        unsteady = group["steady"] == 0
+        warm = group["warmup_s"] > 0
+        trend = group["throughput_trend"] == 1
+        yield from _warmup(str(series), group[warm], len(group))
+        yield from _trend(str(series), group[unsteady & trend & ~warm], len(group))
+        yield from _noise(str(series), group[unsteady & ~trend & ~warm], len(group))
+        yield from _unsettled(str(series), group)
+
+
+def _warmup(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
+    if runs.empty:
+        return
+    worst = runs.iloc[int(np.argmax(runs["warmup_bias"].abs()))]
+    yield Finding(
+        "warm-up", "warning",
+        f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER-5); at load {worst['load']:g} the "
+        f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
+        "the ramp was too short for the device to reach its pace, or something else ran at first.",
+        f"measure again with a ramp of {max(2.0, math.ceil(2 * float(runs['warmup_s'].max()))):g} s more (--ramp).",
+        series, float(worst["load"]),
+    )  # fmt: skip
+
+
+def _trend(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
+    if runs.empty:
+        return
+    worst = runs.iloc[int(np.argmax(runs["throughput_change"].abs()))]
+    yield Finding(
+        "drift-within-run", "warning",
+        f"{len(runs)} of {of} runs were not steady and went somewhere; at load {worst['load']:g} the throughput "
+        f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
+        "a write cache that fills, throttling, or a file that was not preconditioned: the mean is of no steady state.",
+        "measure longer (--runtime), or let each point settle first (--steady 5%:10s:2min).",
+        series, float(worst["load"]),
+    )  # fmt: skip
+
+
+def _noise(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
+    if runs.empty:
+        return
+    worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
+    yield Finding(
+        "unsteady", "info",
+        f"{len(runs)} of {of} runs were not steady by SNIA's definition, but went nowhere; at load {worst['load']:g} "
+        f"the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its mean (SNIA allows "
+        f"{100 * MOST_RANGE:.0f} %).",
+        "other programs on this machine or on a shared device, or too few requests in a round.",
+        "measure longer (--runtime) or more often (--repeats), so that the noise averages out.",
+        series, float(worst["load"]),
+    )  # fmt: skip
+
+
+def _unsettled(series: str, group: pd.DataFrame) -> Iterator[Finding]:
+    if "settled" not in group.columns:
+        return
+    runs = group[group["settled"] == 0]
+    if runs.empty:
+        return
+    loads = ", ".join(f"{n:g}" for n in dict.fromkeys(runs["load"]))
+    yield Finding(
+        "never-settled", "warning",
+        f"{len(runs)} of {len(group)} points were measured before they met the criterion of --steady, at load {loads}.",
+        "the device is still changing, or the criterion is tighter than its noise.",
+        "give it longer (the third part of --steady), or a wider tolerance or window.",
+        series, float(runs["load"].iloc[0]),
+    )  # fmt: skip
