@@ -197,6 +197,7 @@ def plan_fio(
     return plan_workloads(
         target, workloads, runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, engine=engine,
         seed=seed, order=order, keep=keep, consent=consent, write_device=write_device, label=label, details=details,
+        settling=settling,
     )  # fmt: skip
 
 
@@ -292,12 +293,8 @@ def plan_workloads(
             raise ValueError(f"engine is {chosen}; an open loop takes a synchronous one, as psync (see the manual)")
         if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
             reason += "; it is synchronous, so a depth of N is N jobs with one request each"
-    common = Common(file, uri, chosen, runtime_s, ramp_s)
-    points = []
-    for repeat in range(repeats):
-        for job in in_order(workloads, order, seed + repeat):
-            key = f"{job.key}.r{repeat}"
-            points.append(FioPoint(key, job, repeat, point_command(key, job, common, seed)))
+    if is_open and settling is not None:
+        raise ValueError("settling is for depths; arrivals at a given rate come at that rate, steady or not")
     fill = None
     if file is not None and file.kind == "own file" and not file.filled:
         fill = fill_command(file, chosen)
@@ -305,7 +302,7 @@ def plan_workloads(
         (), file, uri, label or (uri if file is None else str(file.path)), chosen, reason, runtime_s, ramp_s,
         seed, keep, fill, version, dict(details or {}), settling,
     )  # fmt: skip
-    rounds = ((repeat, job) for repeat in range(repeats) for job in _ordered(workloads, order, seed + repeat))
+    rounds = ((repeat, job) for repeat in range(repeats) for job in in_order(workloads, order, seed + repeat))
     return replace(plan, points=tuple(plan.point(job, repeat) for repeat, job in rounds))
 
 
