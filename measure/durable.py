@@ -14,7 +14,10 @@ _SUFFIX = ".tmp"
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write or replace ``path``. OSError where the disk does not take it; then nothing is left behind."""
+    """Write or replace ``path``. OSError where the disk does not take it; then nothing is left behind.
+
+    What killed writers of the same file left half written is removed.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
         with temporary.open("wb") as file:
@@ -25,6 +28,7 @@ def write_durably(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    remove_leftovers(path.parent, path.name)
     sync_directory(path.parent)
 
 

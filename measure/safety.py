@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from measure.durable import remove_leftovers, write_durably
+from measure.durable import write_durably
 from measure.errors import UnsafeTargetError
 from measure.host import storage_behind
 from measure.units import format_bytes
@@ -192,7 +192,6 @@ def remove_own(path: Path) -> None:
             path.unlink()
         if _read_mark(path) is not None and not path.exists():
             _mark_of(path).unlink()
-        remove_leftovers(path.parent, _mark_of(path).name)
     except OSError as error:
         raise UnsafeTargetError(
             f"the test file {path} cannot be removed: {error.strerror or error}; remove it and {_mark_of(path).name}"
@@ -328,26 +327,36 @@ def _check_space(path: Path, size: int, already: int) -> None:
 
 
 def _open_own(target: Target) -> int:
+    """Our file, opened; created with its mark where it is new. Where that fails or is interrupted nothing stays."""
     path = target.path
     try:
         if target.exists:
             if not is_ours(path):
                 raise UnsafeTargetError(f"{path} has changed since it was looked at; start again")
             return os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return _create_own(path)
+    except FileExistsError as error:
+        raise UnsafeTargetError(f"{path} has appeared since it was looked at, and is not ours; start again") from error
+    except OSError as error:
+        raise UnsafeTargetError(f"{path} cannot be created: {error.strerror or error}; name another target") from error
+
+
+def _create_own(path: Path) -> int:
+    try:
         if not path.exists():
             _write_mark(path, None)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             _write_mark(path, os.fstat(descriptor))
-        except BaseException:  # a full disk, Ctrl-C: the file is empty, and still ours
+        except BaseException:
             os.close(descriptor)
-            remove_own(path)
             raise
         return descriptor
-    except FileExistsError as error:
-        raise UnsafeTargetError(f"{path} has appeared since it was looked at, and is not ours; start again") from error
-    except OSError as error:
-        raise UnsafeTargetError(f"{path} cannot be created: {error.strerror or error}; name another target") from error
+    except FileExistsError:  # somebody else's, and the mark may be theirs as well
+        raise
+    except BaseException:
+        _remove_though_interrupted(path)
+        raise
 
 
 def _try_direct_io(target: Target) -> None:

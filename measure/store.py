@@ -31,7 +31,6 @@ from measure.findings import Finding
 
 SCHEMA = "qsim-sweep/1"
 MANIFEST = "sweep.json"
-TABLE = "points.csv"
 MAX_RECORD_BYTES = 2**25
 
 
@@ -207,7 +206,7 @@ class SweepStore:
 
     def write_table(self, csv: str) -> Path:
         """(Re)write the derived tidy table beside the raw files; StoreError where that cannot be."""
-        path = self.directory / TABLE
+        path = self.directory / "points.csv"
         with _told_as(f"cannot write {path}"):
             write_durably(path, csv.encode())
         return path
@@ -267,8 +266,8 @@ class SweepStore:
                 for path in reversed(point.files):  # the record last: without it the rest is no point
                     if path.exists():
                         path.rename(_free(path.with_name(path.name + ".damaged")))
-            for folder, name in ((".", MANIFEST), (".", TABLE), ("raw", "*"), ("points", "*")):
-                remove_leftovers(self.directory / folder, name)
+            for folder in ("raw", "points"):
+                remove_leftovers(self.directory / folder)
 
     def _free_failed_name(self, key: str) -> str:
         return _free(self.directory / "points" / f"{key}.failed.json").stem

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+
+CLEANING_S = 3.0
 
 _told = threading.Event()
 
@@ -16,10 +18,18 @@ _told = threading.Event()
 def stopping_cleanly() -> Iterator[None]:
     """Let every signal to stop raise KeyboardInterrupt, so that fio is stopped and the test file removed.
 
-    What the parent told us to ignore (nohup, a background job) stays ignored. Only the main thread may set handlers.
+    For some seconds after the first signal others change nothing: Ctrl-C twice, or Ctrl-C and then a closed terminal,
+    must not interrupt the cleaning up. What the parent told us to ignore (nohup, a background job) stays ignored. Only
+    the main thread may set handlers.
     """
+    heard_s = -CLEANING_S
 
-    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        nonlocal heard_s
+        now_s = time.monotonic()
+        if now_s < heard_s + CLEANING_S:
+            return
+        heard_s = now_s
         _told.set()
         raise KeyboardInterrupt
 

@@ -184,6 +184,7 @@ def test_half_written_files_of_killed_writers_are_removed_and_those_of_living_on
     for path in (*left, living, foreign):
         path.write_bytes(b"half")
     with store.locked():
+        store.write_table("x")
         assert not any(p.exists() for p in left)
         assert living.exists()
         assert foreign.exists()
