@@ -7,6 +7,7 @@ Both live here so that a unit is chosen at the edge and nowhere else.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 import re
 
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
@@ -107,8 +108,8 @@ def parse_rate(text: str, what: str = "rate") -> float:
     return _finite(value / scale, text, what)
 
 
-def parse_list(text: str, what: str = "list") -> list[float]:
-    """Numbers from ``"1,2,4,8"`` and doubling ranges ``"1..64"`` (1, 2, 4, ..., 64).
+def parse_list(text: str, what: str = "list", each: Callable[[str, str], float] = parse_count) -> list[float]:
+    """Numbers from ``"1,2,4,8"`` and doubling ranges ``"1..64"`` (1, 2, 4, ..., 64), ``each`` read by that function.
 
     Raises ValueError naming ``what`` when empty or not numbers.
 
@@ -121,9 +122,9 @@ def parse_list(text: str, what: str = "list") -> list[float]:
             continue
         first, dots, last = part.partition("..")
         if not dots:
-            values.append(parse_count(part, what))
+            values.append(each(part, what))
             continue
-        value, end = parse_count(first, what), parse_count(last, what)
+        value, end = each(first, what), each(last, what)
         if value <= 0 or end < value:
             raise ValueError(f"{what} {part!r}: a doubling range goes from a positive number upwards, like 1..64")
         while value < end:

@@ -110,6 +110,26 @@ def loads(text: str) -> Numbers:
 
 
 @parser
+def rates(text: str) -> Numbers:
+    """``500,1k,20k/s`` or ``100..800``, in 1/second."""
+    values = units.parse_list(text, "list", units.parse_rate)
+    for value in values:
+        if value <= 0:
+            raise ValueError(f"{value:g} is no rate; write them above 0, like 500,1k,20k/s")
+    return Numbers(values)
+
+
+@parser
+def shares(text: str) -> Numbers:
+    """``.3,.5,.7``: shares of the whole, between 0 and 1."""
+    values = units.parse_list(text, "list")
+    for value in values:
+        if not 0 < value < 1:
+            raise ValueError(f"{value:g} does not lie between 0 and 1; write them like .3,.5,.7")
+    return Numbers(values)
+
+
+@parser
 def depths(text: str) -> Numbers:
     """``1,2,4,8`` or ``1..64``, whole numbers."""
     values = units.parse_list(text, "list")
