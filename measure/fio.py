@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from measure.dataset import Provenance, Sweep
-from measure.errors import DataError, StoreError, ToolFailedError
+from measure.errors import DataError, ToolFailedError
 from measure.findings import Finding
 from measure.fio_engines import choose_engine
-from measure.fio_json import FioRecord, parse_fio
-from measure.fio_output import sweep_of_records, why_unusable
+from measure.fio_output import sweep_of_points
 from measure.fio_plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
+from measure.fio_points import job_of, measured, place, why_no_point
 from measure.host import host_facts, storage_behind
 from measure.process import Finished, run_tool
 from measure.safety import check_unchanged, held, mark_filled, remove_leftover
@@ -44,6 +44,7 @@ Progress = Callable[[int, int, float, str], None]
 
 SLOWEST_FILL_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
 STDERR_KEPT = 4000
+FILL = FioJob(8, 1, 2**20, 0, "sequential")  # what the filling of the file is, as a workload
 
 
 def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
@@ -80,14 +81,12 @@ def read_fio_store(store: SweepStore) -> Sweep:
     if not finished:
         reason = f": {failed[-1].record.get('reason')}" if failed else ""
         raise DataError(f"{store.directory} holds no finished point yet{reason}; run the measurement again")
-    records = [_record_of(point) for point in finished]
-    findings = [*map(_failure, failed), *store.findings()]
-    sweep = sweep_of_records(records, findings)
-    repeats = {p.raw.name: p.asked("repeat") for p in finished if p.raw is not None}
-    rank = {series: i for i, series in enumerate(sweep.series)}
-    points = sweep.points.assign(repeat=[repeats[source] for source in sweep.points["source"]]).sort_values(
-        ["series", "load", "repeat"], key=lambda c: c.map(rank) if c.name == "series" else c, ignore_index=True
-    )
+    placed, noticed = place(m for point in finished for m in measured(point))
+    if not placed:
+        raise DataError(f"{store.directory} holds no usable point: {noticed[0].message} {noticed[0].remedy}")
+    sweep = sweep_of_points(placed, [*map(_failure, failed), *store.findings(), *noticed])
+    is_open = job_of(finished[0]).is_open
+    points = sweep.points
     provenance = Provenance.from_dict(
         {
             **store.manifest.get("provenance", {}),
@@ -98,7 +97,10 @@ def read_fio_store(store: SweepStore) -> Sweep:
     )
     points = with_served(points, store, finished)
     raw = tuple(p.raw for p in finished if p.raw is not None)
-    return replace(sweep, points=points, provenance=provenance, raw=raw, name=store.directory.name)
+    return replace(
+        sweep, points=points, provenance=provenance, raw=raw, name=store.directory.name,
+        load_kind="arrival_rate" if is_open else "queue_depth", load_unit="requests/s" if is_open else "requests",
+    )  # fmt: skip
 
 
 def _open_store(plan: FioPlan, out_dir: Path) -> SweepStore:
@@ -157,7 +159,7 @@ def _why_failed(plan: FioPlan, point: FioPoint, finished: Finished) -> str | Non
     elif finished.returncode < 0:
         reason = f"{point.key}: fio was ended by signal {-finished.returncode}"
     else:
-        reason = _why_no_point(point.key, finished.stdout.decode("utf-8", "replace"))
+        reason = why_no_point(finished.stdout.decode("utf-8", "replace"), point.key, point.job)
         if not reason and finished.returncode > 0:
             reason = f"{point.key}: fio ended with exit code {finished.returncode}"
     if not reason:
@@ -166,25 +168,13 @@ def _why_failed(plan: FioPlan, point: FioPoint, finished: Finished) -> str | Non
     return f"{reason} ({said[-1]})" if said else reason
 
 
-def _why_no_point(key: str, text: str) -> str:
-    """Why the output is not one usable record; empty where it is."""
-    try:
-        records = parse_fio(text, key)
-    except DataError as error:
-        return str(error)
-    if len(records) != 1:
-        return f"{key}: fio reported {len(records)} jobs where one was asked for"
-    unusable = why_unusable(records[0])
-    return unusable.message if unusable else ""
-
-
 def _fill(plan: FioPlan, on_tick: Callable[[float], None]) -> None:
     """Write our file once from end to end; ToolFailedError where that fails."""
     if plan.fill is None or plan.file is None:
         return
     size = plan.file.size_bytes
     finished = run_tool(plan.fill, 60.0 + size / SLOWEST_FILL_BYTES_PER_S, on_tick=on_tick)
-    reason = _why_no_point("fill", finished.stdout.decode("utf-8", "replace"))
+    reason = why_no_point(finished.stdout.decode("utf-8", "replace"), "fill", FILL)
     if finished.returncode != 0 or finished.timed_out or reason:
         said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
         why = said[-1] if said else reason or f"fio ended with exit code {finished.returncode}"
@@ -203,12 +193,6 @@ def _split(points: list[StoredPoint]) -> tuple[list[StoredPoint], list[StoredPoi
     return finished, [p for p in points if not p.ok and p.key.partition(".failed")[0] not in keys]
 
 
-def _record_of(point: StoredPoint) -> FioRecord:
-    if point.raw is None or not point.raw.exists():
-        raise StoreError(f"point {point.key} has lost its raw output; remove its record to measure it again")
-    return parse_fio(point.raw.read_text("utf-8", "replace"), point.raw.name)[0]
-
-
 def _failure(point: StoredPoint) -> Finding:
     known = "load" in point.record["request"]  # not in the records of older versions
     return Finding(
@@ -222,7 +206,7 @@ def _provenance(plan: FioPlan) -> Provenance:
     host = host_facts()
     storage = storage_behind(plan.file.path) if plan.file is not None else None
     details: dict[str, Any] = {
-        "engine": plan.engine, "engine_reason": plan.engine_reason, "submission": "inline",
+        "engine": plan.engine, "engine_reason": plan.engine_reason, "submission": _submission(plan),
         "fill": plan.commands[0] if plan.fill else "", "host_facts": host.to_dict(), **plan.details,
     }  # fmt: skip
     if storage is not None:
@@ -231,6 +215,11 @@ def _provenance(plan: FioPlan) -> Provenance:
         tool=TOOL, tool_version=plan.fio_version, host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
         device=str(storage or plan.label), details=details,
     )  # fmt: skip
+
+
+def _submission(plan: FioPlan) -> str:
+    """How requests are handed to the device; latencies of different submission are not comparable."""
+    return f"open: Poisson arrivals, shared among {plan.engine} jobs at depth 1" if plan.is_open else "inline"
 
 
 def _silent(_done: int, _total: int, _seconds_left: float, _text: str) -> None:

@@ -67,16 +67,27 @@ def point_command(key: str, job: FioJob, common: Common, seed: int) -> tuple[str
 
 def _sections(job: FioJob, engine: str) -> list[list[str]]:
     """The options of each kind of job that runs at the same time."""
-    if job.arrival_rate_per_s is not None:
-        return _submitters(job, job.arrival_rate_per_s)
-    if job.is_parallel:
-        reads = min(max(1, round(job.depth * job.read_percent / 100)), job.depth - 1)
-        return [
-            [f"--rw={_one_way(job, 'read')}", *_outstanding(reads, job.jobs, engine)],
-            [f"--rw={_one_way(job, 'write')}", *_outstanding(job.depth - reads, job.jobs, engine)],
+    if job.is_open:
+        groups = [
+            (direction, [f"--numjobs={count}", "--iodepth=1", f"--rate_iops={each}"])
+            for direction, count, each in _shares(job)
         ]
-    mix = [f"--rwmixread={job.read_percent}"] if job.is_mix else []
-    return [[f"--rw={job.rw}", *_outstanding(job.depth, job.jobs, engine), *mix]]
+    elif job.is_parallel:
+        reads = min(max(1, round(job.depth * job.read_percent / 100)), job.depth - 1)
+        groups = [
+            ("read", _outstanding(reads, job.jobs, engine)),
+            ("write", _outstanding(job.depth - reads, job.jobs, engine)),
+        ]
+    else:
+        mix = [f"--rwmixread={job.read_percent}"] if job.is_mix else []
+        return [[f"--rw={job.rw}", *_outstanding(job.depth, job.jobs, engine), *mix]]
+    random = "rand" if job.pattern == "random" else ""
+    sections, before = [], ""
+    for direction, options in groups:
+        apart = ["--new_group=1"] if before and before != direction else []  # reads and writes are reported apart
+        sections.append([*apart, f"--rw={random}{direction}", *options])
+        before = direction
+    return sections
 
 
 def _outstanding(depth: int, jobs: int, engine: str) -> list[str]:
@@ -85,24 +96,23 @@ def _outstanding(depth: int, jobs: int, engine: str) -> list[str]:
     return [f"--iodepth={depth}", f"--numjobs={jobs}"]
 
 
-def _submitters(job: FioJob, rate: float) -> list[list[str]]:
-    """The jobs of an open loop: of each direction as many as its share, with whole rates that add up."""
+def submitters_of(job: FioJob) -> int:
+    """How many jobs share the arrivals of an open point, both directions together."""
+    return sum(count for _, count, _ in _shares(job))
+
+
+def _shares(job: FioJob) -> list[tuple[str, int, int]]:
+    """(direction, jobs, requests/s of each): each direction has its part of the jobs; whole rates that add up."""
+    rate = round(job.load)
     reads = round(rate * job.read_percent / 100)
-    sections = []
-    for direction, arrivals in (("read", reads), ("write", round(rate) - reads)):
-        if not arrivals:
-            continue
-        jobs = min(arrivals, max(1, round(job.jobs * arrivals / rate)))
-        each, more = divmod(arrivals, jobs)
-        for share, count in ((each + 1, more), (each, jobs - more)):
-            if count:
-                rw = f"--rw={_one_way(job, direction)}"
-                sections.append([rw, "--iodepth=1", f"--numjobs={count}", f"--rate_iops={share}"])
-    return sections
-
-
-def _one_way(job: FioJob, direction: str) -> str:
-    return f"rand{direction}" if job.pattern == "random" else direction
+    reads = min(max(1, reads), rate - 1) if job.is_mix else reads
+    shares = []
+    for direction, arrivals in (("read", reads), ("write", rate - reads)):
+        if arrivals:
+            jobs = min(arrivals, max(1, round(job.jobs * arrivals / rate)))
+            each, more = divmod(arrivals, jobs)
+            shares += [(direction, n, r) for r, n in ((each + 1, more), (each, jobs - more)) if n]
+    return shares
 
 
 def fill_command(file: Target, engine: str) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ MAX_DEPTH = 65536
 MAX_JOBS = 2048
 MAX_RATE_PER_S = 5_000_000
 USUAL_SUBMITTERS = 32
-SUBMITTER_RATE_PER_S = 400  # a job is 5 % busy where a request takes 125 us
+FASTEST_SUBMITTER_PER_S = 400  # a job is 5 % busy where a request takes 125 us
+SLOWEST_SUBMITTER_PER_S = 5  # and here where it takes 10 ms
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class FioJob:
             raise ValueError(f"depth is {self.depth}; requests that arrive at a rate have no depth, so it must be 1")
         if rate is not None and self.jobs > rate:
             raise ValueError(f"jobs is {self.jobs}; at {rate:g} arrivals a second at most {math.floor(rate)} can share")
+        if rate is not None and self.is_mix and rate < 2:
+            raise ValueError(f"arrival_rate_per_s is {rate!r}; a mix of reads and writes needs at least 2/s")
         if self.is_parallel and rate is None and self.depth < 2:
             raise ValueError("depth is 1; parallel mixing shares it between reads and writes, so it must be at least 2")
 
@@ -89,6 +92,11 @@ class FioJob:
     def is_parallel(self) -> bool:
         """Whether reads and writes come from jobs of their own."""
         return self.mixing == "parallel" and self.is_mix
+
+    @property
+    def sections(self) -> int:
+        """How many groups of jobs fio reports: reads and writes apart where they come from jobs of their own."""
+        return 2 if self.is_mix and (self.is_open or self.mixing == "parallel") else 1
 
     @property
     def outstanding(self) -> int:
@@ -133,11 +141,11 @@ class FioJob:
 def submitters(arrival_rate_per_s: float) -> int:
     """How many jobs share the arrivals, so that a request seldom finds its job still busy with the one before.
 
-    Of Poisson streams at 400/s each, a job is 5 % busy at a latency of 125 us. fio takes whole rates, so that there
-    are at most as many jobs as arrivals a second.
+    At most 400/s each, where a job is 5 % busy at a latency of 125 us, and 32 jobs at least; but of slow streams no
+    more than give each 5/s, since a job needs many arrivals within a run.
     """
-    wanted = max(USUAL_SUBMITTERS, math.ceil(arrival_rate_per_s / SUBMITTER_RATE_PER_S))
-    return max(1, min(wanted, math.floor(arrival_rate_per_s), MAX_JOBS))
+    wanted = max(USUAL_SUBMITTERS, math.ceil(arrival_rate_per_s / FASTEST_SUBMITTER_PER_S))
+    return max(1, min(wanted, math.floor(arrival_rate_per_s / SLOWEST_SUBMITTER_PER_S), MAX_JOBS))
 
 
 def _whole(value: Any, low: int, high: int) -> bool:

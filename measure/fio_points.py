@@ -1,0 +1,211 @@
+"""The kept points of a fio sweep as rows: what fio printed, joined with what was asked for.
+
+fio names the options of the last of several sections only, so that depth, jobs and direction are taken from the
+request. A closed point lies at its outstanding requests. An open one lies at the rate that was measured (the mean over
+its repeats): fio rounds the gaps between arrivals, and a run is a sample. Each job's window begins with a request, so
+that n requests of N jobs in T seconds are (n - N) / T arrivals a second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+from measure.dataset import describe_series
+from measure.errors import DataError, StoreError
+from measure.findings import Finding
+from measure.fio_command import submitters_of
+from measure.fio_json import SYNC_ENGINES, FioRecord, parse_fio, pooled
+from measure.fio_output import Placed, why_unusable
+from measure.store import StoredPoint
+from measure.units import format_rate
+from measure.workload import FioJob
+
+BUSY = 0.05  # the share of its time that a submitting job may be busy
+SHORT = 0.05  # how much less than asked may arrive before the device counts as overloaded
+_ERRORS = 3.0  # standard errors of a Poisson count that are no shortfall
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A kept point: the record of one host, the workload that was asked for, and which repeat it is."""
+
+    record: FioRecord
+    job: FioJob
+    repeat: int
+
+
+def measured(point: StoredPoint) -> list[Measured]:
+    """The finished point, once for each host that measured it. StoreError where its raw output is lost."""
+    if point.raw is None or not point.raw.exists():
+        raise StoreError(f"point {point.key} has lost its raw output; remove its record to measure it again")
+    job = job_of(point)
+    records = joined(parse_fio(point.raw.read_text("utf-8", "replace"), point.raw.name), job)
+    return [Measured(record, job, int(point.asked("repeat"))) for record in records]
+
+
+def job_of(point: StoredPoint) -> FioJob:
+    """The workload that a kept point was asked for; StoreError where the record holds none."""
+    request = point.record["request"]
+    known = {f.name: request[f.name] for f in fields(FioJob) if f.name in request}
+    try:
+        return FioJob(**known)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"the record of point {point.key} holds no workload ({error}); remove it") from error
+
+
+def why_no_point(text: str, key: str, job: FioJob) -> str:
+    """Why fio's output is no usable point of ``job``; empty where it is."""
+    try:
+        records = joined(parse_fio(text, key), job)
+    except DataError as error:
+        return str(error)
+    unusable = next((u for r in records if (u := why_unusable(r))), None)
+    if unusable is not None:
+        return unusable.message
+    if job.is_open and any(_arrivals(r, job) <= 0 for r in records):
+        return f"{key}: fewer requests than jobs came in the run; measure longer, or share them among fewer jobs"
+    return ""
+
+
+def joined(records: Sequence[FioRecord], job: FioJob) -> list[FioRecord]:
+    """One record per host, with the options as asked; DataError where a host reports other jobs than were asked for."""
+    hosts: dict[str, list[FioRecord]] = {}
+    for record in records:
+        hosts.setdefault(record.host, []).append(record)
+    for parts in hosts.values():
+        if len(parts) != job.sections:
+            raise DataError(f"{parts[0].source}: fio reported {len(parts)} jobs where {job.sections} were asked for")
+    return [_as_asked(_together(parts), job) for parts in hosts.values()]
+
+
+def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
+    """The rows of a table, and what is found about the arrivals. Points that the device could not take are left out."""
+    points = list(points)
+    names = _names(points)
+    rates: dict[tuple[str, float], list[float]] = {}
+    for name, point in zip(names, points, strict=True):
+        if point.job.is_open:
+            rates.setdefault((name, point.job.load), []).append(_rate(point.record, point.job))
+    placed, findings = [], []
+    for name, point in zip(names, points, strict=True):
+        record, job = point.record, point.job
+        if not job.is_open:
+            placed.append(Placed(record, name, job.load, point.repeat))
+            continue
+        found = _arrivals_found(record, job, name)
+        findings += found
+        if any(f.severity == "error" for f in found):
+            continue
+        measured_rates = rates[name, job.load]
+        columns = {"asked_rate_per_s": job.load, "busy_share": _busy(record, job)}
+        load = math.fsum(measured_rates) / len(measured_rates)
+        scale = _rate(record, job) / record.throughput_per_s
+        record = replace(
+            record, throughput_per_s=record.throughput_per_s * scale,
+            bandwidth_bytes_per_s=record.bandwidth_bytes_per_s * scale,
+            findings=tuple(f for f in record.findings if f.check != "rate-limited"),
+        )  # fmt: skip
+        placed.append(Placed(record, name, load, point.repeat, columns))
+    return placed, findings
+
+
+def _together(parts: Sequence[FioRecord]) -> FioRecord:
+    """Jobs that ran side by side as one record."""
+    if len(parts) == 1:
+        return parts[0]
+    total = sum(p.requests for p in parts)
+    return replace(
+        parts[0],
+        throughput_per_s=math.fsum(p.throughput_per_s for p in parts),
+        bandwidth_bytes_per_s=math.fsum(p.bandwidth_bytes_per_s for p in parts),
+        latency=pooled([(p.throughput_per_s, p.latency) for p in parts]),
+        read_fraction=math.fsum(p.read_fraction * p.requests for p in parts) / total if total else math.nan,
+        requests=total, runtime_s=max(p.runtime_s for p in parts), error=next((p.error for p in parts if p.error), 0),
+        findings=tuple(dict.fromkeys(f for p in parts for f in p.findings)),
+        directions={d: found for p in parts for d, found in p.directions.items()},
+    )  # fmt: skip
+
+
+def _as_asked(record: FioRecord, job: FioJob) -> FioRecord:
+    synchronous = record.engine in SYNC_ENGINES
+    asked = {
+        "rw": job.rw, "bs": str(job.block_bytes), "group_reporting": "1",
+        "iodepth": "1" if synchronous else str(job.depth),
+        "numjobs": str(job.outstanding if synchronous else job.jobs),
+    }  # fmt: skip
+    if job.is_mix:
+        asked["rwmixread"] = str(job.read_percent)
+    return replace(record, options={**record.options, **asked}, records=1)
+
+
+def _names(points: Sequence[Measured]) -> list[str]:
+    """The names of the curves: the workload, and of host and jobs what tells points apart."""
+    bases = []
+    for point in points:
+        job = point.job
+        parts = ["Poisson arrivals"] if job.is_open else ["in parallel"] if job.is_parallel else []
+        parts += [f"from {point.record.host}"] if point.record.host else []
+        bases.append(describe_series(job.block_bytes, job.read_percent / 100, job.pattern, parts))
+    depths = _values_by_name(bases, points, lambda p: p.job.depth)
+    shared = _values_by_name(
+        [f"{base} {p.job.load}" for base, p in zip(bases, points, strict=True)], points, lambda p: p.job.jobs
+    )
+    ambiguous = {
+        base for base, p in zip(bases, points, strict=True) if p.job.is_open and len(shared[f"{base} {p.job.load}"]) > 1
+    }
+    names = []
+    for base, point in zip(bases, points, strict=True):
+        jobs = point.job.jobs
+        told = base in ambiguous if point.job.is_open else jobs > 1 and len(depths[base]) > 1
+        names.append(f"{base} {jobs} jobs" if told else base)
+    return names
+
+
+def _values_by_name(
+    names: Sequence[str], points: Sequence[Measured], value: Callable[[Measured], int]
+) -> dict[str, set[int]]:
+    values: dict[str, set[int]] = {}
+    for name, point in zip(names, points, strict=True):
+        values.setdefault(name, set()).add(value(point))
+    return values
+
+
+def _arrivals(record: FioRecord, job: FioJob) -> int:
+    return record.requests - submitters_of(job)
+
+
+def _rate(record: FioRecord, job: FioJob) -> float:
+    """Arrivals a second, without the request with which each job's window begins."""
+    return _arrivals(record, job) / record.runtime_s
+
+
+def _busy(record: FioRecord, job: FioJob) -> float:
+    """The share of its time that a job waits for its request: Little's law, shared among the jobs."""
+    return record.throughput_per_s * record.latency.mean_s / submitters_of(job)
+
+
+def _arrivals_found(record: FioRecord, job: FioJob, series: str) -> list[Finding]:
+    """Whether the device took what was asked for, and whether the jobs were free to send it."""
+    rate, busy, jobs = _rate(record, job), _busy(record, job), submitters_of(job)
+    counting_error = _ERRORS / math.sqrt(job.load * record.runtime_s)
+    enough = math.ceil(rate * record.latency.mean_s / (0.8 * BUSY))
+    if rate < job.load * (1 - max(SHORT, counting_error)) and busy > 0.5:
+        return [Finding(
+            "overloaded", "error",
+            f"{format_rate(job.load)} was asked for and {format_rate(rate)} came, with the {jobs} jobs busy "
+            f"{100 * busy:.0f} % of the time, so the point is left out: its latency is that of {jobs} requests "
+            "circulating, not of an open stream.",
+            "the device cannot take this rate.", "ask for lower rates.", series, job.load,
+        )]  # fmt: skip
+    if busy > BUSY:
+        return [Finding(
+            "busy-submitters", "warning",
+            f"each of the {jobs} jobs was busy {100 * busy:.0f} % of the time, so that arrivals waited for a job, "
+            "which the latency does not hold.",
+            "too few jobs for this rate and this latency.",
+            f"measure this rate with more jobs: --jobs {enough}" if enough <= job.load else "ask for lower rates.",
+            series, job.load,
+        )]  # fmt: skip
+    return []
