@@ -32,7 +32,7 @@ LAYOUT = {
     "font": {"size": 16},
     "margin": {"l": 70, "r": 30, "t": 20, "b": 60},
     "height": 520,
-    "legend": {"orientation": "h", "yanchor": "top", "y": -0.24, "x": 0},
+    "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
 }
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from calibrate.comparison import Comparison, throughput_text
 from calibrate.fitting import quantity
 from calibrate.report import figures
-from measure.dataset import CACHE_LINE_BYTES
+from calibrate.report.measured.section import MeasuredSection
+from measure.dataset import CACHE_LINE_BYTES, Provenance
 from measure.errors import MeasureError
 from measure.units import format_bandwidth, format_duration
 
@@ -43,7 +44,7 @@ def write_report(
     return write_sections([Section(heading, comparisons, refused or {})], path, title=heading)
 
 
-def write_sections(sections: Sequence[Section], path: str | Path, *, title: str) -> Path:
+def write_sections(sections: Sequence[Section | MeasuredSection], path: str | Path, *, title: str) -> Path:
     """Write one page for several sweeps, replacing an earlier report of ours but no other file.
 
     Raises MeasureError where ``path`` is a file that is no report of ours, or cannot be written.
@@ -68,7 +69,7 @@ def _is_ours(path: Path) -> bool:
         return MARK.encode() in file.read(2000)
 
 
-def render(sections: Sequence[Section], *, title: str) -> str:
+def render(sections: Sequence[Section | MeasuredSection], *, title: str) -> str:
     """The page as text. It names no address outside itself."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
@@ -82,7 +83,9 @@ def render(sections: Sequence[Section], *, title: str) -> str:
         mark=MARK,
         plotlyjs=get_plotlyjs(),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        sections=[_section(s, i) for i, s in enumerate(sections)],
+        sections=[
+            _measured(s, i) if isinstance(s, MeasuredSection) else _section(s, i) for i, s in enumerate(sections)
+        ],
     )
 
 
@@ -90,12 +93,30 @@ def _section(section: Section, number: int) -> dict[str, Any]:
     comparisons = list(section.comparisons)
     return {
         "title": section.title,
+        "measured": False,
         "overview": _html(figures.overview(comparisons), f"s{number}-overview") if len(comparisons) > 1 else "",
         "series": [_series(c, f"s{number}-{i}") for i, c in enumerate(comparisons)],
         "refused": dict(section.refused),
-        "provenance": _provenance(comparisons[0]) if comparisons else [],
+        "provenance": _provenance(comparisons[0].provenance, comparisons[0].points.source) if comparisons else [],
         "commands": list(comparisons[0].provenance.commands) if comparisons else [],
     }
+
+
+def _measured(section: MeasuredSection, number: int) -> dict[str, Any]:
+    return {
+        "title": section.title,
+        "measured": True,
+        "lead": section.lead,
+        "notes": list(section.notes),
+        "views": [
+            {"title": v.title, "caption": v.caption, "text": v.text,
+             "html": "" if v.figure is None else _html(v.figure, f"s{number}-{v.name}")}
+            for v in section.views
+        ],
+        "audit": section.findings,
+        "provenance": _provenance(section.provenance, ""),
+        "commands": list(section.provenance.commands),
+    }  # fmt: skip
 
 
 def _series(comparison: Comparison, anchor: str) -> dict[str, Any]:
@@ -193,12 +214,11 @@ def _percent(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f} %"  # + 0.0: a rounded minus zero is just zero
 
 
-def _provenance(comparison: Comparison) -> list[tuple[str, str]]:
-    p = comparison.provenance
+def _provenance(p: Provenance, source: str) -> list[tuple[str, str]]:
     tool = p.tool_version if p.tool_version.startswith(p.tool) else f"{p.tool} {p.tool_version}"
     known = [
         ("tool", tool.strip()), ("device", p.device), ("host", p.host), ("CPU", p.cpu),
-        ("kernel", p.kernel), ("measured", p.started_at), ("source", p.source or comparison.points.source),
+        ("kernel", p.kernel), ("measured", p.started_at), ("source", p.source or source),
     ]  # fmt: skip
     details = [(str(k).replace("_", " "), _plain(v)) for k, v in p.details.items()]
     return [(k, v) for k, v in [*known, *details] if v]

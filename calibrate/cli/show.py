@@ -1,0 +1,159 @@
+"""``qsim show``: what was measured, as tables and plots, without a model of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, table
+from calibrate.cli.data import Source, known_dataset
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data
+
+if TYPE_CHECKING:
+    from calibrate.report.measured import Measured, MeasuredSection, View
+
+HELP = """Show what was measured as tables and plots, with its audit: no prediction.
+
+What varies in the data decides: baselines, throughput and latency against depth, block size, mix, delay or arrival
+rate, IOPS and bandwidth on two axes with their crossover, heat maps, tails, the latency-bandwidth curve with its knee.
+Each directory is a section of its own, and so is each sweep in it; a memory and a drive are also drawn together.
+
+\b
+Examples:
+qsim show course/ --report measured.html
+qsim show --dataset 004-ssd-block-size --dataset 004-ssd-mix --csv tables
+qsim show memory/ sweep/ --datasheet-iops 600k --report both.html
+"""
+
+LONGEST_TABLE = 40
+
+Csv = Annotated[
+    Path | None,
+    typer.Option("--csv", metavar="DIR", parser=parsing.path, show_default=False,
+                 help="Also write the data of every view there, as CSV in SI units."),
+]  # fmt: skip
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
+                 help="Also write a page to look at: one HTML file that opens offline."),
+]  # fmt: skip
+DatasheetIops = Annotated[
+    float | None,
+    typer.Option("--datasheet-iops", metavar="RATE", parser=parsing.per_second, show_default=False,
+                 help="What the drive's data sheet promises, to stand beside the peak: 600k."),
+]  # fmt: skip
+
+
+def show(
+    data: Data = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", metavar="NAME", show_default=False,
+                     help="A published table, also one that is no curve; may be given several times."),
+    ] = None,
+    columns: Columns = None,
+    as_published: AsPublished = False,
+    report: Report = None,
+    csv: Csv = None,
+    datasheet_iops: DatasheetIops = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Load every source, print its tables, write the page and the CSV files."""
+    if not data and not dataset:
+        raise wrong_usage(
+            "give DATA (a file or a directory), or a published table: --dataset 004-ssd-mix (see qsim datasets)"
+        )
+    if as_published and not dataset:
+        raise wrong_usage("--as-published is about datasets: files are always read as they are")
+    if columns is not None and not data:
+        raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
+    for name in dataset or ():
+        known_dataset(name)
+    check_output(report, csv, datasheet_iops)
+    show_measured(
+        _measured(data or (), dataset or (), columns, as_published), title=" ".join([*(data or ()), *(dataset or ())]),
+        report=report, csv=csv, datasheet_iops=datasheet_iops, as_json=as_json,
+    )  # fmt: skip
+
+
+def check_output(report: Path | None, csv: Path | None, datasheet_iops: float | None) -> None:
+    """CommandError or MeasureError where what was asked for cannot be written; nothing is changed."""
+    from calibrate.cli.report_files import check_report_path
+
+    if datasheet_iops is not None and datasheet_iops <= 0:
+        raise wrong_usage(f"--datasheet-iops must be above 0, not {datasheet_iops:g}")
+    if report is not None:
+        check_report_path(report)
+    if csv is not None and csv.exists() and not csv.is_dir():
+        raise wrong_usage(f"--csv: {csv} is a file; name a directory")
+
+
+def show_measured(
+    shown: Sequence[Measured], *, title: str, report: Path | None, csv: Path | None, datasheet_iops: float | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Print the tables (or one JSON document), and write the page and the CSV files that were asked for."""
+    from calibrate.report.measured import section_of, together, views_of, write_csv
+    from calibrate.report.page import write_sections
+
+    sections = [section_of(m, views_of(m, datasheet_iops=datasheet_iops)) for m in shown]
+    sections += together(shown)
+    written = [str(path) for path in write_csv(sections, csv)] if csv is not None else []
+    page = (
+        str(write_sections(sections, report, title=sections[0].title if len(sections) == 1 else title))
+        if report is not None
+        else None
+    )
+    if as_json:
+        print_json({"sections": [s.to_dict() for s in sections], "report": page, "csv": written})
+        return
+    say("\n\n\n".join(section_text(s) for s in sections if any(v.text for v in s.views)))
+    if written:
+        say(f"\n{len(written)} CSV files: {csv}")
+    if page is not None:
+        say(f"\nreport: {page}")
+
+
+def section_text(section: MeasuredSection) -> str:
+    """A section as text: the tables of its views, and what the audit found."""
+    parts = [section.title, *section.notes, *(_view_text(v) for v in section.views if v.text is not None)]
+    if section.findings:
+        counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning", "info")}
+        parts.append("audit: " + ", ".join(f"{n} {s}(s)" for s, n in counts.items() if n))
+        parts += [f"  {f}" for f in section.findings if f.severity == "error"]
+    return "\n\n".join(p for p in parts if p)
+
+
+def _view_text(view: View) -> str:
+    if view.text is None:
+        return ""
+    rows = view.text.rows
+    text = table(view.text.header, rows[:LONGEST_TABLE])
+    left_out = len(rows) - LONGEST_TABLE
+    return f"{view.title}\n{text}" + (f"\n... and {left_out} more (--json, --csv or --report)" if left_out > 0 else "")
+
+
+def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None, as_published: bool) -> list[Measured]:
+    """Each sweep of a directory, the files together as one, each dataset."""
+    from calibrate.report.measured import measured, published
+
+    found: list[Measured] = []
+    files = [name for name in data if not Path(name).is_dir()]
+    for name in (name for name in data if Path(name).is_dir()):
+        found += [measured(Source([str(p)], None, columns).load(), str(p)) for p in _sweeps_in(Path(name))]
+    if files:
+        found.insert(0, measured(Source(files, None, columns).load(), ", ".join(files)))
+    return [*found, *(published(name, corrected=not as_published) for name in datasets)]
+
+
+def _sweeps_in(directory: Path) -> list[Path]:
+    """The sweeps of ours in ``directory``, each to be shown by itself; the directory where it is one, or holds none."""
+    from measure.store import MANIFEST
+
+    inside = sorted(p.parent for p in directory.glob(f"*/{MANIFEST}"))
+    return [directory] if (directory / MANIFEST).is_file() or not inside else inside

@@ -1,0 +1,27 @@
+"""What was measured, as tables and plots, without a model of it: the views of one Sweep and of several together.
+
+``measured(sweep)`` or ``published(name)`` gives a ``Measured``; ``views_of`` its views; ``section_of`` a section that
+:func:`calibrate.report.page.write_sections` writes beside comparisons or alone.
+"""
+
+from __future__ import annotations
+
+from calibrate.report.measured.points import Measured, measured, published
+from calibrate.report.measured.section import MeasuredSection, section_of, together, write_csv
+from calibrate.report.measured.tables import Shown, shown
+from calibrate.report.measured.view import View
+from calibrate.report.measured.views import views_of
+
+__all__ = [
+    "Measured",
+    "MeasuredSection",
+    "Shown",
+    "View",
+    "measured",
+    "published",
+    "section_of",
+    "shown",
+    "together",
+    "views_of",
+    "write_csv",
+]

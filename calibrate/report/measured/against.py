@@ -1,0 +1,69 @@
+"""Views that hold a measurement against something else: a data sheet, or another kind of device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
+from calibrate.report.drawing import GREY, empty_figure
+from calibrate.report.measured.drawings import bars, lines
+from calibrate.report.measured.points import Measured
+from calibrate.report.measured.scales import Scale
+from calibrate.report.measured.tables import shown
+from calibrate.report.measured.view import View, with_ends
+from measure.units import format_rate
+
+
+def datasheet(measured: Measured, iops: float) -> list[View]:
+    """The peak of each curve of the smallest block beside the data sheet's ``iops``."""
+    table = measured.table[measured.table["throughput_per_s"].notna()]
+    if measured.memory or table.empty:
+        return []
+    if measured.size_name == "block size" and table["size_bytes"].notna().any():
+        table = table[table["size_bytes"] == table["size_bytes"].min()]  # data sheets state the smallest blocks
+    peaks = table.loc[table.groupby("series", sort=False)["throughput_per_s"].idxmax()]
+    peaks = peaks[["series", "load", *with_ends(measured, ["throughput_per_s"])]].assign(
+        datasheet_per_s=iops, share_pct=100 * peaks["throughput_per_s"] / iops
+    )
+    axis = throughput_axis(np.append(peaks["throughput_per_s"].to_numpy(float), iops), "queue_depth")
+    figure = bars(peaks, "series", {"throughput_per_s": "measured peak"}, axis)
+    figure.add_hline(y=axis.factor * iops, line={"color": GREY, "dash": "dash", "width": 2})
+    figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "dash": "dash", "width": 2},
+                       name=f"data sheet, {format_rate(iops)}")  # fmt: skip
+    names = {
+        "throughput_per_s": "measured peak",
+        "load": "at load",
+        "datasheet_per_s": "data sheet",
+        "share_pct": "share",
+    }
+    return [View(
+        "datasheet", "datasheet", "Peak IOPS beside the data sheet",
+        "The largest throughput at any load. A data sheet states it for the drive alone, fresh or preconditioned as it "
+        "says, often from several jobs.", peaks, figure, shown(peaks, names),
+    )]  # fmt: skip
+
+
+def memory_against_storage(shown_together: Sequence[Measured]) -> list[View]:
+    """Latency against bandwidth of memories and drives on one pair of axes; nothing where there is only one kind."""
+    if len({m.memory for m in shown_together}) < 2:
+        return []
+    parts = [
+        m.table.assign(line=[f"{'memory' if m.memory else 'storage'}: {s}" for s in m.table["series"]])
+        for m in shown_together
+    ]
+    rows = pd.concat(parts, ignore_index=True).dropna(subset=["bandwidth_bytes_per_s", "latency_s"])
+    rows = rows[["line", "load", "bandwidth_bytes_per_s", "latency_s"]]
+    bandwidth, latency = rows["bandwidth_bytes_per_s"].to_numpy(float), rows["latency_s"].to_numpy(float)
+    x_axis = bandwidth_axis(bandwidth)
+    scale = Scale(x_axis.title, bandwidth, (), log=True, factor=x_axis.factor)
+    figure = (
+        lines(rows, "bandwidth_bytes_per_s", "latency_s", scale, latency_axis(latency), by="line", sort=False)
+        if len(rows) else empty_figure(x_axis.title, "")
+    )  # fmt: skip
+    return [View(
+        "memory-storage", "memory-against-storage", "Memory against storage",
+        "Both axes in logarithms: memory answers in nanoseconds what a drive answers in microseconds.", rows, figure,
+    )]  # fmt: skip

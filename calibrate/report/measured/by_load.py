@@ -1,0 +1,163 @@
+"""Views over the load: throughput and latency against it, and the latency-bandwidth curve with its knee."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from calibrate.fitting import LEVEL, fit
+from calibrate.knee import Knee
+from calibrate.report.drawing import ORANGE, PALETTE
+from calibrate.report.measured.drawings import MOST_LINES, lines
+from calibrate.report.measured.points import Measured
+from calibrate.report.measured.scales import Scale, load_scale
+from calibrate.report.measured.tables import shown
+from calibrate.report.measured.view import View, axis_of, columns_of, rate_of, word_of
+from measure.errors import DataError
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_ENOUGH_FOR_A_KNEE = 3
+
+
+def curves(measured: Measured, least: int = 2) -> pd.DataFrame:
+    """The points of the curves that have at least ``least`` loads."""
+    loads = measured.table.groupby("series")["load"].transform("nunique")
+    return measured.table[loads >= least]
+
+
+def against_load(measured: Measured) -> list[View]:
+    """Throughput (a memory's bandwidth) and latency against the load."""
+    rows = curves(measured)
+    if rows.empty or measured.load_kind == "bandwidth":
+        return []
+    scale, views = load_scale(measured), []
+    is_open = measured.load_kind == "arrival_rate"
+    for column in ("latency_s",) if is_open else (rate_of(measured), "latency_s"):
+        known = rows[rows[column].notna()]
+        if known.empty:
+            continue
+        what = word_of(column)
+        title = f"{what.capitalize()} against {measured.load_kind.replace('_', ' ')}"
+        views.append(View(
+            "load", f"{what}-against-load", title, _load_caption(measured, what) + _shortened(known),
+            known[columns_of(measured, "series", "load")],
+            lines(known, "load", column, scale, axis_of(measured, column, known), by="series"),
+        ))  # fmt: skip
+    return views
+
+
+def latency_bandwidth(measured: Measured) -> list[View]:
+    """Latency against bandwidth (throughput where no size is told), the knee of each curve as a star, their table."""
+    rows = curves(measured, _ENOUGH_FOR_A_KNEE)
+    rows = rows[rows["latency_s"].notna()]
+    if rows.empty or measured.load_kind == "arrival_rate":
+        return []
+    column = "bandwidth_bytes_per_s" if rows["bandwidth_bytes_per_s"].notna().all() else "throughput_per_s"
+    if rows[column].isna().any():
+        return []
+    x_axis, word = axis_of(measured, column, rows), word_of(column)
+    scale = Scale(x_axis.title, np.array([0.0]), (), log=False, factor=x_axis.factor)
+    # Along a curve the load grows; the bandwidth may bend back, so the order is the load's.
+    ordered = rows.sort_values(["load"], ascending=measured.load_kind != "injected_delay", kind="stable")
+    y_axis = axis_of(measured, "latency_s", rows)
+    figure = lines(ordered, column, "latency_s", scale, y_axis, by="series", sort=False)
+    knees = _knees(measured, rows)
+    first = rows.groupby("series", sort=False).first()
+    per_request = first[column] / first["throughput_per_s"]
+    for i, (series, knee) in enumerate(knees.items()):
+        _star(figure, i, scale.factor * knee.throughput_per_s * float(per_request[series]),
+              y_axis.factor * knee.response_time_s, first=i == 0)  # fmt: skip
+    table = _knee_table(measured, rows, knees)
+    return [View(
+        "latency-bandwidth", f"latency-{word}", f"Latency against {word}, with the knee", _knee_caption(knees),
+        table, figure, shown(table, _KNEE_NAMES),
+    )]  # fmt: skip
+
+
+_KNEE_NAMES = {
+    "latency_s": "latency at least load", "throughput_per_s": "peak throughput",
+    "bandwidth_bytes_per_s": "peak bandwidth", "at_load": "at load", "knee": "knee, load",
+    "knee_latency_s": "latency at the knee",
+}  # fmt: skip
+
+
+def _knees(measured: Measured, rows: pd.DataFrame) -> dict[str, Knee]:
+    """The knee of each curve by the device model fitted to all its points, where a model fits and the knee is told."""
+    found: dict[str, Knee] = {}
+    for series in list(dict.fromkeys(rows["series"]))[:MOST_LINES]:
+        if measured.sweep is None:
+            break
+        try:
+            loads = sorted(set(rows.loc[rows["series"] == series, "load"].astype(float)))
+            knee = fit(measured.sweep, loads, series=series).knee
+        except DataError:  # too few or impossible points for a model: the curve is drawn without a knee
+            continue
+        if knee.identified and knee.load is not None:
+            found[series] = knee
+    return found
+
+
+def _knee_table(measured: Measured, rows: pd.DataFrame, knees: dict[str, Knee]) -> pd.DataFrame:
+    """A row for each curve: its latency at the least load, its peak, and its knee with the interval."""
+    records = []
+    for series, group in rows.groupby("series", sort=False):
+        by_load = group.sort_values("load", ascending=measured.load_kind != "injected_delay")
+        idle = by_load.iloc[0]
+        peak = by_load.iloc[int(by_load[rate_of(measured)].to_numpy(float).argmax())]
+        knee = knees.get(str(series))
+        records.append({
+            "series": series, "latency_s": idle["latency_s"],
+            **({} if measured.memory else {"throughput_per_s": peak["throughput_per_s"]}),
+            "bandwidth_bytes_per_s": peak["bandwidth_bytes_per_s"], "at_load": peak["load"],
+            "knee": None if knee is None else knee.load, "knee_low": None if knee is None else knee.low,
+            "knee_high": None if knee is None else knee.high,
+            "knee_latency_s": None if knee is None else knee.response_time_s,
+        })  # fmt: skip
+    return pd.DataFrame(records).astype({"knee": float, "knee_low": float, "knee_high": float, "knee_latency_s": float})
+
+
+def _star(figure: Figure, i: int, x: float, y: float, *, first: bool) -> None:
+    figure.add_scatter(
+        x=[x], y=[y], mode="markers", name="knee", legendgroup="knee", showlegend=first,
+        marker={"symbol": "star", "size": 17, "color": ORANGE,
+                "line": {"width": 2, "color": PALETTE[i % len(PALETTE)]}},
+        hovertemplate="knee<br>%{x:.4g}<br>%{y:.4g}<extra></extra>",
+    )  # fmt: skip
+
+
+def _knee_caption(knees: dict[str, Knee]) -> str:
+    text = "The load grows along each curve."
+    if not knees:
+        return f"{text} No knee is identifiable from these points."
+    kind = next(iter(knees.values())).definition.rstrip(".")
+    return (
+        f"{text} A star is a knee ({kind}), by the device model fitted to all points; intervals are {100 * LEVEL:g} %."
+    )
+
+
+def _load_caption(measured: Measured, what: str) -> str:
+    return {
+        "queue_depth": {
+            "throughput": "Each doubling of the depth doubles the throughput until the device has no more to give.",
+            "latency": "Flat while the device takes requests in parallel; past the knee each waits for others.",
+        },
+        "injected_delay": {
+            "bandwidth": "The loading threads pause longer to the right, and so ask for less.",
+            "latency": "With long delays the memory is idle and an access takes its idle latency.",
+        },
+        "arrival_rate": {"latency": "Requests arrive by themselves, whether or not the device has done with the last."},
+    }.get(measured.load_kind, {}).get(what, "") + _bars_caption(measured)  # fmt: skip
+
+
+def _bars_caption(measured: Measured) -> str:
+    repeated = (measured.table["repeats"] > 1).any()
+    return f" Bars: {100 * LEVEL:g} % intervals over repeats." if repeated else ""
+
+
+def _shortened(rows: pd.DataFrame) -> str:
+    count = rows["series"].nunique()
+    return f" The first {MOST_LINES} of {count} curves are drawn." if count > MOST_LINES else ""

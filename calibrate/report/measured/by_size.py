@@ -1,0 +1,160 @@
+"""Views over a size: IOPS and bandwidth on two axes with their crossover, latency against the size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from calibrate.fitting import LEVEL
+from calibrate.report.axes import bandwidth_axis, throughput_axis
+from calibrate.report.drawing import AXIS, BLUE, GREY, ORANGE, RED, empty_figure
+from calibrate.report.measured.crossover import Crossover, crossover
+from calibrate.report.measured.drawings import lines
+from calibrate.report.measured.points import Measured
+from calibrate.report.measured.scales import size_scale
+from calibrate.report.measured.tables import shown
+from calibrate.report.measured.view import View, axis_of, columns_of, fewer_lines, load_text, with_loads
+from measure.units import format_bytes
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+MOST_FIGURES = 4
+
+
+def against_size(measured: Measured) -> list[View]:
+    """What the size does: IOPS and bandwidth with their crossover (blocks only), then latency."""
+    if not measured.varies("size_bytes"):
+        return []
+    return [*_two_axes(measured), *_latency(measured)]
+
+
+def _two_axes(measured: Measured) -> list[View]:
+    """One figure for each of the first curves at its least load, then the table of all crossovers."""
+    if measured.size_name != "block size" or measured.memory:
+        return []
+    rows = measured.table[measured.table["throughput_per_s"].notna() & measured.table["size_bytes"].notna()]
+    views: list[View] = []
+    records: list[dict[str, object]] = []
+    for curve, of_curve in rows.groupby("curve", sort=False):
+        drawn = False
+        for load, group in of_curve.groupby("load"):
+            if group["size_bytes"].nunique() < 2:
+                continue
+            ordered = group.sort_values("size_bytes")
+            found = crossover(ordered["size_bytes"].to_numpy(float), ordered["throughput_per_s"].to_numpy(float))
+            name = ", ".join(p for p in (str(curve), load_text(measured, float(str(load)))) if p)
+            records.append(_record(name, found))
+            if not drawn and len(views) < MOST_FIGURES:
+                views.append(_figure_of(measured, len(views) + 1, name, ordered, found))
+                drawn = True
+    if not records:
+        return []
+    table = pd.DataFrame(records)
+    caption = (
+        "Fitted to 1/X = α + β b over the blocks of b bytes: 1/α is the IOPS limit, 1/β the bandwidth limit, and they "
+        f"cross at b* = α/β, where both are half reached. {100 * LEVEL:g} % intervals; the error is the mean miss of "
+        "the law at the measured sizes."
+    )
+    return [*views, View("crossover", "crossovers", "Where IOPS and bandwidth limits cross", caption, table, None,
+                         shown(table, _NAMES))]  # fmt: skip
+
+
+_NAMES = {
+    "series": "workload", "iops_limit_per_s": "IOPS limit", "bandwidth_limit_bytes_per_s": "bandwidth limit",
+    "crossover_bytes": "crossover", "inside": "among those measured", "error_pct": "error",
+}  # fmt: skip
+
+
+def _record(name: str, found: Crossover | None) -> dict[str, object]:
+    if found is None:
+        return {"series": name, "iops_limit_per_s": np.nan, "bandwidth_limit_bytes_per_s": np.nan,
+                "crossover_bytes": np.nan, "crossover_low_bytes": np.nan, "crossover_high_bytes": np.nan,
+                "inside": "one limit only", "error_pct": np.nan}  # fmt: skip
+    return {
+        "series": name, "iops_limit_per_s": found.iops_limit_per_s,
+        "bandwidth_limit_bytes_per_s": found.bandwidth_limit_bytes_per_s, "crossover_bytes": found.size_bytes,
+        "crossover_low_bytes": found.low_bytes, "crossover_high_bytes": found.high_bytes,
+        "inside": "yes" if found.inside else "no, extrapolated", "error_pct": found.error_pct,
+    }  # fmt: skip
+
+
+def _figure_of(measured: Measured, number: int, name: str, rows: pd.DataFrame, found: Crossover | None) -> View:
+    table = rows[columns_of(measured, "series", "size_bytes", "load")]
+    title = f"IOPS and bandwidth against block size: {name}"
+    return View("iops-bandwidth", f"iops-bandwidth-{number}", title, _caption(found), table, _draw(rows, found))
+
+
+def _draw(rows: pd.DataFrame, found: Crossover | None) -> Figure:
+    size = rows["size_bytes"].to_numpy(float)
+    x, bandwidth = rows["throughput_per_s"].to_numpy(float), rows["bandwidth_bytes_per_s"].to_numpy(float)
+    left, right = throughput_axis(x, "queue_depth"), bandwidth_axis(bandwidth)
+    figure = empty_figure("block size", left.title.replace("requests/s", "IOPS").replace("throughput", "IOPS, left"))
+    scale = size_scale("block size", size)
+    figure.add_scatter(x=size, y=left.of(x), mode="lines+markers", name="IOPS (left)",
+                       line={"color": BLUE, "width": 3}, marker={"size": 11, "color": BLUE})  # fmt: skip
+    figure.add_scatter(x=size, y=right.of(bandwidth), mode="lines+markers", name="bandwidth (right)", yaxis="y2",
+                       line={"color": RED, "width": 3, "dash": "dash"},
+                       marker={"size": 11, "color": RED, "symbol": "square"})  # fmt: skip
+    tops: dict[str, float | None] = {"left": None, "right": None}
+    if found is not None and found.inside:
+        # With both limits at the same height the two curves cross where the limits do.
+        tops = {"left": 1.08 * left.factor * max(found.iops_limit_per_s, x.max()),
+                "right": 1.08 * right.factor * max(found.bandwidth_limit_bytes_per_s, bandwidth.max())}  # fmt: skip
+        _mark(figure, found)
+    figure.update_layout(
+        yaxis={"range": [0, tops["left"]], "title": {"font": {"color": BLUE}}, "tickfont": {"color": BLUE}},
+        yaxis2={**AXIS, "title": {"text": right.title.replace("bandwidth", "bandwidth, right"), "font": {"color": RED}},
+                "tickfont": {"color": RED}, "overlaying": "y", "side": "right", "showgrid": False, "tickmode": "auto",
+                "range": [0, tops["right"]]},
+        margin={"r": 80},
+    )  # fmt: skip
+    scale.apply(figure)
+    return figure
+
+
+def _mark(figure: Figure, found: Crossover) -> None:
+    if found.low_bytes is not None and found.high_bytes is not None:
+        figure.add_vrect(x0=found.low_bytes, x1=found.high_bytes, fillcolor=ORANGE, opacity=0.2, line_width=0)
+    figure.add_vline(x=found.size_bytes, line={"color": ORANGE, "width": 2})
+    figure.add_scatter(
+        x=[None], y=[None], mode="lines", line={"color": ORANGE, "width": 3},
+        name=f"crossover, {format_bytes(found.size_bytes)}",
+    )  # fmt: skip
+    figure.add_annotation(x=1, y=0.925, xref="paper", yref="paper", xanchor="right", yanchor="bottom", showarrow=False,
+                          text="both limits", font={"color": GREY, "size": 13})  # fmt: skip
+    figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=1 / 1.08, y1=1 / 1.08, yref="paper",
+                     line={"color": GREY, "dash": "dot", "width": 2})  # fmt: skip
+
+
+def _caption(found: Crossover | None) -> str:
+    if found is None:
+        return "These sizes show one limit only, so there is no crossover to mark."
+    if not found.inside:
+        return (
+            f"The two limits cross at about {format_bytes(found.size_bytes)}, outside the sizes that were measured, so "
+            "it is not marked."
+        )
+    return (
+        "Small blocks are limited by their number, large ones by their bytes. Both axes end at their own limit, so the "
+        "curves cross where the limits do, each at half of its own; the shade is the crossover's interval."
+    )
+
+
+def _latency(measured: Measured) -> list[View]:
+    """Latency against the size, a line for each curve and some of its loads."""
+    rows = measured.table[measured.table["latency_s"].notna() & measured.table["size_bytes"].notna()]
+    rows = rows[rows.groupby(["curve", "load"])["size_bytes"].transform("nunique") > 1]
+    if rows.empty:
+        return []
+    rows = with_loads(measured, fewer_lines(rows, "curve"), "curve")
+    scale = size_scale(measured.size_name, rows["size_bytes"].to_numpy(float))
+    return [View(
+        "latency-size", "latency-against-size", f"Latency against {measured.size_name}",
+        "A larger request takes longer; what stays as it shrinks is the cost of being a request."
+        if measured.size_name == "block size" else "",
+        rows[columns_of(measured, "series", "size_bytes", "load")],
+        lines(rows, "size_bytes", "latency_s", scale, axis_of(measured, "latency_s", rows), by="line"),
+    )]  # fmt: skip

@@ -1,0 +1,67 @@
+"""Views of how latencies are distributed: the baseline at depth 1, and the tails over the load."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrate.fitting import LEVEL
+from calibrate.report.axes import latency_axis
+from calibrate.report.measured.by_load import curves
+from calibrate.report.measured.drawings import bars, several_lines
+from calibrate.report.measured.points import PERCENTILES, Measured
+from calibrate.report.measured.scales import load_scale
+from calibrate.report.measured.tables import shown
+from calibrate.report.measured.view import View, columns_of, with_ends
+
+MOST_FIGURES = 6
+
+
+def baseline(measured: Measured) -> list[View]:
+    """One request at a time: mean, deviation and percentiles of each workload."""
+    table = measured.table
+    told = [c for c in ("latency_sd_s", "latency_p95_s", "latency_p99_s") if measured.known(c)]
+    rows = table[(table["load"] == 1) & table["latency_s"].notna()] if told else table.head(0)
+    rows = rows[rows[told].notna().any(axis=1)]
+    if rows.empty or measured.load_kind != "queue_depth":
+        return []
+    columns = {"latency_s": "mean"} | {c: PERCENTILES[c] for c in told if c in PERCENTILES}
+    axis = latency_axis(rows["latency_s"].to_numpy(float))
+    shown_table = rows[columns_of(measured, "series")]
+    return [View(
+        "baseline", "baseline", "Baseline: one request at a time",
+        "The latency of a lone request, the device idle before it." + _level(measured),
+        shown_table, bars(rows, "series", columns, axis), shown(shown_table),
+    )]  # fmt: skip
+
+
+def tails(measured: Measured) -> list[View]:
+    """Percentiles against the load, a figure for each of the first curves, and the table of all."""
+    known = [c for c in PERCENTILES if measured.known(c)]
+    rows = curves(measured)
+    rows = rows[rows[known].notna().any(axis=1)] if known else rows.head(0)
+    if rows.empty or not {"latency_p99_s", "latency_p999_s"} & set(known):
+        return []
+    views = []
+    scale = load_scale(measured)
+    labels = {c: PERCENTILES[c] for c in known}
+    if rows["latency_s"].notna().any():
+        labels = {"latency_s": "mean", **labels}
+    for number, (series, group) in enumerate(rows.groupby("series", sort=False), 1):
+        if number > MOST_FIGURES:
+            break
+        values = group[list(labels)].to_numpy(float)
+        views.append(View(
+            "tails", f"tails-{number}", f"Tail latency: {series}",
+            "1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9." + _level(measured),
+            group[["series", "load", *with_ends(measured, list(labels))]],
+            several_lines(group, "load", labels, scale, latency_axis(values[np.isfinite(values)])),
+        ))  # fmt: skip
+    table = rows[["series", "load", *with_ends(measured, list(labels))]]
+    views.append(View("tails", "tail-table", "Tail table", f"Percentiles of the latency.{_level(measured)}", table,
+                      None, shown(table, {"latency_s": "mean"})))  # fmt: skip
+    return views
+
+
+def _level(measured: Measured) -> str:
+    repeated = (measured.table["repeats"] > 1).any()
+    return f" Intervals over repeats are {100 * LEVEL:g} %." if repeated else ""

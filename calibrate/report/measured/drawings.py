@@ -1,0 +1,131 @@
+"""Figures of what was measured: lines with their intervals, bars side by side, heat maps, two axes at once.
+
+Each is a pure function of a table's rows; which rows, and what they mean, is decided by the views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from calibrate.posterior import Array
+from calibrate.report.axes import Axis
+from calibrate.report.drawing import PALETTE, empty_figure, spans_decade
+from calibrate.report.measured.points import end_of
+from calibrate.report.measured.scales import Scale
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
+DASHES = ("solid", "dash", "dot")
+MOST_LINES = len(PALETTE) * len(DASHES)
+
+
+def lines(rows: pd.DataFrame, x: str, y: str, scale: Scale, axis: Axis, *, by: str, sort: bool = True) -> Figure:
+    """``y`` against ``x``, a line for each value of ``by``, with the interval over repeats as error bars.
+
+    A line goes from left to right, or, not sorted, through its points in their order.
+    """
+    figure = _figure(scale.title, axis.title, axis.of(rows[y].to_numpy(float)))
+    for i, (name, group) in enumerate(_groups(rows, by)):
+        ordered = group.sort_values(x) if sort else group
+        _line(figure, i, name, scale.at(ordered[x].to_numpy(float)), ordered, y, axis)
+    scale.apply(figure)
+    _make_room(figure)
+    return figure
+
+
+def several_lines(rows: pd.DataFrame, x: str, columns: Mapping[str, str], scale: Scale, axis: Axis) -> Figure:
+    """Several ``columns`` (name of the column: its label) of the same rows against ``x``."""
+    ordered = rows.sort_values(x)
+    known = {c: label for c, label in columns.items() if ordered[c].notna().any()}
+    values = ordered[list(known)].to_numpy(float)
+    figure = _figure(scale.title, axis.title, axis.of(values[np.isfinite(values)]))
+    for i, (column, label) in enumerate(known.items()):
+        _line(figure, i, label, scale.at(ordered[x].to_numpy(float)), ordered, column, axis)
+    scale.apply(figure)
+    return figure
+
+
+def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis) -> Figure:
+    """Bars side by side, one group for each row (named by its column ``labels``), one bar for each of ``columns``."""
+    figure = empty_figure("", axis.title)
+    names = [escape(str(v)) for v in rows[labels]]
+    for i, (column, label) in enumerate(columns.items()):
+        figure.add_bar(
+            x=names, y=axis.of(rows[column].to_numpy(float)), name=label, marker_color=PALETTE[i % len(PALETTE)],
+            marker_pattern_shape=("", "/", ".", "x")[i % 4], error_y=_error(rows, column, axis),
+            hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
+        )  # fmt: skip
+    figure.update_layout(barmode="group")
+    figure.update_xaxes(type="category", rangemode=None)
+    return figure
+
+
+def heat(
+    cells: pd.DataFrame, axis: Axis, titles: tuple[str, str], names: tuple[Sequence[str], Sequence[str]]
+) -> Figure:
+    """A heat map of ``cells`` (rows from the bottom up), the value in every cell; ``names`` of columns and of rows."""
+    values = axis.of(cells.to_numpy(float))
+    figure = empty_figure(*titles)
+    figure.add_heatmap(
+        x=list(names[0]), y=list(names[1]), z=values, colorscale="Cividis", texttemplate="%{text}",
+        text=[["" if np.isnan(v) else f"{v:.3g}" for v in row] for row in values],
+        colorbar={"title": {"text": axis.title, "side": "right"}},
+        hovertemplate="%{y}<br>%{x}<br>%{z:.4g}<extra></extra>",
+    )  # fmt: skip
+    figure.update_xaxes(type="category", rangemode=None)
+    figure.update_yaxes(type="category", rangemode=None)
+    figure.update_layout(height=140 + 60 * max(len(names[1]), 4), margin={"t": 40})
+    return figure
+
+
+def _figure(x_title: str, y_title: str, values: Array) -> Figure:
+    """An empty figure whose y axis suits ``values``: in logarithms over a decade, labelled densely up to two."""
+    figure = empty_figure(x_title, y_title, log_y=spans_decade(values))
+    if spans_decade(values) and values.max() < 100 * values.min():
+        first = int(np.floor(np.log10(values.min())))
+        ticks = [step * 10.0**power for power in range(first, first + 4) for step in (1, 2, 5)]
+        figure.update_yaxes(
+            tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None
+        )
+    return figure
+
+
+def _make_room(figure: Figure) -> None:
+    """A long legend makes the figure higher, so that it does not press the curves together."""
+    more = max(0, len(figure.data) - 6)
+    figure.update_layout(height=figure.layout.height + 18 * more)
+
+
+def _line(figure: Figure, i: int, name: str, x: Array, rows: pd.DataFrame, y: str, axis: Axis) -> None:
+    colour = PALETTE[i % len(PALETTE)]
+    figure.add_scatter(
+        x=x, y=axis.of(rows[y].to_numpy(float)), mode="lines+markers", name=escape(name) or "all points",
+        line={"color": colour, "width": 2, "dash": DASHES[i // len(PALETTE) % len(DASHES)]},
+        marker={"color": colour, "size": 9, "symbol": SYMBOLS[i % len(SYMBOLS)]},
+        error_y=_error(rows, y, axis), showlegend=True,
+    )  # fmt: skip
+
+
+def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None:
+    """Error bars from ``column``'s interval, or None where there is none."""
+    low, high = end_of(column, "low"), end_of(column, "high")
+    if low not in rows or not rows[low].notna().any():
+        return None
+    value = rows[column].to_numpy(float)
+    return {"type": "data", "symmetric": False, "array": axis.of(rows[high].to_numpy(float) - value),
+            "arrayminus": axis.of(value - rows[low].to_numpy(float)), "thickness": 1.5, "width": 4}  # fmt: skip
+
+
+def _groups(rows: pd.DataFrame, by: str) -> Iterable[tuple[str, pd.DataFrame]]:
+    """The first MOST_LINES groups in their order."""
+    for count, (name, group) in enumerate(rows.groupby(by, sort=False)):
+        if count == MOST_LINES:
+            return
+        yield str(name), group

@@ -1,0 +1,208 @@
+"""What was measured, ready to be shown: points averaged over repeats with intervals, and what varies among them.
+
+Nothing here is a model. A ``Measured`` comes from any Sweep (``measured``), or from a published table that lacks what
+a curve needs, a throughput or a mean (``published``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from calibrate.fitting import LEVEL
+from measure.auditing import audit, audit_dataset
+from measure.dataset import CACHE_LINE_BYTES, LOAD_NAMES, LoadKind, Provenance, Sweep, describe_series
+from measure.datasets import about, dataset_table, load_dataset
+from measure.findings import SEVERITIES, Finding
+from measure.units import format_bytes
+
+PERCENTILES = {
+    "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
+}  # fmt: skip
+_PER_DIRECTION = ("read_throughput_per_s", "read_latency_s", "write_throughput_per_s", "write_latency_s")
+_AVERAGED = (
+    "throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES, *_PER_DIRECTION,
+)  # fmt: skip
+_WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
+_UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Points ready to be shown.
+
+    ``table`` has one row for each workload: ``series``, ``load``, ``size_bytes`` (what ``size_name`` says: a block, a
+    file, a buffer, a stride), ``read_fraction``, the means over ``repeats``, and ``latency_low_s``, ``latency_high_s``
+    and the like where a point was repeated. ``curve`` is the series without its size, ``place`` the series without its
+    direction, ``workload`` the series without either.
+    ``sweep`` is what models can be fitted to, None where there is no curve; ``name`` is fit for a folder.
+    """
+
+    title: str
+    table: pd.DataFrame
+    load_kind: LoadKind
+    load_unit: str
+    size_name: str
+    provenance: Provenance
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    sweep: Sweep | None = None
+    name: str = ""
+
+    @property
+    def memory(self) -> bool:
+        """Whether requests are a memory's cache lines."""
+        return self.load_kind == "injected_delay"
+
+    @property
+    def load_name(self) -> str:
+        """The load with its unit, for an axis."""
+        name = LOAD_NAMES[self.load_kind]
+        return name if self.load_kind == "queue_depth" else f"{name} ({self.load_unit})"
+
+    def known(self, column: str) -> bool:
+        """Whether any point tells this."""
+        return column in self.table and bool(self.table[column].notna().any())
+
+    def varies(self, column: str) -> bool:
+        """Whether points differ in this."""
+        return column in self.table and self.table[column].nunique() > 1
+
+
+def measured(sweep: Sweep, title: str = "") -> Measured:
+    """The sweep's points averaged over repeats, audited. Without a ``title`` it takes the sweep's name."""
+    findings = sorted((*sweep.findings, *audit(sweep)), key=lambda f: -SEVERITIES.index(f.severity))
+    points, size_name = _with_size(sweep)
+    table = _averaged(points)
+    memory = sweep.load_kind == "injected_delay"
+    unit_bytes = float(CACHE_LINE_BYTES) if memory else table["block_bytes"]
+    table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
+    return Measured(
+        title or sweep.name or sweep.provenance.source or "measured", _named(table), sweep.load_kind, sweep.load_unit,
+        size_name, sweep.provenance, tuple(findings), sweep=sweep, name=sweep.name or title,
+    )  # fmt: skip
+
+
+def published(name: str, *, corrected: bool = True) -> Measured:
+    """A dataset of the catalogue, also one that is no curve. DataError for an unknown name.
+
+    ``corrected`` applies what the audit proves, as :func:`measure.datasets.load_dataset` does.
+    """
+    info = about(name)
+    notes = (f"As published, {info.source}. {info.anomaly}".strip(),)
+    if info.curve:
+        shown = measured(load_dataset(name, corrected=corrected), f"{info.title} ({name})")
+        return replace(shown, notes=notes, name=name)
+    read = {"002-ssd-tails": _tails, "002-ssd-baseline": _baseline}[name]
+    table, more = read(dataset_table(name))
+    provenance = Provenance(tool=info.tool, cpu=info.host_cpu, device=info.device, source=info.source)
+    return Measured(
+        f"{info.title} ({name})", _named(_averaged(table)), "queue_depth", "requests", "block size", provenance,
+        tuple(audit_dataset(name)), (*notes, *more), name=name,
+    )  # fmt: skip
+
+
+def _tails(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
+    """Percentiles over depth. The direction is as printed, and the audit doubts it."""
+    columns = {"p50_us": "latency_p50_s", "p95_us": "latency_p95_s", "p99_us": "latency_p99_s",
+               "p99_9_us": "latency_p999_s"}  # fmt: skip
+    table = pd.DataFrame({"series": printed["direction"], "load": printed["queue_depth"].astype(float)})
+    for column, name in columns.items():
+        table[name] = printed[column] / 1e6
+    return table, ()
+
+
+def _baseline(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
+    """Statistics of four workloads at depth 1, one column each."""
+    values = printed.set_index("statistic_us") / 1e6
+    workloads = {"4Ki_random_read": (4096.0, 1.0, "random"), "4Ki_random_write": (4096.0, 0.0, "random"),
+                 "128Ki_sequential_read": (131072.0, 1.0, "sequential"),
+                 "128Ki_sequential_write": (131072.0, 0.0, "sequential")}  # fmt: skip
+    rows = [
+        {"series": describe_series(*workload), "load": 1.0, "block_bytes": workload[0], "read_fraction": workload[1],
+         "pattern": workload[2], "latency_s": values[column]["Average Latency"],
+         "latency_sd_s": values[column]["Latency variance"],
+         "latency_p95_s": values[column]["95th Percentile Latency"],
+         "latency_p99_s": values[column]["99th Percentile Latency"]}
+        for column, workload in workloads.items()
+    ]  # fmt: skip
+    note = (
+        "What is printed as a variance is shown as the standard deviation: 1 % of the 4 KiB reads took at least 77 µs "
+        "more than the mean, which alone makes a variance of 59 µs², more than the 48 printed."
+    )
+    return pd.DataFrame(rows), (note,)
+
+
+def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
+    """The points with ``size_bytes``: the block's size, or that of the file or buffer where that is what varies."""
+    points = sweep.points
+    for key, name in (("file_bytes", "file size"), ("buffer_bytes", "buffer size")):
+        given = sweep.provenance.details.get(key)
+        if isinstance(given, Mapping) and len(set(given.values())) > 1:
+            return points.assign(size_bytes=points["series"].map(dict(given)).astype(float)), name
+    name = "stride" if sweep.load_kind == "injected_delay" else "block size"
+    return points.assign(size_bytes=points["block_bytes"]), name
+
+
+def _averaged(points: pd.DataFrame) -> pd.DataFrame:
+    """One row per workload: means over repeats (latency weighted by requests), with t intervals of level LEVEL."""
+    table = points.copy()
+    for column in ("size_bytes", "block_bytes", "read_fraction", *_AVERAGED):
+        if column not in table:
+            table[column] = np.nan
+    if "size_bytes" not in points:
+        table["size_bytes"] = table["block_bytes"]
+    table["read_fraction"] = table["read_fraction"].round(2)  # fio draws each request, so 70 % come out as 70.03 %
+    weight = table["throughput_per_s"].fillna(1.0)
+    table["in_flight"] = table["latency_s"] * weight
+    table["weight"] = weight
+    keys = ["series", "load", "size_bytes"]
+    groups = table.groupby(keys, sort=False, dropna=False)
+    first, means, count = groups.first(), groups.mean(numeric_only=True), groups.size()
+    spread = groups[list(_WITH_INTERVAL)].std(ddof=1)
+    result = first.assign(repeats=count, **{c: means[c] for c in _AVERAGED})
+    result["latency_s"] = means["in_flight"] / means["weight"]
+    freedom = np.maximum(count.to_numpy() - 1, 1)
+    reach = stats.t.ppf(0.5 + LEVEL / 2, freedom) / np.sqrt(count.to_numpy())
+    for column in _WITH_INTERVAL:
+        half = spread[column] * reach
+        result[end_of(column, "low")] = (result[column] - half).clip(lower=0.0)
+        result[end_of(column, "high")] = result[column] + half
+    return result.drop(columns=["in_flight", "weight"]).reset_index()
+
+
+def end_of(column: str, end: str) -> str:
+    """The column with an end of an interval: ``latency_s``, ``low`` gives ``latency_low_s``; ``knee`` ``knee_low``."""
+    return _UNIT.sub(rf"_{end}_\1", column) if _UNIT.search(column) else f"{column}_{end}"
+
+
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with ``curve`` (the series without its size) and ``place`` (without its direction) and both."""
+    rows = table.to_dict("records")
+    sizes = [_size_words(r["size_bytes"]) for r in rows]
+    mixes = [describe_series(None, r["read_fraction"], None) if r["read_fraction"] >= 0 else "" for r in rows]
+    series = [str(r["series"]) for r in rows]
+    return table.assign(
+        curve=[_without(s, size) for s, size in zip(series, sizes, strict=True)],
+        place=[_without(s, [mix]) for s, mix in zip(series, mixes, strict=True)],
+        workload=[_without(_without(s, size), [m]) for s, size, m in zip(series, sizes, mixes, strict=True)],
+    )
+
+
+def _size_words(size: float) -> list[str]:
+    text = format_bytes(size) if size > 0 else ""
+    return [f"in a file of {text}", f"buffer {text}", text] if text else []
+
+
+def _without(series: str, words: Sequence[str]) -> str:
+    """The name less the first of ``words`` that it holds as a whole."""
+    for word in words:
+        rest, found = re.subn(rf"(?<!\S){re.escape(word)}(?!\S)", "", series, count=1) if word else (series, 0)
+        if found:
+            return " ".join(rest.split())
+    return series

@@ -1,0 +1,72 @@
+"""Tables as people read them: columns in SI units become texts with units, an interval stands beside its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from calibrate.report.measured.points import end_of
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+
+NAMES: Mapping[str, str] = {
+    "series": "workload", "curve": "workload", "workload": "workload", "place": "workload",
+    "size_bytes": "size", "read_fraction": "reads", "throughput_per_s": "throughput",
+    "bandwidth_bytes_per_s": "bandwidth", "latency_s": "mean latency", "latency_sd_s": "deviation",
+    "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
+    "repeats": "repeats",
+}  # fmt: skip
+_FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
+    ("_bytes_per_s", format_bandwidth), ("_per_s", format_rate), ("_bytes", format_bytes), ("_s", format_duration),
+    ("_fraction", lambda v: f"{100 * v:g} %"), ("_pct", lambda v: f"{v:.3g} %"), ("_ratio", lambda v: f"{v:.2f}"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table as text: header, rows, and which columns are words (flush left) and not numbers."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: tuple[bool, ...]
+
+
+def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
+    """``table`` as text. Columns that are empty are left out, ``x_low`` and ``x_high`` go into the cell of ``x``.
+
+    ``names`` are headings beside those of NAMES; a column without either keeps its own name in words.
+    """
+    ends = {end_of(c, e) for c in map(str, table.columns) for e in ("low", "high")}
+    columns = [c for c in map(str, table.columns) if c not in ends and table[c].notna().any()]
+    headings = {**NAMES, **(names or {})}
+    rows = [tuple(_cell(row, c) for c in columns) for row in table.to_dict("records")]
+    words = tuple(not pd.api.types.is_numeric_dtype(table[c]) for c in columns)
+    return Shown(tuple(headings.get(c, c.replace("_", " ")) for c in columns), tuple(rows), words)
+
+
+def quantity_text(column: str, value: float) -> str:
+    """A value in the unit that its column's name tells."""
+    if pd.isna(value):
+        return ""
+    return next((f(value) for ending, f in _FORMATS if column.endswith(ending)), _number(value))
+
+
+def _number(value: float) -> str:
+    """A number without a unit: whole ones in full, others to three digits."""
+    return f"{value:.0f}" if value == round(value) else f"{value:.3g}"
+
+
+def _cell(row: Mapping[Any, Any], column: str) -> str:
+    value = row[column]
+    if isinstance(value, str) or value is None:
+        return value or ""
+    text = quantity_text(column, float(value))
+    low, high = (row.get(end_of(column, e)) for e in ("low", "high"))
+    if low is None or high is None or pd.isna(low) or pd.isna(high) or not text or not value:
+        return text
+    below, above = float(value) - float(low), float(high) - float(value)
+    if above > 0 and 0.8 < below / above < 1.25:
+        return f"{text} ± {100 * (below + above) / 2 / float(value):.2g} %"
+    return f"{text} ({quantity_text(column, low)} to {quantity_text(column, high)})"

@@ -1,0 +1,109 @@
+"""One view of what was measured: a table, a figure, and the sentence that says how to read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput_axis
+from calibrate.report.measured.points import PERCENTILES, Measured, end_of
+from calibrate.report.measured.tables import Shown
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+MOST_LOADS = 3
+MOST_LINES = 8
+
+
+@dataclass(frozen=True)
+class View:
+    """``kind`` is what it shows ("heat-map"), ``name`` tells it from the others of its kind, fit for a file name.
+
+    ``table`` holds what is shown, columns in SI units; ``text`` the table as people read it, None where the figure
+    says it all; ``figure`` is None where there is nothing to draw.
+    """
+
+    kind: str
+    name: str
+    title: str
+    caption: str
+    table: pd.DataFrame
+    figure: Figure | None = None
+    text: Shown | None = None
+
+
+def rate_of(measured: Measured) -> str:
+    """The column that says how much is done: a memory's bandwidth, a drive's requests a second."""
+    return "bandwidth_bytes_per_s" if measured.memory else "throughput_per_s"
+
+
+def axis_of(measured: Measured, column: str, rows: pd.DataFrame) -> Axis:
+    """The axis of a column of results."""
+    values = rows[column].to_numpy(float)
+    if column == "bandwidth_bytes_per_s":
+        return bandwidth_axis(values)
+    return throughput_axis(values, measured.load_kind) if column.endswith("per_s") else latency_axis(values)
+
+
+def word_of(column: str) -> str:
+    """What a column of results is, in a word."""
+    return {"throughput_per_s": "throughput", "bandwidth_bytes_per_s": "bandwidth", "latency_s": "latency"}[column]
+
+
+def load_text(measured: Measured, load: float) -> str:
+    """A load in a few words, for a legend."""
+    from measure.units import format_bandwidth, format_rate
+
+    return {
+        "queue_depth": f"N = {load:g}",
+        "injected_delay": f"delay {load:g}",
+        "arrival_rate": format_rate(load),
+        "bandwidth": format_bandwidth(load),
+    }.get(measured.load_kind, f"{load:g}")
+
+
+def some_loads(rows: pd.DataFrame, most: int = MOST_LOADS) -> list[float]:
+    """At most ``most`` of the loads: the ends, and what lies evenly between."""
+    loads = np.unique(rows["load"].to_numpy(float))
+    places = np.unique(np.linspace(0, len(loads) - 1, min(most, len(loads))).round().astype(int))
+    return [float(v) for v in loads[places]]
+
+
+def fewer_lines(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """``rows`` at as many loads, three or fewer, as keep the lines that can be told apart at a glance."""
+    for most in range(MOST_LOADS, 1, -1):
+        chosen = rows[rows["load"].isin(some_loads(rows, most))]
+        if len(chosen[[column, "load"]].drop_duplicates()) <= MOST_LINES:
+            return chosen
+    return rows[rows["load"].isin(some_loads(rows, 1))]
+
+
+def with_loads(measured: Measured, rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """``rows`` with ``line``: the name in ``column``, and the load where there are several."""
+    several = rows["load"].nunique() > 1
+    names = [
+        ", ".join(part for part in (str(name), load_text(measured, load) if several else "") if part)
+        for name, load in zip(rows[column], rows["load"], strict=True)
+    ]
+    return rows.assign(line=names)
+
+
+def columns_of(measured: Measured, *first: str) -> list[str]:
+    """Columns for a table: ``first``, then those of the results that any point tells, with their intervals."""
+    results = ["throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES]
+    if measured.memory:  # a cache line is no request that anybody counts
+        results.remove("throughput_per_s")
+    known = [c for c in results if measured.known(c)]
+    return [*first, *with_ends(measured, known), *(["repeats"] if (measured.table["repeats"] > 1).any() else [])]
+
+
+def with_ends(measured: Measured, columns: list[str]) -> list[str]:
+    """``columns`` and, after each, the ends of its interval where there is one."""
+    return [
+        c for column in columns for c in (column, end_of(column, "low"), end_of(column, "high"))
+        if c == column or (c in measured.table and measured.table[c].notna().any())
+    ]  # fmt: skip
