@@ -2,8 +2,9 @@
 
 Closed sweeps are held against Little's law (:mod:`measure.littles_law`) and looked at for drift and falls past the peak
 (:mod:`measure.curve_checks`), memory curves for caches and lines in flight (:mod:`measure.memory_checks`), open sweeps
-for the arrival rate that was reached. All of them are asked how the runs were made (:mod:`measure.run_checks`) and what
-the link could carry (:mod:`measure.link_checks`).
+for the arrival rate that was reached. All of them are asked how the runs were made (:mod:`measure.run_checks`), whether
+they were steady (:mod:`measure.steady_state`), which points are outliers (:mod:`measure.repeats`) and what the link
+could carry (:mod:`measure.link_checks`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from measure.littles_law import (
     with_block,
 )
 from measure.memory_checks import check_bandwidth_curves, check_memory
+from measure.repeats import check_outliers
 from measure.run_checks import check_latency_kind, check_repeats, check_working_set, recorded_options
+from measure.steady_state import check_steady
 from measure.units import format_bytes
 
 _MOST_NAMED = 10
@@ -61,7 +64,8 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
             found += check_curve(curve)
     if sweep.load_kind in ("queue_depth", "arrival_rate"):
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
-    found += check_repeats(sweep)
+    found += [*check_repeats(sweep), *check_steady(sweep.points)]
+    found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
     if crossed is not None:
         found += check_link(sweep, crossed)
     if series is not None:
