@@ -20,7 +20,7 @@ from measure.fio_json import SYNC_ENGINES, FioRecord, parse_fio, pooled
 from measure.fio_output import Placed, why_unusable
 from measure.store import StoredPoint
 from measure.units import format_rate
-from measure.workload import FioJob
+from measure.workload import MAX_JOBS, FioJob
 
 BUSY = 0.05  # the share of its time that a submitting job may be busy
 SHORT = 0.05  # how much less than asked may arrive before the device counts as overloaded
@@ -88,14 +88,16 @@ def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
     for name, point in zip(names, points, strict=True):
         if point.job.is_open:
             rates.setdefault((name, point.job.load), []).append(_rate(point.record, point.job))
-    placed, findings = [], []
+    placed: list[Placed] = []
+    findings: dict[tuple[str, str | None, float | None], Finding] = {}  # one of each kind for all repeats of a point
     for name, point in zip(names, points, strict=True):
         record, job = point.record, point.job
         if not job.is_open:
             placed.append(Placed(record, name, job.load, point.repeat))
             continue
         found = _arrivals_found(record, job, name)
-        findings += found
+        for finding in found:
+            findings.setdefault((finding.check, finding.series, finding.load), finding)
         if any(f.severity == "error" for f in found):
             continue
         measured_rates = rates[name, job.load]
@@ -108,7 +110,7 @@ def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
             findings=tuple(f for f in record.findings if f.check != "rate-limited"),
         )  # fmt: skip
         placed.append(Placed(record, name, load, point.repeat, columns))
-    return placed, findings
+    return placed, list(findings.values())
 
 
 def _together(parts: Sequence[FioRecord]) -> FioRecord:
@@ -145,7 +147,7 @@ def _names(points: Sequence[Measured]) -> list[str]:
     bases = []
     for point in points:
         job = point.job
-        parts = ["Poisson arrivals"] if job.is_open else ["in parallel"] if job.is_parallel else []
+        parts = ["under Poisson arrivals"] if job.is_open else ["in parallel"] if job.is_parallel else []
         parts += [f"from {point.record.host}"] if point.record.host else []
         bases.append(describe_series(job.block_bytes, job.read_percent / 100, job.pattern, parts))
     depths = _values_by_name(bases, points, lambda p: p.job.depth)
@@ -205,7 +207,9 @@ def _arrivals_found(record: FioRecord, job: FioJob, series: str) -> list[Finding
             f"each of the {jobs} jobs was busy {100 * busy:.0f} % of the time, so that arrivals waited for a job, "
             "which the latency does not hold.",
             "too few jobs for this rate and this latency.",
-            f"measure this rate with more jobs: --jobs {enough}" if enough <= job.load else "ask for lower rates.",
+            f"measure this rate with more jobs: --jobs {enough}"
+            if enough <= min(job.load, MAX_JOBS) else
+            "ask for lower rates.",
             series, job.load,
         )]  # fmt: skip
     return []
