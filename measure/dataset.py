@@ -4,7 +4,8 @@ A row of the table is one measured point. Columns carry their SI unit in their n
 
 ``series``            what was held fixed, in words ("4 KiB random read"); one curve per series
 ``load``              the independent variable: outstanding requests, injected delay, or arrival rate (see load_kind);
-                      the bandwidth itself where a curve was published without what was varied (then no model fits)
+                      the bandwidth itself where a curve was published without what was varied, or the size of the
+                      buffer where caches were looked for (then no model fits)
 ``throughput_per_s``  completed requests a second (cache lines of 64 bytes for a memory)
 ``latency_s``         mean response time (fio's total ``lat``; the chaser's time per access for a memory)
 
@@ -29,7 +30,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 
-LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth"]
+LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
 REQUIRED = ("series", "load", "throughput_per_s", "latency_s")
 OPTIONAL = (
@@ -42,6 +43,7 @@ LOAD_NAMES: dict[LoadKind, str] = {
     "injected_delay": "injected delay",
     "arrival_rate": "arrival rate",
     "bandwidth": "bandwidth",
+    "buffer_size": "buffer size",
 }
 
 CACHE_LINE_BYTES = 64
@@ -114,10 +116,13 @@ class Sweep:
     def mean_points(self) -> pd.DataFrame:
         """One row per series and load: throughput and latency averaged over repeats.
 
-        Latency is weighted by the completed requests, so that N = X R survives the averaging. Adds ``repeats``
-        and the relative standard deviations ``throughput_spread`` and ``latency_spread`` (NaN without repeats).
-        Rows keep the order series, load.
+        Latency is weighted by the completed requests, so that N = X R survives the averaging. Adds ``repeats``, the
+        relative standard deviations ``throughput_spread`` and ``latency_spread``, and the 95 % intervals of the two
+        means, ``throughput_low``, ``throughput_high``, ``latency_low``, ``latency_high`` (see
+        :mod:`measure.repeats`; all of them NaN without repeats). Rows keep the order series, load.
         """
+        from measure.repeats import intervals
+
         table = self.points.assign(
             rank=pd.Categorical(self.points["series"], categories=list(self.series), ordered=True).codes,
             in_flight=self.points["throughput_per_s"] * self.points["latency_s"],
@@ -132,6 +137,8 @@ class Sweep:
         first["repeats"] = groups.size()
         first["throughput_spread"] = spread["throughput_per_s"] / mean["throughput_per_s"]
         first["latency_spread"] = spread["latency_s"] / each_latency
+        limits = [intervals(g["throughput_per_s"], g["latency_s"]) for _, g in groups]
+        first = first.assign(**{name: [limit[name] for limit in limits] for name in limits[0]})
         return first.drop(columns="in_flight").reset_index().drop(columns="rank")
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ five rounds. SNIA's rounds take a minute each; ours are a fifth of the run, what
 
 Both limits can be passed by noise alone, so a change is called a trend only where it stands out from the scatter of the
 intervals, the likeness of neighbouring ones taken into account. The beginning, a quarter of the run at most, is a
-warm-up where MSER leaves it out (:func:`qsim.engines.output_analysis.find_warmup`) and no later stretch is like it.
+warm-up where MSER leaves it out (:func:`qsim.engines.output_analysis.mser`) and no later stretch is like it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ UNKNOWN = dict.fromkeys(COLUMNS, math.nan)
 
 def judge(intervals: Intervals) -> SteadyState | None:
     """How the run went; None where too few intervals are known to say, or nothing completed."""
-    from qsim.engines.output_analysis import find_warmup
+    from qsim.engines.output_analysis import mser
 
     rates = np.array(intervals.throughput_per_s)
     if len(rates) < FEWEST_INTERVALS or not rates.sum() > 0:
@@ -77,7 +77,7 @@ def judge(intervals: Intervals) -> SteadyState | None:
     rounds = np.diff(intervals.completed(np.linspace(0.0, end, ROUNDS + 1))) / (end / ROUNDS)
     mean = float(rounds.mean())
     change = float(np.polyfit(np.arange(ROUNDS), rounds, 1)[0]) * (ROUNDS - 1) / mean
-    dropped, _settled = find_warmup(rates)
+    dropped, _settled = mser(rates)
     warmup_s = intervals.end_s[dropped - 1] if dropped and _unlike_any_later(rates, dropped) else 0.0
     rest = float(intervals.completed(np.array([end]))[0] - intervals.completed(np.array([warmup_s]))[0])
     bias = mean * (end - warmup_s) / rest - 1 if rest > 0 else 0.0
@@ -135,7 +135,7 @@ def _warmup(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
     worst = runs.iloc[int(np.argmax(runs["warmup_bias"].abs()))]
     yield Finding(
         "warm-up", "warning",
-        f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER-5); at load {worst['load']:g} the "
+        f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at load {worst['load']:g} the "
         f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
         "the ramp was too short for the device to reach its pace, or something else ran at first.",
         f"measure again with a ramp of {max(2.0, math.ceil(2 * float(runs['warmup_s'].max()))):g} s more (--ramp).",
