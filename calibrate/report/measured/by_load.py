@@ -15,6 +15,7 @@ from calibrate.report.measured.points import Measured
 from calibrate.report.measured.scales import Scale, load_scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import View, axis_of, columns_of, rate_of, word_of
+from measure import repeats
 from measure.errors import DataError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def latency_bandwidth(measured: Measured) -> list[View]:
     """Latency against bandwidth (throughput where no size is told), the knee of each curve as a star, their table."""
     rows = curves(measured, _ENOUGH_FOR_A_KNEE)
     rows = rows[rows["latency_s"].notna()]
-    if rows.empty or measured.load_kind == "arrival_rate":
+    if rows.empty or measured.load_kind in ("arrival_rate", "buffer_size"):
         return []
     column = "bandwidth_bytes_per_s" if rows["bandwidth_bytes_per_s"].notna().all() else "throughput_per_s"
     if rows[column].isna().any():
@@ -155,7 +156,7 @@ def _load_caption(measured: Measured, what: str) -> str:
 
 def _bars_caption(measured: Measured) -> str:
     repeated = (measured.table["repeats"] > 1).any()
-    return f" Bars: {100 * LEVEL:g} % intervals over repeats." if repeated else ""
+    return f" Bars: {100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""
 
 
 def _shortened(rows: pd.DataFrame) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrate.fitting import LEVEL
 from calibrate.report.axes import latency_axis
 from calibrate.report.measured.by_load import curves
 from calibrate.report.measured.drawings import bars, several_lines
@@ -12,6 +11,7 @@ from calibrate.report.measured.points import PERCENTILES, Measured
 from calibrate.report.measured.scales import load_scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import View, columns_of, with_ends
+from measure.repeats import LEVEL
 
 MOST_FIGURES = 6
 

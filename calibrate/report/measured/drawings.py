@@ -111,6 +111,13 @@ def _line(figure: Figure, i: int, name: str, x: Array, rows: pd.DataFrame, y: st
         marker={"color": colour, "size": 9, "symbol": SYMBOLS[i % len(SYMBOLS)]},
         error_y=_error(rows, y, axis), showlegend=True,
     )  # fmt: skip
+    flagged = (rows["outlier"] != "").to_numpy() if "outlier" in rows else np.zeros(len(rows), bool)
+    if flagged.any():
+        figure.add_scatter(
+            x=x[flagged], y=axis.of(rows[y].to_numpy(float))[flagged], mode="markers", name="outlier, see the audit",
+            legendgroup="outlier", showlegend=not any(t.legendgroup == "outlier" for t in figure.data),
+            marker={"symbol": "circle-open", "size": 20, "color": "black", "line": {"width": 2}}, hoverinfo="skip",
+        )  # fmt: skip
 
 
 def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None:

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from calibrate.fitting import LEVEL
 from measure.auditing import audit, audit_dataset
 from measure.dataset import CACHE_LINE_BYTES, LOAD_NAMES, LoadKind, Provenance, Sweep, describe_series
 from measure.datasets import about, dataset_table, load_dataset
 from measure.findings import SEVERITIES, Finding
+from measure.repeats import flag_outliers, half_width, intervals
 from measure.units import format_bytes
 
 PERCENTILES = {
@@ -57,7 +56,7 @@ class Measured:
     @property
     def memory(self) -> bool:
         """Whether requests are a memory's cache lines."""
-        return self.load_kind == "injected_delay"
+        return self.load_kind in ("injected_delay", "buffer_size")
 
     @property
     def load_name(self) -> str:
@@ -78,8 +77,8 @@ def measured(sweep: Sweep, title: str = "") -> Measured:
     """The sweep's points averaged over repeats, audited. Without a ``title`` it takes the sweep's name."""
     findings = sorted((*sweep.findings, *audit(sweep)), key=lambda f: -SEVERITIES.index(f.severity))
     points, size_name = _with_size(sweep)
-    table = _averaged(points)
-    memory = sweep.load_kind == "injected_delay"
+    table = _averaged(points, closed=sweep.load_kind == "queue_depth")
+    memory = sweep.load_kind in ("injected_delay", "buffer_size")
     unit_bytes = float(CACHE_LINE_BYTES) if memory else table["block_bytes"]
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
     return Measured(
@@ -145,12 +144,12 @@ def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
         given = sweep.provenance.details.get(key)
         if isinstance(given, Mapping) and len(set(given.values())) > 1:
             return points.assign(size_bytes=points["series"].map(dict(given)).astype(float)), name
-    name = "stride" if sweep.load_kind == "injected_delay" else "block size"
+    name = "stride" if sweep.load_kind in ("injected_delay", "buffer_size") else "block size"
     return points.assign(size_bytes=points["block_bytes"]), name
 
 
-def _averaged(points: pd.DataFrame) -> pd.DataFrame:
-    """One row per workload: means over repeats (latency weighted by requests), with t intervals of level LEVEL."""
+def _averaged(points: pd.DataFrame, *, closed: bool = True) -> pd.DataFrame:
+    """One row per workload: means over repeats (latency weighted by requests), t intervals, and outliers by name."""
     table = points.copy()
     for column in ("size_bytes", "block_bytes", "read_fraction", *_AVERAGED):
         if column not in table:
@@ -158,22 +157,28 @@ def _averaged(points: pd.DataFrame) -> pd.DataFrame:
     if "size_bytes" not in points:
         table["size_bytes"] = table["block_bytes"]
     table["read_fraction"] = table["read_fraction"].round(2)  # fio draws each request, so 70 % come out as 70.03 %
-    weight = table["throughput_per_s"].fillna(1.0)
-    table["in_flight"] = table["latency_s"] * weight
-    table["weight"] = weight
-    keys = ["series", "load", "size_bytes"]
-    groups = table.groupby(keys, sort=False, dropna=False)
-    first, means, count = groups.first(), groups.mean(numeric_only=True), groups.size()
-    spread = groups[list(_WITH_INTERVAL)].std(ddof=1)
-    result = first.assign(repeats=count, **{c: means[c] for c in _AVERAGED})
-    result["latency_s"] = means["in_flight"] / means["weight"]
-    freedom = np.maximum(count.to_numpy() - 1, 1)
-    reach = stats.t.ppf(0.5 + LEVEL / 2, freedom) / np.sqrt(count.to_numpy())
-    for column in _WITH_INTERVAL:
-        half = spread[column] * reach
-        result[end_of(column, "low")] = (result[column] - half).clip(lower=0.0)
-        result[end_of(column, "high")] = result[column] + half
-    return result.drop(columns=["in_flight", "weight"]).reset_index()
+    table["outlier"] = flag_outliers(table, closed=closed) if table["throughput_per_s"].notna().all() else ""
+    groups = table.groupby(["series", "load", "size_bytes"], sort=False, dropna=False)
+    rows = [{**group.iloc[0].to_dict(), **_mean(group)} for _, group in groups]
+    return pd.DataFrame(rows)
+
+
+def _mean(group: pd.DataFrame) -> dict[str, object]:
+    """The means of one workload's repeats with their intervals, how many there are, and whether one is an outlier."""
+    mean: dict[str, object] = {"repeats": len(group), "outlier": max(group["outlier"])}
+    for column in _AVERAGED:
+        values = group[column].to_numpy(float)
+        mean[column] = float(values.mean())
+        if column in _WITH_INTERVAL:
+            half = half_width(values - values.mean())
+            mean[end_of(column, "low")] = max(0.0, float(values.mean()) - half) if half >= 0 else np.nan
+            mean[end_of(column, "high")] = float(values.mean()) + half
+    if np.isfinite(group["throughput_per_s"].to_numpy(float)).all():
+        rate, latency = group["throughput_per_s"].to_numpy(float), group["latency_s"].to_numpy(float)
+        limits = intervals(rate, latency)
+        mean["latency_s"] = float((rate * latency).mean() / rate.mean())
+        mean |= {"latency_low_s": limits["latency_low"], "latency_high_s": limits["latency_high"]}
+    return mean
 
 
 def end_of(column: str, end: str) -> str:

@@ -64,8 +64,8 @@ def load_scale(measured: Measured) -> Scale:
     if measured.load_kind == "injected_delay":
         tens = [10.0**e for e in range(-3, 10) if values[values > 0].min(initial=1.0) <= 10.0**e <= values.max()]
         return Scale(measured.load_name, values, tuple((v, f"{v:g}") for v in [*values[values == 0], *tens]), log=True)
-    if measured.load_unit in ("B", "bytes"):
-        return size_scale(measured.load_name, values)
+    if measured.load_kind == "buffer_size":
+        return size_scale("buffer size", values)
     return Scale(measured.load_name, values, tuple((v, f"{v:g}") for v in _ticks(values)), log=True)
 
 

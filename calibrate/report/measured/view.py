@@ -56,13 +56,14 @@ def word_of(column: str) -> str:
 
 def load_text(measured: Measured, load: float) -> str:
     """A load in a few words, for a legend."""
-    from measure.units import format_bandwidth, format_rate
+    from measure.units import format_bandwidth, format_bytes, format_rate
 
     return {
         "queue_depth": f"N = {load:g}",
         "injected_delay": f"delay {load:g}",
         "arrival_rate": format_rate(load),
         "bandwidth": format_bandwidth(load),
+        "buffer_size": format_bytes(load),
     }.get(measured.load_kind, f"{load:g}")
 
 
@@ -98,7 +99,8 @@ def columns_of(measured: Measured, *first: str) -> list[str]:
     if measured.memory:  # a cache line is no request that anybody counts
         results.remove("throughput_per_s")
     known = [c for c in results if measured.known(c)]
-    return [*first, *with_ends(measured, known), *(["repeats"] if (measured.table["repeats"] > 1).any() else [])]
+    return [*first, *with_ends(measured, known), *(["repeats"] if (measured.table["repeats"] > 1).any() else []),
+            *(["outlier"] if (measured.table["outlier"] != "").any() else [])]  # fmt: skip
 
 
 def with_ends(measured: Measured, columns: list[str]) -> list[str]:
