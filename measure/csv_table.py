@@ -34,6 +34,7 @@ _KINDS: Mapping[str, LoadKind] = {
 }  # fmt: skip
 _UNIT_OF_LOAD: Mapping[LoadKind, str] = {
     "queue_depth": "requests", "injected_delay": "cycles", "arrival_rate": "requests/s", "bandwidth": "B/s",
+    "buffer_size": "B",
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10

@@ -28,6 +28,10 @@ class Pages:
     words: Words
     refusal: str = ""
 
+    def first(self, size_bytes: int) -> Pages:
+        """The first ``size_bytes`` (a multiple of 8) of the same memory."""
+        return Pages(self.words[: size_bytes // 8], self.refusal)
+
     @property
     def huge_share(self) -> float | None:
         """The share of the touched memory that lies on huge pages; None where the system does not tell."""
@@ -41,8 +45,9 @@ def allocate(size_bytes: int) -> Pages:
     """
     flags = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     try:
-        # One huge page more than asked, to begin on a boundary; huge pages are for private mappings only.
-        mapping = mmap.mmap(-1, size_bytes + HUGE_PAGE_BYTES, **flags)
+        # Whole huge pages, and one more to begin on a boundary; huge pages are for private mappings only.
+        whole = -(-size_bytes // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
+        mapping = mmap.mmap(-1, whole + HUGE_PAGE_BYTES, **flags)
     except (OSError, OverflowError, ValueError) as error:
         raise ValueError(f"no memory for a buffer of {size_bytes} bytes ({error}); choose a smaller buffer") from error
     refusal = "" if hasattr(mmap, "MADV_HUGEPAGE") else "this system has no MADV_HUGEPAGE"

@@ -30,8 +30,8 @@ def _sum_from_start(bursts: int, burst_words: int, read_words: int, buffer_words
     return bursts // in_buffer * first(in_buffer) + first(bursts % in_buffer)
 
 
-def updates_of(burst: int, bursts: int, buffer_bursts: int) -> int:
-    """How often burst ``burst`` of the buffer was updated once ``bursts`` bursts have run from its start."""
+def visits_of(burst: int, bursts: int, buffer_bursts: int) -> int:
+    """How often burst ``burst`` of the buffer was worked on once ``bursts`` bursts have run from its start."""
     return bursts // buffer_bursts + (burst < bursts % buffer_bursts)
 
 

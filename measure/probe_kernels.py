@@ -1,8 +1,9 @@
 """The compiled loops of the memory probe: they allocate nothing, hold no lock, and can prove what they did.
 
 ``chase``   follows a ring of cache lines, each hop needing the answer of the one before: latency.
-``stream``  reads (or updates) a buffer burst by burst, idling between bursts: bandwidth at an injected delay.
+``stream``  reads, updates or writes a buffer burst by burst, idling between bursts: bandwidth at an injected delay.
 ``spin``    the idle loop alone, to learn what one of its iterations lasts.
+``link``    the ring that ``chase`` follows, written in one pass.
 
 All run without Python's global lock, so that the threads of one process load the memory together. They share
 ``control``, int64 words: in its first line the phase (WARM_UP, MEASURE, STOP), then a line for each loader, with its
@@ -24,11 +25,12 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
+from measure.probe_stores import WORDS_PER_LINE, store_line
+
 WARM_UP, MEASURE, STOP = 0, 1, 2
 
-WORDS_PER_LINE = 8  # 64-bit words in a cache line of 64 bytes
 CONTROL_STRIDE = WORDS_PER_LINE  # one cache line per control word: the flag of one thread disturbs no other
-HOPS_PER_CHUNK = 512  # between two readings of the clocks: some 50 us of DRAM latency against 0.2 us for reading them
+HOPS_PER_CHUNK = 512  # between two readings of the clocks: some 50 us of DRAM latency against 0.5 us for reading them
 BEAT_ITERATIONS = 8192  # of the idle loop, at most, between two signs of life: some 15 us, less than a chunk lasts
 BEAT = 1  # offset of a loader's sign of life in its control line
 
@@ -85,13 +87,13 @@ def spin(state: Any, iterations: Any, timespec: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def chase(
-    ring: Any, word: Any, control: Any, loaders: Any, warm_up_ns: Any, measure_ns: Any, chunk_ns: Any, beats: Any,
-    timespec: Any,
+    ring: Any, word: Any, control: Any, loaders: Any, warm_up_ns: Any, measure_ns: Any, chunk_hops: Any, chunk_ns: Any,
+    beats: Any, timespec: Any,
 ) -> Any:  # fmt: skip
     """Chase from ``word`` until ``measure_ns`` have passed after the warm-up, and lead the loaders through it.
 
     ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts
-    ``warm_up_ns`` and until every loader has answered both phases. A chunk of HOPS_PER_CHUNK hops counts as loaded if
+    ``warm_up_ns`` and until every loader has answered both phases. A chunk of ``chunk_hops`` hops counts as loaded if
     every loader gave a sign of life during it: other programs may take a loader off its CPU for milliseconds, and the
     memory is idle meanwhile. ``chunk_ns`` receives the CPU time of each chunk, as far as it reaches; ``beats`` is
     scratch space, a word a loader.
@@ -106,9 +108,9 @@ def chase(
         if control[0] != STOP:
             control[0] = phase
         while control[0] != STOP and (now - began < warm_up_ns or not _answered(control, loaders, phase)):
-            for _ in range(HOPS_PER_CHUNK):
+            for _ in range(chunk_hops):
                 word = ring[word]
-            hops += HOPS_PER_CHUNK
+            hops += chunk_hops
             now = _clock_ns(_WALL, timespec)
 
     hops_before = hops
@@ -119,14 +121,14 @@ def chase(
     began = now = _clock_ns(_WALL, timespec)
     cpu_began = cpu_now = _clock_ns(_CPU, timespec)
     while control[0] != STOP and now - began < measure_ns:
-        for _ in range(HOPS_PER_CHUNK):
+        for _ in range(chunk_hops):
             word = ring[word]
-        hops += HOPS_PER_CHUNK
+        hops += chunk_hops
         now = _clock_ns(_WALL, timespec)
         cpu_before = cpu_now
         cpu_now = _clock_ns(_CPU, timespec)
         if _all_ran(control, loaders, beats):
-            loaded_hops += HOPS_PER_CHUNK
+            loaded_hops += chunk_hops
             loaded_ns += cpu_now - cpu_before
         if chunk < chunk_ns.size:
             chunk_ns[chunk] = cpu_now - cpu_before
@@ -137,19 +139,23 @@ def chase(
 
 @njit(nogil=True, cache=True)
 def stream(
-    buffer: Any, first_burst: Any, burst_words: Any, updated_words: Any, delay: Any, bursts_per_check: Any,
-    control: Any, loader: Any, timespec: Any,
+    buffer: Any, first_burst: Any, read_words: Any, updated_words: Any, streamed_words: Any, delay: Any,
+    bursts_per_check: Any, control: Any, loader: Any, timespec: Any,
 ) -> Any:  # fmt: skip
     """Stream through ``buffer`` until STOP: a burst of adjacent words, then ``delay`` iterations of the idle loop.
 
-    The last ``updated_words`` of a burst are incremented (read and written back), the others summed. Bursts are
-    counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer holds a whole number of
-    them. The phase is looked at, and answered, after every ``bursts_per_check`` bursts. Returns (bursts in all, bursts
-    measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64, state of the idle loop); measured values
-    are 0 where the phase MEASURE never came.
+    The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back), and
+    the last ``streamed_words`` (whole lines) written past the caches with what as many increments would have left.
+    Bursts are counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer holds a whole
+    number of them, and word i began as i. The phase is looked at, and answered, after every ``bursts_per_check``
+    bursts. Returns (bursts in all, bursts measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64, state
+    of the idle loop); measured values are 0 where the phase MEASURE never came.
     """
-    read_words = burst_words - updated_words
-    position = first_burst * burst_words % buffer.size
+    burst_words = read_words + updated_words + streamed_words
+    streamed_from = read_words + updated_words
+    buffer_bursts = buffer.size // burst_words
+    position = first_burst % buffer_bursts * burst_words
+    visits = first_burst // buffer_bursts + 1
     total = np.uint64(0)
     state = np.uint64(1)
     bursts = 0
@@ -164,11 +170,14 @@ def stream(
             burst = buffer[position : position + burst_words]
             for k in range(read_words):
                 total += burst[k]
-            for k in range(read_words, burst_words):
+            for k in range(read_words, streamed_from):
                 burst[k] += np.uint64(1)
+            for first in range(position + streamed_from, position + burst_words, WORDS_PER_LINE):
+                store_line(buffer, first, np.uint64(first + visits))
             position += burst_words
             if position == buffer.size:
                 position = 0
+                visits += 1
             left = delay
             while left > BEAT_ITERATIONS:
                 state = _spin(state, BEAT_ITERATIONS)
@@ -191,3 +200,16 @@ def stream(
     if began < 0:
         return bursts, 0, 0, 0, total, state
     return bursts, bursts - bursts_before, now - began, _clock_ns(_CPU, timespec) - cpu_began, total, state
+
+
+@njit(nogil=True, cache=True)
+def link(words: Any, order: Any) -> None:
+    """Make ``words`` a ring through its lines in the given ``order``, a permutation of their numbers.
+
+    Word 0 of a line becomes the index of the next line's first word, word 1 the line's place in the ring.
+    """
+    last = order.size - 1
+    for place in range(order.size):
+        first = order[place] * WORDS_PER_LINE
+        words[first] = order[place + 1 if place < last else 0] * WORDS_PER_LINE
+        words[first + 1] = place

@@ -6,7 +6,7 @@ size of a cache still finds about 1/k of its lines there. They must also fit in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,20 +14,13 @@ from typing import Any, Literal
 from measure.host import Cache, host_facts
 from measure.pages import HUGE_PAGE_BYTES
 from measure.probe_placement import Placement, place
+from measure.probe_traffic import BURST_LINES, Traffic, parse_traffics
 from measure.units import format_bytes
 
-Traffic = Literal["read", "mix", "write"]
+Kind = Literal["loaded", "idle", "peak"]
 
 MLC_DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
 DEMO_DELAYS = (0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000)
-
-BURST_LINES = 64
-UPDATED_LINES: dict[str, int] = {"read": 0, "mix": BURST_LINES // 2, "write": BURST_LINES}
-BUS_TRAFFIC = {
-    "read": "reads only",
-    "mix": "2 reads to 1 write: half of each burst is read, half updated",
-    "write": "1 read to 1 write: each line is updated, that is read, changed and written back",
-}
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -37,42 +30,75 @@ MEMORY_SHARE = 0.5
 ASSUMED_CACHE_BYTES = 64 * 2**20
 MAX_DELAY = 10_000_000
 PREPARE_S_PER_BYTE = 5e-9  # fresh pages are touched and filled: 0.6 s for 128 MiB on a virtual machine
+REFILL_S_PER_BYTE = 1e-9  # pages that are there already
 COMPILE_S = 1.5
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a plan: "loaded" (chaser and loaders at a delay), "idle" (the chaser alone) or "peak" (no chaser).
+
+    ``key`` names it in its directory; ``traffic`` is None and ``loaders`` 0 where nothing loads.
+    """
+
+    key: str
+    kind: Kind
+    traffic: Traffic | None = None
+    loaders: int = 0
+    delay: int = 0
+
+    def describe(self) -> str:
+        """The point in a few words, for a progress bar."""
+        if self.traffic is None:
+            return f"{self.kind} memory"
+        if self.kind == "peak":
+            return f"peak, {self.traffic.name}"
+        return f"{self.traffic.name}, {self.loaders} loader(s), delay {self.delay}"
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
     """One memory sweep: what is measured, on which CPUs, with which buffers. ``plan_memory`` makes and checks it.
 
-    ``delays`` are idle-loop iterations per burst, ``buffer_bytes`` is the size of each thread's own buffer, ``notes``
-    say in words what was decided for the user and why.
+    ``delays`` are idle-loop iterations per burst, measured for each of ``traffics`` and each of ``loader_counts``: a
+    series each. ``placement`` is that of the most loaders, ``buffer_bytes`` the size of each thread's own buffer,
+    ``notes`` say in words what was decided for the user and why.
     """
 
     delays: tuple[int, ...]
-    traffic: Traffic
+    traffics: tuple[Traffic, ...]
     buffer_bytes: int
     placement: Placement
+    loader_counts: tuple[int, ...]
     repeats: int
     seconds_per_repeat: float
     seed: int
     notes: tuple[str, ...] = ()
 
     @property
-    def loaders(self) -> int:
-        """The number of loader threads."""
-        return len(self.placement.loaders)
-
-    @property
     def buffers(self) -> int:
         """The number of buffers: the chaser's ring, one for each loader, one for a loader on the chaser's CPU."""
-        return self.loaders + 2
+        return max(self.loader_counts) + 2
 
-    @property
-    def order(self) -> tuple[int, ...]:
-        """The delays in the order of measuring: shuffled, so that a drift of the machine is not taken for the curve."""
+    def points(self) -> tuple[Point, ...]:
+        """Everything that is measured, in order.
+
+        The idle latency, then for each traffic its delays and its peak bandwidth, then the idle latency again. The
+        delays are shuffled, so that a drift of the machine is not taken for the curve.
+        """
         import numpy as np
 
-        return tuple(int(d) for d in np.random.default_rng(self.seed).permutation(self.delays))
+        rng = np.random.default_rng(self.seed)
+        points = [Point("idle", "idle")]
+        for traffic in self.traffics:
+            series = [
+                Point(f"{traffic.slug}-{loaders}-delay-{delay}", "loaded", traffic, loaders, delay)
+                for loaders in self.loader_counts
+                for delay in self.delays
+            ]
+            points += [series[i] for i in rng.permutation(len(series))]
+            points.append(Point(f"{traffic.slug}-peak", "peak", traffic, max(self.loader_counts)))
+        return (*points, Point("idle-after", "idle"))
 
     def seconds_per_point(self) -> float:
         """Seconds that one point takes."""
@@ -87,36 +113,46 @@ class MemoryPlan:
 
         On a busy machine up to twice that: a repeat that other programs disturbed is measured again.
         """
-        return self.prepare_seconds() + (len(self.delays) + 3) * self.seconds_per_point()
+        refills = (len(self.traffics) - 1) * self.buffers * self.buffer_bytes * REFILL_S_PER_BYTE
+        return self.prepare_seconds() + refills + len(self.points()) * self.seconds_per_point()
 
     def settings(self) -> dict[str, Any]:
-        """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings."""
+        """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings.
+
+        Delays, traffics and numbers of loaders are not among them, so that a directory can be extended by others.
+        """
         return {
-            "traffic": self.traffic, "loaders": self.loaders, "buffer_bytes": self.buffer_bytes,
-            "burst_lines": BURST_LINES, "updated_lines": UPDATED_LINES[self.traffic], "repeats": self.repeats,
+            "mode": "delays", "buffer_bytes": self.buffer_bytes, "repeats": self.repeats,
             "seconds_per_repeat": self.seconds_per_repeat, "seed": self.seed,
         }  # fmt: skip
 
-    def command(self, delays: Sequence[int]) -> str:
-        """The command that measures these delays, as it could be typed again."""
+    def command(self, point: Point | None = None) -> str:
+        """The command that measures this point (None: all of them), as it could be typed again."""
+        loaded = point if point is not None and point.kind == "loaded" else None
+        delays = self.delays if loaded is None else (loaded.delay,)
+        counts = self.loader_counts if loaded is None else (loaded.loaders,)
+        traffics = self.traffics if point is None or point.traffic is None else (point.traffic,)
         return (
-            f"qsim measure memory --delays {','.join(str(d) for d in delays)} --buffer {self.buffer_bytes} "
-            f"--loaders {self.loaders} --repeats {self.repeats} --seconds {self.seconds_per_repeat:g} "
-            f"--traffic {self.traffic} --seed {self.seed}"
+            f"qsim measure memory --delays {_listed(delays)} --buffer {self.buffer_bytes} --loaders {_listed(counts)} "
+            f"--repeats {self.repeats} --seconds {self.seconds_per_repeat:g} "
+            f"--traffic {_listed(t.name for t in traffics)} --seed {self.seed}"
         )
 
     def describe(self) -> str:
         """The plan in words, a line for each thing: for a dry run."""
         chaser, loaders = self.placement.chaser, self.placement.loaders
         where = ", ".join("unpinned" if cpu is None else str(cpu) for cpu in loaders)
+        counts = "" if len(self.loader_counts) == 1 else f"; a series each for {_listed(self.loader_counts)} of them"
         lines = [
-            f"chaser on CPU {'unpinned' if chaser is None else chaser}, {self.loaders} loader(s) on CPU {where}",
-            f"traffic {self.traffic}: {BUS_TRAFFIC[self.traffic]}",
+            f"chaser on CPU {'unpinned' if chaser is None else chaser}, "
+            f"{len(loaders)} loader(s) on CPU {where}{counts}",
+            *(f"traffic {traffic.name}: {traffic.describe()}" for traffic in self.traffics),
             f"{self.buffers} buffers of {format_bytes(self.buffer_bytes)}, on huge pages where the system gives them",
-            f"{len(self.delays)} injected delays (idle-loop iterations per burst of {BURST_LINES} lines): "
+            f"{len(self.delays)} injected delays (idle-loop iterations per burst of about {BURST_LINES} lines): "
             + ", ".join(str(d) for d in self.delays),
-            "idle latency before and after them, then the peak bandwidth; "
-            f"each {self.repeats} x {self.seconds_per_repeat:g} s",
+            "idle latency before and after them, and the peak bandwidth of each traffic",
+            f"{len(self.points())} points of {self.repeats} x {self.seconds_per_repeat:g} s, "
+            f"{self.seconds_per_point():.2g} s each with their warm-up",
             f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
         ]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -125,38 +161,45 @@ class MemoryPlan:
 def plan_memory(
     delays: Sequence[float] = DEMO_DELAYS,
     buffer_bytes: int | None = None,
-    loaders: int | None = None,
+    loaders: int | Sequence[int] | None = None,
     repeats: int = 3,
     seconds_per_repeat: float = 0.2,
-    traffic: str = "read",
+    traffic: str | Sequence[str] = "read",
     seed: int = 1,
 ) -> MemoryPlan:
     """Decide what is left open, and refuse what cannot be measured truthfully.
 
     ``delays``: idle-loop iterations per burst, whole numbers >= 0 (repetitions are dropped; kept ascending).
     ``buffer_bytes``: each thread's buffer; by default 4 times the last-level cache, or what free memory allows.
-    ``loaders``: loading threads; by default every other core of the chaser's memory node.
-    ``traffic``: "read", "mix" (2 reads to 1 write) or "write" (1 to 1). ``seconds_per_repeat``: 0.01 to 60.
+    ``loaders``: loading threads, or several numbers of them, a series each; by default every other core of the
+    chaser's memory node. ``traffic``: see :mod:`measure.probe_traffic`, one or several ("read", "3:1", "nt-write").
+    ``seconds_per_repeat``: 0.01 to 60.
 
     Raises ValueError naming the parameter and the remedy: no delay, a negative or fractional one, no loader, more
     loaders than cores, a buffer that fits a cache (naming it) or that memory does not hold, an unknown traffic.
     """
-    _check_numbers(repeats, seconds_per_repeat, traffic, seed)
+    traffics = parse_traffics(traffic)
+    check_numbers(repeats, seconds_per_repeat, seed)
     whole = _whole_delays(delays)
-    if loaders is not None and loaders < 1:
-        raise ValueError(
-            f"loaders={loaders}: a loaded latency needs at least one loader; for the latency of an idle memory alone "
-            "use idle_latency()"
-        )
-    placement = place(loaders)
+    asked = None if loaders is None else sorted({loaders} if isinstance(loaders, int) else set(loaders))
+    for count in asked if asked is not None else ():
+        if count < 1:
+            raise ValueError(
+                f"loaders={count}: a loaded latency needs at least one loader; for the latency of an idle memory "
+                "alone use idle_latency() (--idle)"
+            )
+    if asked == []:
+        raise ValueError("loaders is empty; give numbers of loading threads like 1,2, or leave it out")
+    placement = place(None if asked is None else asked[-1])
     if not placement.loaders:
         raise ValueError(
             "this process may use one core only, so nothing can load the memory beside the chaser; give it a second "
-            "core, or measure the latency of the idle memory alone with idle_latency()"
+            "core, or measure the latency of the idle memory alone with idle_latency() (--idle)"
         )
     size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_facts())
     return MemoryPlan(
-        delays=whole, traffic=traffic, buffer_bytes=size, placement=placement, repeats=repeats,  # type: ignore[arg-type]
+        delays=whole, traffics=traffics, buffer_bytes=size, placement=placement,
+        loader_counts=tuple(asked or [len(placement.loaders)]), repeats=repeats,
         seconds_per_repeat=float(seconds_per_repeat), seed=seed, notes=(*placement.notes, *notes),
     )  # fmt: skip
 
@@ -258,12 +301,15 @@ def _whole_delays(delays: Sequence[float]) -> tuple[int, ...]:
     return tuple(sorted({int(delay) for delay in delays}))
 
 
-def _check_numbers(repeats: int, seconds_per_repeat: float, traffic: str, seed: int) -> None:
+def check_numbers(repeats: int, seconds_per_repeat: float, seed: int) -> None:
+    """ValueError naming the number that makes no measurement."""
     if repeats < 1:
         raise ValueError(f"repeats={repeats}: measure each point at least once (3 gives a spread)")
     if not 0.01 <= seconds_per_repeat <= 60:
         raise ValueError(f"seconds_per_repeat={seconds_per_repeat:g} is not between 0.01 and 60; 0.2 is a good value")
-    if traffic not in UPDATED_LINES:
-        raise ValueError(f"traffic={traffic!r} is unknown; choose one of {', '.join(UPDATED_LINES)}")
     if seed < 0:
         raise ValueError(f"seed={seed}: take a whole number >= 0")
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ",".join(str(v) for v in values)

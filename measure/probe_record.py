@@ -9,7 +9,7 @@ latency      ns / hops of the chaser, over the chunks of its chase during which 
              clock. Time in which other programs had taken one of the threads off its CPU is not the memory's.
 throughput   cache lines that crossed the memory bus, a second, while all ran: each loader's lines / its time on its
              CPU, plus the chaser's 1 / latency. A line that is read counts once; one that is updated counts twice,
-             read and written back.
+             read and written back; one that is written past the caches counts once, as written.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from measure.dataset import CACHE_LINE_BYTES
 from measure.errors import DataError
+from measure.probe_plan import Kind
 from measure.probe_threads import ChaserCount, LoaderCount
 
 SCHEMA = "qsim-memory-probe/1"
-Kind = Literal["loaded", "idle", "peak"]
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,10 @@ class Trial:
 class ProbeRecord:
     """One point as measured: what was asked, on which CPUs and pages, and the counts of every repeat.
 
-    ``delay_iterations`` are idle-loop iterations after each burst of ``burst_lines`` cache lines, of which the last
-    ``updated_lines`` are read and written back. ``huge_page_shares`` are per buffer, the chaser's first; None where
-    the system does not tell. ``discarded`` trials were measured again because other programs took the CPUs away.
+    ``delay_iterations`` are idle-loop iterations after each burst of ``burst_lines`` cache lines, of which
+    ``updated_lines`` are read and written back, and ``streamed_lines`` written only. ``huge_page_shares`` are per
+    buffer, the chaser's first; None where the system does not tell. ``discarded`` trials were measured again because
+    other programs took the CPUs away.
     """
 
     kind: Kind
@@ -58,6 +59,7 @@ class ProbeRecord:
     huge_page_shares: tuple[float | None, ...]
     trials: tuple[Trial, ...]
     discarded: tuple[Trial, ...] = ()
+    streamed_lines: int = 0
 
     def to_json(self) -> str:
         """The document that is kept as raw output."""
@@ -70,9 +72,14 @@ class ProbeRecord:
         return f"{self.traffic}, {count} loader{'s' if count != 1 else ''}"
 
     @property
+    def bus_lines(self) -> int:
+        """Lines that a burst moves over the memory bus: updated ones count twice, read and written back."""
+        return self.burst_lines + self.updated_lines
+
+    @property
     def read_fraction(self) -> float:
-        """Lines read / (lines read + lines written back) on the memory bus, by the loaders."""
-        return self.burst_lines / (self.burst_lines + self.updated_lines)
+        """Lines read / (lines read + lines written) on the memory bus, by the loaders."""
+        return (self.burst_lines - self.streamed_lines) / self.bus_lines
 
     @property
     def injected_delay_s(self) -> float:
@@ -81,8 +88,7 @@ class ProbeRecord:
 
     def loaders_per_s(self, trial: Trial) -> float:
         """Cache lines a second that the loaders moved while on their CPUs."""
-        lines = self.burst_lines + self.updated_lines
-        return sum(c.bursts * lines / c.cpu_ns * 1e9 for c in trial.loaders)
+        return sum(c.bursts * self.bus_lines / c.cpu_ns * 1e9 for c in trial.loaders)
 
     def rows(self, source: str = "") -> list[dict[str, Any]]:
         """The rows of the tidy table, one a repeat, of a loaded point."""
@@ -99,6 +105,8 @@ class ProbeRecord:
             "throughput_per_s": loaders + probe, "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
             "latency_s": latency,
             "latency_median_s": trial.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
+            "read_bytes_per_s": (loaders * self.read_fraction + probe) * CACHE_LINE_BYTES,
+            "written_bytes_per_s": loaders * (1 - self.read_fraction) * CACHE_LINE_BYTES,
             "loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s,
             "off_cpu_share": off_cpu_share(trial), "block_bytes": CACHE_LINE_BYTES, "jobs": len(trial.loaders),
             "read_fraction": self.read_fraction, "source": source, "started_at": trial.started_at,
@@ -137,7 +145,8 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
         for name in ("trials", "discarded"):
             values[name] = tuple(_trial(trial) for trial in values[name])
         record = ProbeRecord(**values)
-        possible = record.trials and all(_possible(trial) for trial in record.trials) and record.burst_lines > 0
+        possible = record.trials and all(_possible(trial) for trial in record.trials)
+        possible = possible and 0 <= record.streamed_lines <= record.burst_lines and record.burst_lines > 0
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{source} lacks a part of a memory probe's record ({error}); measure it again") from error
     if not possible:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,59 +16,71 @@ from measure.dataset import Provenance as SweepProvenance
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.probe_record import ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
+from measure.probe_repeats import Repeated
 from measure.store import SweepStore
-from measure.units import format_bandwidth, format_duration
+from measure.units import format_bandwidth, format_bytes, format_duration
 
 LOAD_UNIT = "loop iterations"
+BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings
 DISTURBED_SHARE = 0.05  # of a thread's time off its CPU: worth a word
 RETRY_SHARE = 0.25  # worth measuring again
 HUGE_SHARE = 0.95
 DRIFT_FACTOR = 1.1  # ratio of idle latencies, before and after
+_MOST_NAMED = 8
 LOADED_FACTOR = 1.1  # below this latency ratio, idle to heaviest load, a curve has no knee to find
-
-
-@dataclass(frozen=True)
-class Repeated:
-    """A quantity measured several times, in SI units (seconds, bytes a second).
-
-    ``best`` is the one least disturbed by others: the lowest latency, the highest bandwidth.
-    """
-
-    values: tuple[float, ...]
-    best: float
-
-    @property
-    def mean(self) -> float:
-        """The mean over the repeats."""
-        return statistics.fmean(self.values)
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation / mean over the repeats; NaN for one repeat."""
-        return statistics.stdev(self.values) / self.mean if len(self.values) > 1 else float("nan")
 
 
 def latencies(trials: Sequence[Trial]) -> Repeated:
     """Seconds per access of the chaser, over trials that have one."""
-    values = tuple(latency_s(trial.chaser) for trial in trials if trial.chaser is not None)
-    return Repeated(values, min(values))
+    return Repeated.times([latency_s(trial.chaser) for trial in trials if trial.chaser is not None])
 
 
 def bandwidths(trials: Sequence[Trial], lines_per_burst: int) -> Repeated:
     """Bytes a second of all loaders together."""
-    values = tuple(
-        sum(c.bursts * lines_per_burst * CACHE_LINE_BYTES / c.cpu_ns * 1e9 for c in trial.loaders) for trial in trials
-    )
-    return Repeated(values, max(values))
+    line_rate = lines_per_burst * CACHE_LINE_BYTES * 1e9
+    return Repeated.rates([sum(c.bursts * line_rate / c.cpu_ns for c in trial.loaders) for trial in trials])
 
 
 def read_memory_store(store: SweepStore) -> Sweep:
-    """The sweep that ``run_memory`` left in a directory, read from its raw records alone.
+    """The sweep that ``run_memory`` or ``run_buffers`` left in a directory, read from its raw records alone.
 
-    One row a repeat. Beside the standard columns: ``loaders_per_s`` and ``probe_per_s`` (cache lines a second by the
-    loaders and by the chaser), ``latency_median_s`` (of short chunks of the chase), ``injected_delay_s`` (after each
-    burst), ``off_cpu_share``. Raises DataError where no delay was measured yet or a raw file is damaged or missing.
+    One row a repeat. Beside the standard columns: ``read_bytes_per_s`` and ``written_bytes_per_s`` (over the memory
+    bus), ``latency_median_s`` (of short chunks of the chase), ``off_cpu_share``, and of each point over its repeats
+    ``throughput_best_per_s``, ``latency_best_s``, ``throughput_spread`` and ``latency_spread`` (standard deviation /
+    mean). Over delays also ``loaders_per_s`` and ``probe_per_s`` (cache lines a second by the loaders and by the
+    chaser) and ``injected_delay_s`` (after each burst). Raises DataError where no point was measured yet or a raw file
+    is damaged or missing.
     """
+    records, commands = _read_records(store)
+    found = list(records.values())
+    provenance = SweepProvenance.from_dict(store.manifest.get("provenance", {}))
+    details = {**provenance.details, **summary_facts(found)}
+    over_buffers = store.manifest.get("settings", {}).get("mode") == BUFFERS
+    if over_buffers:
+        rows = buffer_rows(records)
+        noticed = [*_on_pages(details), *_on_disturbance(found, _size), *_on_streaming(found, details)]
+    else:
+        rows = [row for path, r in records.items() if r.kind == "loaded" for row in r.rows(path.name)]
+        noticed = findings(found, details) if rows else []
+    if not rows:
+        what = "size" if over_buffers else "delay"
+        raise DataError(f"{store.directory} holds no measured {what} yet; run the measurement again to go on with it")
+    order = {name: place for place, name in enumerate(dict.fromkeys(row["series"] for row in rows))}
+    table = pd.DataFrame(rows)
+    table = table.assign(place=table["series"].map(order)).sort_values(["place", "load", "repeat"], kind="stable")
+    return Sweep(
+        with_best(table.drop(columns="place")),
+        load_kind="buffer_size" if over_buffers else "injected_delay",
+        load_unit="B" if over_buffers else LOAD_UNIT,
+        provenance=replace(provenance, commands=tuple(commands), source=store.directory.name, details=details),
+        findings=(*store.findings(), *noticed),
+        raw=tuple(records),
+        name=store.directory.name,
+    )
+
+
+def _read_records(store: SweepStore) -> tuple[dict[Path, ProbeRecord], list[str]]:
+    """The records by their files, in the order of measuring, and the commands of those that are points of a curve."""
     records: dict[Path, ProbeRecord] = {}
     commands: list[str] = []
     for point in store.points():
@@ -78,69 +91,113 @@ def read_memory_store(store: SweepStore) -> Sweep:
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"{point.raw} cannot be read ({error}); measure into a new directory") from error
         records[point.raw] = parse_record(text, str(point.raw))
-        if records[point.raw].kind == "loaded":
+        if records[point.raw].kind == "loaded" or store.manifest.get("settings", {}).get("mode") == BUFFERS:
             commands.append(str(point.record.get("command", "")))
-    rows = [row for path, r in records.items() if r.kind == "loaded" for row in r.rows(path.name)]
-    if not rows:
-        raise DataError(f"{store.directory} holds no measured delay yet; run the measurement again to go on with it")
-    provenance = SweepProvenance.from_dict(store.manifest.get("provenance", {}))
-    found = list(records.values())
-    details = {**provenance.details, **summary_facts(found)}
-    return Sweep(
-        pd.DataFrame(rows).sort_values(["series", "load", "repeat"], kind="stable"),
-        load_kind="injected_delay",
-        load_unit=LOAD_UNIT,
-        provenance=replace(provenance, commands=tuple(commands), source=store.directory.name, details=details),
-        findings=tuple(findings(found, details)),
-        raw=tuple(records),
-        name=store.directory.name,
+    return records, commands
+
+
+def buffer_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
+    """The rows of a sweep over buffer sizes: each chase beside each stream through buffers of its size.
+
+    The latency is that of one thread alone, and the throughput that of one or more threads alone, measured one after
+    the other: no load, so N = X R does not hold between them. Repeats are paired in the order of measuring.
+    """
+    chases = {r.buffer_bytes: r for r in records.values() if r.kind == "idle"}
+    rows: list[dict[str, Any]] = []
+    for path, stream in records.items():
+        chase = chases.get(stream.buffer_bytes)
+        if stream.kind != "peak" or chase is None:
+            continue
+        threads = len(stream.loader_cpus)
+        pairs = zip(chase.trials, stream.trials, strict=False)
+        for repeat, (alone, streaming) in enumerate(pairs):
+            if alone.chaser is None:
+                raise DataError(f"the chase through {stream.buffer_bytes} bytes beside {path} has no chaser")
+            lines = stream.loaders_per_s(streaming)
+            rows.append({
+                "series": f"{stream.traffic}, {threads} thread{'s' if threads != 1 else ''}",
+                "load": float(stream.buffer_bytes), "repeat": repeat,
+                "throughput_per_s": lines, "bandwidth_bytes_per_s": lines * CACHE_LINE_BYTES,
+                "latency_s": latency_s(alone.chaser),
+                "latency_median_s": alone.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
+                "read_bytes_per_s": lines * stream.read_fraction * CACHE_LINE_BYTES,
+                "written_bytes_per_s": lines * (1 - stream.read_fraction) * CACHE_LINE_BYTES,
+                "off_cpu_share": max(off_cpu_share(alone), off_cpu_share(streaming)),
+                "block_bytes": CACHE_LINE_BYTES, "jobs": threads, "read_fraction": stream.read_fraction,
+                "source": path.name, "started_at": streaming.started_at,
+            })  # fmt: skip
+    return rows
+
+
+def with_best(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with what each point's repeats give together, in every row of the point."""
+    groups = table.groupby(["series", "load"], sort=False)
+    throughput, latency = groups["throughput_per_s"], groups["latency_s"]
+    return table.assign(
+        throughput_best_per_s=throughput.transform("max"),
+        latency_best_s=latency.transform("min"),
+        throughput_spread=throughput.transform("std") / throughput.transform("mean"),
+        latency_spread=latency.transform("std") / latency.transform("mean"),
     )
 
 
-def summarize(sweep: Sweep) -> pd.DataFrame:
-    """One row a delay: mean, best and relative spread of bandwidth (bytes/s) and latency (s) over the repeats.
+def summarize(sweep: Sweep, level: float = 0.95) -> pd.DataFrame:
+    """One row a point, over its repeats: mean, interval of the mean, best, and relative spread.
 
-    Columns: series, load, injected_delay_s, bandwidth_mean, bandwidth_best, bandwidth_spread, latency_mean,
-    latency_best, latency_spread. Best is the highest bandwidth and the lowest latency, not always of one repeat.
+    Columns: series, load, repeats, injected_delay_s (over delays), and for bandwidth (bytes/s) and latency (s):
+    _mean, _low, _high, _best, _spread (standard deviation / mean). The interval is Student's at ``level``, NaN for one
+    repeat. Best is the highest bandwidth and the lowest latency, not always of one repeat.
     """
-    groups = sweep.points.groupby(["series", "load"], sort=True)
-    bandwidth, latency = groups["bandwidth_bytes_per_s"], groups["latency_s"]
-    return pd.DataFrame(
-        {
-            "injected_delay_s": groups["injected_delay_s"].first(),
-            "bandwidth_mean": bandwidth.mean(),
-            "bandwidth_best": bandwidth.max(),
-            "bandwidth_spread": bandwidth.std() / bandwidth.mean(),
-            "latency_mean": latency.mean(),
-            "latency_best": latency.min(),
-            "latency_spread": latency.std() / latency.mean(),
-        }
-    ).reset_index()
+    rows: list[dict[str, Any]] = []
+    for (series, load), point in sweep.points.groupby(["series", "load"], sort=False):
+        row: dict[str, Any] = {"series": series, "load": load, "repeats": len(point)}
+        if "injected_delay_s" in point:
+            row["injected_delay_s"] = float(point["injected_delay_s"].iloc[0])
+        for name, values in (
+            ("bandwidth", Repeated.rates(point["bandwidth_bytes_per_s"])),
+            ("latency", Repeated.times(point["latency_s"])),
+        ):
+            low, high = values.interval(level)
+            row |= {f"{name}_mean": values.mean, f"{name}_low": low, f"{name}_high": high,
+                    f"{name}_best": values.best, f"{name}_spread": values.spread}  # fmt: skip
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
-    """What the records say about the whole sweep, for its provenance."""
+    """What the records say about the whole sweep, for its provenance.
+
+    ``peak_bandwidth_bytes_per_s`` is the highest of the traffics' (each in ``peaks_bytes_per_s``).
+    """
     shares = [share for record in records for share in record.huge_page_shares]
     facts: dict[str, Any] = {
-        "spin_ns_per_iteration": statistics.fmean(r.spin_ns_per_iteration for r in records),
-        "huge_page_share": None if None in shares else min(s for s in shares if s is not None),
+        "spin_ns_per_iteration": statistics.fmean(r.spin_ns_per_iteration for r in records) if records else None,
+        "huge_page_share": None if None in shares else min((s for s in shares if s is not None), default=None),
     }
+    if len({record.buffer_bytes for record in records}) > 1:
+        return facts
     idle = [latencies(record.trials) for record in records if record.kind == "idle"]
     if idle:
         facts |= {"idle_latency_s": idle[0].mean, "idle_latency_best_s": min(i.best for i in idle)}
     if len(idle) > 1:
         facts["idle_latency_after_s"] = idle[-1].mean
-    for record in records:
-        if record.kind == "peak":
-            peak = bandwidths(record.trials, record.burst_lines + record.updated_lines)
-            facts |= {"peak_bandwidth_bytes_per_s": peak.mean, "peak_bandwidth_best_bytes_per_s": peak.best}
+    peaks = {r.traffic: bandwidths(r.trials, r.bus_lines) for r in records if r.kind == "peak"}
+    if peaks:
+        facts["peak_bandwidth_bytes_per_s"] = max(peak.mean for peak in peaks.values())
+        facts["peak_bandwidth_best_bytes_per_s"] = max(peak.best for peak in peaks.values())
+        facts["peaks_bytes_per_s"] = {name: {"mean": p.mean, "best": p.best, "spread": p.spread if len(p.values) > 1
+                                             else None} for name, p in peaks.items()}  # fmt: skip
     return facts
 
 
 def findings(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Finding]:
     """What a reader of the curve should know about how it was measured."""
     found = [*_on_pages(facts), *_on_buffers(facts), *_on_disturbance(records), *_on_drift(facts)]
-    return [*found, *_on_load(records, facts)]
+    found += _on_streaming(records, facts)
+    curves: dict[str, list[ProbeRecord]] = {}
+    for record in (r for r in records if r.kind == "loaded"):
+        curves.setdefault(record.series, []).append(record)
+    return [*found, *(finding for curve in curves.values() for finding in _on_load(curve, facts))]
 
 
 def _on_pages(facts: dict[str, Any]) -> list[Finding]:
@@ -165,23 +222,49 @@ def _on_buffers(facts: dict[str, Any]) -> list[Finding]:
     return [Finding("cache-size", "warning", f"About the buffers: {note}.") for note in notes]
 
 
-def _on_disturbance(records: Sequence[ProbeRecord]) -> list[Finding]:
-    shares: dict[int, float] = {}
-    for record in (r for r in records if r.kind == "loaded"):
+def _delay_or_kind(record: ProbeRecord) -> str:
+    return f"delay {record.delay_iterations}" if record.kind == "loaded" else f"the {record.kind} measurement"
+
+
+def _size(record: ProbeRecord) -> str:
+    return format_bytes(record.buffer_bytes)
+
+
+def _on_disturbance(
+    records: Sequence[ProbeRecord], names: Callable[[ProbeRecord], str] = _delay_or_kind
+) -> list[Finding]:
+    shares: dict[str, float] = {}
+    for record in records:
         worst = max(off_cpu_share(trial) for trial in record.trials)
         if worst > DISTURBED_SHARE:
-            shares[record.delay_iterations] = worst
+            where = names(record)
+            shares[where] = max(worst, shares.get(where, 0.0))
     if not shares:
         return []
-    delays = ", ".join(str(delay) for delay in sorted(shares))
+    more = len(shares) - _MOST_NAMED
+    told = ", ".join(list(shares)[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
     most = 100 * max(shares.values())
     return [
         Finding(
             "disturbed", "info" if most <= 100 * RETRY_SHARE else "warning",
-            f"At delay {delays} a thread was kept off its CPU, for up to {most:.0f} % of a repeat.",
+            f"At {told} a thread was kept off its CPU, for up to {most:.0f} % of a repeat.",
             "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
             "and memory were shared.",
             "stop what else runs and measure again into a new directory",
+        )
+    ]  # fmt: skip
+
+
+def _on_streaming(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Finding]:
+    """Traffic past the caches that this CPU's compiled code does not have."""
+    if facts.get("non_temporal_store") != "" or not any(record.streamed_lines for record in records):
+        return []
+    return [
+        Finding(
+            "ordinary-stores", "warning",
+            "Non-temporal stores were asked for, and the code compiled for this CPU holds none.",
+            "Ordinary stores wrote the lines, and read each of them first: the bus moved more than is counted.",
+            "use ordinary traffic: read, 3:1, mix, write",
         )
     ]  # fmt: skip
 
@@ -201,26 +284,25 @@ def _on_drift(facts: dict[str, Any]) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _on_load(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Finding]:
+def _on_load(curve: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Finding]:
     """A curve that stays flat is no failure of the probe, but whoever looks for its knee should know."""
-    loaded = [record for record in records if record.kind == "loaded"]
-    heaviest = min(loaded, key=lambda record: record.delay_iterations)
+    heaviest = min(curve, key=lambda record: record.delay_iterations)
     idle = facts.get("idle_latency_s")
     if idle is None or heaviest.delay_iterations > 0:
         return []
     latency = latencies(heaviest.trials).mean
     if latency >= LOADED_FACTOR * idle:
         return []
-    peak = facts.get("peak_bandwidth_bytes_per_s")
-    reached = bandwidths(heaviest.trials, heaviest.burst_lines + heaviest.updated_lines).mean
+    peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.traffic)
+    reached = bandwidths(heaviest.trials, heaviest.bus_lines).mean
     return [
         Finding(
             "unsaturated", "warning",
             f"At delay 0 the latency is {format_duration(latency)}, idle {format_duration(idle)}: the loaders' "
             f"{format_bandwidth(reached)} do not make the chaser wait"
-            + (f" (all cores together move {format_bandwidth(peak)})." if peak else "."),
+            + (f" (all cores together move {format_bandwidth(peak['mean'])})." if peak else "."),
             f"{len(heaviest.loader_cpus)} loader(s) cannot saturate this memory; the knee lies beyond the curve.",
-            "use more loaders, or traffic that loads the memory more (mix, write)",
+            "use more loaders, or traffic that loads the memory more (mix, write, nt-write)",
             heaviest.series,
         )
     ]  # fmt: skip

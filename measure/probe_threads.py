@@ -19,14 +19,16 @@ from measure import probe_checks, probe_kernels
 from measure.dataset import CACHE_LINE_BYTES
 from measure.errors import ToolFailedError
 from measure.pages import Pages, Words, allocate
-from measure.probe_kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP, WORDS_PER_LINE
+from measure.probe_kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP
 from measure.probe_placement import pin
+from measure.probe_stores import WORDS_PER_LINE
+from measure.probe_traffic import BURST_LINES, Traffic
 
 T = TypeVar("T")
 Control = NDArray[np.int64]
 
 CHUNK_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-CHECKED_UPDATES = 4001  # words looked at after an updating run; all of them would take longer than the run
+CHECKED_WRITES = 1001  # bursts looked at after a run that writes; all of them would take longer than the run
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,24 @@ class LoaderCount:
 
 
 class Chaser:
-    """A thread's walk through a random ring of cache lines. Building it touches all of its memory."""
+    """A thread's walk through a random ring of cache lines. Building it touches all of its memory.
 
-    def __init__(self, cpu: int | None, size_bytes: int, seed: int) -> None:
+    ``pages`` are of that size where they are given. It reads the clocks every ``chunk_hops`` hops, which takes some
+    0.5 us: little against as many accesses to memory, and too much against as many to a cache.
+    """
+
+    def __init__(
+        self,
+        cpu: int | None,
+        size_bytes: int,
+        seed: int,
+        chunk_hops: int = HOPS_PER_CHUNK,
+        pages: Pages | None = None,
+    ) -> None:
         self.cpu = cpu
+        self.chunk_hops = chunk_hops
         self.lines = size_bytes // CACHE_LINE_BYTES
-        self.pages: Pages = allocate(self.lines * CACHE_LINE_BYTES)
+        self.pages: Pages = pages or allocate(self.lines * CACHE_LINE_BYTES)
         self._word = 0
         link_ring(self.pages.words, seed)
 
@@ -74,63 +88,87 @@ class Chaser:
         word, hops, measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns = (
             int(v)
             for v in probe_kernels.chase(
-                words, np.uint64(self._word), control, loaders, round(warm_up_s * 1e9), round(seconds * 1e9), chunks,
-                np.zeros(max(1, loaders), dtype=np.int64), scratch,
+                words, np.uint64(self._word), control, loaders, round(warm_up_s * 1e9), round(seconds * 1e9),
+                self.chunk_hops, chunks, np.zeros(max(1, loaders), dtype=np.int64), scratch,
             )
         )  # fmt: skip
         self._word = word
         if int(words[word + 1]) != probe_checks.ring_place(began, hops, self.lines):
             raise ToolFailedError(f"the chaser claims {hops} hops but did not end where they lead; nothing is measured")
-        per_hop = chunks[: min(chunks.size, measured // HOPS_PER_CHUNK)] / HOPS_PER_CHUNK
+        per_hop = chunks[: min(chunks.size, measured // self.chunk_hops)] / self.chunk_hops
         quantiles = {f"{q:g}": round(float(np.quantile(per_hop, q)), 3) for q in CHUNK_QUANTILES if per_hop.size}
         return ChaserCount(measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns, quantiles)
 
 
 class Loader:
-    """A thread's stream through a buffer of its own, which goes on where its last measurement stopped."""
+    """A thread's stream through a buffer of its own, which goes on where its last measurement stopped.
 
-    def __init__(self, cpu: int | None, size_bytes: int, burst_lines: int, updated_lines: int) -> None:
+    ``pages`` are of that size where they are given. ``load`` gives it another traffic and fills the buffer anew where
+    the last one has changed it.
+    """
+
+    def __init__(self, cpu: int | None, size_bytes: int, traffic: Traffic, pages: Pages | None = None) -> None:
         self.cpu = cpu
-        self.burst_words = burst_lines * WORDS_PER_LINE
-        self.updated_words = updated_lines * WORDS_PER_LINE
-        self.buffer_bursts = size_bytes // CACHE_LINE_BYTES // burst_lines
-        self.pages: Pages = allocate(self.buffer_bursts * burst_lines * CACHE_LINE_BYTES)
-        self._bursts = 0
+        self.pages: Pages = pages or allocate(size_bytes // CACHE_LINE_BYTES * CACHE_LINE_BYTES)
         count_up(self.pages.words)
+        self.traffic = traffic
+        self._bursts = 0
+
+    @property
+    def buffer_bursts(self) -> int:
+        """The whole bursts in the buffer; what is left over at its end is not used."""
+        return self.pages.words.size // WORDS_PER_LINE // self.traffic.burst_lines
+
+    def load(self, traffic: Traffic) -> None:
+        """Work with ``traffic`` from now on."""
+        if traffic == self.traffic:
+            return
+        if self.traffic.written_lines and self._bursts:
+            pin(self.cpu)
+            count_up(self.pages.words)
+        self.traffic = traffic
+        self._bursts = 0
 
     def run(self, control: Control, index: int, delay: int) -> LoaderCount:
         """Stream until STOP. ToolFailedError where the words read, written or the idle loop do not add up."""
         pin(self.cpu)
+        traffic = self.traffic
         scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
-        per_check = max(1, round(64 / (1 + delay / 80)))  # the phase is seen within some 10 us, at no cost to the rate
+        # The phase is seen within some 10 us, at no cost to the rate.
+        per_check = max(1, round(64 * BURST_LINES / traffic.burst_lines / (1 + delay / 80)))
         bursts, measured, elapsed_ns, cpu_ns, total, state = (
             int(v)
             for v in probe_kernels.stream(
-                self.pages.words, self._bursts, self.burst_words, self.updated_words, delay, per_check, control, index,
-                scratch,
+                self._words(), self._bursts, traffic.read_lines * WORDS_PER_LINE,
+                traffic.updated_lines * WORDS_PER_LINE, traffic.streamed_lines * WORDS_PER_LINE, delay, per_check,
+                control, index, scratch,
             )
         )  # fmt: skip
         self._check(bursts, delay, total, state)
         self._bursts += bursts
         return LoaderCount(measured, elapsed_ns, cpu_ns)
 
+    def _words(self) -> Words:
+        return self.pages.words[: self.buffer_bursts * self.traffic.burst_lines * WORDS_PER_LINE]
+
     def _check(self, bursts: int, delay: int, total: int, state: int) -> None:
-        words = self.pages.words
-        read_words = self.burst_words - self.updated_words
-        if total != probe_checks.sum_read(self._bursts, bursts, self.burst_words, read_words, words.size):
+        words, traffic = self._words(), self.traffic
+        burst_words, read_words = traffic.burst_lines * WORDS_PER_LINE, traffic.read_lines * WORDS_PER_LINE
+        if total != probe_checks.sum_read(self._bursts, bursts, burst_words, read_words, words.size):
             raise ToolFailedError(f"a loader claims {bursts} bursts, but its sum of the words read is another")
         if state != probe_checks.spin_state(bursts * delay):
             raise ToolFailedError(
                 f"a loader claims {bursts * delay} idle iterations, but its idle loop did not do them"
             )
-        if self.updated_words:
-            sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_UPDATES).astype(np.int64)
-            last = (sample + 1) * self.burst_words - 1
-            done = np.array(
-                [probe_checks.updates_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample]
-            )
-            if not np.array_equal(words[last], (last + done).astype(np.uint64)):
-                raise ToolFailedError(f"a loader claims {bursts} bursts of updates, but its buffer does not hold them")
+        sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_WRITES).astype(np.int64)
+        done = np.array([probe_checks.visits_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample])
+        for lines, of_which, what in (
+            (traffic.updated_lines, traffic.read_lines + traffic.updated_lines, "updates"),
+            (traffic.streamed_lines, traffic.burst_lines, "non-temporal stores"),
+        ):
+            last = sample * burst_words + of_which * WORDS_PER_LINE - 1
+            if lines and not np.array_equal(words[last], (last + done).astype(np.uint64)):
+                raise ToolFailedError(f"a loader claims {bursts} bursts of {what}, but its buffer does not hold them")
 
 
 def link_ring(words: Words, seed: int) -> None:
@@ -139,10 +177,8 @@ def link_ring(words: Words, seed: int) -> None:
     The order is a random permutation closed into a circle: every cycle through all lines is as likely as any other,
     as with Sattolo's algorithm (1986, Inf. Process. Lett. 22(6)). Word 1 of a line is its place in the ring.
     """
-    lines = words.reshape(-1, WORDS_PER_LINE)
-    order = np.random.default_rng(seed).permutation(len(lines))
-    lines[order, 0] = np.roll(order, -1) * WORDS_PER_LINE
-    lines[order, 1] = np.arange(len(lines))
+    order = np.random.default_rng(seed).permutation(words.size // WORDS_PER_LINE)
+    probe_kernels.link(words, order)
 
 
 def count_up(words: Words) -> None:
@@ -180,8 +216,9 @@ def compile_kernels() -> None:
     control = np.full(CONTROL_STRIDE * 2, STOP, dtype=np.int64)
     words = np.zeros(WORDS_PER_LINE, dtype=np.uint64)
     probe_kernels.spin(np.uint64(1), 1, scratch)
-    probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, scratch, scratch, scratch)
-    probe_kernels.stream(words, 0, WORDS_PER_LINE, 0, 0, 1, control, 0, scratch)
+    probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, 1, scratch, scratch, scratch)
+    probe_kernels.stream(words, 0, WORDS_PER_LINE, 0, 0, 0, 1, control, 0, scratch)
+    probe_kernels.link(words, np.zeros(1, dtype=np.int64))
 
 
 def measure_together(

@@ -140,12 +140,21 @@ def depths(text: str) -> Numbers:
 
 
 @parser
-def sizes(text: str) -> Numbers:
-    """``4KiB,16KiB``, in bytes."""
-    values = [units.parse_bytes(part) for part in text.split(",") if part.strip()]
+def percents(text: str) -> Numbers:
+    """``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
+    values = [units.parse_count(part.strip().removesuffix("%")) for part in text.split(",") if part.strip()]
+    for value in values:
+        if value != int(value) or not 0 <= value <= 100:
+            raise ValueError(f"{value:g} is not a whole number from 0 to 100; write them like 100,70,0")
     if not values:
-        raise ValueError(f"{text!r} is empty; write sizes like 4KiB,16KiB")
+        raise ValueError(f"{text!r} is empty; write percentages like 100,70,0")
     return Numbers(values)
+
+
+@parser
+def sizes(text: str) -> Numbers:
+    """``4KiB,16KiB`` or ``16KiB..1GiB`` (doubling), in bytes."""
+    return Numbers(units.parse_list(text, "list", units.parse_bytes))
 
 
 class Words(tuple[str, ...]):
@@ -193,6 +202,12 @@ def choice(*names: str) -> Callable[[Any], str]:
         raise ValueError(not_one_of(text, names))
 
     return parser(parse)
+
+
+def choices(*names: str) -> Callable[[Any], Words]:
+    """Several of ``names``, with commas between them."""
+    one = choice(*names)
+    return parser(lambda text: Words(one(part) for part in words(text)))
 
 
 def not_one_of(text: str, names: Sequence[str]) -> str:

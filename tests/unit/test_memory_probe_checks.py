@@ -53,8 +53,8 @@ def test_sum_read_wraps_like_a_64_bit_word() -> None:
 
 
 @given(st.integers(1, 7), st.integers(0, 40))
-def test_updates_of_every_burst_add_up_to_the_bursts_done(buffer_bursts: int, bursts: int) -> None:
-    done = [probe_checks.updates_of(b, bursts, buffer_bursts) for b in range(buffer_bursts)]
+def test_visits_of_every_burst_add_up_to_the_bursts_done(buffer_bursts: int, bursts: int) -> None:
+    done = [probe_checks.visits_of(b, bursts, buffer_bursts) for b in range(buffer_bursts)]
     assert sum(done) == bursts
     assert max(done) - min(done) <= 1
     assert done == sorted(done, reverse=True)

@@ -32,7 +32,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_default_is_four_caches_and_every_other_core() -> None:
     plan = plan_memory()
     assert plan.buffer_bytes == 128 * MiB
-    assert (plan.loaders, plan.buffers) == (3, 5)
+    assert (plan.loader_counts, plan.buffers) == ((3,), 5)
     assert plan.delays == DEMO_DELAYS
     assert plan.notes == ()
 
@@ -47,12 +47,18 @@ def test_time_grows_with_points_and_repeats() -> None:
     assert plan_memory(delays=MLC_DELAYS, repeats=1).seconds() > short.seconds()
 
 
+def loaded(plan: MemoryPlan) -> list[int]:
+    return [point.delay for point in plan.points() if point.kind == "loaded"]
+
+
 def test_order_is_shuffled_complete_and_by_seed() -> None:
     plan = plan_memory(delays=MLC_DELAYS)
-    assert sorted(plan.order) == list(MLC_DELAYS)
-    assert plan.order != MLC_DELAYS
-    assert plan.order == plan_memory(delays=MLC_DELAYS).order
-    assert plan.order != plan_memory(delays=MLC_DELAYS, seed=2).order
+    assert sorted(loaded(plan)) == list(MLC_DELAYS)
+    assert [p.kind for p in plan.points() if p.kind != "loaded"] == ["idle", "peak", "idle"]
+    order = loaded(plan)
+    assert order != list(MLC_DELAYS)
+    assert order == loaded(plan_memory(delays=MLC_DELAYS))
+    assert order != loaded(plan_memory(delays=MLC_DELAYS, seed=2))
 
 
 def test_delays_are_sorted_and_counted_once() -> None:
@@ -64,7 +70,8 @@ def test_description_names_what_will_happen() -> None:
     for part in (
         "chaser on CPU 3",
         "3 loader(s) on CPU 0, 1, 2",
-        "2 reads to 1 write",
+        "32 read, 32 updated",
+        "66.7 % reads on the bus",
         "128 MiB",
         "0, 700",
         "s in all",
@@ -73,14 +80,28 @@ def test_description_names_what_will_happen() -> None:
 
 
 def test_command_can_be_typed_again() -> None:
-    command = plan_memory(delays=(0, 100)).command([100])
-    assert command.startswith("qsim measure memory --delays 100 ")
-    assert "--traffic read" in command
+    plan = plan_memory(delays=(0, 100), traffic=("read", "nt-1:3"), loaders=(1, 2))
+    assert plan.command().startswith("qsim measure memory --delays 0,100 ")
+    assert "--loaders 1,2 " in plan.command()
+    assert "--traffic read,nt-1:3 " in plan.command()
+    point = next(p for p in plan.points() if p.key == "nt-1to3-2-delay-100")
+    assert plan.command(point).startswith("qsim measure memory --delays 100 ")
+    assert "--loaders 2 " in plan.command(point)
+    assert "--traffic nt-1:3 " in plan.command(point)
+
+
+def test_every_traffic_and_number_of_loaders_has_its_points() -> None:
+    plan = plan_memory(delays=(0, 100), traffic="read,mix,2:1,nt-write", loaders=(1, 3, 3))
+    assert [t.name for t in plan.traffics] == ["read", "mix", "nt-write"]  # 2:1 is mix
+    assert plan.loader_counts == (1, 3)
+    keys = [p.key for p in plan.points()]
+    assert len(set(keys)) == len(keys) == 2 + 3 * (2 * 2 + 1)
+    assert plan.buffers == 5
 
 
 def test_settings_leave_the_delays_out() -> None:
-    assert plan_memory(delays=(0,)).settings() == plan_memory(delays=(0, 100)).settings()
-    assert plan_memory(delays=(0,)).settings() != plan_memory(delays=(0,), traffic="write").settings()
+    assert plan_memory(delays=(0,)).settings() == plan_memory(delays=(0, 100), traffic="mix", loaders=1).settings()
+    assert plan_memory(delays=(0,)).settings() != plan_memory(delays=(0,), seed=3).settings()
 
 
 @pytest.mark.parametrize(
@@ -94,10 +115,14 @@ def test_settings_leave_the_delays_out() -> None:
         ({"delays": [10**9]}, "delays: 1e\\+09 is not"),
         ({"loaders": 0}, "loaders=0: .*idle_latency"),
         ({"loaders": -2}, "loaders=-2"),
+        ({"loaders": [2, 0]}, "loaders=0"),
+        ({"loaders": []}, "loaders is empty"),
+        ({"traffic": []}, "traffic is empty"),
+        ({"traffic": ["read", "1:2"]}, "traffic '1:2' writes more than it reads.*nt-1:2"),
         ({"repeats": 0}, "repeats=0"),
         ({"seconds_per_repeat": 0}, "seconds_per_repeat=0"),
         ({"seconds_per_repeat": float("nan")}, "seconds_per_repeat=nan"),
-        ({"traffic": "wirte"}, "traffic='wirte' is unknown; choose one of read, mix, write"),
+        ({"traffic": "wirte"}, "traffic 'wirte' is unknown; write read, mix, write, nt-write"),
         ({"seed": -1}, "seed=-1"),
         ({"buffer_bytes": 20_000}, "fits the L1d cache of 32 KiB"),
         ({"buffer_bytes": 32_769}, "fits the L2 cache of 1 MiB"),

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from measure import memory_probe
+from measure import memory_probe, probe_bench
 from measure.errors import DataError, StoreError, ToolFailedError
-from measure.memory_probe import MemoryPlan, read_memory_store, run_memory, summarize
+from measure.memory_probe import MemoryPlan, Repeated, read_memory_store, run_memory, summarize
 from measure.probe_placement import Placement
+from measure.probe_plan import Point
 from measure.probe_record import ProbeRecord, Trial
 from measure.probe_sweep import findings, summary_facts
 from measure.probe_threads import ChaserCount, LoaderCount
+from measure.probe_traffic import parse_traffics
 from measure.store import SweepStore
 
 
 @pytest.fixture(autouse=True)
 def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_probe, "WARM_UP_S", 0.0)
+    monkeypatch.setattr(probe_bench, "WARM_UP_S", 0.0)
 
 
 def plan(*delays: int, traffic: str = "read", repeats: int = 2) -> MemoryPlan:
     """Two unpinned threads on buffers of 1 MiB: plan_memory would refuse it."""
     return MemoryPlan(
-        delays or (0, 100), traffic, 2**20, Placement(None, (None,)), repeats, seconds_per_repeat=0.01, seed=1  # type: ignore[arg-type]
+        delays or (0, 100), parse_traffics(traffic), 2**20, Placement(None, (None,)), (1,), repeats,
+        seconds_per_repeat=0.01, seed=1,
     )  # fmt: skip
 
 
@@ -34,14 +39,15 @@ def raw_files(directory: Path) -> dict[str, tuple[bytes, int]]:
     return {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in (directory / "raw").iterdir()}
 
 
-@pytest.mark.parametrize("traffic", ["read", "mix", "write"])
+@pytest.mark.parametrize("traffic", ["read", "mix", "write", "nt-write"])
 def test_a_run_gives_a_sweep_with_its_raw_files(tmp_path: Path, traffic: str) -> None:
     sweep = run_memory(plan(0, 1000, traffic=traffic), tmp_path / "m")
     assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "loop iterations")
     assert sweep.series == (f"{traffic}, 1 loader",)
     assert list(sweep.points["load"]) == [0, 0, 1000, 1000]
     assert set(raw_files(tmp_path / "m")) == {
-        "idle.json", "delay-0.json", "delay-1000.json", "idle-after.json", "peak.json",
+        "idle.json", f"{traffic}-1-delay-0.json", f"{traffic}-1-delay-1000.json", "idle-after.json",
+        f"{traffic}-peak.json",
     }  # fmt: skip
     assert all(path.exists() for path in sweep.raw)
     points = sweep.points
@@ -109,12 +115,38 @@ def test_a_finished_sweep_is_only_read_and_new_delays_extend_it(
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:
     run_memory(plan(0), tmp_path / "m")
-    with pytest.raises(StoreError, match="traffic: there 'read', now 'mix'"):
-        run_memory(plan(0, traffic="mix"), tmp_path / "m")
+    with pytest.raises(StoreError, match="repeats: there 2, now 1"):
+        run_memory(plan(0, repeats=1), tmp_path / "m")
+
+
+def test_several_traffics_give_a_series_each_and_extend_a_directory(tmp_path: Path) -> None:
+    run_memory(plan(0, 100, traffic="read"), tmp_path / "m")
+    before = raw_files(tmp_path / "m")
+    sweep = run_memory(plan(0, 100, traffic="read,3:1,nt-write"), tmp_path / "m")
+    assert sweep.series == ("read, 1 loader", "3:1, 1 loader", "nt-write, 1 loader")
+    assert {n: f for n, f in raw_files(tmp_path / "m").items() if n in before} == before
+    shares = sweep.points.groupby("series", sort=False)["read_fraction"].first()
+    assert list(shares) == [1.0, 0.75, 0.0]
+    assert set(sweep.provenance.details["peaks_bytes_per_s"]) == {"read", "3:1", "nt-write"}
+    points = sweep.points
+    np.testing.assert_allclose(
+        points["read_bytes_per_s"] + points["written_bytes_per_s"], points["bandwidth_bytes_per_s"]
+    )
+    written = points.groupby("series")["written_bytes_per_s"].max()
+    assert written["read, 1 loader"] == 0 < written["3:1, 1 loader"]
+    chasing = points[points["series"] == "nt-write, 1 loader"]
+    np.testing.assert_allclose(chasing["read_bytes_per_s"], 64 * chasing["probe_per_s"])
+
+
+def test_several_numbers_of_loaders_give_a_series_each(tmp_path: Path) -> None:
+    two = replace(plan(0, 100), placement=Placement(None, (None, None)), loader_counts=(1, 2))
+    sweep = run_memory(two, tmp_path / "m")
+    assert set(sweep.series) == {"read, 1 loader", "read, 2 loaders"}
+    assert set(sweep.points["jobs"]) == {1, 2}
 
 
 def test_a_failed_point_is_recorded_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = memory_probe.measure_together
+    honest = probe_bench.measure_together
 
     def broken(chaser: object, loaders: object, delay: int, *rest: float) -> object:
         if delay == 100:
@@ -122,10 +154,10 @@ def test_a_failed_point_is_recorded_and_tried_again(tmp_path: Path, monkeypatch:
         return honest(chaser, loaders, delay, *rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(memory_probe, "measure_together", broken)
+        patched.setattr(probe_bench, "measure_together", broken)
         with pytest.raises(ToolFailedError):
             run_memory(plan(0, 100), tmp_path / "m")
-    failed = json.loads((tmp_path / "m/points/delay-100.failed.json").read_text())
+    failed = json.loads((tmp_path / "m/points/read-1-delay-100.failed.json").read_text())
     assert failed["stderr"] == "the loader was kept off its CPU"
     assert set(run_memory(plan(0, 100), tmp_path / "m").points["load"]) == {0, 100}
 
@@ -139,13 +171,16 @@ def test_nothing_measured_yet_says_so(tmp_path: Path) -> None:
 def test_a_damaged_or_missing_raw_file_is_named(tmp_path: Path) -> None:
     run_memory(plan(0), tmp_path / "m")
     store = SweepStore.read(tmp_path / "m")
-    raw = tmp_path / "m/raw/delay-0.json"
-    raw.write_text(raw.read_text()[:200])
-    with pytest.raises(DataError, match=r"delay-0\.json is no JSON"):
+    raw = tmp_path / "m/raw/read-1-delay-0.json"
+    whole = raw.read_text()
+    raw.write_text(whole[:200])
+    with pytest.raises(DataError, match="holds no measured delay yet"):
         read_memory_store(store)
+    assert "read-1-delay-0.json has 200 bytes" in store.findings()[0].message
     raw.unlink()
-    with pytest.raises(DataError, match=r"delay-0\.json cannot be read"):
-        read_memory_store(store)
+    assert "read-1-delay-0.json is missing" in store.findings()[0].message
+    sweep = run_memory(plan(0), tmp_path / "m")
+    assert list(sweep.points["load"]) == [0, 0]
 
 
 def test_summary_has_mean_best_and_spread(tmp_path: Path) -> None:
@@ -155,6 +190,24 @@ def test_summary_has_mean_best_and_spread(tmp_path: Path) -> None:
     assert (table["latency_best"] <= table["latency_mean"]).all()
     assert (table["bandwidth_best"] >= table["bandwidth_mean"]).all()
     assert (table["latency_spread"] >= 0).all()
+    assert (table["latency_low"] <= table["latency_mean"]).all()
+    assert (table["bandwidth_mean"] <= table["bandwidth_high"]).all()
+    kept = pd.read_csv(tmp_path / "m" / "points.csv").groupby("load").first().reset_index()
+    np.testing.assert_allclose(kept["latency_best_s"], table["latency_best"])
+    np.testing.assert_allclose(64 * kept["throughput_best_per_s"], table["bandwidth_best"])
+    np.testing.assert_allclose(kept["latency_spread"], table["latency_spread"])
+
+
+def test_the_interval_of_repeats_is_students() -> None:
+    three = Repeated.times([1.0, 2.0, 3.0])
+    assert (three.best, three.mean, three.spread) == (1.0, 2.0, 0.5)
+    low, high = three.interval(0.95)
+    half = 4.302652729911275 / 3**0.5  # t of 2 degrees of freedom at 97.5 %
+    assert (low, high) == pytest.approx((max(0.0, 2 - half), 2 + half))
+    assert Repeated.rates([1.0, 2.0]).best == 2.0
+    assert np.isnan(Repeated.rates([1.0]).interval()).all()
+    with pytest.raises(ValueError, match="level 1 must lie between"):
+        three.interval(1.0)
 
 
 def fake_trial(number: int, on_cpu: float, latency_ns: int = 100) -> Trial:
@@ -166,8 +219,8 @@ def fake_trial(number: int, on_cpu: float, latency_ns: int = 100) -> Trial:
 def test_disturbed_repeats_are_measured_again_and_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = [1.0, 0.5, 0.99, 0.98]
     bench = memory_probe.Bench.prepare(plan(0, repeats=3))
-    monkeypatch.setattr(memory_probe, "_trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
-    record = bench.measure("loaded", 0)
+    monkeypatch.setattr(probe_bench, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
+    record = bench.measure(Point("any", "loaded", bench.plan.traffics[0], 1))
     assert [t.loaders[0].cpu_ns for t in record.trials] == [1_000_000, 990_000, 980_000]
     assert [t.loaders[0].cpu_ns for t in record.discarded] == [500_000]
 
@@ -175,8 +228,8 @@ def test_disturbed_repeats_are_measured_again_and_set_aside(monkeypatch: pytest.
 def test_on_a_busy_machine_the_repeats_stop_at_twice_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = [0.3, 0.9, 0.4, 0.6, 1.0, 1.0]  # one more calm one than will be reached
     bench = memory_probe.Bench.prepare(plan(0, repeats=2))
-    monkeypatch.setattr(memory_probe, "_trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
-    record = bench.measure("loaded", 0)
+    monkeypatch.setattr(probe_bench, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
+    record = bench.measure(Point("any", "loaded", bench.plan.traffics[0], 1))
     assert len(shares) == 2
     assert sorted(t.loaders[0].cpu_ns for t in record.trials) == [600_000, 900_000]
 

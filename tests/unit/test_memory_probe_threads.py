@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import platform
+
 import numpy as np
 import pytest
 
 from measure import probe_kernels
 from measure.errors import ToolFailedError
 from measure.pages import allocate
-from measure.probe_kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, STOP, WORDS_PER_LINE
+from measure.probe_kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, STOP
+from measure.probe_stores import WORDS_PER_LINE, streaming_instruction
 from measure.probe_threads import (
     Chaser,
     ChaserCount,
@@ -19,8 +22,11 @@ from measure.probe_threads import (
     on_cpu,
     spin_ns_per_iteration,
 )
+from measure.probe_traffic import Traffic, parse_traffic
 
 SMALL = 2**18
+READ = parse_traffic("read")
+WRITE = parse_traffic("write")
 
 
 def control(loaders: int = 0) -> np.ndarray:
@@ -50,10 +56,13 @@ def test_ring_knows_the_place_of_each_line_and_depends_on_the_seed() -> None:
     assert not np.array_equal(one, two)
 
 
-@pytest.mark.parametrize("updated_lines", [0, 8, 16])
-def test_a_trial_counts_what_every_thread_did(updated_lines: int) -> None:
+@pytest.mark.parametrize(
+    "traffic",
+    [parse_traffic(name) for name in ("read", "3:1", "write", "nt-write", "nt-3:1")] + [Traffic("all", 5, 3, 2)],
+)
+def test_a_trial_counts_what_every_thread_did(traffic: Traffic) -> None:
     chaser = Chaser(None, SMALL, seed=1)
-    loader = Loader(None, SMALL, 16, updated_lines)
+    loader = Loader(None, SMALL, traffic)
     for _ in range(3):  # the checks go on from where the last trial stopped
         lead, (count,) = measure_together(chaser, [loader], delay=10, warm_up_s=0.001, seconds=0.01)
         assert lead is not None
@@ -66,7 +75,7 @@ def test_a_trial_counts_what_every_thread_did(updated_lines: int) -> None:
 
 
 def test_without_a_chaser_the_loaders_run_for_the_time_asked() -> None:
-    lead, counts = measure_together(None, [Loader(None, SMALL, 16, 0)], delay=0, warm_up_s=0.001, seconds=0.02)
+    lead, counts = measure_together(None, [Loader(None, SMALL, READ)], delay=0, warm_up_s=0.001, seconds=0.02)
     assert lead is None
     assert counts[0].elapsed_ns >= 15_000_000
 
@@ -79,7 +88,7 @@ def test_a_broken_ring_is_noticed() -> None:
 
 
 def test_a_wrong_sum_is_noticed() -> None:
-    loader = Loader(None, SMALL, 16, 0)
+    loader = Loader(None, SMALL, READ)
     loader.pages.words[5] += 1
     told = control(1)
     told[0] = STOP
@@ -87,13 +96,48 @@ def test_a_wrong_sum_is_noticed() -> None:
         loader.run(told, 0, 0)
 
 
-def test_updates_that_did_not_happen_are_noticed() -> None:
-    loader = Loader(None, SMALL, 16, 16)
-    loader.pages.words[16 * 8 - 1] += 1
+@pytest.mark.parametrize(("name", "message"), [("write", "updates"), ("nt-write", "non-temporal stores")])
+def test_writes_that_did_not_happen_are_noticed(name: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = probe_kernels.stream
+
+    def idle_reader(words: object, first: int, read: int, updated: int, streamed: int, *rest: object) -> object:
+        bursts, *_ = honest(words, first, updated + streamed, 0, 0, *rest)
+        return bursts, 0, 0, 0, 0, 1
+
+    loader = Loader(None, SMALL, parse_traffic(name))
+    monkeypatch.setattr(probe_kernels, "stream", idle_reader)
     told = control(1)
     told[0] = STOP
-    with pytest.raises(ToolFailedError, match="updates"):
+    with pytest.raises(ToolFailedError, match=message):
         loader.run(told, 0, 0)
+
+
+def test_words_of_every_line_are_written_past_the_caches() -> None:
+    loader = Loader(None, SMALL, Traffic("some", 1, 2, 5))
+    told = control(1)
+    told[0] = STOP
+    loader.run(told, 0, 0)  # 512 bursts of 8 lines: once through the buffer
+    lines = loader.pages.words.reshape(-1, 8, WORDS_PER_LINE)
+    began = np.arange(lines.size, dtype=np.uint64).reshape(lines.shape)
+    visits = lines - began
+    assert (visits[:, 0] == 0).all()
+    assert (visits[:, 1:] == visits[:1, 1:]).all()
+    assert visits[0, 7, 0] >= 1
+
+
+def test_a_loader_takes_another_traffic_and_its_sums_still_hold() -> None:
+    loader = Loader(None, SMALL, WRITE)
+    for traffic in (WRITE, READ, parse_traffic("nt-1:1"), READ, WRITE):
+        loader.load(traffic)
+        _, (count,) = measure_together(None, [loader], delay=0, warm_up_s=0.0, seconds=0.005)
+        assert count.bursts > 0
+
+
+def test_non_temporal_stores_are_in_the_compiled_code() -> None:
+    if platform.machine() not in ("x86_64", "AMD64", "aarch64", "arm64"):
+        assert isinstance(streaming_instruction(), str)
+    else:
+        assert streaming_instruction().startswith(("movnt", "vmovnt", "stnp"))
 
 
 def test_an_idle_loop_that_was_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +150,7 @@ def test_an_idle_loop_that_was_left_out_is_noticed(monkeypatch: pytest.MonkeyPat
     told = control(1)
     told[0] = STOP
     with pytest.raises(ToolFailedError, match="idle iterations"):
-        Loader(None, SMALL, 16, 0).run(told, 0, 100)
+        Loader(None, SMALL, READ).run(told, 0, 100)
 
 
 def test_a_failing_thread_stops_the_others_and_its_failure_is_raised() -> None:

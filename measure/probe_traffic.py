@@ -1,0 +1,146 @@
+"""What a loader does to the memory: which lines of a burst it reads, updates, or writes past the caches.
+
+``read``          reads
+``R:W`` (3:1)     R reads to W writes on the memory bus: of R lines, W are updated: read, changed and written back
+``mix``, ``write``  2:1 and 1:1 by name; no ordinary traffic writes more than it reads
+``75``            percentage of reads: 3:1
+``nt-write``      non-temporal stores: whole lines are written past the caches and never read
+``nt-R:W``        R lines read to W lines written so, for instance nt-1:1 (a copy) or nt-1:3
+
+An ordinary store reads its line into a cache first (a read for ownership) and the line is written back later. The
+updated lines here are read by the program as well, so each counts as one line read and one written, and what is counted
+is what crosses the bus. Non-temporal stores are counted as lines written only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import gcd
+
+BURST_LINES = 64
+MOST_PARTS = 100
+
+NAMED = {"read": (1, 0), "mix": (2, 1), "write": (1, 1)}
+STREAMED = "nt-"
+HOW_TO_WRITE = "read, mix, write, nt-write, a ratio like 3:1 or nt-1:1, or a percentage of reads like 75"
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The lines of one burst: first those that are only read, then those updated, then those written past the caches.
+
+    ``name`` is as it was asked for; two traffics that do the same are equal.
+    """
+
+    name: str = field(compare=False)
+    read_lines: int
+    updated_lines: int
+    streamed_lines: int
+
+    @property
+    def burst_lines(self) -> int:
+        """Lines that a burst touches: about BURST_LINES, so that the ratio is exact."""
+        return self.read_lines + self.updated_lines + self.streamed_lines
+
+    @property
+    def bus_lines(self) -> int:
+        """Lines that a burst moves over the memory bus: an updated line counts twice, read and written."""
+        return self.burst_lines + self.updated_lines
+
+    @property
+    def written_lines(self) -> int:
+        """Lines that a burst writes to the memory."""
+        return self.updated_lines + self.streamed_lines
+
+    @property
+    def read_fraction(self) -> float:
+        """Lines read / lines moved."""
+        return 1 - self.written_lines / self.bus_lines
+
+    @property
+    def slug(self) -> str:
+        """The name as a part of a file's name: "3to1"."""
+        return self.name.replace(":", "to")
+
+    def describe(self) -> str:
+        """What is read and written, in words."""
+        parts = [
+            f"{count} {what}"
+            for count, what in (
+                (self.read_lines, "read"),
+                (self.updated_lines, "updated (read, changed, written back)"),
+                (self.streamed_lines, "written past the caches (non-temporal stores, no read)"),
+            )
+            if count
+        ]
+        return (
+            f"of {self.burst_lines} lines a burst {', '.join(parts)}: {100 * self.read_fraction:.3g} % reads on the bus"
+        )
+
+
+def parse_traffic(text: str) -> Traffic:
+    """The traffic of that name, ratio or percentage (see the module's text).
+
+    Raises ValueError naming what is wrong and how to write it.
+
+    >>> parse_traffic("3:1").read_fraction
+    0.75
+    """
+    name = text.strip().lower()
+    streamed = name.startswith(STREAMED)
+    core = name.removeprefix(STREAMED)
+    reads, writes = _parts(core, streamed, text)
+    if streamed:
+        if writes == 0:
+            raise ValueError(f"traffic {text!r} writes nothing; write it as read")
+        whole = max(1, BURST_LINES // (reads + writes))
+        return Traffic(_name(STREAMED, reads, writes), reads * whole, 0, writes * whole)
+    if writes > reads:
+        raise ValueError(
+            f"traffic {text!r} writes more than it reads, and an ordinary store reads its line first; write past the "
+            f"caches with {_name(STREAMED, reads, writes)}, or take 1:1"
+        )
+    whole = max(1, BURST_LINES // reads)
+    return Traffic(core if core in NAMED else _name("", reads, writes), (reads - writes) * whole, writes * whole, 0)
+
+
+def parse_traffics(texts: str | Iterable[str]) -> tuple[Traffic, ...]:
+    """Several of them, from a list or one comma-separated text; what does the same is kept once.
+
+    Raises ValueError where there is none, and as ``parse_traffic``.
+    """
+    names = texts.split(",") if isinstance(texts, str) else list(texts)
+    found = tuple(dict.fromkeys(parse_traffic(name) for name in names if name.strip()))
+    if not found:
+        raise ValueError(f"traffic is empty; write {HOW_TO_WRITE}")
+    return found
+
+
+def _parts(core: str, streamed: bool, text: str) -> tuple[int, int]:
+    """Reads and writes in lowest terms."""
+    if streamed and core == "write":
+        return 0, 1
+    if core in NAMED and not streamed:
+        return NAMED[core]
+    if (ratio := re.fullmatch(r"(\d{1,6}):(\d{1,6})", core)) is not None:
+        reads, writes = int(ratio[1]), int(ratio[2])
+    elif (share := re.fullmatch(r"(\d{1,3})%?", core)) is not None and int(share[1]) <= 100:
+        reads, writes = int(share[1]), 100 - int(share[1])
+    else:
+        raise ValueError(f"traffic {text!r} is unknown; write {HOW_TO_WRITE}")
+    divisor = gcd(reads, writes)
+    if divisor == 0:
+        raise ValueError(f"traffic {text!r} moves nothing; write {HOW_TO_WRITE}")
+    if (reads + writes) // divisor > MOST_PARTS:
+        raise ValueError(f"traffic {text!r} has more than {MOST_PARTS} parts; take a rounder ratio")
+    return reads // divisor, writes // divisor
+
+
+def _name(prefix: str, reads: int, writes: int) -> str:
+    if writes == 0:
+        return "read"
+    if reads == 0:
+        return f"{prefix}write"
+    return f"{prefix}{reads}:{writes}"
