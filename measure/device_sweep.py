@@ -27,6 +27,7 @@ from measure.workload import FioJob, submitters
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
+FASTEST_PER_S = 10_000.0  # what the plugin can play on a small machine, with the threads of fio beside it
 BUSY = 0.05  # the share of time that a submitting job may wait for its request
 
 
@@ -53,6 +54,11 @@ class DeviceSweep:
         if self.order not in get_args(Order):
             raise ValueError(f"order is {self.order!r}; it must be ascending, descending or random")
         peak = self.truth.peak_throughput_per_s
+        if peak > FASTEST_PER_S:
+            raise ValueError(
+                f"the device could serve {format_rate(peak)}, and nbdkit plays at most {format_rate(FASTEST_PER_S)}; "
+                "take a longer service time or fewer servers"
+            )
         for rate in self.arrival_rates:
             if not 0 < rate < peak:
                 raise ValueError(

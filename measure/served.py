@@ -59,14 +59,18 @@ def read_logs(directory: Path) -> Log:
     return np.asarray(log[np.argsort(log[:, 0], kind="stable")])
 
 
-def served_between(log: Log, start: float, end: float, ramp_s: float = 0.0) -> Served | None:
+def served_between(
+    log: Log, start: float, end: float, ramp_s: float = 0.0, runtime_s: float = math.inf
+) -> Served | None:
     """What was served of the requests that arrived between ``start`` and ``end`` (seconds since 1970).
 
-    ``ramp_s`` is counted from the first of them. None where there are fewer than two after it.
+    Of these only the ones of ``runtime_s`` seconds count, after ``ramp_s`` seconds from the first of them: fio's jobs
+    end one by one after their time. None where there are fewer than two.
     """
     rows = log[(log[:, 0] >= start) & (log[:, 0] <= end)]
     if len(rows):
-        rows = rows[rows[:, 0] >= rows[0, 0] + ramp_s]
+        begin = rows[0, 0] + ramp_s
+        rows = rows[(rows[:, 0] >= begin) & (rows[:, 0] <= begin + runtime_s)]
     if len(rows) < 2:
         return None
     gaps, service, response = np.diff(rows[:, 0]), rows[:, 2], rows[:, 1] + rows[:, 2]
@@ -80,14 +84,14 @@ def served_between(log: Log, start: float, end: float, ramp_s: float = 0.0) -> S
 
 def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredPoint]) -> pd.DataFrame:
     """The table of a sweep with the fields of :class:`Served` as columns, where its directory holds a device's log."""
-    log, ramp_s = read_logs(store.directory), float(store.manifest["settings"].get("ramp_s", 0.0))
+    log, settings = read_logs(store.directory), store.manifest["settings"]
     if not len(log):
         return table
     rows: dict[str, Mapping[str, float]] = {}
     for point in points:
         if point.raw is not None:
             start, end = (datetime.fromisoformat(point.record[k]).timestamp() for k in ("started_at", "ended_at"))
-            found = served_between(log, start, end, ramp_s)
+            found = served_between(log, start, end, settings["ramp_s"], settings["runtime_s"])
             if found is not None:
                 rows[point.raw.name] = asdict(found)
     served = pd.DataFrame.from_dict(rows, orient="index")

@@ -15,6 +15,7 @@ from calibrate.cli import (
     demo,
     doctor,
     fit,
+    measure_device,
     measure_fio,
     measure_memory,
     measure_mlc,
@@ -47,7 +48,7 @@ EPILOG = "\n".join(
     ]
 )
 
-MEASURE_HELP = "Measure a drive (fio) or this machine's memory (built in), keeping every finished point."
+MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this machine's memory; every point is kept."
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
@@ -98,6 +99,7 @@ _add(app, "solve", solve.solve, solve.HELP)
 _add(app, "simulate", simulate.simulate, simulate.HELP)
 app.add_typer(measuring, name="measure", help=MEASURE_HELP)
 _add(measuring, "fio", measure_fio.measure_fio, measure_fio.HELP)
+_add(measuring, "device", measure_device.measure_device, measure_device.HELP)
 _add(measuring, "memory", measure_memory.measure_memory, measure_memory.HELP)
 _add(measuring, "mlc", measure_mlc.measure_mlc, measure_mlc.HELP)
 _add(app, "audit", audit.audit, audit.HELP)

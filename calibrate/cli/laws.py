@@ -1,9 +1,10 @@
-"""Distributions as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``."""
+"""Distributions as typed: ``lognormal:mean=80us,scv=2``, ``lognormal:80us:scv=2``, ``histogram:FILE``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
@@ -15,17 +16,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Law:
-    """A distribution as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``."""
+    """A distribution as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``, or a histogram in ``file``."""
 
     text: str
     family: str
     values: Mapping[str, float]
     has_unit: bool
+    file: Path | None = None
 
     def distribution(self) -> Distribution:
-        """The distribution itself."""
+        """The distribution itself. Raises DataError where the file of a histogram cannot be read as one."""
         import qsim
 
+        if self.file is not None:
+            from measure.histogram_file import read_histogram
+
+            return read_histogram(self.file)
         v = dict(self.values)
         shift = v.pop("shift", None)
         made: dict[str, Callable[..., Distribution]] = {
@@ -49,6 +55,7 @@ LAWS: Mapping[str, tuple[str, ...]] = {
     "hyperexponential": ("mean", "scv"),
     "lognormal": ("mean", "scv"),
     "weibull": ("shape", "mean"),
+    "histogram": ("FILE",),
 }
 _TIMES = ("mean", "shift")
 
@@ -60,14 +67,19 @@ def _law(text: str) -> Law:
         raise ValueError(
             f"distribution {parsing.not_one_of(family, tuple(LAWS))}; write it like lognormal:mean=80us,scv=2"
         )
+    if family == "histogram":
+        made = Law(text, family, {}, True, parsing.path(rest.strip()))
+        made.distribution()  # raises for a file that holds no histogram
+        return made
     wanted = LAWS[family]
     example = f"{family}:{','.join(f'{name}=...' for name in wanted)}"
     values: dict[str, float] = {}
     has_unit = False
-    for part in (p.strip() for p in rest.split(",") if p.strip()):
+    parts = [p.strip() for p in rest.replace(":", ",").split(",") if p.strip()]
+    for position, part in enumerate(parts):
         name, equals, number = (p.strip() for p in part.partition("="))
-        if not equals and len(wanted) == 1:
-            name, number = wanted[0], part
+        if not equals and position == 0:  # the first may go without its name: the mean
+            name, number = "mean", part
         if name not in (*wanted, "shift") or name in values:
             raise ValueError(f"{part!r} does not belong to the distribution {family}; write it like {example}")
         if name in _TIMES:

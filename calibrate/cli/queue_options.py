@@ -110,7 +110,8 @@ BatchSize: TypeAlias = Annotated[
 Service: TypeAlias = Annotated[
     Law | None,
     typer.Option(metavar="LAW", parser=law, show_default=False,
-                 help=f"Service times by family, as lognormal:mean=80us,scv=2. Families: {', '.join(LAWS)}."),
+                 help=f"Service times by family, as lognormal:mean=80us,scv=2. Families: {', '.join(LAWS)}:FILE (fio's "
+                 "json+ output, or a table with the header latency_s,count)."),
 ]  # fmt: skip
 Arrivals: TypeAlias = Annotated[
     Law | None,

@@ -14,6 +14,7 @@ from measure.device_truth import Truth, law_from_dict, law_to_dict
 from measure.errors import DataError
 from measure.known_device import known_device, truth_of
 from measure.served import served_between
+from measure.workload import submitters
 
 LAWS = [
     qsim.Exponential(2e-3),
@@ -120,8 +121,8 @@ def test_busy_devices_get_more_submitting_jobs() -> None:
     truth = truth_of(qsim.Exponential(2e-3))
     plan = DeviceSweep(truth, arrival_rates=(150.0, 350.0, 450.0)).plan()
     jobs = [p.job.jobs for p in plan.points]
-    # 20 jobs for each request that M/M/1 has outstanding: rho/(1-rho) = 0.43, 2.33, 9
-    assert jobs == pytest.approx([32, 47, 180], abs=1)
+    # 20 jobs for each request that M/M/1 has outstanding: rho/(1-rho) = 0.43, 2.33, 9; and no fewer than usual
+    assert jobs == pytest.approx([submitters(150.0), 47, 180], abs=1)
     assert plan.details["truth"]["service"] == {"family": "Exponential", "mean": 2e-3}
 
 
@@ -142,3 +143,6 @@ def test_served_columns_are_cut_at_the_points() -> None:
     assert second.served_rate_per_s == pytest.approx(20)
     assert (first.served_response_s, second.served_response_s) == (1.5, 2.5)
     assert served_between(log, 40, 60) is None
+    timed = served_between(log, 90, 120, ramp_s=2.0, runtime_s=3.0)
+    assert timed is not None
+    assert timed.served_requests == 61

@@ -1,0 +1,102 @@
+"""``qsim measure device``: the plan, refusals, and a real device that is gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def tools(require_tool) -> None:
+    require_tool("fio")
+    require_tool("nbdkit")
+
+
+def test_dry_run_says_the_truth_and_writes_nothing(qsim, tools):
+    args = ("measure", "device", "--servers", "4", "--service", "lognormal:2ms:scv=2", "--depths", "1,8", "--dry-run")
+    run = qsim(*args, "--out", "sweep")
+    assert run.code == 0, run.err
+    assert "4 servers, one queue, lognormal, mean 2.00 ms, scv 2" in run.out
+    assert "peak 2.00 k/s" in run.out
+    assert sum(line.startswith("fio ") for line in run.out.splitlines()) == 2
+    document = qsim(*args, "--json").json
+    assert document["truth"]["servers"] == 4
+    assert document["truth"]["service"] == {"family": "LogNormal", "mean": 2e-3, "scv": 2.0}
+    assert [p["load"] for p in document["points"]] == [1, 8]
+    assert list(Path().iterdir()) == []
+
+
+def test_utilizations_are_shares_of_the_peak(qsim, tools):
+    args = ("--servers", "2", "--service", "exponential:4ms", "--utilizations", ".3,.7", "--dry-run", "--json")
+    document = qsim("measure", "device", *args).json
+    assert [p["load"] for p in document["points"]] == pytest.approx([150, 350])
+    assert "--rate_process=poisson" in document["commands"][0]
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (["--depths", "1", "--utilizations", ".3"], "--depths and --utilizations were both given"),
+        (["--arrival-rates", "600"], "--arrival-rates holds 600/s; it must be above 0 and below the device's peak"),
+        (["--arrival-rates", "0"], "--arrival-rates: 0 is no rate"),
+        (["--utilizations", "1.2"], "--utilizations: 1.2 does not lie between 0 and 1"),
+        (["--servers", "0"], "--servers is 0; it must be from 1 to 256"),
+        (["--service", "lognormal:2ms"], "--service: the distribution lognormal needs scv"),
+        (["--service", "lognorm:2ms"], "did you mean lognormal?"),
+        (["--service", "exponential:10us"], "longer service time"),
+        (["--queues", "two"], "--queues: 'two' is unknown"),
+        (["--depths", "2000"], "--depths holds 2000"),
+    ],
+)
+def test_a_wrong_value_is_named(qsim, tools, args, part):
+    run = qsim("measure", "device", *args, "--dry-run")
+    assert run.code == 2
+    assert part in run.error
+
+
+def test_a_histogram_that_is_not_there_is_named(qsim):
+    run = qsim("measure", "device", "--service", "histogram:gone.json", "--dry-run")
+    assert run.code in (1, 2)
+    assert "gone.json does not exist" in run.error
+
+
+def test_without_out_nothing_is_started(qsim):
+    run = qsim("measure", "device")
+    assert run.code == 2
+    assert "--out is missing" in run.error
+
+
+@pytest.mark.live
+def test_a_real_device_is_swept_resumed_and_gone(qsim, tools):
+    args = ("measure", "device", "--service", "deterministic:2ms", "--runtime", "300ms", "--ramp", "0s", "--out", "d")
+    run = qsim(*args, "--depths", "1,4", "--json")
+    assert run.code == 0, run.err
+    assert [p["load"] for p in run.json["points"]] == [1, 4]
+    assert all(p["served_service_s"] == pytest.approx(2e-3) for p in run.json["points"])
+    truth = json.loads(Path("d/sweep.json").read_text())["provenance"]["details"]["truth"]
+    assert (truth["servers"], truth["mean_service_time_s"]) == (1, 2e-3)
+    kept = {p: p.stat().st_mtime_ns for p in Path("d/raw").iterdir()}
+    again = qsim(*args, "--depths", "1,4,8")  # a new socket is no other setting; only what is missing is measured
+    assert again.code == 0, again.err
+    assert "qsim compare d" in again.out
+    assert {p: p.stat().st_mtime_ns for p in kept} == kept
+    assert len(list(Path("d/raw").iterdir())) == 3
+    other = qsim(*args, "--depths", "1", "--servers", "2")
+    assert other.code == 1
+    assert "other settings" in other.error
+    sockets = {re.search("socket=([^' ]+)", c)[1].encode() for c in run.json["provenance"]["commands"]}
+    assert sockets
+    assert not [line for line in _command_lines() if any(socket in line for socket in sockets)]
+
+
+def _command_lines() -> list[bytes]:
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes())
+        except OSError:
+            continue
+    return lines
