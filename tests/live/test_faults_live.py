@@ -1,0 +1,506 @@
+"""Faults of every kind under a sweep: kills, interruptions, power cuts, full disks, devices that go, clocks that jump.
+
+Whatever happens: finished points stay as they are, the sweep goes on where it was, no process and no test file stays.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from fault_runs import INTERRUPTED, ended, forked, quick_fio, signalled_at_steps
+from fio_processes import fio_on, no_fio_left
+
+from measure.dataset import Sweep
+from measure.errors import DataError, MeasureError, StoreError, ToolFailedError, UnsafeTargetError
+from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
+from measure.fio_command import fill_command
+from measure.process import run_tool, running
+from measure.safety import check_target, held
+from measure.store import MANIFEST, SweepStore
+
+pytestmark = pytest.mark.live
+MIB = 2**20
+SIZE = 4 * MIB
+DEPTHS = (1, 2)
+
+
+@pytest.fixture(autouse=True)
+def real_fio(require_tool: Callable[..., str]) -> str:
+    return require_tool("fio")
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[int, bytes]:
+    """What real fio prints at each depth, and (depth 0) when it fills the file."""
+    folder = tmp_path_factory.mktemp("outputs")
+    try:
+        plan = sweep_plan(folder)
+        run_fio(plan, folder / "s")
+        found = {p.job.depth: (folder / "s" / "raw" / f"{p.key}.json").read_bytes() for p in plan.points}
+        with held(check_target(folder, SIZE, writes=True), keep=False) as file:
+            found[0] = run_tool(fill_command(file, plan.engine), 60).stdout
+    except MeasureError as error:
+        pytest.skip(f"no sweep can be measured in the temporary folder: {error}")
+    return found
+
+
+@pytest.fixture
+def quick(outputs: dict[int, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fio in no time: real outputs, printed again."""
+    kept = {depth: output for depth, output in outputs.items() if depth}
+    monkeypatch.setenv("PATH", quick_fio(tmp_path / "bin", kept, outputs[0], SIZE))
+
+
+def sweep_plan(disk: Path, depths: tuple[int, ...] = DEPTHS, **more: object) -> FioPlan:
+    settings = {"size_bytes": SIZE, "runtime_s": 0.1, "ramp_s": 0.0, **more}
+    return plan_fio(disk, depths, **settings)  # type: ignore[arg-type]
+
+
+def measure(disk: Path, out: Path) -> Sweep:
+    return run_fio(sweep_plan(disk), out)
+
+
+def kept_files(out: Path) -> dict[Path, bytes]:
+    """Every file of the finished points."""
+    if not (out / MANIFEST).exists():
+        assert not out.exists() or not [p for p in out.iterdir() if not p.name.startswith(".")]
+        return {}
+    store = SweepStore.read(out)
+    assert store.damaged() == []
+    points = [p for p in store.points() if p.ok]
+    if points:
+        assert len(read_fio_store(store).points) == len(points)
+    else:
+        with pytest.raises(DataError, match="holds no finished point yet"):
+            read_fio_store(store)
+    files = [out / "points" / f"{p.key}.json" for p in points] + [p.raw for p in points if p.raw]
+    return {path: path.read_bytes() for path in files}
+
+
+def check_after_a_fault(disk: Path, out: Path, before: dict[Path, bytes]) -> dict[Path, bytes]:
+    """What must hold after any fault; the files of the finished points."""
+    assert no_fio_left(disk)
+    now = kept_files(out)
+    assert {path: now.get(path) for path in before} == before
+    check_target(disk, SIZE, writes=True)  # whatever file is there is ours to take
+    return now
+
+
+def check_finished(disk: Path, out: Path, before: dict[Path, bytes]) -> None:
+    """The sweep is whole, what was finished before is untouched, and nothing is left over."""
+    after = kept_files(out)
+    assert len(after) == 2 * len(DEPTHS)
+    assert {path: after.get(path) for path in before} == before
+    assert list(disk.iterdir()) == []
+    assert not list(out.rglob("*.tmp"))
+    assert list(read_fio_store(SweepStore.read(out)).points["load"]) == list(DEPTHS)
+
+
+def kill_at_random(disk: Path, tmp_path: Path, kills: int) -> int:
+    """Kill a sweep, and what goes on with it, so many times; how many sweeps were finished meanwhile."""
+    seed = time.time_ns() % 2**32
+    print(f"seed {seed}")  # noqa: T201  (pytest shows it where the test fails)
+    rng = random.Random(seed)
+    started = time.monotonic()
+    assert ended(forked(lambda: measure(disk, tmp_path / "whole"))) == 0
+    life_s = time.monotonic() - started
+    out, kept = tmp_path / "s0", {}
+    killed = sweeps = 0
+    while killed < kills:
+        pid = forked(lambda: measure(disk, out))  # noqa: B023  (run at once)
+        time.sleep(rng.uniform(0, life_s))
+        os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
+        code = ended(pid)
+        assert code in (0, -signal.SIGKILL)
+        killed += code != 0
+        kept = check_after_a_fault(disk, out, kept)
+        if len(kept) == 2 * len(DEPTHS):  # begin again: kills of a finished sweep teach little
+            measure(disk, out)
+            check_finished(disk, out, kept)
+            sweeps += 1
+            out, kept = tmp_path / f"s{sweeps}", {}
+    measure(disk, out)
+    check_finished(disk, out, kept)
+    return sweeps
+
+
+def test_kills_at_random_moments_under_real_fio(disk: Path, tmp_path: Path) -> None:
+    assert kill_at_random(disk, tmp_path, 20) >= 1
+
+
+def test_thirty_more_kills_at_random_moments_between_quick_points(disk: Path, tmp_path: Path, quick: None) -> None:
+    assert kill_at_random(disk, tmp_path, 30) >= 3
+
+
+def step_by_step(disk: Path, tmp_path: Path, kind: signal.Signals, code: int, more: tuple[int, ...] = (),
+                 stride: int = 1) -> int:  # fmt: skip
+    """Signal a sweep before its first step, its second..., and go on with each; how many steps a sweep has.
+
+    ``more`` are the distances of further signals behind the first, ``code`` is the exit code that is expected.
+    """
+    for step in range(1, 500, stride):
+        out = tmp_path / f"s{step}"
+        begin = signalled_at_steps([step, *(step + n for n in more)], kind, tmp_path)
+
+        def run(begin: Callable[[], None] = begin, out: Path = out) -> None:
+            begin()
+            measure(disk, out)
+
+        got = ended(forked(run))
+        kept = check_after_a_fault(disk, out, {})
+        if got == 0:
+            check_finished(disk, out, kept)
+            return step - 1
+        assert got == code, f"step {step}"
+        if kind != signal.SIGKILL:
+            assert list(disk.iterdir()) == [], f"step {step}"
+        measure(disk, out)
+        check_finished(disk, out, kept)
+    raise AssertionError("the sweep never ended")
+
+
+def test_a_kill_before_every_single_step(disk: Path, tmp_path: Path, quick: None) -> None:
+    assert step_by_step(disk, tmp_path, signal.SIGKILL, -signal.SIGKILL) > 30
+
+
+def test_ctrl_c_before_every_second_step(disk: Path, tmp_path: Path, quick: None) -> None:
+    assert step_by_step(disk, tmp_path, signal.SIGINT, INTERRUPTED, stride=2) > 30
+
+
+def test_ctrl_c_twice_before_every_third_step(disk: Path, tmp_path: Path, quick: None) -> None:
+    assert step_by_step(disk, tmp_path, signal.SIGINT, INTERRUPTED, more=(1, 2), stride=3) > 30
+
+
+@pytest.mark.parametrize("phase", ["writing the test file", "depth 2"])
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda k: k.name)
+def test_a_signal_while_fio_works_stops_it_and_removes_the_file(
+    disk: Path, tmp_path: Path, kind: signal.Signals, phase: str
+) -> None:
+    def signal_in_the_phase(_done: int, _total: int, _left_s: float, text: str) -> None:
+        if text == phase:
+            os.kill(os.getpid(), kind)
+
+    out = tmp_path / "s"
+    pid = forked(lambda: run_fio(sweep_plan(disk), out, signal_in_the_phase))
+    assert ended(pid) == INTERRUPTED
+    kept = check_after_a_fault(disk, out, {})
+    assert len(kept) == (2 if phase == "depth 2" else 0)
+    assert list(disk.iterdir()) == []
+    measure(disk, out)
+    check_finished(disk, out, kept)
+
+
+@pytest.mark.parametrize(("hangup", "code"), [(signal.SIG_DFL, INTERRUPTED), (signal.SIG_IGN, 0)], ids=["", "nohup"])
+def test_a_closed_terminal_interrupts_and_under_nohup_does_not(
+    disk: Path, tmp_path: Path, repository: Path, hangup: signal.Handlers, code: int
+) -> None:
+    controller, terminal = pty.openpty()
+    out = tmp_path / "s"
+
+    def own_terminal() -> None:
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGHUP, hangup)
+
+    command = [sys.executable, "-c", "from calibrate.cli.app import app; app()", "measure", "fio", str(disk)]
+    command += ["--depths", "1,2", "--size", "4MiB", "--runtime", "1.5s", "--ramp", "0s", "--out", str(out)]
+    with (tmp_path / "stdout").open("wb") as stdout, subprocess.Popen(
+        command, cwd=repository, stdin=terminal, stdout=stdout, stderr=terminal, start_new_session=True,
+        preexec_fn=own_terminal,  # noqa: PLW1509
+    ) as program:  # fmt: skip
+        os.close(terminal)
+        deadline = time.monotonic() + 60
+        while not fio_on(disk) or not (out / MANIFEST).exists():
+            assert time.monotonic() < deadline
+            assert program.poll() is None
+            time.sleep(0.05)
+        os.close(controller)
+        assert program.wait(timeout=60) == code
+    check_after_a_fault(disk, out, {})
+    assert list(disk.iterdir()) == []
+    if code == 0:
+        check_finished(disk, out, {})
+
+
+# --- power cuts -----------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_goes_on_after_a_power_cut_and_says_what_it_did(disk: Path, tmp_path: Path, quick: None) -> None:
+    out = tmp_path / "s"
+    measure(disk, out)
+    first, second = SweepStore.read(out).points()
+    (out / "points" / f"{first.key}.json").write_bytes(b"")
+    raw = out / "raw" / f"{second.key}.json"
+    whole = raw.read_bytes()
+    raw.write_bytes(whole[: len(whole) // 2])
+    (out / "raw" / f".{second.key}.json.999999999.tmp").write_bytes(b"half")
+    (disk / "qsim-test-file").write_bytes(b"")
+    (disk / "qsim-test-file").unlink()
+
+    with pytest.raises(DataError, match="holds no finished point yet"):
+        read_fio_store(SweepStore.read(out))
+    sweep = measure(disk, out)
+    assert list(sweep.points["load"]) == list(DEPTHS)
+    (finding,) = sweep.findings
+    assert finding.check == "damaged-point"
+    assert f"{first.key}.json.damaged" in finding.message
+    assert (out / "raw" / f"{second.key}.json.damaged").read_bytes() == whole[: len(whole) // 2]
+    assert list(disk.iterdir()) == []
+    assert not list(out.rglob("*.tmp"))
+
+
+# --- devices, files and folders that go -----------------------------------------------------------------------------
+
+
+def during(text: str, act: Callable[[], object], tick: int = 2) -> Callable[[int, int, float, str], None]:
+    """A progress callback that acts once, at that tick of ``text``: at the second one fio runs."""
+    left = tick
+
+    def report(_done: int, _total: int, _left_s: float, now: str) -> None:
+        nonlocal left
+        left -= now == text
+        if now == text and left == 0:
+            act()
+
+    return report
+
+
+def test_a_served_device_that_dies_fails_its_points_and_the_rest_is_measured_when_it_is_back(
+    tmp_path: Path, require_tool: Callable[..., str]
+) -> None:
+    require_tool("nbdkit")
+    socket = tmp_path / "socket"
+    server = ["nbdkit", "--foreground", "--unix", str(socket), "memory", "16M"]
+    plan = plan_fio(f"nbd+unix:///?socket={socket}", (1, 2, 4), runtime_s=0.6, ramp_s=0.0)
+
+    def wait_for_it() -> None:
+        deadline = time.monotonic() + 20
+        while not socket.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    out = tmp_path / "s"
+    with running(server) as child:
+        wait_for_it()
+        broken = run_fio(plan, out, during("depth 2", child.kill))
+    kept = kept_files(out)
+    assert list(broken.points["load"]) == [1]
+    assert [(f.check, f.load) for f in broken.findings] == [("point-failed", 2), ("point-failed", 4)]
+    socket.unlink()
+    with running(server):
+        wait_for_it()
+        whole = run_fio(plan, out)
+    assert list(whole.points["load"]) == [1, 2, 4]
+    assert not whole.findings
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def remove_file(file: Path) -> None:
+    file.unlink()
+
+
+def cut_file(file: Path) -> None:
+    os.truncate(file, 4096)
+
+
+def exchange_file(file: Path) -> None:
+    file.rename(file.with_name("moved"))
+    file.write_bytes(b"precious")
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence", "left"),
+    [
+        (remove_file, "has vanished while it was measured; start again", {}),
+        (cut_file, "was changed by somebody else while it was measured; start again", {}),
+        (exchange_file, "was changed by somebody else", {"qsim-test-file": b"precious"}),
+    ],
+)
+def test_a_test_file_that_somebody_touches_stops_the_sweep(
+    disk: Path, tmp_path: Path, harm: Callable[[Path], None], sentence: str, left: dict[str, bytes]
+) -> None:
+    out, file = tmp_path / "s", disk / "qsim-test-file"
+    plan = sweep_plan(disk, runtime_s=0.6)
+    with pytest.raises(UnsafeTargetError, match=sentence):
+        run_fio(plan, out, during("depth 2", lambda: harm(file)))
+    kept = kept_files(out)
+    assert len(kept) == 2
+    (disk / "moved").unlink(missing_ok=True)
+    (disk / "qsim-test-file.qsim-target").unlink(missing_ok=not left)
+    assert {p.name: p.read_bytes() for p in disk.iterdir()} == left
+    file.unlink(missing_ok=True)
+    run_fio(sweep_plan(disk, runtime_s=0.6), out)
+    check_finished(disk, out, kept)
+
+
+def test_a_target_directory_that_vanishes_stops_the_sweep(disk: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnsafeTargetError, match="has vanished while it was measured"):
+        run_fio(sweep_plan(disk, runtime_s=0.6), tmp_path / "s", during("depth 2", lambda: shutil.rmtree(disk)))
+    assert len(kept_files(tmp_path / "s")) == 2
+    assert no_fio_left(disk)
+
+
+def test_a_sweep_directory_that_vanishes_is_said_and_the_test_file_removed(disk: Path, tmp_path: Path) -> None:
+    out = tmp_path / "s"
+    with pytest.raises(StoreError, match=r"cannot keep point .*d2.*: .*/s has vanished"):
+        run_fio(sweep_plan(disk, runtime_s=0.6), out, during("depth 2", lambda: shutil.rmtree(out)))
+    assert list(disk.iterdir()) == []
+    assert not out.exists()
+
+
+@pytest.fixture
+def root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount and make loop devices")
+
+
+def run_or_skip(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"{command[0]} does not work here: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def test_a_block_device_whose_medium_is_gone_fails_its_points(disk: Path, tmp_path: Path, root: None) -> None:
+    image = disk / "image"
+    image.write_bytes(bytes(SIZE))
+    device = run_or_skip("losetup", "--show", "--find", "--direct-io=on", str(image))
+    try:
+        plan = plan_fio(device, (1, 2, 4), runtime_s=0.6, ramp_s=0.0, consent="read")
+        sweep = run_fio(plan, tmp_path / "s", during("depth 2", lambda: os.truncate(image, 0)))
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
+    assert sweep.points["load"].iloc[0] == 1
+    failed = [f for f in sweep.findings if f.check == "point-failed"]
+    assert failed
+    assert failed[-1].load == 4
+
+
+# --- full disks and permissions -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_filesystem(disk: Path, tmp_path: Path, root: None) -> Iterator[Path]:
+    """An ext4 filesystem of 128 MiB on a loop device."""
+    image, mounted = disk / "image", tmp_path / "mounted"
+    with image.open("wb") as file:
+        file.truncate(128 * MIB)
+    run_or_skip("mkfs.ext4", "-q", "-F", str(image))
+    mounted.mkdir()
+    run_or_skip("mount", "-o", "loop", str(image), str(mounted))
+    yield mounted
+    subprocess.run(["umount", "--lazy", str(mounted)], check=True)
+
+
+def test_a_disk_that_fills_up_meanwhile_is_said_and_the_test_file_removed(own_filesystem: Path, tmp_path: Path) -> None:
+    plan = sweep_plan(own_filesystem, size_bytes=24 * MIB)
+    with (own_filesystem / "other").open("wb") as other:
+        os.posix_fallocate(other.fileno(), 0, shutil.disk_usage(own_filesystem).free - 8 * MIB)
+    with pytest.raises(ToolFailedError, match=r"could not be filled: .*No space left on device"):
+        run_fio(plan, tmp_path / "s")
+    assert {p.name for p in own_filesystem.iterdir()} == {"lost+found", "other"}
+    (own_filesystem / "other").unlink()
+    assert list(run_fio(plan, tmp_path / "s").points["load"]) == list(DEPTHS)
+
+
+def test_a_sweep_directory_on_a_full_disk_is_said_and_goes_on_when_there_is_room(
+    disk: Path, tmp_path: Path, root: None, quick: None
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    run_or_skip("mount", "-t", "tmpfs", "-o", "size=1m", "none", str(small))
+
+    def fill_up() -> None:
+        (small / "other").write_bytes(bytes(shutil.disk_usage(small).free - 4096))
+
+    try:
+        with pytest.raises(StoreError, match=r"cannot keep point .*d2.* No space left on device"):
+            run_fio(sweep_plan(disk), small / "s", during("depth 2", fill_up, tick=1))
+        kept = kept_files(small / "s")
+        assert len(kept) == 2
+        assert list(disk.iterdir()) == []
+        (small / "other").unlink()
+        measure(disk, small / "s")
+        check_finished(disk, small / "s", kept)
+    finally:
+        subprocess.run(["umount", "--lazy", str(small)], check=True)
+
+
+def test_what_is_not_permitted_is_one_line_and_exit_code_1(
+    disk: Path, tmp_path: Path, repository: Path, without_root_rights: Callable[[], object]
+) -> None:
+    locked, unreadable, bin_dir = disk / "locked", tmp_path / "unreadable.json", tmp_path / "bin"
+    locked.mkdir(mode=0o500)
+    unreadable.write_text("{}")
+    unreadable.chmod(0)
+    bin_dir.mkdir()
+    (bin_dir / "fio").write_text("#!/bin/sh\n")
+    (bin_dir / "fio").chmod(0o600)
+
+    def said(*words: str, path: str = os.environ["PATH"]) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", "from calibrate.cli.app import app; app()", *words], cwd=repository, text=True,
+            capture_output=True, check=False, env={**os.environ, "PATH": path}, preexec_fn=without_root_rights,
+        )  # fmt: skip
+        assert done.returncode == 1, done.stderr
+        assert done.stdout == ""
+        (line,) = done.stderr.splitlines()
+        return line
+
+    short = ["--depths", "1", "--size", "4MiB", "--runtime", "100ms", "--ramp", "0s", "--out"]
+    assert "no permission to write in" in said("measure", "fio", str(locked), *short, str(tmp_path / "s"))
+    line = said("measure", "fio", str(disk), *short, str(locked / "s"))
+    assert line == f"error: cannot create a sweep in {locked}/s: Permission denied"
+    assert {p.name for p in disk.iterdir()} == {"locked"}
+    assert "cannot be read: Permission denied; check its permissions" in said("audit", str(unreadable))
+    assert "fio is not installed or not on PATH" in said(
+        "measure", "fio", str(disk), *short, str(tmp_path / "s"), path=str(bin_dir)
+    )
+
+
+# --- clocks ---------------------------------------------------------------------------------------------------------
+
+
+class JumpingClock(datetime):
+    """A time of day that somebody sets back and forth: each look at it is in another decade."""
+
+    years: ClassVar[list[int]] = []
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        cls.years.append(2040 - 10 * (len(cls.years) % 7))
+        return datetime(cls.years[-1], 1, 1, tzinfo=tz)
+
+
+def test_a_clock_that_jumps_changes_no_order_no_repeat_and_no_limit(
+    disk: Path, tmp_path: Path, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("measure.process.datetime", JumpingClock)
+    JumpingClock.years.clear()
+    out = tmp_path / "s"
+    plan = sweep_plan(disk, (2, 1), repeats=3, order="random")
+    sweep = run_fio(plan, out)
+    points = SweepStore.read(out).points()
+    assert [p.key for p in points] == [p.key for p in plan.points]
+    assert sweep.provenance.commands == tuple(p.command for p in plan.points)
+    assert sweep.provenance.started_at == points[0].record["started_at"]
+    assert all(p.record["started_at"] <= p.record["ended_at"] for p in points)
+    assert len({p.record["started_at"][:4] for p in points}) > 3
+    assert list(sweep.points["repeat"]) == [0, 1, 2] * 2
+    assert [Path(s).stem.rpartition(".r")[2] for s in sweep.points["source"]] == ["0", "1", "2"] * 2
+    started = time.monotonic()
+    assert run_tool(["sleep", "60"], 0.3, grace_s=0.2).timed_out
+    assert time.monotonic() - started < 30
