@@ -188,6 +188,10 @@ class SweepStore:
         An "ok" point is written once: StoreError where its key exists. A failed one never takes the place of
         anything: its files get a number.
         """
+        if not (self.directory / MANIFEST).exists():
+            raise StoreError(
+                f"cannot keep point {key}: {self.directory} has vanished while it was measured into; start again"
+            )
         name = key if record.get("status") == "ok" else self._free_failed_name(key)
         record = {**_plain(record), "sequence": len(self._files("points"))}
         path = self.directory / "points" / f"{name}.json"

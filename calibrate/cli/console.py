@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ def say(text: str = "") -> None:
 
 def complain(text: str) -> None:
     """An error, a warning or a remark, on stderr, each as one line."""
-    typer.echo(" ".join(text.split()), err=True)
+    remark(" ".join(text.split()))
 
 
 def warn(text: str) -> None:
@@ -26,8 +27,9 @@ def warn(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """What is being done, on stderr."""
-    typer.echo(text, err=True)
+    """What is being done, on stderr; dropped where nobody is left to read it (a closed terminal)."""
+    with contextlib.suppress(OSError):
+        typer.echo(text, err=True)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

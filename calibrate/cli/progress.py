@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from types import TracebackType
@@ -36,7 +37,8 @@ class Bar:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._progress is not None:
-            self._progress.stop()
+            with contextlib.suppress(OSError):  # the terminal was closed
+                self._progress.stop()
 
     def share(self, done: float) -> None:
         """``done`` of the work is done, 0 to 1."""
@@ -62,6 +64,12 @@ class Bar:
     def _show(self, share: float, text: str) -> None:
         if not self._visible or time.monotonic() - self._started < WAIT_S:
             return
+        try:
+            self._draw(share, text)
+        except OSError:  # the terminal was closed: the work goes on, unless the signal of it says otherwise
+            self._visible = False
+
+    def _draw(self, share: float, text: str) -> None:
         if self._progress is None or self._task is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
