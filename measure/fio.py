@@ -6,7 +6,8 @@ moment and goes on where it was. What fio is asked for, and why, is in :mod:`mea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,8 +20,9 @@ from measure.fio_engines import choose_engine
 from measure.fio_output import sweep_of_points
 from measure.fio_plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
 from measure.fio_points import job_of, measured, place, why_no_point
+from measure.fio_run import PointRun, Tick, run_point
 from measure.host import host_facts, storage_behind
-from measure.process import Finished, run_tool
+from measure.process import run_tool
 from measure.safety import check_unchanged, held, mark_filled, remove_leftover
 from measure.served import with_served
 from measure.store import MANIFEST, StoredPoint, SweepStore
@@ -31,6 +33,7 @@ __all__ = [
     "FioJob",
     "FioPlan",
     "FioPoint",
+    "More",
     "Progress",
     "choose_engine",
     "plan_fio",
@@ -41,14 +44,18 @@ __all__ = [
 
 TOOL = "fio"
 Progress = Callable[[int, int, float, str], None]
+More = Callable[[Sweep], Sequence[FioPoint]]
 
 SLOWEST_FILL_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
 STDERR_KEPT = 4000
 FILL = FioJob(8, 1, 2**20, 0, "sequential")  # what the filling of the file is, as a workload
 
 
-def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
+def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None, more: More | None = None) -> Sweep:
     """Measure what is missing of ``plan`` in the sweep directory ``out_dir``, and return all of it.
+
+    When all is measured, ``more(sweep)`` is asked for further points of this plan (``plan.point(job, repeat)``), which
+    are measured on the same file, and again, until it names no point that is new.
 
     A point that fails (crash, hang, I/O error) is recorded with its stderr and the sweep goes on; Ctrl-C keeps every
     finished point. The test file is removed at the end, whatever happens, unless the plan keeps it.
@@ -59,11 +66,13 @@ def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None) -
     """
     report = on_progress or _silent
     store = _open_store(plan, out_dir) if (out_dir / MANIFEST).exists() else None
+    if store is not None and not _missing(plan, store):
+        plan = _with_more(plan, store, more)
     if store is None or _missing(plan, store):
         with held(plan.file, keep=plan.keep) if plan.file is not None else nullcontext():
             store = store or _open_store(plan, out_dir)
             with store.locked():
-                _measure(plan, store, _missing(plan, store), report)
+                plan = _measure_all(plan, store, more, report)
     elif plan.file is not None and not plan.keep:
         remove_leftover(plan.file)  # of a run that was killed behind its last point
     report(len(plan.points), len(plan.points), 0.0, "done")
@@ -112,32 +121,59 @@ def _missing(plan: FioPlan, store: SweepStore) -> list[FioPoint]:
     return [point for point in plan.points if point.key not in done]
 
 
-def _measure(plan: FioPlan, store: SweepStore, missing: list[FioPoint], report: Progress) -> None:
-    total, each_s = len(plan.points), plan.point_seconds
+def _with_more(plan: FioPlan, store: SweepStore, more: More | None) -> FioPlan:
+    """The plan with the points that ``more`` adds to it; the same where it adds none."""
+    if more is None:
+        return plan
+    known = {p.key for p in plan.points}
+    new = {p.key: p for p in more(read_fio_store(store)) if p.key not in known}
+    return replace(plan, points=(*plan.points, *new.values()))
 
-    def ticks(done: int, seconds: float, text: str) -> Callable[[float], None]:
-        return lambda elapsed_s: report(done, total, max(0.0, seconds - elapsed_s), text)
 
-    before = total - len(missing)
+def _measure_all(plan: FioPlan, store: SweepStore, more: More | None, report: Progress) -> FioPlan:
+    """Prepare the file, measure what is missing and what ``more`` adds; the plan with all that was added."""
+    missing = _missing(plan, store)
     if plan.fill is not None:
-        _fill(plan, ticks(before, plan.fill_seconds() + len(missing) * each_s, "writing the test file"))
+        tick = _ticks(report, len(plan.points) - len(missing), len(plan.points), plan.fill_seconds(),
+                      len(missing) * plan.point_seconds)  # fmt: skip
+        _fill(plan, lambda elapsed_s: tick(elapsed_s, "writing the test file"))
+    while missing:
+        _measure(plan, store, missing, report)
+        tried = len(plan.points)
+        plan = _with_more(plan, store, more)
+        done = store.finished()
+        missing = [p for p in plan.points[tried:] if p.key not in done]
+    return plan
+
+
+def _measure(plan: FioPlan, store: SweepStore, missing: Sequence[FioPoint], report: Progress) -> None:
+    """Measure the points that are ``missing``; the time left goes by what those before took."""
+    total = len(plan.points)
+    taken_s: list[float] = []
     reason = ""
-    for done, point in enumerate(missing, start=before):
-        text = point.job.load_text + (f", repeat {point.repeat + 1}" if point.repeat else "")
-        tick = ticks(done, (total - done) * each_s, text)
-        finished = run_tool(point.argv, plan.point_limit_s, on_tick=tick)
+    for done, point in enumerate(missing, start=total - len(missing)):
+        each_s = sum(taken_s) / len(taken_s) if taken_s else plan.point_seconds
+        start = time.monotonic()
+        run = run_point(plan, point, _ticks(report, done, total, each_s, (total - done - 1) * each_s))
+        taken_s.append(time.monotonic() - start)
         if plan.file is not None:
             check_unchanged(plan.file)
-        reason = _keep(store, plan, point, finished) or reason
+        _keep(store, point, run)
+        reason = run.reason or reason
     if not store.finished():
         raise ToolFailedError(f"no point of the sweep could be measured; the last: {reason}")
 
 
-def _keep(store: SweepStore, plan: FioPlan, point: FioPoint, finished: Finished) -> str | None:
-    """Keep the point as measured or as failed; the reason of a failure."""
-    reason = _why_failed(plan, point, finished)
+def _ticks(report: Progress, done: int, total: int, seconds: float, behind_s: float) -> Tick:
+    """Tells what is left of a step of about ``seconds`` with ``behind_s`` behind it."""
+    return lambda elapsed_s, text: report(done, total, behind_s + max(0.0, seconds - elapsed_s), text)
+
+
+def _keep(store: SweepStore, point: FioPoint, run: PointRun) -> None:
+    """Keep the point as measured or as failed."""
+    finished = run.finished
     record = {
-        "status": "failed" if reason else "ok",
+        "status": "failed" if run.reason else "ok",
         "command": point.command,
         "request": {**asdict(point.job), "load": point.job.load, "repeat": point.repeat},
         "started_at": finished.started_at,
@@ -145,27 +181,11 @@ def _keep(store: SweepStore, plan: FioPlan, point: FioPoint, finished: Finished)
         "returncode": finished.returncode,
         "timed_out": finished.timed_out,
         "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
+        **run.notes,
     }
-    if reason:
-        record["reason"] = reason
+    if run.reason:
+        record["reason"] = run.reason
     store.add(point.key, finished.stdout or None, record)
-    return reason
-
-
-def _why_failed(plan: FioPlan, point: FioPoint, finished: Finished) -> str | None:
-    """One sentence, or None where fio ended well and its output is one usable record."""
-    if finished.timed_out:
-        reason = f"{point.key}: fio did not end within {plan.point_limit_s:g} s and was stopped"
-    elif finished.returncode < 0:
-        reason = f"{point.key}: fio was ended by signal {-finished.returncode}"
-    else:
-        reason = why_no_point(finished.stdout.decode("utf-8", "replace"), point.key, point.job)
-        if not reason and finished.returncode > 0:
-            reason = f"{point.key}: fio ended with exit code {finished.returncode}"
-    if not reason:
-        return None
-    said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"{reason} ({said[-1]})" if said else reason
 
 
 def _fill(plan: FioPlan, on_tick: Callable[[float], None]) -> None:

@@ -9,8 +9,8 @@ that n requests of N jobs in T seconds are (n - N) / T arrivals a second.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 from measure.dataset import describe_series
 from measure.errors import DataError, StoreError
@@ -18,6 +18,7 @@ from measure.findings import Finding
 from measure.fio_command import submitters_of
 from measure.fio_json import SYNC_ENGINES, FioRecord, parse_fio, pooled
 from measure.fio_output import Placed, why_unusable
+from measure.steady_state import noted_columns
 from measure.store import StoredPoint
 from measure.units import format_rate
 from measure.workload import MAX_JOBS, FioJob
@@ -29,11 +30,12 @@ _ERRORS = 3.0  # standard errors of a Poisson count that are no shortfall
 
 @dataclass(frozen=True)
 class Measured:
-    """A kept point: the record of one host, the workload that was asked for, and which repeat it is."""
+    """A kept point: the record of one host, the workload that was asked for, which repeat it is, further columns."""
 
     record: FioRecord
     job: FioJob
     repeat: int
+    columns: Mapping[str, float] = field(default_factory=dict)
 
 
 def measured(point: StoredPoint) -> list[Measured]:
@@ -42,7 +44,8 @@ def measured(point: StoredPoint) -> list[Measured]:
         raise StoreError(f"point {point.key} has lost its raw output; remove its record to measure it again")
     job = job_of(point)
     records = joined(parse_fio(point.raw.read_text("utf-8", "replace"), point.raw.name), job)
-    return [Measured(record, job, int(point.asked("repeat"))) for record in records]
+    columns = noted_columns(point.record)
+    return [Measured(record, job, int(point.asked("repeat")), columns) for record in records]
 
 
 def job_of(point: StoredPoint) -> FioJob:
@@ -93,7 +96,7 @@ def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
     for name, point in zip(names, points, strict=True):
         record, job = point.record, point.job
         if not job.is_open:
-            placed.append(Placed(record, name, job.load, point.repeat))
+            placed.append(Placed(record, name, job.load, point.repeat, point.columns))
             continue
         found = _arrivals_found(record, job, name)
         for finding in found:

@@ -16,8 +16,9 @@ warm-up where MSER leaves it out (:func:`qsim.engines.output_analysis.mser`) and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,9 +62,6 @@ class SteadyState:
     def columns(self) -> dict[str, float]:
         """The values by the names of the table's columns; 1 and 0 for yes and no."""
         return {name: float(getattr(self, name)) for name in COLUMNS}
-
-
-UNKNOWN = dict.fromkeys(COLUMNS, math.nan)
 
 
 def judge(intervals: Intervals) -> SteadyState | None:
@@ -113,6 +111,21 @@ def _is_trend(rates: NDArray[np.float64]) -> bool:
     alike = min(max(float(left[1:] @ left[:-1]) / square, 0.0), 0.9)
     error = math.sqrt(square / (m - 2) / float(x @ x) * (1 + alike) / (1 - alike))
     return abs(slope) > STANDS_OUT * error
+
+
+def noted_columns(record: Mapping[str, Any]) -> dict[str, float]:
+    """The columns of a kept point that the notes in its record give; none where there are no such notes.
+
+    Arrivals at a given rate are not judged: the throughput is theirs, whatever the device does.
+    """
+    columns: dict[str, float] = {}
+    intervals, settled = record.get("intervals"), record.get("settled")
+    if intervals and record["request"].get("arrival_rate_per_s") is None:
+        found = judge(Intervals.from_dict(intervals))
+        columns |= found.columns() if found else {}
+    if settled:
+        columns |= {"settled": float(settled["attained"]), "settling_s": float(settled["seconds"])}
+    return columns
 
 
 def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
