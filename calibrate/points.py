@@ -10,6 +10,8 @@ import numpy as np
 from calibrate.posterior import Array, Mask
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
+from measure.run_checks import recorded_caches
+from measure.units import format_bytes
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
             f"{sweep.name or 'the sweep'} holds bandwidth and latency only, and no load (delay, pause or depth) that a "
             "model could be fitted to; qsim audit can check it, and a table with the pause or the delay can be fitted"
         )
+    if sweep.load_kind == "buffer_size":
+        raise DataError(_of_buffer_sizes(sweep))
     if series is None and len(sweep.series) > 1:
         raise DataError(
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
@@ -111,6 +115,19 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
         suggested=tuple(float(n) for n in sweep.provenance.details.get("use", ())),
         source=sweep.name or sweep.provenance.source,
     )  # fmt: skip
+
+
+def _of_buffer_sizes(sweep: Sweep) -> str:
+    """Why no model fits a sweep over buffer sizes, and which caches answered it."""
+    sizes = sweep.points["load"]
+    caches = recorded_caches(sweep.provenance.details)
+    ends = [(name, size) for name, size in caches.items() if sizes.min() <= size]
+    fit = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in ends) or "a cache"
+    return (
+        f"{sweep.name or 'the sweep'} varies the buffer size, from {format_bytes(sizes.min())} to "
+        f"{format_bytes(sizes.max())}, and injects no load; a buffer that fits a cache is not a memory curve (some fit "
+        f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,20000 --out DIR"
+    )
 
 
 _COLUMNS = frozenset({"load", "throughput_per_s", "latency_s", "repeats", "throughput_spread", "latency_spread"})

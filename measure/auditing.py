@@ -30,7 +30,7 @@ from measure.littles_law import (
     ratios_by_claim,
     with_block,
 )
-from measure.memory_checks import check_bandwidth_curves, check_memory
+from measure.memory_checks import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.repeats import check_outliers
 from measure.run_checks import check_latency_kind, check_repeats, check_working_set, recorded_options
 from measure.steady_state import check_steady
@@ -58,6 +58,8 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
         found = list(check_open(sweep))
     elif sweep.load_kind == "bandwidth":
         found = list(check_bandwidth_curves(sweep))
+    elif sweep.load_kind == "buffer_size":
+        found = list(check_buffer_sizes(sweep))
     else:
         found = [*_littles_law(sweep), *check_bandwidth(sweep)]
         for curve in closed_curves(sweep):

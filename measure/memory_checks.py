@@ -14,6 +14,7 @@ import numpy as np
 
 from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.findings import Finding
+from measure.probe_steps import plateaus, steps
 from measure.run_checks import recorded_caches
 from measure.units import format_bytes, format_duration
 
@@ -50,6 +51,39 @@ def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
         yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
         yield from _lines(name, bandwidth, group["throughput_per_s"].to_numpy(float), latency, varied="bandwidth")
         yield from _bends_back(name, bandwidth, latency)
+
+
+def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
+    """Findings on a sweep over buffer sizes: what it is not, and where the caches were seen to end."""
+    caches = recorded_caches(sweep.provenance.details)
+    yield Finding(
+        "buffer-sizes", "info",
+        f"the latency was measured without load, in buffers of {format_bytes(sweep.points['load'].min())} to "
+        f"{format_bytes(sweep.points['load'].max())}{_which_fit(sweep, caches)}.",
+        "a buffer that fits a cache is not a memory curve.",
+        "measure under load for a latency-bandwidth curve: qsim measure memory --out DIR.",
+    )  # fmt: skip
+    for step in steps(plateaus(sweep), caches):
+        between = f"between {format_bytes(step.after_bytes)} and {format_bytes(step.upto_bytes)}"
+        ends = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in step.caches.items())
+        yield Finding(
+            "cache-step", "info",
+            f"{between} the latency rises by a factor of {step.factor:.3g}.",
+            f"{ends} ends there." if ends else "a share of a cache ends there, or of the pages that the TLB holds: no "
+            "reported cache has that size." if caches else "a cache ends there.",
+            load=float(step.upto_bytes),
+        )  # fmt: skip
+
+
+def _which_fit(sweep: Sweep, caches: Mapping[str, float]) -> str:
+    """Which of the buffers fit a reported cache, in words: ", of which ... fit the level-3 cache of 32 MiB"."""
+    largest = max(caches.values(), default=0.0)
+    sizes = sweep.points["load"]
+    inside = sizes[sizes <= largest]
+    if inside.empty:
+        return ""
+    name = next(n for n, size in caches.items() if inside.max() <= size)
+    return f", of which those up to {format_bytes(inside.max())} fit the {name} cache of {format_bytes(caches[name])}"
 
 
 def _bends_back(name: str, bandwidth: np.ndarray[Any, Any], latency: np.ndarray[Any, Any]) -> Iterator[Finding]:
