@@ -12,7 +12,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from calibrate.cli.console import complain, print_json
-from calibrate.cli.failures import DONE, FAILED, CommandError, failure_of, option_name
+from calibrate.cli.failures import DONE, FAILED, INTERRUPTED, CommandError, failure_of, option_name
 from calibrate.cli.interrupts import stopping_cleanly
 
 _UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
@@ -29,6 +29,8 @@ class Root(TyperGroup):
         try:
             with stopping_cleanly():
                 code = super().main(args=given, prog_name=prog_name or "qsim", standalone_mode=False, **extra)
+            if code == INTERRUPTED:  # before the command began, where the parser makes it a code without a word
+                raise KeyboardInterrupt
             _flush()
         except BrokenPipeError:
             code = _reader_gone()
