@@ -306,6 +306,10 @@ def _load_store(directory: Path) -> Sweep:
             from measure.fio import read_fio_store
 
             return read_fio_store(store)
+        if tool == "fio-hosts":
+            from measure.fio_hosts import read_hosts_store
+
+            return read_hosts_store(store)
         if tool in ("memory", "memory_probe"):
             from measure.memory_probe import read_memory_store
 
