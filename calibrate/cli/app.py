@@ -19,7 +19,9 @@ from calibrate.cli import (
     measure_fio,
     measure_memory,
     measure_mlc,
+    measure_suite,
     predict,
+    show,
     simulate,
     solve,
 )
@@ -102,7 +104,9 @@ _add(measuring, "fio", measure_fio.measure_fio, measure_fio.HELP)
 _add(measuring, "device", measure_device.measure_device, measure_device.HELP)
 _add(measuring, "memory", measure_memory.measure_memory, measure_memory.HELP)
 _add(measuring, "mlc", measure_mlc.measure_mlc, measure_mlc.HELP)
+_add(measuring, "suite", measure_suite.measure_suite, measure_suite.HELP)
 _add(app, "audit", audit.audit, audit.HELP)
+_add(app, "show", show.show, show.HELP)
 _add(app, "fit", fit.fit, fit.HELP)
 _add(app, "predict", predict.predict, predict.HELP)
 _add(app, "compare", compare.compare, compare.HELP)

@@ -1,0 +1,276 @@
+"""Planning and running suites: one sweep directory for each, one test file for all of them.
+
+    OUT/baseline/    a sweep of :mod:`measure.fio`, as every other
+    OUT/rate-peak/   the closed points from which the rates are taken
+    OUT/rate/        the open ones
+    ...
+
+The file is written once and kept from suite to suite. A suite that fails is told and the others are measured; starting
+again measures what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import Literal
+
+from measure.dataset import Sweep
+from measure.errors import MeasureError, StoreError, ToolFailedError
+from measure.fio import Progress, run_fio
+from measure.fio_json import SYNC_ENGINES
+from measure.fio_plan import START_S, FioPlan, plan_workloads
+from measure.fio_points import BUSY
+from measure.safety import TEST_FILE, Target, remove_leftover
+from measure.store import MANIFEST, SweepStore
+from measure.suites import Suite, suites
+from measure.units import format_duration
+from measure.workload import MAX_JOBS, FioJob, submitters
+
+QUICK_FILE_BYTES = 64 * 2**20
+RUNTIME_S, QUICK_RUNTIME_S = 2.0, 0.5
+REPEATS = 3
+RAMP_SHARE = 0.25  # of the runtime, before a point is counted
+SHORTEST_S = 0.3  # below this a run is mostly its beginning and its end
+WORTH_REPEATING_S = 1.0  # a budget buys repeats only where runs stay as long as this
+
+
+@dataclass(frozen=True)
+class Step:
+    """One sweep directory: its suite and its workloads, or, open, ``fractions`` of the peak that ``after`` found."""
+
+    directory: str
+    suite: Suite
+    workloads: tuple[FioJob, ...]
+    fractions: tuple[float, ...] = ()
+    after: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many workloads it has."""
+        return len(self.fractions or self.workloads)
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """What will be done, before anything is done. ``left_out`` says what is not, and why."""
+
+    name: str
+    steps: tuple[Step, ...]
+    target: str
+    runtime_s: float
+    repeats: int
+    size_bytes: int | None
+    engine: str
+    seed: int
+    keep: bool
+    consent: Literal["read"] | None
+    fill_seconds: float
+    left_out: tuple[str, ...] = ()
+    file: Target | None = None
+
+    def runtime_of(self, step: Step) -> float:
+        """How long a point of ``step`` runs, seconds."""
+        return round(self.runtime_s * step.suite.patience, 3)
+
+    @property
+    def ramp_s(self) -> float:
+        """How long each point runs before it is counted, seconds."""
+        return round(RAMP_SHARE * self.runtime_s, 3)
+
+    @property
+    def points(self) -> int:
+        """How many points there are, repeats included."""
+        return self.repeats * sum(step.count for step in self.steps)
+
+    def step_seconds(self, step: Step, points: int | None = None) -> float:
+        """How long ``points`` points of ``step`` (default: all) will about take."""
+        return (step.count * self.repeats if points is None else points) * (
+            self.runtime_of(step) + self.ramp_s + START_S
+        )
+
+    def seconds(self) -> float:
+        """How long the whole will about take."""
+        return self.fill_seconds + sum(self.step_seconds(step) for step in self.steps)
+
+    def fio_plan(self, step: Step, measured: Mapping[str, Sweep]) -> FioPlan:
+        """The plan of one step as things are now. ``measured`` holds the sweeps before it, by directory.
+
+        Raises what :func:`measure.fio_plan.plan_workloads` does, and ToolFailedError where the peak is missing.
+        """
+        workloads, engine = step.workloads, self.engine
+        if step.fractions:
+            if step.after not in measured:
+                raise ToolFailedError(f"the rates of {step.directory} are shares of a peak that was not measured")
+            workloads = arrivals(measured[step.after], step.fractions)
+            engine = engine if engine in SYNC_ENGINES else "auto"
+        return plan_workloads(
+            self.target, workloads, runtime_s=self.runtime_of(step), ramp_s=self.ramp_s, size_bytes=self.size_bytes,
+            repeats=self.repeats, engine=engine, seed=self.seed, keep=True, consent=self.consent,
+            details={"suite": step.suite.name},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SuiteResults:
+    """The sweeps by directory, in their order, and why others are missing."""
+
+    sweeps: Mapping[str, Sweep]
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_suites(
+    name: str,
+    target: str | Path,
+    *,
+    quick: bool = False,
+    runtime_s: float | None = None,
+    budget_s: float | None = None,
+    repeats: int | None = None,
+    size_bytes: int | None = None,
+    engine: str = "auto",
+    seed: int = 1,
+    keep: bool = False,
+    consent: Literal["read"] | None = None,
+) -> SuitePlan:
+    """Plan the suite ``name`` (see :mod:`measure.suites`) on ``target``; nothing is written.
+
+    ``budget_s`` is how long the whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3, unless
+    ``repeats`` says how many) as long as runs last a second, and the rest goes into longer runs. On a target that is
+    not our own file the suites only read, and ``left_out`` says so.
+
+    Raises ValueError (a setting, named; a budget that is too small, with the least one), and what
+    :func:`measure.fio_plan.plan_workloads` raises.
+    """
+    if budget_s is not None and runtime_s is not None:
+        raise ValueError("budget_s and runtime_s were both given; give one of them")
+    chosen = suites(name, quick=quick)
+    if size_bytes is None and quick and not _test_file(target).exists():
+        size_bytes = QUICK_FILE_BYTES
+    reads = plan_workloads(
+        target, [w for s in chosen for w in s.reading().workloads], size_bytes=size_bytes, engine=engine, seed=seed,
+        consent=consent, repeats=repeats or REPEATS, runtime_s=runtime_s or RUNTIME_S,
+    )  # fmt: skip
+    ours = reads.file is not None and reads.file.kind == "own file"
+    left_out = () if ours else tuple(
+        f"{s.name}: the writes are left out, since {reads.label} is not a test file of ours"
+        for s in chosen if s != s.reading()
+    )  # fmt: skip
+    steps = tuple(step for s in chosen for step in _steps(s if ours else s.reading()))
+    if budget_s is not None:
+        runtime_s, repeats = _within(budget_s - reads.fill_seconds(), steps, repeats, reads.fill_seconds())
+    elif runtime_s is None:
+        runtime_s = QUICK_RUNTIME_S if quick else RUNTIME_S
+    if repeats is None:
+        repeats = 1 if quick else REPEATS
+    size = reads.file.size_bytes if reads.file is not None else None
+    return SuitePlan(
+        name, steps, str(target), runtime_s, repeats, size, engine, seed, keep, consent, reads.fill_seconds(), left_out,
+        reads.file,
+    )  # fmt: skip
+
+
+def run_suites(plan: SuitePlan, out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:
+    """Measure what is missing of every suite below ``out_dir``; one that fails does not stop the others.
+
+    The test file is removed at the end, whatever happens, unless the plan keeps it. ``on_progress(done, total,
+    seconds_left, text)`` counts over the whole. Raises StoreError where ``out_dir`` is no place for suites, and the
+    first failure where every suite failed.
+    """
+    _check_place(out_dir)
+    sweeps: dict[str, Sweep] = {}
+    failures: dict[str, MeasureError] = {}
+    try:
+        for i, step in enumerate(plan.steps):
+            later = sum(plan.step_seconds(s, _missing(plan, s, out_dir)) for s in plan.steps[i + 1 :])
+            before = plan.repeats * sum(s.count for s in plan.steps[:i])
+            try:
+                fio_plan = plan.fio_plan(step, sweeps)
+                sweeps[step.directory] = run_fio(
+                    fio_plan, out_dir / step.directory, _over_the_whole(on_progress, plan, step, before, later)
+                )
+            except MeasureError as error:
+                failures[step.directory] = error
+    finally:
+        if plan.file is not None and not plan.keep:
+            remove_leftover(plan.file)
+    if not sweeps:
+        raise next(iter(failures.values()))
+    return SuiteResults(sweeps, {name: str(error) for name, error in failures.items()})
+
+
+def arrivals(peak: Sweep, fractions: Sequence[float]) -> tuple[FioJob, ...]:
+    """Open workloads at ``fractions`` of the largest throughput in ``peak``, each with jobs enough to be seldom busy.
+
+    On average rate times latency requests are under way, and near the peak, where they queue, about 1 / (1 - fraction)
+    times as many as with the latency of the least depth.
+    """
+    points = peak.mean_points().sort_values("load")
+    most = float(points["throughput_per_s"].max())
+    lone_s, block_bytes = (float(points[c].iloc[0]) for c in ("latency_s", "block_bytes"))
+    workloads = []
+    for fraction in fractions:
+        rate = max(1.0, float(f"{fraction * most:.3g}"))
+        jobs = max(submitters(rate), ceil(rate * lone_s / (1 - fraction) / BUSY))
+        workloads.append(FioJob.open(rate, block_bytes=int(block_bytes), jobs=min(jobs, MAX_JOBS, int(rate))))
+    return tuple(workloads)
+
+
+def _steps(suite: Suite) -> tuple[Step, ...]:
+    """The sweeps of a suite: one, or the peak and then the rates that are taken from it."""
+    if not suite.fractions:
+        return (Step(suite.name, suite, suite.workloads),) if suite.workloads else ()
+    peak = f"{suite.name}-peak"
+    return Step(peak, suite, suite.workloads), Step(suite.name, suite, (), suite.fractions, peak)
+
+
+def _within(left_s: float, steps: Sequence[Step], repeats: int | None, fill_s: float) -> tuple[float, int]:
+    """(runtime, repeats) of points that fit ``left_s``; ValueError naming the least budget where none do."""
+    tries = (repeats,) if repeats is not None else tuple(range(REPEATS, 0, -1))
+    for count in tries:
+        starts = count * START_S * sum(s.count for s in steps)
+        weights = count * sum(s.count * (s.suite.patience + RAMP_SHARE) for s in steps)
+        runtime_s = (left_s - starts) / weights
+        if runtime_s >= (SHORTEST_S if count == tries[-1] else WORTH_REPEATING_S):
+            return int(1000 * runtime_s) / 1000, count
+    least = fill_s + starts + SHORTEST_S * weights
+    raise ValueError(
+        f"budget_s is too short: {sum(s.count for s in steps)} workloads take at least {format_duration(ceil(least))}; "
+        "give more time, or ask for fewer points"
+    )
+
+
+def _missing(plan: SuitePlan, step: Step, out_dir: Path) -> int:
+    """How many points of ``step`` are still to be measured."""
+    directory = out_dir / step.directory
+    done = len(SweepStore.read(directory).finished()) if (directory / MANIFEST).exists() else 0
+    return max(0, step.count * plan.repeats - done)
+
+
+def _over_the_whole(
+    on_progress: Progress | None, plan: SuitePlan, step: Step, before: int, later_s: float
+) -> Progress | None:
+    """The progress of one step as part of the whole."""
+    if on_progress is None:
+        return None
+
+    def report(done: int, total: int, seconds_left: float, text: str) -> None:
+        del total  # of the step
+        on_progress(before + done, plan.points, seconds_left + later_s, f"{step.directory}: {text}")
+
+    return report
+
+
+def _check_place(out_dir: Path) -> None:
+    if out_dir.exists() and not out_dir.is_dir():
+        raise StoreError(f"{out_dir} is a file, not a directory; choose another --out")
+    if (out_dir / MANIFEST).exists():
+        raise StoreError(f"{out_dir} holds a single sweep, not suites; choose another --out")
+
+
+def _test_file(target: str | Path) -> Path:
+    """The test file that ``target`` means."""
+    path = Path(target)
+    return path / TEST_FILE if path.is_dir() else path
