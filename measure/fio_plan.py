@@ -7,10 +7,11 @@ fio is asked for, and why, is in :mod:`measure.fio_command`.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -31,6 +32,7 @@ Order = Literal["ascending", "descending", "random"]
 
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop, beside its run
+SHORTEST_RUN_S = 0.5  # what a budget must leave for each point
 FILL_BYTES_PER_S = 200e6  # for the estimate only
 MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
 DEFAULT_FILE_BYTES = 2**30
@@ -102,9 +104,24 @@ class FioPlan:
         """How long the filling of the file will about take."""
         return self.file.size_bytes / FILL_BYTES_PER_S if self.fill and self.file else 0.0
 
-    def seconds(self) -> float:
-        """How long the whole sweep will about take."""
-        return self.fill_seconds() + len(self.points) * self.point_seconds
+    def seconds(self, finished: Collection[str] = ()) -> float:
+        """How long the sweep will about take, without the points (their keys) that are ``finished``."""
+        missing = sum(p.key not in finished for p in self.points)
+        return self.fill_seconds() + missing * self.point_seconds if missing else 0.0
+
+    def within(self, budget_s: float) -> FioPlan:
+        """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs."""
+        count = len(self.points)
+        runtime_s = math.floor(10 * (self.runtime_s + (budget_s - self.seconds()) / count)) / 10
+        if runtime_s < SHORTEST_RUN_S:
+            least = self.seconds() + count * (SHORTEST_RUN_S - self.runtime_s)
+            raise ValueError(
+                f"budget of {format_duration(budget_s)} is too short: {count} points take {format_duration(least)} at "
+                f"least, {format_duration(SHORTEST_RUN_S)} each and what comes before it (start, ramp, the file's "
+                "filling); give more time, or fewer points"
+            )
+        plan = replace(self, runtime_s=min(runtime_s, 86400.0))
+        return replace(plan, points=tuple(plan.point(p.job, p.repeat) for p in self.points))
 
     @property
     def point_seconds(self) -> float:

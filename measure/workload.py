@@ -112,7 +112,7 @@ class FioJob:
     def curve(self) -> FioJob:
         """The same workload at the least load; equal for the points of one curve."""
         if self.is_open:
-            return replace(self, arrival_rate_per_s=1.0, jobs=1)
+            return replace(self, arrival_rate_per_s=2.0, jobs=1)
         return replace(self, depth=2 if self.is_parallel else 1)
 
     @property

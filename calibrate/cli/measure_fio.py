@@ -1,4 +1,4 @@
-"""``qsim measure fio``: a drive over queue depths."""
+"""``qsim measure fio``: a drive over queue depths or arrival rates, block sizes, mixes, patterns and jobs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring import directory, keeping, points_text, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
+from calibrate.cli.planning import kept_in, left_text, plan_document, plan_text
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
 
 if TYPE_CHECKING:
     from measure.errors import UnsafeTargetError
+    from measure.fio import FioPlan
+    from measure.store import SweepStore
 
-HELP = """Measure a drive with fio over queue depths, each point kept as it is finished.
+HELP = """Measure a drive with fio over queue depths or arrival rates, each point kept as it is finished.
+
+Over --depths so many requests circulate (closed); over --arrival-rates they arrive as a Poisson process, whether or not
+the drive keeps up (open). Several block sizes, shares of reads, patterns and jobs are measured in every combination.
 
 TARGET is a directory on the drive, or a file that does not exist yet: qsim creates a test file, fills it once, and
 removes it at the end. A file that exists is never written to, and read only with --allow-read; a block device is
@@ -27,11 +33,16 @@ written to only with --write-device.
 \b
 Examples:
 qsim measure fio /mnt/drive --depths 1..64 --out sweep
-qsim measure fio /mnt/drive --depths 1,4,16,64 --block 16KiB --read 70 --out mixed
+qsim measure fio /mnt/drive --depths 1,4,16,64 --block 4KiB,16KiB --read 100,70,0 --budget 10min --out mixed
+qsim measure fio /mnt/drive --arrival-rates 500,1k,2k --out open
 qsim measure fio /dev/nvme1n1 --allow-read --out whole-drive --dry-run
 """
 
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32, 64))
+DEFAULT_BLOCKS = parsing.Numbers((4096,))
+DEFAULT_READS = parsing.Numbers((100,))
+DEFAULT_PATTERNS = parsing.Words(("random",))
+DEFAULT_RUNTIME_S = 5.0
 
 
 def measure_fio(
@@ -39,27 +50,45 @@ def measure_fio(
         str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
     ],
     depths: Annotated[
-        parsing.Numbers,
+        parsing.Numbers | None,
         typer.Option(metavar="N,...", parser=parsing.depths, show_default="1..64",
-                     help="Queue depths, as 1,2,4,8 or 1..64 (doubling)."),
-    ] = DEFAULT_DEPTHS,
+                     help="Closed: queue depths, as 1,2,4,8 or 1..64 (doubling)."),
+    ] = None,
+    arrival_rates: Annotated[
+        parsing.Numbers | None,
+        typer.Option(metavar="RATES", parser=parsing.rates, show_default=False,
+                     help="Open: arrivals a second, as 500,1k,20k/s; many jobs with the engine psync share them."),
+    ] = None,
     block_bytes: Annotated[
-        int, typer.Option("--block", metavar="SIZE", parser=parsing.size, show_default="4KiB", help="Block size.")
-    ] = 4096,
+        parsing.Numbers,
+        typer.Option("--block", metavar="SIZE,...", parser=parsing.sizes, show_default="4KiB", help="Block sizes."),
+    ] = DEFAULT_BLOCKS,
     read_percent: Annotated[
-        int,
-        typer.Option("--read", metavar="PCT", parser=parsing.whole, help="Share of reads: 100 reads, 0 writes."),
-    ] = 100,
+        parsing.Numbers,
+        typer.Option("--read", metavar="PCT,...", parser=parsing.percents, show_default="100",
+                     help="Shares of reads: 100 reads, 0 writes."),
+    ] = DEFAULT_READS,
     pattern: Annotated[
+        parsing.Words,
+        typer.Option(metavar="PATTERN,...", parser=parsing.choices("random", "sequential"), show_default="random",
+                     help="Addresses: random, sequential or both."),
+    ] = DEFAULT_PATTERNS,
+    mixing: Annotated[
         str,
-        typer.Option(metavar="PATTERN", parser=parsing.choice("random", "sequential"),
-                     help="Addresses: random or sequential."),
-    ] = "random",
+        typer.Option(metavar="HOW", parser=parsing.choice("mixed", "parallel"),
+                     help="Reads with writes: mixed (each request is one or the other) or parallel (a reading and a "
+                     "writing job at the same time, which share the depth)."),
+    ] = "mixed",
     out: SweepDirectory = None,
     runtime_s: Annotated[
-        float,
+        float | None,
         typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="5s", help="Time per point."),
-    ] = 5.0,
+    ] = None,
+    budget_s: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="TIME", parser=parsing.seconds, show_default=False,
+                     help="Instead of --runtime: the time for everything, shared by the points."),
+    ] = None,
     ramp_s: Annotated[
         float, typer.Option("--ramp", metavar="TIME", parser=parsing.seconds, show_default="1s",
                             help="Time before each point that is not counted.")
@@ -69,16 +98,20 @@ def measure_fio(
         typer.Option("--size", metavar="SIZE", parser=parsing.size, show_default="1GiB for a new file",
                      help="How much of the target is used."),
     ] = None,
-    repeats: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Rounds over all depths.")] = 1,
+    repeats: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Rounds over all points.")] = 1,
     engine: Annotated[
-        str, typer.Option(metavar="NAME", help="fio's I/O engine: auto, io_uring, libaio, posixaio.")
+        str, typer.Option(metavar="NAME", help="fio's I/O engine: auto, io_uring, libaio, posixaio, psync.")
     ] = "auto",
-    jobs: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Jobs, each at the depth.")] = 1,
+    jobs: Annotated[
+        parsing.Numbers | None,
+        typer.Option(metavar="N,...", parser=parsing.depths, show_default="1; for arrival rates what they need",
+                     help="Jobs, each at the depth; or the jobs that share the arrivals."),
+    ] = None,
     order: Annotated[
         str,
         typer.Option(metavar="ORDER",
                      parser=parsing.choice("ascending", "descending", "random"),
-                     help="Order of the depths: ascending, descending or random."),
+                     help="Order of the loads: ascending, descending or random."),
     ] = "ascending",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False,
@@ -90,16 +123,16 @@ def measure_fio(
         typer.Option("--write-device", metavar="/dev/NAME", show_default=False,
                      help="Consent to DESTROYING what this block device holds: its name, typed a second time."),
     ] = None,
-    arrival_rates: Annotated[
-        str | None,
-        typer.Option(metavar="RATES", show_default=False, help="Open loop: not in this version, and refused."),
-    ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Plan, say what will be done, do it, print the points."""
-    if arrival_rates is not None:
-        raise wrong_usage("--arrival-rates (open loop) is not in this version; measure over --depths (closed loop)")
+    if depths is not None and arrival_rates is not None:
+        raise wrong_usage("--depths (closed) and --arrival-rates (open) were both given: a sweep varies one of them")
+    if runtime_s is not None and budget_s is not None:
+        raise wrong_usage("--runtime and --budget were both given: one follows from the other")
+    if mixing == "parallel" and arrival_rates is not None:
+        raise wrong_usage("--mixing is for --depths: reads and writes that arrive at a rate have jobs of their own")
     if not target.strip():
         raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
     where = None if dry_run and out is None else directory(out)
@@ -107,26 +140,31 @@ def measure_fio(
     from measure.errors import UnsafeTargetError
     from measure.fio import plan_fio, run_fio
 
+    kept = kept_in(where)
     try:
         plan = plan_fio(
-            target, [int(n) for n in depths], block_bytes=block_bytes, read_percent=read_percent,
-            pattern="sequential" if pattern == "sequential" else "random", runtime_s=runtime_s, ramp_s=ramp_s,
-            size_bytes=size_bytes, repeats=repeats, engine=engine, jobs=jobs, seed=seed,
+            target, [int(n) for n in depths or DEFAULT_DEPTHS], arrival_rates=arrival_rates,
+            block_bytes=[int(b) for b in block_bytes], read_percent=[int(p) for p in read_percent],
+            pattern=["sequential" if p == "sequential" else "random" for p in pattern],
+            jobs=None if jobs is None else [int(n) for n in jobs],
+            mixing="parallel" if mixing == "parallel" else "mixed",
+            runtime_s=_runtime(runtime_s, budget_s, kept), ramp_s=ramp_s,
+            size_bytes=size_bytes, repeats=repeats, engine=engine, seed=seed,
             order="random" if order == "random" else "descending" if order == "descending" else "ascending",
             keep=keep, consent="read" if allow_read else None, write_device=write_device,
         )  # fmt: skip
     except UnsafeTargetError as error:
         raise _naming_the_options(error) from error
+    finished = kept.finished() if kept is not None else frozenset[str]()
+    if budget_s is not None:
+        plan = _within(plan, budget_s, kept, finished)
     if dry_run or where is None:
         if as_json:
-            points = [
-                {"key": p.key, "depth": p.job.depth, "repeat": p.repeat, "command": p.command} for p in plan.points
-            ]
-            print_json({"dry_run": True, "points": points, "commands": list(plan.commands), "seconds": plan.seconds()})
+            print_json(plan_document(plan, finished))
         else:
-            say(plan.describe() + "\n\n" + "\n".join(plan.commands))
+            say(plan_text(plan, finished))
         return
-    opening = f"{len(plan.points)} points, about {format_duration(plan.seconds())}, engine {plan.engine}, into {where}"
+    opening = f"{left_text(plan, finished)}, engine {plan.engine}, into {where}"
     with keeping(where), Bar("measuring", opening=opening) as bar:
         sweep = run_fio(plan, where, bar.points)
     tell_findings(sweep)
@@ -134,6 +172,25 @@ def measure_fio(
         print_json(sweep_document(sweep, where))
     else:
         say(points_text(sweep, where))
+
+
+def _runtime(asked_s: float | None, budget_s: float | None, kept: SweepStore | None) -> float:
+    """Time per point: as asked; with a budget that of the directory which is continued."""
+    if budget_s is not None and kept is not None:
+        return float(kept.manifest["settings"].get("runtime_s", DEFAULT_RUNTIME_S))
+    return DEFAULT_RUNTIME_S if asked_s is None else asked_s
+
+
+def _within(plan: FioPlan, budget_s: float, kept: SweepStore | None, finished: frozenset[str]) -> FioPlan:
+    """The plan that fits the budget. A directory that is continued keeps its time per point."""
+    if kept is None:
+        return plan.within(budget_s)
+    if plan.seconds(finished) > budget_s:
+        raise wrong_usage(
+            f"--budget {format_duration(budget_s)} is too short: the points that are missing in {kept.directory} take "
+            f"{format_duration(plan.seconds(finished))}, {format_duration(plan.runtime_s)} each as the others there"
+        )
+    return plan
 
 
 def _naming_the_options(error: UnsafeTargetError) -> UnsafeTargetError:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.console import plain, table
 from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
-from measure.units import format_bandwidth, format_duration, format_rate
+from calibrate.cli.planning import varying
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from measure import Sweep
 
 
@@ -38,20 +42,74 @@ def keeping(out: Path) -> Iterator[None]:
 
 def points_text(sweep: Sweep, out: Path) -> str:
     """The table of points, where they are kept, and the next command."""
-    memory = sweep.load_kind == "injected_delay"
-    means = sweep.mean_points()
-    parts = []
-    for series, group in means.groupby("series", sort=False):
-        rows = [
-            (f"{row['load']:g}",
-             format_bandwidth(64 * row["throughput_per_s"]) if memory else format_rate(row["throughput_per_s"]),
-             format_duration(row["latency_s"]),
-             "" if row["repeats"] < 2 else f"{100 * row['throughput_spread']:.2g} %")
-            for _, row in group.iterrows()
-        ]  # fmt: skip
-        header = ("delay" if memory else "depth", "bandwidth" if memory else "throughput", "latency", "repeats differ")
-        parts.append(f"{series}\n{table(header, rows, left=0)}")
-    return "\n\n".join([*parts, f"kept in {out}; next: qsim compare {out} --report report.html"])
+    tables = _memory_tables(sweep) if sweep.load_kind == "injected_delay" else [_points_table(sweep)]
+    return "\n\n".join([*tables, f"kept in {out}; next: qsim compare {out} --report report.html"])
+
+
+def _memory_tables(sweep: Sweep) -> Iterator[str]:
+    for series, group in sweep.mean_points().groupby("series", sort=False):
+        columns = {
+            "delay": [f"{n:g}" for n in group["load"]],
+            "bandwidth": [format_bandwidth(64 * x) for x in group["throughput_per_s"]],
+            "latency": [format_duration(r) for r in group["latency_s"]],
+            "repeats differ": _spread(group),
+        }
+        yield f"{series}\n{_columns(columns)}"
+
+
+def _points_table(sweep: Sweep) -> str:
+    """All points of a drive in one table, with a column for each thing that varies between the curves."""
+    from measure.dataset import describe_series
+
+    points = sweep.mean_points()
+    curves = points.groupby("series", sort=False)
+    several = {
+        "block": [_known(b, format_bytes) for b in points["block_bytes"]],
+        "pattern": [str(p) for p in points["pattern"]],
+        "reads": [_known(f, lambda f: f"{100 * f:.0f} %") for f in curves["read_fraction"].transform("mean")],
+        "jobs": [_known(j, "{:g}".format) for j in points["jobs"]] if (points["depth"] > 1).any() else [],
+    }  # fmt: skip
+    columns: dict[str, Sequence[str]] = dict(varying(several))
+    told = list(zip(*columns.values(), points["load"], strict=True))
+    if len(set(told)) < len(points):  # hosts, engines, ways of mixing: only the name tells them apart
+        columns = {"curve": [str(s) for s in points["series"]]}
+    if sweep.load_kind == "arrival_rate":
+        if "asked_rate_per_s" in points:
+            columns["asked"] = [_known(r, format_rate) for r in points["asked_rate_per_s"]]
+        columns["arrivals"] = [format_rate(r) for r in points["load"]]
+    else:
+        columns["outstanding" if (points["jobs"] > 1).any() else "depth"] = [f"{n:g}" for n in points["load"]]
+        columns["throughput"] = [format_rate(x) for x in points["throughput_per_s"]]
+    if "block" in columns:
+        columns["bandwidth"] = [_known(b, format_bandwidth) for b in points["bandwidth_bytes_per_s"]]
+    columns["latency"] = [format_duration(r) for r in points["latency_s"]]
+    for direction in ("read", "write"):
+        if (name := f"{direction}_latency_s") in points:
+            means = sweep.points.groupby(["series", "load"])[name].mean()
+            columns[f"{direction}s take"] = [
+                _known(means[key], format_duration) for key in zip(points["series"], points["load"], strict=True)
+            ]
+    if (points["repeats"] > 1).any():
+        columns["repeats differ"] = _spread(points)
+    fixed = [points[c].iloc[0] if points[c].nunique() == 1 else None for c in ("block_bytes", "pattern")]
+    title = (
+        sweep.series[0] if len(curves) == 1 else f"{len(curves)} curves: {describe_series(fixed[0], None, fixed[1])}"
+    )
+    return f"{title}\n{_columns(columns)}"
+
+
+def _spread(points: DataFrame) -> list[str]:
+    return [
+        "" if n < 2 else f"{100 * s:.2g} %" for n, s in zip(points["repeats"], points["throughput_spread"], strict=True)
+    ]
+
+
+def _known(value: float, show: Callable[[float], str]) -> str:
+    return show(value) if math.isfinite(value) else ""
+
+
+def _columns(columns: Mapping[str, Sequence[str]]) -> str:
+    return table(list(columns), list(zip(*columns.values(), strict=True)), left=0)
 
 
 def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:

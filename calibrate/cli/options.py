@@ -85,6 +85,8 @@ SweepDirectory: TypeAlias = Annotated[
 DryRun: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--dry-run", help="Print the points, the commands and the time they will take; run and write nothing."
+        "--dry-run",
+        "--plan",
+        help="Print the points, the commands and the time they will take; run and write nothing.",
     ),
 ]

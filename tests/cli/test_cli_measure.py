@@ -43,7 +43,7 @@ def test_a_real_point_is_measured_kept_and_not_measured_again(qsim, fio, disk):
     assert again.code == 0
     assert "qsim compare sweep" in again.out
     assert {p: p.stat().st_mtime_ns for p in Path("sweep/raw").iterdir()} == kept
-    other = qsim(*args, "--out", "sweep", "--block", "8KiB")
+    other = qsim(*args, "--out", "sweep", "--engine", "psync")
     assert other.code == 1
     assert "other settings" in other.error
 
@@ -78,7 +78,15 @@ def test_dry_run_of_memory_writes_nothing(qsim):
         (["fio", ".", "--out", "s", "--depths", "1.5"], ["--depths", "1.5"]),
         (["fio", ".", "--out", "s", "--depths", ""], ["--depths", "empty"]),
         (["fio", ".", "--out", "s", "--block", "4 parsec"], ["--block", "parsec"]),
-        (["fio", ".", "--out", "s", "--arrival-rates", "1k"], ["--arrival-rates", "not in this version"]),
+        (["fio", ".", "--out", "s", "--arrival-rates", "1k,0"], ["--arrival-rates", "above 0"]),
+        (["fio", ".", "--out", "s", "--arrival-rates", "1k", "--depths", "1"], ["--depths", "--arrival-rates", "both"]),
+        (["fio", ".", "--out", "s", "--arrival-rates", "9", "--mixing", "parallel"], ["--mixing", "--depths"]),
+        (["fio", ".", "--out", "s", "--arrival-rates", "1k", "--ramp", "0s"], ["--ramp is 0", "open loop"]),
+        (["fio", ".", "--out", "s", "--mixing", "parallel", "--read", "50"], ["depth is 1", "parallel"]),
+        (["fio", ".", "--out", "s", "--read", "101"], ["--read", "101"]),
+        (["fio", ".", "--out", "s", "--read", ","], ["--read", "empty"]),
+        (["fio", ".", "--out", "s", "--runtime", "1s", "--budget", "1min"], ["--runtime", "--budget", "both"]),
+        (["fio", ".", "--out", "s", "--budget", "1s"], ["budget", "at least"]),
         (["fio", ".", "--out", "s", "--pattern", "zigzag"], ["--pattern", "zigzag", "sequential"]),
         (["fio"], ["TARGET"]),
         (["fio", "", "--out", "s"], ["TARGET", "empty"]),
