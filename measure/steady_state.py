@@ -164,7 +164,10 @@ def _trend(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
         "drift-within-run", "warning",
         f"{len(runs)} of {of} runs were not steady and went somewhere; at load {worst['load']:g} the throughput "
         f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
-        "a write cache that fills, throttling, or a file that was not preconditioned: the mean is of no steady state.",
+        ("other programs on this machine or on a shared device, or throttling"
+         if (runs["read_fraction"] == 1).all() else
+         "a write cache that fills, throttling, or a file that was not preconditioned")
+        + ": the mean is of no steady state.",
         "measure longer (--runtime), or let each point settle first (--steady 5%:10s:2min).",
         series, float(worst["load"]),
     )  # fmt: skip

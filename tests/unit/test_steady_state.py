@@ -138,7 +138,9 @@ def table(**columns: list[float]) -> pd.DataFrame:
     quiet: dict[str, Any] = {"steady": 1.0, "throughput_range": 0.05, "throughput_change": 0.01,
                              "throughput_trend": 0.0, "warmup_s": 0.0, "warmup_bias": 0.0}  # fmt: skip
     assert set(quiet) == set(COLUMNS)
-    return pd.DataFrame({"series": "c", "load": [float(2**i) for i in range(rows)], **quiet, **columns})
+    return pd.DataFrame(
+        {"series": "c", "load": [float(2**i) for i in range(rows)], "read_fraction": 1.0, **quiet, **columns}
+    )
 
 
 def test_steady_runs_and_tables_that_know_nothing_give_no_finding() -> None:
@@ -157,8 +159,14 @@ def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
     assert (found["drift-within-run"].load, found["drift-within-run"].severity) == (4.0, "warning")
     assert "2 of 4 runs" in found["drift-within-run"].message
     assert "by -40 %" in found["drift-within-run"].message
+    assert found["drift-within-run"].hypothesis.startswith("other programs")
     assert (found["unsteady"].load, found["unsteady"].severity) == (8.0, "info")
     assert "over 31 %" in found["unsteady"].message
+
+
+def test_writes_that_drift_are_suspected_of_a_cache() -> None:
+    (found,) = check_steady(table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]))
+    assert found.hypothesis.startswith("a write cache that fills")
 
 
 def test_a_warmup_is_told_with_the_ramp_that_would_do() -> None:
