@@ -12,6 +12,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calibrate.adapting import AdaptiveResult as AdaptiveResult
+    from calibrate.adapting import adaptive as adaptive
     from calibrate.comparison import Comparison as Comparison
     from calibrate.comparison import compare as compare
     from calibrate.comparison import compare_all as compare_all
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from calibrate.prediction import predict as predict
 
 _HOMES = {
+    "AdaptiveResult": "calibrate.adapting",
+    "adaptive": "calibrate.adapting",
     "Comparison": "calibrate.comparison",
     "compare": "calibrate.comparison",
     "compare_all": "calibrate.comparison",
@@ -34,7 +38,19 @@ _HOMES = {
     "predict": "calibrate.prediction",
 }
 
-__all__ = ["Comparison", "Curve", "Fit", "Knee", "compare", "compare_all", "fit", "from_datasheet", "predict"]
+__all__ = [
+    "AdaptiveResult",
+    "Comparison",
+    "Curve",
+    "Fit",
+    "Knee",
+    "adaptive",
+    "compare",
+    "compare_all",
+    "fit",
+    "from_datasheet",
+    "predict",
+]
 
 
 def __getattr__(name: str) -> Any:

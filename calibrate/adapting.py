@@ -1,0 +1,287 @@
+"""Adaptive sweeps: measure where the knee is least certain, and stop when it is certain enough.
+
+>>> from calibrate.adapting import LOADS
+>>> LOADS[:8], LOADS[-1], len(LOADS)
+((1, 2, 3, 4, 5, 6, 7, 8), 256, 28)
+
+A full sweep over those 28 depths gives the knee to a few percent; an adaptive one of at most nine points comes within
+10 % of it on most devices. How the next load is chosen is in :mod:`calibrate.next_point`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrate.curve_models import CurveModel, PNorm
+from calibrate.fitting import Fit, fit_points
+from calibrate.knee import Knee
+from calibrate.next_point import SURPRISING, Choice, Why, first_choices, half_width, next_choice, pooled_noise
+from calibrate.points import points_of
+from measure.dataset import Sweep
+from measure.errors import DataError
+from measure.units import format_rate
+
+Measure = Callable[[float, int], Sweep | None]
+"""Measure a load, for the time that the second argument counts from 0, and return every point measured so far.
+
+The sweep holds one series. A load that could not be measured is not in it; None where no load could be yet."""
+
+Stopped = Literal["narrow enough", "budget", "nothing left"]
+
+LOADS: tuple[int, ...] = tuple(int(n) for n in np.unique(np.round(2 ** (np.arange(33) / 4))))
+"""The depths to choose among: every whole number at first, then four to an octave, up to 256."""
+
+LEAST_BUDGET = 3
+LEAST_TO_STOP = 4
+"""The two ends, one where the knee is, one to check the model. Then a lone request, which the knee is proportional to,
+is measured again: with so few points the model's error is mostly assumed, and a repeat shows noise beyond it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One choice: the load, the reason, and what was known of the knee after it (None before there were two points).
+
+    ``why`` is ``there`` for a point that was measured before and would not have been chosen. ``measured`` is False
+    where the load could not be measured.
+    """
+
+    load: float
+    repeat: int
+    why: Why
+    reason: str
+    measured: bool
+    throughput_per_s: float | None = None
+    knee: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class AdaptiveResult:
+    """The points, the model fitted to all of them, and how it came to that. It prints itself as a table of steps."""
+
+    sweep: Sweep
+    fit: Fit
+    steps: tuple[Step, ...]
+    stopped: Stopped
+    budget: int
+    tolerance: float
+    allowed: tuple[float, ...]
+    repeat_noise: float | None
+
+    @property
+    def knee(self) -> Knee:
+        """The knee with its interval."""
+        return self.fit.knee
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the knee's interval, relative: 0.1 for ±10 %; infinite where it is open."""
+        return half_width(self.fit)
+
+    @property
+    def measured_crossing(self) -> float | None:
+        """R1 Xmax from the points alone: the latency of a lone request times the best throughput. None without one."""
+        means = self.sweep.mean_points()
+        lone = means[means["load"] == 1]
+        return None if lone.empty else float(lone["latency_s"].iloc[0] * means["throughput_per_s"].max())
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What stands in the way of a sure knee, in words."""
+        found = []
+        error, crossing = float(np.median(self.fit.error_draws)), self.measured_crossing
+        if error > SURPRISING * self.fit.curve_model.error_prior.median:
+            found.append(
+                f"the {self.fit.model} model misses these points by about {100 * error:.2g} %, more than it should"
+                + ("" if crossing is None else f"; depth 1 and the best throughput alone give R1 Xmax = {crossing:.3g}")
+            )
+        if self.repeat_noise is not None and self.repeat_noise > self.tolerance / 2:
+            found.append(
+                f"a repeat differs by {100 * self.repeat_noise:.2g} %: nothing else should run, or each point longer"
+            )
+        return tuple(found)
+
+    def __str__(self) -> str:
+        rows = [(f"{s.load:g}", _rate(s), _interval(s), s.reason) for s in self.steps]
+        lines = [f"{load:>6}  {rate:>11}  {knee:<28}  {reason}" for load, rate, knee, reason in [_HEADER, *rows]]
+        return "\n".join([*lines, "", self.verdict, *(f"note: {r}" for r in self.remarks)])
+
+    @property
+    def verdict(self) -> str:
+        """The knee, the points it took, and why there were no more, in words."""
+        knee, took = self.knee, f"{len(self.steps)} of {len(self.allowed)} points"
+        if knee.load is None or knee.low is None or knee.high is None:
+            return f"no knee after {took}: {knee.note}"
+        why = {
+            "narrow enough": f"within the ±{100 * self.tolerance:.2g} % that were asked for",
+            "budget": f"not within the ±{100 * self.tolerance:.2g} % that were asked for: the budget is used up",
+            "nothing left": "no other point would tell more",
+        }[self.stopped]
+        return f"knee {knee.load:.4g}  [{knee.low:.4g}, {knee.high:.4g}]  from {took}; {why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, without the points."""
+        return {
+            "knee": self.knee.to_dict(),
+            "knee_half_width": self.half_width if np.isfinite(self.half_width) else None,
+            "tolerance": self.tolerance,
+            "stopped": self.stopped,
+            "budget": self.budget,
+            "points_used": len(self.steps),
+            "points_allowed": len(self.allowed),
+            "repeat_noise": self.repeat_noise,
+            "model_error": float(np.median(self.fit.error_draws)),
+            "measured_crossing": self.measured_crossing,
+            "remarks": list(self.remarks),
+            "steps": [asdict(s) for s in self.steps],
+        }
+
+
+def adaptive(
+    measure: Measure,
+    budget: int,
+    *,
+    loads: Sequence[float] = LOADS,
+    tolerance: float = 0.1,
+    already: Sweep | None = None,
+    model: CurveModel | None = None,
+    seed: int = 0,
+    on_choice: Callable[[Choice], None] | None = None,
+    on_step: Callable[[Step], None] | None = None,
+) -> AdaptiveResult:
+    """Find the knee of a closed device in at most ``budget`` points, each chosen after the ones before it.
+
+    ``loads`` are those that may be measured. The sweep ends before its budget where the knee's interval (of level
+    0.9) is within ``tolerance`` (relative) either way, from four points and one repeat on. ``already`` holds what is
+    there; it is used first, in the order in which it was measured, and counts. A load that could not be measured
+    counts and is not tried again. ``on_choice`` is called before each measurement, ``on_step`` after each step.
+
+    Raises ValueError for a setting, DataError where fewer than two loads could be measured.
+    """
+    allowed = tuple(sorted({float(n) for n in loads}))
+    if budget < LEAST_BUDGET:
+        raise ValueError(f"budget is {budget}; at least {LEAST_BUDGET} points are needed: two ends and one to choose")
+    if len(allowed) < LEAST_BUDGET or allowed[0] <= 0:
+        raise ValueError(f"loads must hold at least {LEAST_BUDGET} different numbers above zero, to choose among")
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance is {tolerance:g}; it must lie between 0 and 1, like 0.1 for 10 %")
+    search = _Search(measure, allowed, tolerance, model or PNorm(), seed, on_choice or _silent, on_step or _silent)
+    stopped = search.run(already, budget)
+    if search.sweep is None or search.fit is None:
+        raise DataError("fewer than two loads could be measured, too few for a knee; see what the failed ones say")
+    return AdaptiveResult(
+        search.sweep, search.fit, tuple(search.steps), stopped, budget, tolerance, allowed,
+        pooled_noise(points_of(search.sweep)),
+    )  # fmt: skip
+
+
+@dataclass
+class _Search:
+    """One adaptive sweep under way: what is measured (``sweep``), what it says (``fit``), and how it came to that."""
+
+    measure: Measure
+    allowed: tuple[float, ...]
+    tolerance: float
+    model: CurveModel
+    seed: int
+    on_choice: Callable[[Choice], None]
+    on_step: Callable[[Step], None]
+    sweep: Sweep | None = None
+    fit: Fit | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    def run(self, already: Sweep | None, budget: int) -> Stopped:
+        for grown in _row_by_row(already):
+            load = float(grown.points["load"].iloc[-1])
+            choice = self.choice()
+            self.note(choice if choice and choice.load == load else Choice(load, "there", "measured before"), grown)
+        while len(self.steps) < budget and (choice := self.choice()):
+            self.on_choice(choice)
+            self.note(choice, self.measure(choice.load, self.repeats(choice.load)))
+        return "narrow enough" if self.is_narrow() else "budget" if len(self.steps) >= budget else "nothing left"
+
+    def repeats(self, load: float) -> int:
+        """How often ``load`` was measured so far."""
+        return 0 if self.sweep is None else int(np.isclose(self.sweep.points["load"], load).sum())
+
+    def failed(self) -> set[float]:
+        """The loads that could not be measured."""
+        return {s.load for s in self.steps if not s.measured}
+
+    def is_narrow(self) -> bool:
+        """Whether the knee's interval is within the tolerance, by enough points to be believed."""
+        return self.fit is not None and len(self.steps) >= LEAST_TO_STOP and half_width(self.fit) <= self.tolerance
+
+    def choice(self) -> Choice | None:
+        """What to measure next; None where the knee is known, or where nothing is left to measure."""
+        failed = {s.load for s in self.steps if not s.measured}
+        loads = [n for n in self.allowed if n not in failed]
+        measured = [] if self.sweep is None else [float(n) for n in self.sweep.points["load"]]
+        missing = _missing_end(loads, measured)
+        if missing or self.sweep is None or self.fit is None:
+            return missing
+        points = points_of(self.sweep)
+        if not self.is_narrow():
+            return next_choice(self.fit, points, loads, len(self.steps))
+        if pooled_noise(points) is None and min(measured) not in failed:
+            return Choice(min(measured), "repeat", "again: the interval is narrow enough, if this repeats")
+        return None
+
+    def note(self, choice: Choice, grown: Sweep | None) -> None:
+        """Take in what was measured, and say what is known of the knee now."""
+        before = self.repeats(choice.load)
+        self.sweep = self.sweep if grown is None else grown
+        measured = self.sweep is not None and self.repeats(choice.load) > before
+        step = Step(choice.load, before, choice.why, choice.reason, measured)
+        if self.sweep is not None and measured:
+            rows = self.sweep.points[np.isclose(self.sweep.points["load"], choice.load)]
+            step = replace(step, throughput_per_s=float(rows["throughput_per_s"].iloc[-1]))
+            points = points_of(self.sweep)
+            if len(points) > 1:
+                self.fit = fit_points(points, self.model, seed=self.seed)
+        if self.fit is not None:
+            knee = self.fit.knee
+            step = replace(step, knee=knee.load, low=knee.low, high=knee.high)
+        self.steps.append(step)
+        self.on_step(step)
+
+
+def _missing_end(loads: Sequence[float], measured: Sequence[float]) -> Choice | None:
+    """The first of the two choices to begin with that is not ``measured`` yet; None where both are."""
+    if not loads:
+        return None
+    first, deep = first_choices(loads)
+    if not measured or min(measured) > first.load:
+        return first
+    return deep if max(measured) < deep.load else None
+
+
+def _row_by_row(already: Sweep | None) -> Iterator[Sweep]:
+    """The sweep as it grew: with its first point, its first two, and so on, in the order of measurement."""
+    if already is None:
+        return
+    rows = already.points.sort_values("started_at", kind="stable")
+    for count in range(1, len(rows) + 1):
+        yield replace(already, points=rows.iloc[:count])
+
+
+_HEADER = ("load", "throughput", "knee so far", "why")
+
+
+def _rate(step: Step) -> str:
+    return "failed" if step.throughput_per_s is None else format_rate(step.throughput_per_s)
+
+
+def _interval(step: Step) -> str:
+    if step.knee is None or step.low is None or step.high is None:
+        return ""
+    return f"{step.knee:.4g} [{step.low:.4g}, {step.high:.4g}]"
+
+
+def _silent(_what: object) -> None:
+    return
