@@ -31,6 +31,7 @@ qsim show memory/ sweep/ --datasheet-iops 600k --report both.html
 """
 
 LONGEST_TABLE = 40
+_TELL_EVERY_POINT = ("baseline", "tails")
 
 Csv = Annotated[
     Path | None,
@@ -121,7 +122,9 @@ def show_measured(
 
 def section_text(section: MeasuredSection) -> str:
     """A section as text: the tables of its views, and what the audit found."""
-    parts = [section.title, *section.notes, *(_view_text(v) for v in section.views if v.text is not None)]
+    told = {len(v.text.rows) for v in section.views if v.text is not None and v.kind in _TELL_EVERY_POINT}
+    tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in told)]
+    parts = [section.title, *section.notes, *map(_view_text, tables)]
     if section.findings:
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning", "info")}
         parts.append("audit: " + ", ".join(f"{n} {s}(s)" for s, n in counts.items() if n))

@@ -109,7 +109,7 @@ def _measured(section: MeasuredSection, number: int) -> dict[str, Any]:
         "lead": section.lead,
         "notes": list(section.notes),
         "views": [
-            {"title": v.title, "caption": v.caption, "text": v.text,
+            {"kind": v.kind, "title": v.title, "caption": v.caption, "text": v.text,
              "html": "" if v.figure is None else _html(v.figure, f"s{number}-{v.name}")}
             for v in section.views
         ],

@@ -33,7 +33,7 @@ def heat_maps(measured: Measured) -> list[View]:
     for workload, of_workload in known.groupby("workload", sort=False):
         for load in some_loads(of_workload, 2):
             rows = of_workload[of_workload["load"] == load]
-            if rows["size_bytes"].nunique() < 2 or rows["read_fraction"].nunique() < 2:
+            if rows["size_bytes"].nunique() < 2 or rows["read_fraction"].nunique() < 3:
                 continue
             where = ", ".join(p for p in (str(workload), load_text(measured, load)) if p)
             for column in (rate_of(measured), "latency_s"):

@@ -53,9 +53,15 @@ def several_lines(rows: pd.DataFrame, x: str, columns: Mapping[str, str], scale:
 
 
 def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis) -> Figure:
-    """Bars side by side, one group for each row (named by its column ``labels``), one bar for each of ``columns``."""
-    figure = empty_figure("", axis.title)
+    """Bars side by side, one group for each row (named by its column ``labels``), one bar for each of ``columns``.
+
+    Values that span a decade become marks on a logarithmic axis, where a bar has no length.
+    """
+    values = rows[list(columns)].to_numpy(float)
     names = [escape(str(v)) for v in rows[labels]]
+    if spans_decade(values[np.isfinite(values)]):
+        return _marks(rows, names, columns, axis)
+    figure = empty_figure("", axis.title)
     for i, (column, label) in enumerate(columns.items()):
         figure.add_bar(
             x=names, y=axis.of(rows[column].to_numpy(float)), name=label, marker_color=PALETTE[i % len(PALETTE)],
@@ -63,6 +69,19 @@ def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis
             hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
         )  # fmt: skip
     figure.update_layout(barmode="group")
+    figure.update_xaxes(type="category", rangemode=None)
+    return figure
+
+
+def _marks(rows: pd.DataFrame, names: Sequence[str], columns: Mapping[str, str], axis: Axis) -> Figure:
+    values = axis.of(rows[list(columns)].to_numpy(float))
+    figure = _figure("", axis.title, values[np.isfinite(values)])
+    for i, (column, label) in enumerate(columns.items()):
+        figure.add_scatter(
+            x=names, y=axis.of(rows[column].to_numpy(float)), name=label, mode="markers",
+            marker={"size": 14, "color": PALETTE[i % len(PALETTE)], "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            error_y=_error(rows, column, axis), hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
+        )  # fmt: skip
     figure.update_xaxes(type="category", rangemode=None)
     return figure
 

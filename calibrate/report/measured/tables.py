@@ -54,8 +54,8 @@ def quantity_text(column: str, value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """A number without a unit: whole ones in full, others to three digits."""
-    return f"{value:.0f}" if value == round(value) else f"{value:.3g}"
+    """A number without a unit: whole and large ones in full, others to three digits."""
+    return f"{value:.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _cell(row: Mapping[Any, Any], column: str) -> str:

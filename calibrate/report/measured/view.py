@@ -67,6 +67,14 @@ def load_text(measured: Measured, load: float) -> str:
     }.get(measured.load_kind, f"{load:g}")
 
 
+def load_heading(measured: Measured) -> str:
+    """The load as a column's heading."""
+    return {
+        "queue_depth": "N", "injected_delay": "delay", "arrival_rate": "arrivals/s", "bandwidth": "B/s",
+        "buffer_size": "buffer, B",
+    }[measured.load_kind]  # fmt: skip
+
+
 def some_loads(rows: pd.DataFrame, most: int = MOST_LOADS) -> list[float]:
     """At most ``most`` of the loads: the ends, and what lies evenly between."""
     loads = np.unique(rows["load"].to_numpy(float))

@@ -11,7 +11,7 @@ from calibrate.report.measured.by_size import against_size
 from calibrate.report.measured.by_statistic import baseline, tails
 from calibrate.report.measured.points import Measured
 from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import View, columns_of
+from calibrate.report.measured.view import View, columns_of, load_heading
 
 _VIEWS: tuple[Callable[[Measured], list[View]], ...] = (
     baseline, latency_bandwidth, against_load, against_size, heat_maps, against_mix, read_against_write, tails,
@@ -29,7 +29,6 @@ def views_of(
     if datasheet_iops is not None:
         views += datasheet(measured, datasheet_iops)
     table = measured.table[columns_of(measured, "series", "load")]
-    load = {"queue_depth": "N", "injected_delay": "delay", "arrival_rate": "arrivals/s"}.get(measured.load_kind, "load")
     points = View("points", "points", "Every point", f"{len(table)} workloads, means over their repeats.", table, None,
-                  shown(table, {"load": load}))  # fmt: skip
+                  shown(table, {"load": load_heading(measured)}))  # fmt: skip
     return [*views, points]
