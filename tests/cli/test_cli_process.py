@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -59,7 +60,7 @@ def test_a_full_disk_under_stdout_is_said():
     assert done.stderr.splitlines() == ["error: No space left on device"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
 def test_an_interrupted_simulation_ends_with_130(program, number):
     started = program(LONG)
     time.sleep(2)  # into the run; a slow start only makes the interruption come earlier
@@ -67,7 +68,32 @@ def test_an_interrupted_simulation_ends_with_130(program, number):
     out, err = started.communicate(timeout=60)
     assert started.returncode == 130, err
     assert out == ""
+    assert err.splitlines()[-1] == "error: interrupted"
     assert "Traceback" not in err
+
+
+def test_an_interrupted_comparison_ends_with_130_and_leaves_no_report(program, tmp_path):
+    started = program(["compare", "--dataset", "000-ssd", "--report", "report.html"])
+    time.sleep(2)  # into the fitting, which takes longer
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 130, err
+    assert (out, err.splitlines()[-1]) == ("", "error: interrupted")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a loaded memory takes two CPUs")
+def test_an_interrupted_memory_sweep_keeps_its_points_and_says_so(program, tmp_path):
+    args = ["measure", "memory", "--delays", "0,500,20000", "--repeats", "1", "--seconds", "30s", "--out", "memory"]
+    started = program(args)
+    assert "delays" in started.stderr.readline()  # the opening: the measurement begins
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 130, err
+    assert out == ""
+    assert "interrupted; no point was finished yet; the same command goes on" in err.splitlines()[-1]
+    assert "Traceback" not in err
+    assert [p.name for p in (tmp_path / "memory").glob("*/*")] == []
 
 
 @pytest.mark.live
