@@ -179,9 +179,10 @@ def _noise(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
     worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
     yield Finding(
         "unsteady", "info",
-        f"{len(runs)} of {of} runs were not steady by SNIA's definition, but went nowhere; at load {worst['load']:g} "
-        f"the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its mean (SNIA allows "
-        f"{100 * MOST_RANGE:.0f} %).",
+        f"{len(runs)} of {of} runs were not steady by SNIA's definition, by noise and not by a trend; at load "
+        f"{worst['load']:g} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its "
+        f"mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
+        f"{100 * worst['throughput_change']:+.0f} % ({100 * MOST_SLOPE:.0f} %).",
         "other programs on this machine or on a shared device, or too few requests in a round.",
         "measure longer (--runtime) or more often (--repeats), so that the noise averages out.",
         series, float(worst["load"]),

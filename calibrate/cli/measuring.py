@@ -51,10 +51,11 @@ def _memory_tables(sweep: Sweep) -> Iterator[str]:
         columns = {
             "delay": [f"{n:g}" for n in group["load"]],
             "bandwidth": [format_bandwidth(64 * x) for x in group["throughput_per_s"]],
+            "": _reaches(group, "throughput"),
             "latency": [format_duration(r) for r in group["latency_s"]],
-            "repeats differ": _spread(group),
+            " ": _reaches(group, "latency"),
         }
-        yield f"{series}\n{_columns(columns)}"
+        yield f"{series}\n{_columns(columns)}{_interval_note(group)}"
 
 
 def _points_table(sweep: Sweep) -> str:
@@ -80,28 +81,55 @@ def _points_table(sweep: Sweep) -> str:
     else:
         columns["outstanding" if (points["jobs"] > 1).any() else "depth"] = [f"{n:g}" for n in points["load"]]
         columns["throughput"] = [format_rate(x) for x in points["throughput_per_s"]]
+        columns[""] = _reaches(points, "throughput")
     if "block" in columns:
         columns["bandwidth"] = [_known(b, format_bandwidth) for b in points["bandwidth_bytes_per_s"]]
     columns["latency"] = [format_duration(r) for r in points["latency_s"]]
+    columns[" "] = _reaches(points, "latency")
     for direction in ("read", "write"):
         if (name := f"{direction}_latency_s") in points:
             means = sweep.points.groupby(["series", "load"])[name].mean()
             columns[f"{direction}s take"] = [
                 _known(means[key], format_duration) for key in zip(points["series"], points["load"], strict=True)
             ]
-    if (points["repeats"] > 1).any():
-        columns["repeats differ"] = _spread(points)
+    if points["repeats"].nunique() > 1:
+        columns["repeats"] = [f"{n:g}" for n in points["repeats"]]
+    columns["flagged"] = _flagged(sweep, points)
     fixed = [points[c].iloc[0] if points[c].nunique() == 1 else None for c in ("block_bytes", "pattern")]
     title = (
         sweep.series[0] if len(curves) == 1 else f"{len(curves)} curves: {describe_series(fixed[0], None, fixed[1])}"
     )
-    return f"{title}\n{_columns(columns)}"
+    again = "\nflagged points can be measured again: --remeasure" if any(columns["flagged"]) else ""
+    return f"{title}\n{_columns(columns)}{_interval_note(points)}{again}"
 
 
-def _spread(points: DataFrame) -> list[str]:
-    return [
-        "" if n < 2 else f"{100 * s:.2g} %" for n, s in zip(points["repeats"], points["throughput_spread"], strict=True)
-    ]
+def _reaches(points: DataFrame, what: str) -> list[str]:
+    """How far the interval of each mean reaches, as a share of it; the side that reaches further."""
+    middle = points["throughput_per_s" if what == "throughput" else "latency_s"]
+    shares = (points[f"{what}_high"] - middle) / middle
+    return [f"± {100 * share:.2g} %" if math.isfinite(share) else "" for share in shares]
+
+
+def _interval_note(points: DataFrame) -> str:
+    counts = sorted({int(n) for n in points["repeats"] if n > 1})
+    if not counts:
+        return ""
+    several = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"\n±: 95 % interval of the mean of {several} repeats (Student's t)"
+
+
+def _flagged(sweep: Sweep, points: DataFrame) -> list[str]:
+    """What is wrong with the runs of each point, and with how many of them."""
+    from measure.measuring_again import flags
+
+    table = sweep.points.assign(flag=flags(sweep))
+    told = []
+    for series, load in zip(points["series"], points["load"], strict=True):
+        rows = table[(table["series"] == series) & (table["load"] == load)]
+        counts = rows.loc[rows["flag"] != "", "flag"].value_counts(sort=False)
+        told.append(", ".join(f"{flag} ({n} of {len(rows)})" if len(rows) > 1 else str(flag)
+                              for flag, n in counts.items()))  # fmt: skip
+    return told
 
 
 def _known(value: float, show: Callable[[float], str]) -> str:
@@ -109,11 +137,21 @@ def _known(value: float, show: Callable[[float], str]) -> str:
 
 
 def _columns(columns: Mapping[str, Sequence[str]]) -> str:
-    return table(list(columns), list(zip(*columns.values(), strict=True)), left=0)
+    shown = {name: values for name, values in columns.items() if any(values)}
+    return table(list(shown), list(zip(*shown.values(), strict=True)), left=0)
+
+
+def _means(sweep: Sweep) -> list[dict[str, Any]]:
+    """The means over repeats with their intervals; null where there is one repeat only."""
+    names = ["series", "load", "repeats", "throughput_per_s", "throughput_low", "throughput_high",
+             "latency_s", "latency_low", "latency_high"]  # fmt: skip
+    return [{str(k): v for k, v in row.items()} for row in sweep.mean_points()[names].to_dict("records")]
 
 
 def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
     """A measured sweep in JSON, SI units."""
+    from measure.repeats import LEVEL
+
     rows = sweep.points.to_dict("records")
     kept = [{str(k): v for k, v in row.items() if plain(v) is not None} for row in rows]  # without what is not known
     return {
@@ -122,6 +160,8 @@ def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
         "load_unit": sweep.load_unit,
         "series": list(sweep.series),
         "points": kept,
+        "means": _means(sweep),
+        "level": LEVEL,
         "findings": [f.to_dict() for f in sweep.findings],
         "provenance": sweep.provenance.to_dict(),
     }
