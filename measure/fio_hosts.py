@@ -131,12 +131,16 @@ def _total(records: Sequence[FioRecord]) -> FioRecord:
     requests = sum(r.requests for r in records)
     reads = math.fsum(r.read_fraction * r.requests for r in records)
     jobs = sum(r.jobs for r in records)
+    directions = {}
+    for name in dict.fromkeys(name for r in records for name in r.directions):
+        parts = [r.directions[name] for r in records if name in r.directions]
+        directions[name] = (math.fsum(rate for rate, _ in parts), pooled(parts))
     return replace(
         first, host="", options={**first.options, "numjobs": str(jobs), "group_reporting": "1"}, records=1,
         throughput_per_s=math.fsum(r.throughput_per_s for r in records),
         bandwidth_bytes_per_s=math.fsum(r.bandwidth_bytes_per_s for r in records), latency=pooled(flows),
         read_fraction=reads / requests if requests else math.nan, requests=requests,
-        runtime_s=max(r.runtime_s for r in records), findings=(), windows=(),
+        runtime_s=max(r.runtime_s for r in records), findings=(), windows=(), directions=directions,
     )  # fmt: skip
 
 

@@ -11,11 +11,12 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from fio_servers import Server
 
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -103,3 +104,15 @@ def fake_mlc(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("FAKE_MLC_LOG", str(folder / "log"))
     monkeypatch.setenv("FAKE_MLC", "")
     return FakeMlc(folder / "log", monkeypatch)
+
+
+@pytest.fixture
+def servers(require_tool: Callable[..., str]) -> Iterator[list[Server]]:
+    """Two fio servers on this machine, which stand for two hosts."""
+    require_tool("fio")
+    both = [Server(), Server()]
+    for server in both:
+        server.start()
+    yield both
+    for server in both:
+        server.stop()

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from fio_servers import Server
 
 from measure import fio_hosts, fio_hosts_plan, load
 from measure.dataset import Sweep
 from measure.errors import DataError, ToolFailedError
-from measure.fio_hosts import Host, HostsPlan, plan_hosts, run_hosts
+from measure.fio_hosts import HostsPlan, plan_hosts, run_hosts
 from measure.fio_hosts_plan import client_command
-from measure.process import run_tool, running
+from measure.process import run_tool
 from measure.store import SweepStore
 from measure.workload import FioJob
 
@@ -25,49 +22,10 @@ pytestmark = pytest.mark.live
 MIB = 2**20
 
 
-class Server:
-    """``fio --server`` on a port of this machine."""
-
-    def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.host = Host("127.0.0.1", free.getsockname()[1])
-        self._running = ExitStack()
-
-    def start(self) -> None:
-        """Start it, and wait until it listens."""
-        command = ["fio", f"--server={self.host.name},{self.host.port}"]
-        self.process = self._running.enter_context(running(command, grace_s=0.2))
-        for _ in range(200):
-            with socket.socket() as client:
-                if client.connect_ex((self.host.name, self.host.port)) == 0:
-                    return
-            time.sleep(0.02)
-        pytest.fail(f"fio --server did not listen on port {self.host.port}")
-
-    def stop(self) -> None:
-        """End it and whatever it runs."""
-        self._running.close()
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to it and whatever it runs."""
-        os.killpg(self.process.pid, number)
-
-
-@pytest.fixture
-def servers(require_tool: Callable[..., str]) -> Iterator[list[Server]]:
-    require_tool("fio")
-    both = [Server(), Server()]
-    for server in both:
-        server.start()
-    yield both
-    for server in both:
-        server.stop()
-
-
 def small(disk: Path, servers: list[Server], depths: tuple[int, ...] = (1, 4), **more: object) -> HostsPlan:
     settings = {"size_bytes": 16 * MIB, "runtime_s": 0.3, "ramp_s": 0.0, **more}
-    workloads = [FioJob(depth, 1, 4096, settings.pop("read_percent", 100), "random") for depth in depths]  # type: ignore[arg-type]
+    reads = settings.pop("read_percent", 100)
+    workloads = [FioJob(depth, 1, 4096, reads, "random") for depth in depths]  # type: ignore[arg-type]
     return plan_hosts(str(disk), [s.host for s in servers], workloads, **settings)  # type: ignore[arg-type]
 
 

@@ -196,6 +196,21 @@ def test_all_hosts_together_are_added_weighted_and_merged(tmp_path: Path) -> Non
     assert sweep.provenance.device == "/data on 2 host(s)"
 
 
+def test_reads_and_writes_of_a_mix_are_added_each(tmp_path: Path) -> None:
+    def mixed(port: int, reads: tuple[float, float], writes: tuple[float, float]) -> dict[str, Any]:
+        made = {**client("a", port, *reads, {}), "write": client("a", port, *writes, {})["read"]}
+        made["job options"] |= {"rw": "randrw", "rwmixread": "50"}
+        return made
+
+    clients = [mixed(8765, (3000, 100.0), (3000, 50.0)), mixed(8766, (1000, 500.0), (1000, 250.0))]
+    total = read_hosts_store(stored(tmp_path / "s", clients)).points.iloc[-1]
+    assert total["series"] == "4 KiB random 50/50 mix all hosts"
+    assert total["read_latency_s"] == pytest.approx(200e-6)
+    assert total["write_latency_s"] == pytest.approx(100e-6)
+    assert total["read_throughput_per_s"] == 4000
+    assert total["latency_s"] == pytest.approx(150e-6)
+
+
 def test_one_host_needs_no_sum(tmp_path: Path) -> None:
     sweep = read_hosts_store(stored(tmp_path / "s", [client("a", 8765, 100, 80.0, {80: 1})]))
     assert sweep.series == ("4 KiB random read",)
