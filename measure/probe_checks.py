@@ -15,8 +15,10 @@ def ring_place(start: int, hops: int, lines: int) -> int:
 def sum_read(first_burst: int, bursts: int, burst_words: int, read_words: int, buffer_words: int) -> int:
     """The sum modulo 2^64 of the words that ``bursts`` bursts read, from burst ``first_burst`` on.
 
-    Word i of the buffer holds i; of each burst of ``burst_words`` the first ``read_words`` are read.
+    Word i of the buffer holds i; of each burst of ``burst_words`` the first ``read_words`` are read (maybe none).
     """
+    if not read_words:
+        return 0
     upto = _sum_from_start(first_burst + bursts, burst_words, read_words, buffer_words)
     return (upto - _sum_from_start(first_burst, burst_words, read_words, buffer_words)) % WORD
 

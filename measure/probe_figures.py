@@ -62,7 +62,7 @@ def peak_bandwidths(
     """``peak_bandwidth`` of several traffics by several numbers of threads (None: all): {(traffic, threads): ...}."""
     check_numbers(repeats, seconds_per_repeat, seed=0)
     kinds = parse_traffics(traffics)
-    cpus = _loading_cpus(threads)
+    cpus = loading_cpus(threads)
     size, _ = choose_buffer(buffer_bytes, len(cpus), memory_facts())
     compile_kernels()
     loaders = make_loaders(cpus, size, kinds[0])
@@ -94,14 +94,14 @@ def seconds_for_figures(
     if idle:
         seconds += choose_buffer(buffer_bytes, 1, facts)[0] * 2 * PREPARE_S_PER_BYTE + each
     if traffics:
-        cpus, kinds = _loading_cpus(threads), parse_traffics(traffics)
+        cpus, kinds = loading_cpus(threads), parse_traffics(traffics)
         filled = len(cpus) * choose_buffer(buffer_bytes, len(cpus), facts)[0]
         seconds += filled * (PREPARE_S_PER_BYTE + (len(kinds) - 1) * REFILL_S_PER_BYTE)
         seconds += len(kinds) * len(set(threads or (0,))) * each
     return seconds
 
 
-def _loading_cpus(threads: Sequence[int] | None) -> tuple[int | None, ...]:
+def loading_cpus(threads: Sequence[int] | None) -> tuple[int | None, ...]:
     """The CPUs of the most loaders asked for, the chaser's own first. ValueError where there are fewer cores."""
     if threads is not None and (not len(threads) or min(threads) < 1):
         raise ValueError(f"threads={list(threads)}: name numbers of threads from 1 on, or leave it out")

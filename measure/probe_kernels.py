@@ -142,19 +142,19 @@ def stream(
     buffer: Any, first_burst: Any, read_words: Any, updated_words: Any, streamed_words: Any, delay: Any,
     bursts_per_check: Any, control: Any, loader: Any, timespec: Any,
 ) -> Any:  # fmt: skip
-    """Stream through ``buffer`` until STOP: a burst of adjacent words, then ``delay`` iterations of the idle loop.
+    """Stream through ``buffer`` until STOP: a burst of words, then ``delay`` iterations of the idle loop.
 
-    The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back), and
-    the last ``streamed_words`` (whole lines) written past the caches with what as many increments would have left.
-    Bursts are counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer holds a whole
-    number of them, and word i began as i. The phase is looked at, and answered, after every ``bursts_per_check``
+    The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back);
+    bursts are adjacent. The ``streamed_words`` (whole lines) of a burst lie in a part of their own behind those of all
+    bursts, or prefetchers would read them, and are written past the caches with what as many increments would have
+    left. Bursts are counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer holds a
+    whole number of them, and word i began as i. The phase is looked at, and answered, after every ``bursts_per_check``
     bursts. Returns (bursts in all, bursts measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64, state
     of the idle loop); measured values are 0 where the phase MEASURE never came.
     """
-    burst_words = read_words + updated_words + streamed_words
-    streamed_from = read_words + updated_words
-    buffer_bursts = buffer.size // burst_words
-    position = first_burst % buffer_bursts * burst_words
+    loaded_words = read_words + updated_words
+    buffer_bursts = buffer.size // (loaded_words + streamed_words)
+    place = first_burst % buffer_bursts
     visits = first_burst // buffer_bursts + 1
     total = np.uint64(0)
     state = np.uint64(1)
@@ -167,16 +167,20 @@ def stream(
     control[own] = 1 + WARM_UP
     while True:
         for _ in range(bursts_per_check):
-            burst = buffer[position : position + burst_words]
+            # Parts that begin at index 0: an index that might be negative would keep the loops from being vectorized.
+            position = place * loaded_words
+            read = buffer[position : position + read_words]
             for k in range(read_words):
-                total += burst[k]
-            for k in range(read_words, streamed_from):
-                burst[k] += np.uint64(1)
-            for first in range(position + streamed_from, position + burst_words, WORDS_PER_LINE):
+                total += read[k]
+            updated = buffer[position + read_words : position + loaded_words]
+            for k in range(updated_words):
+                updated[k] += np.uint64(1)
+            position = buffer_bursts * loaded_words + place * streamed_words
+            for first in range(position, position + streamed_words, WORDS_PER_LINE):
                 store_line(buffer, first, np.uint64(first + visits))
-            position += burst_words
-            if position == buffer.size:
-                position = 0
+            place += 1
+            if place == buffer_bursts:
+                place = 0
                 visits += 1
             left = delay
             while left > BEAT_ITERATIONS:

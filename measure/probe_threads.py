@@ -153,8 +153,11 @@ class Loader:
 
     def _check(self, bursts: int, delay: int, total: int, state: int) -> None:
         words, traffic = self._words(), self.traffic
-        burst_words, read_words = traffic.burst_lines * WORDS_PER_LINE, traffic.read_lines * WORDS_PER_LINE
-        if total != probe_checks.sum_read(self._bursts, bursts, burst_words, read_words, words.size):
+        read_words, loaded_words = (
+            lines * WORDS_PER_LINE for lines in (traffic.read_lines, traffic.read_lines + traffic.updated_lines)
+        )
+        streamed_from = self.buffer_bursts * loaded_words
+        if total != probe_checks.sum_read(self._bursts, bursts, loaded_words, read_words, streamed_from):
             raise ToolFailedError(f"a loader claims {bursts} bursts, but its sum of the words read is another")
         if state != probe_checks.spin_state(bursts * delay):
             raise ToolFailedError(
@@ -162,11 +165,12 @@ class Loader:
             )
         sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_WRITES).astype(np.int64)
         done = np.array([probe_checks.visits_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample])
-        for lines, of_which, what in (
-            (traffic.updated_lines, traffic.read_lines + traffic.updated_lines, "updates"),
-            (traffic.streamed_lines, traffic.burst_lines, "non-temporal stores"),
+        last_updated = (sample + 1) * loaded_words - 1
+        last_streamed = streamed_from + (sample + 1) * traffic.streamed_lines * WORDS_PER_LINE - 1
+        for lines, last, what in (
+            (traffic.updated_lines, last_updated, "updates"),
+            (traffic.streamed_lines, last_streamed, "non-temporal stores"),
         ):
-            last = sample * burst_words + of_which * WORDS_PER_LINE - 1
             if lines and not np.array_equal(words[last], (last + done).astype(np.uint64)):
                 raise ToolFailedError(f"a loader claims {bursts} bursts of {what}, but its buffer does not hold them")
 

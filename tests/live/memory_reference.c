@@ -1,6 +1,7 @@
-/* The reference for the memory probe: the same two measurements in plain C, with buffers of the same size on huge
- * pages. memory_reference chase|read BYTES SECONDS CPU... prints ns per dependent access, or bytes a second of one
- * reading thread per CPU together. Both are timed on their thread's CPU clock, as in the probe. */
+/* The reference for the memory probe: the same measurements in plain C, with buffers of the same size on huge pages.
+ * memory_reference chase|read|update|stream BYTES SECONDS CPU... prints ns per dependent access, or bytes a second that
+ * one thread per CPU reads, reads and writes back (x[i]++), or writes past the caches, together. All are timed on their
+ * thread's CPU clock, as in the probe. Where the compiler knows no non-temporal stores, "stream" ends with 3. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -10,12 +11,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 static size_t bytes;
 static double seconds;
 static pthread_barrier_t ready;
+enum work { READ, UPDATE, STREAM };
+static enum work work;
 
-struct reader { pthread_t thread; int cpu; double rate; uint64_t sum; };
+struct worker { pthread_t thread; int cpu; double rate; uint64_t sum; };
 
 static double now(clockid_t clock) {
     struct timespec t;
@@ -66,20 +72,34 @@ static void chase(int cpu) {
     printf("%.6g %llu\n", spent / hops * 1e9, (unsigned long long)at);
 }
 
-static void *reading(void *argument) {
-    struct reader *self = argument;
+static uint64_t block_of(uint64_t *words, size_t count) {
+    uint64_t sum = 0;
+    if (work == READ)
+        for (size_t i = 0; i < count; i++) sum += words[i];
+    else if (work == UPDATE)
+        for (size_t i = 0; i < count; i++) words[i]++;
+#ifdef __SSE2__
+    else
+        for (size_t i = 0; i < count; i += 2)
+            _mm_stream_si128((__m128i *)(words + i), _mm_set_epi64x(i + 1, i));
+#endif
+    return sum;
+}
+
+static void *working(void *argument) {
+    struct worker *self = argument;
     pin(self->cpu);
     uint64_t *words = buffer(), sum = 0;
-    size_t block = 1 << 16, at = 0, read = 0;
+    size_t block = 1 << 16, at = 0, moved = 0, times = work == UPDATE ? 2 : 1;
     pthread_barrier_wait(&ready);
     double end = now(CLOCK_MONOTONIC) + seconds, began = now(CLOCK_THREAD_CPUTIME_ID);
     while (now(CLOCK_MONOTONIC) < end) {
-        for (size_t i = at; i < at + block; i++) sum += words[i];
+        sum += block_of(words + at, block);
         at = (at + block) % (bytes / 8);
-        read += block * 8;
+        moved += block * 8 * times;
     }
-    self->rate = read / (now(CLOCK_THREAD_CPUTIME_ID) - began);
-    self->sum = sum;
+    self->rate = moved / (now(CLOCK_THREAD_CPUTIME_ID) - began);
+    self->sum = sum + words[at];
     return NULL;
 }
 
@@ -87,22 +107,26 @@ int main(int count, char **arguments) {
     if (count < 5) return 2;
     bytes = strtoull(arguments[2], NULL, 10);
     seconds = strtod(arguments[3], NULL);
-    int readers = count - 4;
+    int workers = count - 4;
     if (!strcmp(arguments[1], "chase")) {
         chase(atoi(arguments[4]));
         return 0;
     }
-    struct reader *reader = calloc(readers, sizeof *reader);
-    pthread_barrier_init(&ready, NULL, readers);
+    work = !strcmp(arguments[1], "read") ? READ : !strcmp(arguments[1], "update") ? UPDATE : STREAM;
+#ifndef __SSE2__
+    if (work == STREAM) return 3;
+#endif
+    struct worker *worker = calloc(workers, sizeof *worker);
+    pthread_barrier_init(&ready, NULL, workers);
     double rate = 0;
     uint64_t sum = 0;
-    for (int i = 0; i < readers; i++) {
-        reader[i].cpu = atoi(arguments[4 + i]);
-        pthread_create(&reader[i].thread, NULL, reading, &reader[i]);
+    for (int i = 0; i < workers; i++) {
+        worker[i].cpu = atoi(arguments[4 + i]);
+        pthread_create(&worker[i].thread, NULL, working, &worker[i]);
     }
-    for (int i = 0; i < readers; i++) {
-        pthread_join(reader[i].thread, NULL);
-        rate += reader[i].rate, sum += reader[i].sum;
+    for (int i = 0; i < workers; i++) {
+        pthread_join(worker[i].thread, NULL);
+        rate += worker[i].rate, sum += worker[i].sum;
     }
     printf("%.6g %llu\n", rate, (unsigned long long)sum);
     return 0;

@@ -1,4 +1,8 @@
-"""The memory probe on this machine's memory: against the same measurement in C, under load, and interrupted."""
+"""The memory probe on this machine's memory: against the same measurement in C, under load, and interrupted.
+
+The buffers are of 128 MiB, equal for the probe and for C, even where the machine's last cache is larger: it is the
+measuring that is compared, and buffers of four times a cache of hundreds of megabytes would take minutes to fill.
+"""
 
 from __future__ import annotations
 
@@ -10,33 +14,59 @@ from pathlib import Path
 
 import pytest
 
-from measure import load
-from measure.memory_probe import idle_latency, peak_bandwidth, plan_memory, run_memory
-from measure.probe_placement import allowed_cpus, place
-from measure.probe_plan import choose_buffer, memory_facts
+from measure import load, probe_figures, probe_plan
+from measure.host import Cache
+from measure.memory_probe import (
+    idle_latency,
+    peak_bandwidths,
+    plan_buffers,
+    plan_memory,
+    plateaus,
+    run_buffers,
+    run_memory,
+)
+from measure.probe_bench import make_loaders, set_traffic, trial
+from measure.probe_figures import loading_cpus
+from measure.probe_placement import allowed_cpus
+from measure.probe_plan import MemoryFacts
+from measure.probe_stores import streaming_instruction
+from measure.probe_sweep import bandwidths, latencies
+from measure.probe_threads import Chaser, Loader, compile_kernels, on_cpu
+from measure.probe_traffic import parse_traffic
 from measure.store import SweepStore
 
 pytestmark = pytest.mark.live
 
 HERE = Path(__file__).resolve().parent
-ROUNDS = 8
+ROUNDS = 12
+BUFFER_BYTES = 128 * 2**20
 needs_two_cores = pytest.mark.skipif(len(allowed_cpus()) < 2, reason="a loaded memory needs two cores")
 
 
+@pytest.fixture
+def modest_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A last cache of a quarter of BUFFER_BYTES, so that default buffers are of that size on any machine."""
+    facts = MemoryFacts((Cache(3, "Unified", BUFFER_BYTES // 4, 1),), 2**36)
+    for module in (probe_plan, probe_figures):
+        monkeypatch.setattr(module, "memory_facts", lambda: facts)
+
+
 @pytest.fixture(scope="module")
-def buffer_bytes() -> int:
-    return choose_buffer(None, 3, memory_facts())[0]
+def loaders() -> list[Loader]:
+    compile_kernels()
+    return make_loaders(loading_cpus(None), BUFFER_BYTES, parse_traffic("read"))
 
 
 @pytest.fixture
-def reference(require_tool: Callable[..., str], tmp_path: Path, buffer_bytes: int) -> Callable[..., float]:
-    """``reference("chase" | "read", cpus)`` measures in C: ns per access, or bytes a second."""
+def reference(require_tool: Callable[..., str], tmp_path: Path) -> Callable[..., float]:
+    """``reference("chase" | "read" | "update" | "stream", cpus)`` measures in C: ns per access, or bytes a second."""
     program = tmp_path / "memory_reference"
     source = HERE / "memory_reference.c"
-    subprocess.run([require_tool("gcc", "cc"), "-O3", "-pthread", str(source), "-o", str(program)], check=True)
+    flags = ["-O3", "-march=native", "-pthread"]
+    subprocess.run([require_tool("gcc", "cc"), *flags, str(source), "-o", str(program)], check=True)
 
-    def run(what: str, cpus: list[int]) -> float:
-        command = [str(program), what, str(buffer_bytes), "0.2", *map(str, cpus)]
+    def run(what: str, cpus: tuple[int | None, ...]) -> float:
+        command = [str(program), what, str(BUFFER_BYTES), "0.1", *map(str, cpus)]
         return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[0])
 
     return run
@@ -55,24 +85,61 @@ def agree(ours: Callable[[], float], theirs: Callable[[], float], best: Callable
     return mine, other
 
 
-def test_idle_latency_is_that_of_a_pointer_chase_in_c(reference: Callable[..., float], buffer_bytes: int) -> None:
-    cpu = place(0).chaser
-    assert cpu is not None
+def test_idle_latency_is_that_of_a_pointer_chase_in_c(reference: Callable[..., float]) -> None:
+    cpus = loading_cpus((1,))
+    compile_kernels()
+    chaser = on_cpu(cpus[0], lambda: Chaser(cpus[0], BUFFER_BYTES, seed=1))
     ours, c = agree(
-        lambda: idle_latency(buffer_bytes, repeats=1).best * 1e9, lambda: reference("chase", [cpu]), best=min
+        lambda: latencies([trial(chaser, (), 0, 0.1)]).best * 1e9, lambda: reference("chase", cpus), best=min
     )
     assert ours == pytest.approx(c, rel=0.10)
     assert 10 < ours < 2000  # no memory answers faster than a cache, and none this slowly
 
 
-def test_peak_bandwidth_is_that_of_a_reader_in_c(reference: Callable[..., float], buffer_bytes: int) -> None:
-    placement = place(None)
-    cpus = [cpu for cpu in (*placement.loaders, placement.chaser) if cpu is not None]
-    ours, c = agree(lambda: peak_bandwidth(buffer_bytes, repeats=1).best, lambda: reference("read", cpus), best=max)
+@pytest.mark.parametrize(("traffic", "work"), [("read", "read"), ("1:1", "update"), ("nt-write", "stream")])
+def test_peak_bandwidth_is_that_of_the_same_traffic_in_c(
+    reference: Callable[..., float], loaders: list[Loader], traffic: str, work: str
+) -> None:
+    if work == "stream" and not streaming_instruction().startswith(("movnt", "vmovnt")):
+        pytest.skip("the reference writes past the caches by SSE2 only")
+    kind = parse_traffic(traffic)
+    set_traffic(loaders, kind)
+    cpus = loading_cpus(None)
+    ours, c = agree(
+        lambda: bandwidths([trial(None, loaders, 0, 0.1)], kind.bus_lines).best, lambda: reference(work, cpus), best=max
+    )
     assert ours == pytest.approx(c, rel=0.10)
 
 
+@pytest.mark.usefixtures("modest_caches")
+def test_the_figures_are_best_mean_and_spread() -> None:
+    latency = idle_latency(repeats=2, seconds_per_repeat=0.05)
+    assert latency.best == min(latency.values) <= latency.mean
+    peaks = peak_bandwidths("read,nt-write", repeats=2, seconds_per_repeat=0.05)
+    everyone = len(loading_cpus(None))
+    assert list(peaks) == [("read", everyone), ("nt-write", everyone)]
+    for peak in peaks.values():
+        assert peak.best == max(peak.values) >= peak.mean
+        assert peak.spread >= 0
+        assert peak.best * latency.best > 64  # more than the one line that the chaser keeps in flight
+
+
+def test_caches_show_as_steps(tmp_path: Path) -> None:
+    sizes = [2**n for n in (14, 15, 18, 19, 25, 26)]
+    plan = plan_buffers(sizes, threads=1, repeats=3, seconds_per_repeat=0.03)
+    sweep = run_buffers(plan, tmp_path / "caches")
+    best = sweep.points.groupby("load")["latency_best_s"].first()
+    assert best[2**14] < 10e-9  # any first-level cache of today
+    assert best[2**14] < best[2**18] < best[2**26]
+    assert best[2**26] > 4 * best[2**14]
+    found = plateaus(sweep)
+    assert len(found) >= 2
+    assert found[0].first_bytes == 2**14
+    assert load(tmp_path / "caches").points.equals(sweep.points)
+
+
 @needs_two_cores
+@pytest.mark.usefixtures("modest_caches")
 def test_a_sweep_has_falling_bandwidth_and_falls_to_the_idle_latency(tmp_path: Path) -> None:
     plan = plan_memory(delays=(0, 300, 20_000), repeats=2, seconds_per_repeat=0.1, traffic="mix")
     sweep = run_memory(plan, tmp_path / "memory")
@@ -89,8 +156,10 @@ def test_a_sweep_has_falling_bandwidth_and_falls_to_the_idle_latency(tmp_path: P
 RUN = """
 import signal, sys
 from pathlib import Path
+from measure import probe_plan
 from measure.memory_probe import plan_memory, run_memory
 signal.signal(signal.SIGINT, signal.default_int_handler)
+probe_plan.memory_facts = lambda: probe_plan.MemoryFacts((), 2**36)
 plan = plan_memory(delays=(0, 100, 200), repeats=1, seconds_per_repeat=float(sys.argv[2]))
 def tell(done, total, left, what):
     print(done, what, flush=True)

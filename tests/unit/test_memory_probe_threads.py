@@ -117,12 +117,13 @@ def test_words_of_every_line_are_written_past_the_caches() -> None:
     told = control(1)
     told[0] = STOP
     loader.run(told, 0, 0)  # 512 bursts of 8 lines: once through the buffer
-    lines = loader.pages.words.reshape(-1, 8, WORDS_PER_LINE)
-    began = np.arange(lines.size, dtype=np.uint64).reshape(lines.shape)
-    visits = lines - began
-    assert (visits[:, 0] == 0).all()
-    assert (visits[:, 1:] == visits[:1, 1:]).all()
-    assert visits[0, 7, 0] >= 1
+    words = loader.pages.words
+    visits = words - np.arange(words.size, dtype=np.uint64)
+    loaded, streamed = visits[: 512 * 3 * 8].reshape(512, 3, 8), visits[512 * 3 * 8 :]
+    assert (loaded[:, 0] == 0).all()
+    assert (loaded[:, 1:] == streamed[0]).all()
+    assert (streamed == streamed[0]).all()
+    assert streamed[0] >= 1
 
 
 def test_a_loader_takes_another_traffic_and_its_sums_still_hold() -> None:
