@@ -13,6 +13,8 @@ told apart, and is no distribution.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 from collections.abc import Iterator
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
-from measure.text_files import check_readable
+from measure.text_files import LONGEST_LINE, Lines, check_readable
 from measure.windows import Window, merged
 
 LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "bw", "iops"]
@@ -179,9 +181,10 @@ def _pieces(file: Path) -> Iterator[_Piece]:
     check_readable(file)
     row = 0
     try:
-        with pd.read_csv(
-            file, header=None, names=["time", "value", "direction", "block"], usecols=[0, 1, 2, 3], dtype=np.float64,
+        with _reader(file) as lines, pd.read_csv(
+            lines, header=None, names=["time", "value", "direction", "block"], usecols=[0, 1, 2, 3], dtype=np.float64,
             engine="c", chunksize=_CHUNK_ROWS, skipinitialspace=True, encoding="latin-1", index_col=False,
+            quoting=csv.QUOTE_NONE,
         ) as chunks:  # fmt: skip
             for chunk in chunks:
                 table = chunk.to_numpy(np.float64)
@@ -297,9 +300,9 @@ def _summarise_histograms(file: Path) -> LogSummary:
     lower = upper = middle = np.empty(0)
     unit_s = 1e-9
     try:
-        with pd.read_csv(
-            file, header=None, dtype=np.float64, engine="c", chunksize=_HISTOGRAM_CHUNK_ROWS, skipinitialspace=True,
-            encoding="latin-1",
+        with _reader(file) as lines, pd.read_csv(
+            lines, header=None, dtype=np.float64, engine="c", chunksize=_HISTOGRAM_CHUNK_ROWS, skipinitialspace=True,
+            encoding="latin-1", quoting=csv.QUOTE_NONE,
         ) as chunks:  # fmt: skip
             for chunk in chunks:
                 table = chunk.to_numpy(np.float64)
@@ -362,6 +365,10 @@ def _appended(
     if len(windows) >= 100 * _MOST_WINDOWS:
         windows = list(merged(windows, 50 * _MOST_WINDOWS))
     return windows, max(last_s, end_s)
+
+
+def _reader(file: Path) -> io.BufferedReader:
+    return io.BufferedReader(Lines(file), LONGEST_LINE)
 
 
 def _check_unit(unit: Unit | None) -> None:

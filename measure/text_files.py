@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from measure.errors import DataError
+from measure.units import format_bytes
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_BYTES = 2**25
 MAX_ROWS = 200_000
 HEAD_BYTES = 2**16
+LONGEST_LINE = 2**18
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -24,6 +31,42 @@ def read_head(path: Path) -> str:
             return file.read(HEAD_BYTES).decode("latin-1") if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
     except (OSError, ValueError):
         return ""  # read_text says why
+
+
+class Lines(io.RawIOBase):
+    """The bytes of a file for a reader that keeps whole lines in memory: DataError where a line has no end.
+
+    No line of a tool's output is longer than some ten KiB; one of ``LONGEST_LINE`` or more (a disk's zeros, a binary
+    file) would fill the memory before it is refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file = path.open("rb", buffering=0)
+        self._behind_newline = 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read on; DataError as said above, OSError where the file cannot be read any more."""
+        view = memoryview(buffer)[:LONGEST_LINE]
+        count = self._file.readinto(view) or 0
+        newline = bytes(view[:count]).rfind(b"\n")
+        self._behind_newline = count - newline - 1 if newline >= 0 else self._behind_newline + count
+        if self._behind_newline >= LONGEST_LINE:
+            raise DataError(
+                f"{self._path} holds a line of more than {LONGEST_LINE >> 10} KiB, and no tool writes such lines; the "
+                "file is damaged: measure again"
+            )
+        return count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
 
 
 def check_rows(count: int, name: str) -> None:
@@ -70,7 +113,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
                 raise DataError(f"{path} is no regular file; give the file that the tool wrote")
             if status.st_size > max_bytes:
                 raise DataError(
-                    f"{path} has {status.st_size / 2**30:.1f} GiB, more than the {max_bytes / 2**30:.3g} GiB that are "
+                    f"{path} has {format_bytes(status.st_size)}, more than the {format_bytes(max_bytes)} that are "
                     "read; give the tool's summary, not its logs (fio's latency logs are read whatever their size)"
                 )
             content = file.read(max_bytes + 1)
@@ -82,7 +125,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(f"{path} cannot be read: {reason}; check its permissions") from error
     if len(content) > max_bytes:
-        raise DataError(f"{path} grew beyond {max_bytes / 2**30:.3g} GiB while it was read; wait until it is complete")
+        raise DataError(f"{path} grew beyond {format_bytes(max_bytes)} while it was read; wait until it is complete")
     return decode(content, str(path))
 
 
