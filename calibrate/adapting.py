@@ -11,7 +11,7 @@ A full sweep over those 28 depths gives the knee to a few percent; an adaptive o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -117,10 +117,12 @@ class AdaptiveResult:
         knee, took = self.knee, f"{len(self.steps)} of {len(self.allowed)} points"
         if knee.load is None or knee.low is None or knee.high is None:
             return f"no knee after {took}: {knee.note}"
+        asked = f"within the ±{100 * self.tolerance:.2g} % that were asked for"
+        short = "too few points to be sure of it" if self.half_width <= self.tolerance else f"not {asked}"
         why = {
-            "narrow enough": f"within the ±{100 * self.tolerance:.2g} % that were asked for",
-            "budget": f"not within the ±{100 * self.tolerance:.2g} % that were asked for: the budget is used up",
-            "nothing left": "no other point would tell more",
+            "narrow enough": asked,
+            "budget": f"{short}: the budget is used up",
+            "nothing left": f"{short}: no other point would tell more",
         }[self.stopped]
         return f"knee {knee.load:.4g}  [{knee.low:.4g}, {knee.high:.4g}]  from {took}; {why}"
 
@@ -163,65 +165,105 @@ def adaptive(
 
     Raises ValueError for a setting, DataError where fewer than two loads could be measured.
     """
-    allowed = tuple(sorted({float(n) for n in loads}))
-    if budget < LEAST_BUDGET:
-        raise ValueError(f"budget is {budget}; at least {LEAST_BUDGET} points are needed: two ends and one to choose")
-    if len(allowed) < LEAST_BUDGET or allowed[0] <= 0:
-        raise ValueError(f"loads must hold at least {LEAST_BUDGET} different numbers above zero, to choose among")
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance is {tolerance:g}; it must lie between 0 and 1, like 0.1 for 10 %")
-    search = _Search(measure, allowed, tolerance, model or PNorm(), seed, on_choice or _silent, on_step or _silent)
-    stopped = search.run(already, budget)
-    if search.sweep is None or search.fit is None:
-        raise DataError("fewer than two loads could be measured, too few for a knee; see what the failed ones say")
-    return AdaptiveResult(
-        search.sweep, search.fit, tuple(search.steps), stopped, budget, tolerance, allowed,
-        pooled_noise(points_of(search.sweep)),
-    )  # fmt: skip
+    search = Search(
+        budget, loads=loads, tolerance=tolerance, model=model, seed=seed, on_choice=on_choice, on_step=on_step
+    )
+    sweep = already
+    while choice := search.after(sweep):
+        sweep = measure(choice.load, search.repeats(choice.load)) or sweep
+    return search.result()
 
 
-@dataclass
-class _Search:
-    """One adaptive sweep under way: what is measured (``sweep``), what it says (``fit``), and how it came to that."""
+class Search:
+    """An adaptive sweep under way: given what is measured so far, what to measure next. ``adaptive`` drives one.
 
-    measure: Measure
-    allowed: tuple[float, ...]
-    tolerance: float
-    model: CurveModel
-    seed: int
-    on_choice: Callable[[Choice], None]
-    on_step: Callable[[Step], None]
-    sweep: Sweep | None = None
-    fit: Fit | None = None
-    steps: list[Step] = field(default_factory=list)
+    ``steps`` is how it came here, ``sweep`` the points that it has taken in, ``fit`` what they say (None before there
+    are two). The settings and errors are those of ``adaptive``.
+    """
 
-    def run(self, already: Sweep | None, budget: int) -> Stopped:
-        for grown in _row_by_row(already):
-            load = float(grown.points["load"].iloc[-1])
-            choice = self.choice()
-            self.note(choice if choice and choice.load == load else Choice(load, "there", "measured before"), grown)
-        while len(self.steps) < budget and (choice := self.choice()):
-            self.on_choice(choice)
-            self.note(choice, self.measure(choice.load, self.repeats(choice.load)))
-        return "narrow enough" if self.is_narrow() else "budget" if len(self.steps) >= budget else "nothing left"
+    def __init__(
+        self,
+        budget: int,
+        *,
+        loads: Sequence[float] = LOADS,
+        tolerance: float = 0.1,
+        model: CurveModel | None = None,
+        seed: int = 0,
+        on_choice: Callable[[Choice], None] | None = None,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> None:
+        self.allowed = tuple(sorted({float(n) for n in loads}))
+        if budget < LEAST_BUDGET:
+            raise ValueError(
+                f"budget is {budget}; at least {LEAST_BUDGET} points are needed: two ends and one to choose"
+            )
+        if len(self.allowed) < LEAST_BUDGET or self.allowed[0] <= 0:
+            raise ValueError(f"loads must hold at least {LEAST_BUDGET} different numbers above zero, to choose among")
+        if not 0 < tolerance < 1:
+            raise ValueError(f"tolerance is {tolerance:g}; it must lie between 0 and 1, like 0.1 for 10 %")
+        self.budget, self.tolerance, self.model, self.seed = budget, tolerance, model or PNorm(), seed
+        self.on_choice, self.on_step = on_choice or _silent, on_step or _silent
+        self.steps: list[Step] = []
+        self.sweep: Sweep | None = None
+        self.fit: Fit | None = None
+        self._taken: set[tuple[float, int]] = set()  # loads, each with the number of its repeat
+        self._pending: Choice | None = None
+
+    def after(self, sweep: Sweep | None) -> Choice | None:
+        """Take in ``sweep``, all that is measured so far, and choose what to measure next; None where it is over.
+
+        What was measured without having been asked for is taken in the order of its ``started_at``. A choice of which
+        there is no point now could not be measured.
+        """
+        for key, grown in self._new(sweep):
+            choice = self._pending or self._choose()
+            if choice is None or choice.load != key[0]:
+                choice = Choice(key[0], "there", "measured before")
+            else:
+                self._pending = None
+            self._note(choice, grown)
+            self._taken.add(key)
+        if self._pending is not None:
+            self._note(self._pending, None)
+        self._pending = self._choose() if len(self.steps) < self.budget else None
+        if self._pending is not None:
+            self.on_choice(self._pending)
+        return self._pending
 
     def repeats(self, load: float) -> int:
         """How often ``load`` was measured so far."""
-        return 0 if self.sweep is None else int(np.isclose(self.sweep.points["load"], load).sum())
-
-    def failed(self) -> set[float]:
-        """The loads that could not be measured."""
-        return {s.load for s in self.steps if not s.measured}
+        return sum(load == taken for taken, _ in self._taken)
 
     def is_narrow(self) -> bool:
         """Whether the knee's interval is within the tolerance, by enough points to be believed."""
         return self.fit is not None and len(self.steps) >= LEAST_TO_STOP and half_width(self.fit) <= self.tolerance
 
-    def choice(self) -> Choice | None:
+    def result(self) -> AdaptiveResult:
+        """What is known now. DataError where fewer than two loads could be measured."""
+        if self.sweep is None or self.fit is None:
+            raise DataError("fewer than two loads could be measured, too few for a knee; see what the failed ones say")
+        used_up: Stopped = "budget" if len(self.steps) >= self.budget else "nothing left"
+        return AdaptiveResult(
+            self.sweep, self.fit, tuple(self.steps), "narrow enough" if self.is_narrow() else used_up, self.budget,
+            self.tolerance, self.allowed, pooled_noise(points_of(self.sweep)),
+        )  # fmt: skip
+
+    def _new(self, sweep: Sweep | None) -> Iterator[tuple[tuple[float, int], Sweep]]:
+        """Each point that is not taken in yet, in the order of measurement: its load and repeat, and all up to it."""
+        if sweep is None:
+            return
+        rows = sweep.points.assign(repeat=sweep.points.groupby("load").cumcount())
+        keys = list(zip(rows["load"], rows["repeat"], strict=True))
+        for row in rows.sort_values("started_at", kind="stable").index:
+            if keys[row] not in self._taken:
+                known = [key in self._taken or key == keys[row] for key in keys]
+                yield keys[row], replace(sweep, points=sweep.points[known])
+
+    def _choose(self) -> Choice | None:
         """What to measure next; None where the knee is known, or where nothing is left to measure."""
         failed = {s.load for s in self.steps if not s.measured}
         loads = [n for n in self.allowed if n not in failed]
-        measured = [] if self.sweep is None else [float(n) for n in self.sweep.points["load"]]
+        measured = [load for load, _ in self._taken]
         missing = _missing_end(loads, measured)
         if missing or self.sweep is None or self.fit is None:
             return missing
@@ -232,16 +274,13 @@ class _Search:
             return Choice(min(measured), "repeat", "again: the interval is narrow enough, if this repeats")
         return None
 
-    def note(self, choice: Choice, grown: Sweep | None) -> None:
-        """Take in what was measured, and say what is known of the knee now."""
-        before = self.repeats(choice.load)
-        self.sweep = self.sweep if grown is None else grown
-        measured = self.sweep is not None and self.repeats(choice.load) > before
-        step = Step(choice.load, before, choice.why, choice.reason, measured)
-        if self.sweep is not None and measured:
-            rows = self.sweep.points[np.isclose(self.sweep.points["load"], choice.load)]
-            step = replace(step, throughput_per_s=float(rows["throughput_per_s"].iloc[-1]))
-            points = points_of(self.sweep)
+    def _note(self, choice: Choice, grown: Sweep | None) -> None:
+        """A step: ``grown`` holds what is known with it, None where the choice could not be measured."""
+        step = Step(choice.load, self.repeats(choice.load), choice.why, choice.reason, measured=grown is not None)
+        if grown is not None:
+            self.sweep, points = grown, points_of(grown)
+            rates = grown.points.loc[grown.points["load"] == choice.load, "throughput_per_s"]
+            step = replace(step, throughput_per_s=float(rates.iloc[-1]))
             if len(points) > 1:
                 self.fit = fit_points(points, self.model, seed=self.seed)
         if self.fit is not None:
@@ -259,15 +298,6 @@ def _missing_end(loads: Sequence[float], measured: Sequence[float]) -> Choice | 
     if not measured or min(measured) > first.load:
         return first
     return deep if max(measured) < deep.load else None
-
-
-def _row_by_row(already: Sweep | None) -> Iterator[Sweep]:
-    """The sweep as it grew: with its first point, its first two, and so on, in the order of measurement."""
-    if already is None:
-        return
-    rows = already.points.sort_values("started_at", kind="stable")
-    for count in range(1, len(rows) + 1):
-        yield replace(already, points=rows.iloc[:count])
 
 
 _HEADER = ("load", "throughput", "knee so far", "why")
