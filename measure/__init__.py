@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from measure.errors import DataError as DataError
     from measure.errors import MeasureError as MeasureError
     from measure.findings import Finding as Finding
+    from measure.fio_output import histograms as histograms
     from measure.loading import load as load
+    from measure.request_samples import samples as samples
 
 _HOMES = {
     "audit": "measure.auditing",
@@ -29,6 +31,8 @@ _HOMES = {
     "DataError": "measure.errors",
     "MeasureError": "measure.errors",
     "Finding": "measure.findings",
+    "histograms": "measure.fio_output",
+    "samples": "measure.request_samples",
     "load": "measure.loading",
 }
 
@@ -40,8 +44,10 @@ __all__ = [
     "Sweep",
     "audit",
     "dataset_names",
+    "histograms",
     "load",
     "load_dataset",
+    "samples",
 ]
 
 

@@ -32,6 +32,14 @@ def write_durably(path: Path, content: bytes) -> None:
     sync_directory(path.parent)
 
 
+def move_durably(source: Path, target: Path) -> None:
+    """Give a file on the same file system another name, with all it holds on the disk; OSError where that fails."""
+    with source.open("rb") as file:
+        os.fsync(file.fileno())
+    source.rename(target)
+    sync_directory(target.parent)
+
+
 def make_directory(path: Path) -> None:
     """Make ``path`` and what is missing above it; OSError where that cannot be."""
     if path.is_dir():

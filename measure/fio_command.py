@@ -55,14 +55,19 @@ class Common:
         return [*options, "--norandommap=1", "--group_reporting=1", "--lat_percentiles=1"]
 
 
-def point_command(key: str, job: FioJob, common: Common, seed: int) -> tuple[str, ...]:
-    """The command of the point ``key``; the same for the same arguments."""
+def point_command(key: str, job: FioJob, common: Common, seed: int, *, log: bool = False) -> tuple[str, ...]:
+    """The command of the point ``key``; the same for the same arguments.
+
+    With ``log`` fio writes KEY_lat.1.log and so on, one for each job, into the folder that it is started in.
+    """
     general = ["fio", "--output-format=json+", "--eta=never"]
     if job.read_percent == 100:
         general.append("--readonly")
     shared = [f"--bs={job.block_bytes}", f"--randseed={zlib.crc32(f'{seed} {key}'.encode())}", *common.options()]
     if job.is_open:
         shared.append("--rate_process=poisson")
+    if log:  # of the total latency alone; those of its two parts would be as long again
+        shared += [f"--write_lat_log={key}", "--disable_clat=1", "--disable_slat=1"]
     sections = _sections(job, common.engine)
     if len(sections) == 1:
         return (*general, f"--name={key}", *sections[0], *shared)

@@ -48,7 +48,11 @@ class Intervals:
 
 
 def run_with_intervals(
-    argv: Sequence[str], runtime_s: float, timeout_s: float, on_tick: Callable[[float], None] | None = None
+    argv: Sequence[str],
+    runtime_s: float,
+    timeout_s: float,
+    cwd: Path | None = None,
+    on_tick: Callable[[float], None] | None = None,
 ) -> tuple[Finished, Intervals]:
     """Run a fio command that measures for ``runtime_s``, and its intervals with it.
 
@@ -57,10 +61,10 @@ def run_with_intervals(
     :func:`measure.process.run_tool`.
     """
     if any(option.startswith("--write_") for option in argv):
-        return run_tool(argv, timeout_s, on_tick=on_tick), Intervals()
+        return run_tool(argv, timeout_s, cwd, on_tick=on_tick), Intervals()
     with tempfile.TemporaryDirectory(prefix="qsim-") as folder:
         logged = (argv[0], *interval_options(runtime_s, f"{folder}/run"), *argv[1:])
-        finished = run_tool(logged, timeout_s, on_tick=on_tick)
+        finished = run_tool(logged, timeout_s, cwd, on_tick=on_tick)
         texts = [path.read_text("ascii", "replace") for path in Path(folder).glob("run_iops*.log")]
     return finished, read_interval_logs(texts)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -21,7 +21,7 @@ from typing import Any
 from measure.dataset import Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio_json import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio, parse_fio_size
+from measure.fio_json import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio, parse_fio_size, pooled
 from measure.fio_logs import log_name
 from measure.fio_normal import looks_like_normal, parse_normal
 from measure.fio_terse import looks_like_terse, parse_terse
@@ -134,22 +134,30 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
 def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
     """The latency histograms of a sweep's points, {(series, load, repeat): histogram}, read again from its raw files.
 
-    Points without one (no json+) are left out. A point is known by its file, its throughput and its latency. Raises
-    DataError where a raw file is gone or cannot be read any more.
+    Points without one (no json+) are left out. A point is known by its file, its throughput and its latency, or has a
+    file of its own, of which it is all jobs together. Raises DataError where a raw file is gone or cannot be read any
+    more.
     """
     found: dict[tuple[str, float, float], Histogram] = {}
+    whole: dict[str, Histogram] = {}
     for path in sweep.raw:
         if log_name(path.name) is None:
-            for record in read_fio(read_text(path), path.name):
+            records = [r for r in read_fio(read_text(path), path.name) if why_unusable(r) is None]
+            for record in records:
                 if record.latency.bins_s:
-                    key = (path.name, record.throughput_per_s, record.latency.mean_s)
-                    found[key] = histogram(record)
+                    found[path.name, record.throughput_per_s, record.latency.mean_s] = histogram(record)
+            if records and all(r.latency.bins_s for r in records):
+                together = pooled([(r.throughput_per_s, r.latency) for r in records])
+                whole[path.name] = histogram(replace(records[0], latency=together))
     rows = sweep.points[["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]]
-    return {
-        (series, load, int(repeat)): found[PurePosixPath(str(source)).name, rate, latency]
-        for series, load, repeat, source, rate, latency in rows.itertuples(index=False)
-        if (PurePosixPath(str(source)).name, rate, latency) in found
-    }
+    names = [PurePosixPath(str(source)).name for source in rows["source"]]
+    rows_of = Counter(names)
+    chosen = {}
+    for name, (series, load, repeat, _, rate, latency) in zip(names, rows.itertuples(index=False), strict=True):
+        own = found.get((name, rate, latency)) or (whole.get(name) if rows_of[name] == 1 else None)
+        if own is not None:
+            chosen[series, load, int(repeat)] = own
+    return chosen
 
 
 def why_unusable(record: FioRecord) -> Finding | None:
@@ -183,7 +191,7 @@ class Placed:
     series: str
     load: float
     repeat: int | None = None
-    columns: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def outstanding(self) -> float:

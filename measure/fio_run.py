@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from measure.fio_intervals import run_with_intervals
 from measure.fio_plan import FioPlan, FioPoint
 from measure.fio_points import why_no_point
 from measure.process import Finished, run_tool
+from measure.request_logs import emptied, joined_log
 from measure.settling import read_settled
 from measure.workload import FioJob
 
@@ -25,28 +27,39 @@ class PointRun:
     finished: Finished
     reason: str
     notes: Mapping[str, Any] = field(default_factory=dict)
+    log: Path | None = None
 
 
-def run_point(plan: FioPlan, point: FioPoint, on_tick: Tick) -> PointRun:
-    """Run ``point`` as ``plan`` says; a run that does not settle in its time is measured all the same."""
+def run_point(plan: FioPlan, point: FioPoint, on_tick: Tick, folder: Path | None = None) -> PointRun:
+    """Run ``point`` as ``plan`` says; a run that does not settle in its time is measured all the same.
+
+    ``folder`` is where fio may write its logs of requests.
+    """
     start, text = time.monotonic(), point_text(point)
     notes: dict[str, Any] = {}
     if plan.settling is not None:
         finished = run_tool(
             plan.settling.command(point.argv), plan.settling.limit_s,
-            on_tick=lambda _: on_tick(time.monotonic() - start, f"{text}, settling"),
+            cwd=folder, on_tick=lambda _: on_tick(time.monotonic() - start, f"{text}, settling"),
         )  # fmt: skip
         told = read_settled(finished.stdout.decode("utf-8", "replace"))
         reason = why_failed(finished, f"{point.key}, settling", point.job, plan.settling.limit_s)
         if reason or told is None:
             return PointRun(finished, reason or f"{point.key}: fio told nothing of the steady state it was to reach")
         notes["settled"] = told.to_dict()
+    if folder is not None:
+        emptied(folder)
     finished, intervals = run_with_intervals(
-        point.argv, plan.runtime_s, plan.point_limit_s, on_tick=lambda _: on_tick(time.monotonic() - start, text)
-    )
+        point.argv, plan.runtime_s, plan.point_limit_s, folder,
+        on_tick=lambda _: on_tick(time.monotonic() - start, text),
+    )  # fmt: skip
     if len(intervals):
         notes["intervals"] = intervals.to_dict()
-    return PointRun(finished, why_failed(finished, point.key, point.job, plan.point_limit_s), notes)
+    reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
+    log = None if folder is None else joined_log(folder)
+    if folder is not None and log is None and not reason:
+        reason = f"{point.key}: fio wrote no log of its requests"
+    return PointRun(finished, reason, notes, log)
 
 
 def point_text(point: FioPoint) -> str:

@@ -19,13 +19,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure.durable import make_directory, remove_leftovers, write_durably
+from measure.durable import make_directory, move_durably, remove_leftovers, write_durably
 from measure.errors import StoreError
 from measure.findings import Finding
 
@@ -36,11 +36,15 @@ MAX_RECORD_BYTES = 2**25
 
 @dataclass(frozen=True)
 class StoredPoint:
-    """One finished point as kept: its key, its record, and the tool's raw output (None where it printed nothing)."""
+    """One finished point as kept: its key, its record, and the tool's raw output (None where it printed nothing).
+
+    ``attached`` are further raw files, as logs.
+    """
 
     key: str
     record: Mapping[str, Any]
     raw: Path | None
+    attached: tuple[Path, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -182,8 +186,18 @@ class SweepStore:
             ))  # fmt: skip
         return found
 
-    def add(self, key: str, raw: bytes | None, record: Mapping[str, Any], raw_suffix: str = ".json") -> StoredPoint:
+    def add(
+        self,
+        key: str,
+        raw: bytes | None,
+        record: Mapping[str, Any],
+        raw_suffix: str = ".json",
+        attached: Mapping[str, Path] | None = None,
+    ) -> StoredPoint:
         """Keep one point. ``record`` holds ``status`` ("ok" or "failed"), ``command``, ``started_at`` and ``request``.
+
+        ``attached`` are large files to be kept beside the raw output, {suffix: path on the same file system}; they are
+        moved, and known by their length alone.
 
         An "ok" point is written once: StoreError where its key exists. A failed one never takes the place of
         anything: its files get a number.
@@ -201,12 +215,13 @@ class SweepStore:
             if raw is not None:
                 record["raw"] = f"{name}{raw_suffix}"
                 record |= {"raw_bytes": len(raw), "raw_sha256": hashlib.sha256(raw).hexdigest()}
-                target = self.directory / "raw" / record["raw"]
-                if target.exists():  # left by a kill between the raw file and its record: keep it, beside the new one
-                    target.rename(_free(target.with_suffix(".interrupted" + target.suffix)))
-                _write_once(target, raw)
+                _write_once(self._free_raw(record["raw"]), raw)
+            if attached:
+                record["attached"] = {f"{name}{suffix}": file.stat().st_size for suffix, file in attached.items()}
+                for suffix, file in attached.items():
+                    move_durably(file, self._free_raw(f"{name}{suffix}"))
             _write_once(path, json.dumps(record, indent=1).encode())
-        return StoredPoint(name, record, self.directory / "raw" / record["raw"] if raw is not None else None)
+        return StoredPoint(name, record, self._raw_of(record), self._attached_of(record))
 
     def write_table(self, csv: str) -> Path:
         """(Re)write the derived tidy table beside the raw files; StoreError where that cannot be."""
@@ -224,7 +239,7 @@ class SweepStore:
                 continue
             try:
                 record = _json_object(path)
-                raw = self._raw_of(record)
+                raw, attached = self._raw_of(record), self._attached_of(record)
             except FileNotFoundError:  # set aside by a run that began meanwhile
                 continue
             except OSError as error:
@@ -232,10 +247,10 @@ class SweepStore:
             except ValueError as error:
                 damaged.append(DamagedPoint(path.stem, (path,), f"{path} cannot be read ({error})"))
                 continue
-            if raw is not None and record["status"] == "ok" and (reason := _damage(raw, record)):
-                damaged.append(DamagedPoint(path.stem, (path, raw), reason))
+            if raw is not None and record["status"] == "ok" and (reason := _damage(raw, attached, record)):
+                damaged.append(DamagedPoint(path.stem, (path, raw, *attached), reason))
             else:
-                points.append(StoredPoint(path.stem, record, raw))
+                points.append(StoredPoint(path.stem, record, raw, attached))
         return sorted(points, key=_order), sorted(damaged, key=lambda p: p.key)
 
     def _raw_of(self, record: Mapping[str, Any]) -> Path | None:
@@ -251,6 +266,20 @@ class SweepStore:
         if not isinstance(name, str) or Path(name).name != name or "\0" in name:
             raise ValueError("it names no raw file of this directory")
         return self.directory / "raw" / name
+
+    def _attached_of(self, record: Mapping[str, Any]) -> tuple[Path, ...]:
+        """The further raw files of a record; ValueError where it names others than those of this directory."""
+        attached = record.get("attached", {})
+        if not isinstance(attached, dict) or any(Path(n).name != n or "\0" in n for n in attached):
+            raise ValueError("it names no raw file of this directory")
+        return tuple(self.directory / "raw" / name for name in attached)
+
+    def _free_raw(self, name: str) -> Path:
+        """The place of a raw file. What a kill between it and its record left there is kept beside it."""
+        target = self.directory / "raw" / name
+        if target.exists():
+            target.rename(_free(target.with_suffix(".interrupted" + target.suffix)))
+        return target
 
     def _files(self, folder: str) -> list[Path]:
         """What is in a folder, without what is half written; StoreError where it cannot be listed."""
@@ -283,20 +312,22 @@ def _order(point: StoredPoint) -> tuple[int, str, str]:
     return (number if isinstance(number, int) else -1, str(point.record.get("started_at", "")), point.key)
 
 
-def _damage(raw: Path, record: Mapping[str, Any]) -> str:
-    """What is wrong with the raw file of a finished point; empty where it is as it was written."""
-    try:
-        size = raw.stat().st_size
-        if size != record.get("raw_bytes", size):
-            return f"{raw} has {size:,} bytes of {record['raw_bytes']}"
-        if "raw_sha256" in record:
-            with raw.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != record["raw_sha256"]:
-                    return f"{raw} is not what the tool printed (its SHA-256 differs)"
-    except FileNotFoundError:
-        return f"{raw} is missing"
-    except OSError as error:
-        raise StoreError(f"{raw} cannot be read: {error.strerror or error}; check its permissions") from error
+def _damage(raw: Path, attached: Sequence[Path], record: Mapping[str, Any]) -> str:
+    """What is wrong with the raw files of a finished point; empty where they are as they were written."""
+    sizes = {raw: record.get("raw_bytes")} | {path: record["attached"][path.name] for path in attached}
+    for path, expected in sizes.items():
+        try:
+            size = path.stat().st_size
+            if expected is not None and size != expected:
+                return f"{path} has {size:,} bytes of {expected}"
+            if path == raw and "raw_sha256" in record:
+                with raw.open("rb") as file:
+                    if hashlib.file_digest(file, "sha256").hexdigest() != record["raw_sha256"]:
+                        return f"{raw} is not what the tool printed (its SHA-256 differs)"
+        except FileNotFoundError:
+            return f"{path} is missing"
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
     return ""
 
 
