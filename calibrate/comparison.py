@@ -9,17 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.fitting import LEVEL, Fit, fit
+from calibrate.fitting import LEVEL, Fit, fit, quantity
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder, mape
 from calibrate.points import Points, points_of
-from calibrate.posterior import Mask
+from calibrate.posterior import Array, Mask
 from calibrate.prediction import Curve, grid, predict
+from calibrate.truth import TruthCheck, check_truth, true_curve
 from measure.auditing import audit
 from measure.dataset import CACHE_LINE_BYTES, LoadKind, Provenance, Sweep
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.units import format_bandwidth, format_duration, format_rate
+
+DRAWN = 120  # loads of a smooth curve
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Summary:
 
     Held-out numbers are None where no point was held out; ``repeat_noise_pct`` is the median relative standard
     deviation of one repeat of a point's throughput, None where nothing was repeated: no model can be expected to miss
-    by less. ``inside_band_pct`` is the share of held-out throughputs inside the band.
+    by less. ``inside_band_pct`` is the share of held-out throughputs inside the band. In open sweeps, whose throughput
+    is given, both are those of the response time.
     """
 
     held_out_points: int
@@ -69,8 +73,25 @@ class Comparison:
     def smooth(self) -> Curve:
         """The predicted curve on a fine grid over the measured loads, for drawing."""
         load = self.points.load
+        if self.is_open:
+            return predict(self.fit, np.linspace(0.02, 1.0, DRAWN) * float(load.max()))
         low = 0.0 if self.points.load_kind == "injected_delay" else min(1.0, float(load.min()))
         return predict(self.fit, grid(low, float(load.max())))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the loads are arrival rates."""
+        return self.points.load_kind == "arrival_rate"
+
+    @cached_property
+    def truth(self) -> TruthCheck | None:
+        """The fit against the truth, where the device is one whose truth is known."""
+        return check_truth(self.provenance.details, self.fit, self.points.load)
+
+    @cached_property
+    def true_smooth(self) -> tuple[Array, Array] | None:
+        """The true throughput and response time at the loads of ``smooth``, where the truth is known."""
+        return None if self.truth is None else true_curve(self.truth.truth, self.fit.load_kind, self.smooth.load)
 
     @cached_property
     def residual_throughput_pct(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -88,6 +109,8 @@ class Comparison:
         held, used = self.held_out, ~self.held_out
         x, r, curve = self.points.throughput_per_s, self.points.response_time_s, self.predicted
         inside = (curve.throughput_low_per_s <= x) & (x <= curve.throughput_high_per_s)
+        if self.is_open:
+            inside = (curve.response_time_low_s <= r) & (r <= curve.response_time_high_s)
 
         def error(which: Mask, predicted: Any, observed: Any) -> float | None:
             return mape(predicted[which], observed[which]) if which.any() else None
@@ -110,7 +133,22 @@ class Comparison:
 
     def verdict(self) -> str:
         """The result in two or three sentences with numbers."""
-        return " ".join([self._knee_sentence(), self._error_sentence(), self._audit_sentence()]).strip()
+        truth = self.truth.sentence() if self.truth is not None else ""
+        knee = self._open_knee_sentence() if self.is_open else self._knee_sentence()
+        parts = [knee, self._error_sentence(), truth, self._audit_sentence()]
+        return " ".join(part for part in parts if part)
+
+    def _open_knee_sentence(self) -> str:
+        knee = self.knee
+        if knee.load is None or knee.low is None or knee.high is None:
+            return f"No knee: {knee.note}."
+        known = "" if knee.identified else "not identifiable from these points; the best guess is "
+        rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
+        return (
+            f"The knee is {known}at {rate} [{format_rate(knee.low)}, {format_rate(knee.high)}], by the tangent: a "
+            f"request takes {time} there, "
+            "and more arrivals lengthen the queue faster than they raise the throughput."
+        )
 
     def _knee_sentence(self) -> str:
         knee, memory = self.knee, self.points.load_kind == "injected_delay"
@@ -149,6 +187,11 @@ class Comparison:
         if s.held_out_mape_throughput_pct is None or s.held_out_mape_response_pct is None:
             return f"Calibrated on every point ({used}), so nothing is left to check the prediction with."
         noise = "" if s.repeat_noise_pct is None else f" (repeats of one point differ by {s.repeat_noise_pct:.2g} %)"
+        if self.is_open:
+            return (
+                f"Calibrated on the rates {used} alone, the model predicts the {s.held_out_points} other point(s) with "
+                f"a mean error of {s.held_out_mape_response_pct:.2g} % in response time{noise}."
+            )
         return (
             f"Calibrated on {used} alone, the model predicts the {s.held_out_points} other point(s) with a mean error "
             f"of {s.held_out_mape_throughput_pct:.2g} % in throughput and {s.held_out_mape_response_pct:.2g} % in "
@@ -194,7 +237,17 @@ class Comparison:
             "verdict": self.verdict(),
             "notes": list(self.fit.notes),
             "provenance": self.provenance.to_dict(),
+            **self._truth_dict(),
         }
+
+    def _truth_dict(self) -> dict[str, Any]:
+        """The truth beside each estimate and each point, where it is known."""
+        check = self.truth
+        if check is None:
+            return {}
+        rows = zip(self.points.load, check.throughput_per_s, check.response_time_s, strict=True)
+        points = [{"load": float(n), "throughput_per_s": float(x), "response_time_s": float(r)} for n, x, r in rows]
+        return {"truth": {**check.to_dict(), "points": points}}
 
     def __str__(self) -> str:
         rows = [f"{'load':>10}  {'observed':>10} {'predicted':>10} {'error':>8}   "
@@ -208,7 +261,20 @@ class Comparison:
                 f"{format_duration(predicted.response_time_s[i]):>9} {_signed(self.residual_response_pct[i]):>8}"
                 f"{'' if self.held_out[i] else '   calibrated on'}"
             )
-        return "\n".join([str(self.fit), "", *rows, "", self.verdict()])
+        return "\n".join([str(self.fit), "", *rows, *self._truth_rows(), "", self.verdict()])
+
+    def _truth_rows(self) -> list[str]:
+        """Estimate against truth, in a table."""
+        check = self.truth
+        if check is None:
+            return []
+        rows = ["", f"{'':>12}  {'truth':>10} {'estimate':>10}  {'interval':<24}"]
+        for a in (*check.parameters, check.knee):
+            interval = "" if a.inside is None else f"[{quantity(a.low, a.unit)}, {quantity(a.high, a.unit)}]"
+            outcome = "" if a.inside is None else "inside" if a.inside else "OUTSIDE"
+            values = f"{quantity(a.truth, a.unit):>10} {quantity(a.estimate, a.unit):>10}"
+            rows.append(f"{a.name:>12}  {values}  {interval:<24} {outcome}")
+        return [row.rstrip() for row in rows]
 
 
 def throughput_text(kind: LoadKind) -> Callable[[float], str]:

@@ -21,6 +21,7 @@ from calibrate.curve_models import (
 )
 from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.knee import Knee
+from calibrate.open_models import MGc, OpenModel, ggc, open_named
 from calibrate.points import Points, points_of
 from calibrate.posterior import Array, Mask, most_probable, posterior
 from measure.dataset import LOAD_NAMES, LoadKind, Sweep
@@ -92,11 +93,13 @@ class Fit:
             low, high = (float(v) for v in np.percentile(drawn.load[reached], tails))
         if not np.isfinite(load):
             note = "the loaders of this sweep do not reach the knee"
-        elif self.used and self.load_kind == "queue_depth" and load > max(self.used):
-            note = (
-                f"beyond the deepest calibrated point ({max(self.used):g}): an extrapolation; "
-                "measure deeper to pin it"
-            )  # fmt: skip
+        elif self.used and self.load_kind != "injected_delay" and load > max(self.used):
+            end, more = (
+                ("deepest calibrated point", "deeper")
+                if self.load_kind == "queue_depth"
+                else ("highest calibrated rate", "at higher rates")
+            )
+            note = f"beyond the {end} ({max(self.used):g}): an extrapolation; measure {more} to pin it"
         spread = drawn.throughput if self.load_kind == "injected_delay" else drawn.load
         inner = (
             np.percentile(spread[np.isfinite(spread)], tails) if np.isfinite(spread).any() else np.array([1.0, np.inf])
@@ -195,8 +198,9 @@ def fit(
     """Calibrate a device model on the points of ``sweep`` at the loads ``use``.
 
     ``use`` None takes the first depth and the first depth of at least 32 (a closed sweep), or the smallest, the
-    middle and the largest delay (a memory sweep). ``series`` names the curve where there are several. ``model`` None
-    means ``p-norm`` for closed sweeps and ``delay law`` for memory sweeps. ``level`` is that of intervals and bands.
+    middle and the largest delay (a memory sweep) or arrival rate (an open one). ``series`` names the curve where there
+    are several. ``model`` None means ``p-norm`` for closed sweeps, ``delay law`` for memory sweeps and ``M/G/c`` for
+    open ones. ``level`` is that of intervals and bands.
 
     Raises DataError where the series or a load is missing or the points are too few for the model: two for a closed
     sweep, three for a memory sweep.
@@ -205,7 +209,7 @@ def fit(
         raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
     points = points_of(sweep, series)
     chosen = points.choose(use)
-    return fit_points(chosen, model_named(model or _default_model(points.load_kind)), level=level, seed=seed)
+    return fit_points(chosen, _model_for(points, model), level=level, seed=seed)
 
 
 def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
@@ -318,14 +322,23 @@ def _identified(draws: Array, unit: str, prior_log_sd: float | None) -> tuple[bo
     return True, ""
 
 
-def _default_model(kind: LoadKind) -> str:
-    if kind == "injected_delay":
-        return DelayLaw.name
-    if kind == "queue_depth":
-        return PNorm.name
-    raise DataError(
-        "an open sweep over arrival rates has no closed device model; measure over queue depths: qsim measure fio"
-    )
+def _model_for(points: Points, name: str | None) -> CurveModel:
+    """The model of that name, or the usual one; ValueError where it is for another kind of load."""
+    is_open = points.load_kind == "arrival_rate"
+    if name is None:
+        return DelayLaw() if points.load_kind == "injected_delay" else MGc if is_open else PNorm()
+    found = model_named(name)
+    if isinstance(found, OpenModel) != is_open:
+        meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
+        raise ValueError(f"model {name!r} is for a sweep over {meant}, and {points.series} is none")
+    if name == "G/G/c":
+        if points.variability is None:
+            raise ValueError(
+                "model 'G/G/c' takes the measured variability of arrivals and service, which this sweep does not hold; "
+                "take M/G/c, where that of the service is fitted"
+            )
+        return ggc(*points.variability)
+    return found
 
 
 def model_named(name: str) -> CurveModel:
@@ -335,10 +348,15 @@ def model_named(name: str) -> CurveModel:
     }
     if name in models:
         return models[name]
+    if (found := open_named(name)) is not None:
+        return found
     servers = name.removeprefix("delay + M/M/")
     if servers != name and servers.isdigit() and int(servers) > 0:
         return DelayMMc(int(servers))
-    raise ValueError(f"model {name!r} is unknown; there are: {', '.join(models)}, delay + M/M/c")
+    raise ValueError(
+        f"model {name!r} is unknown; there are: {', '.join(models)}, delay + M/M/c, and for arrival rates M/M/1, "
+        "M/D/1, M/G/1, M/M/c, M/G/c, G/G/c, where the c of M/M/c is a number"
+    )
 
 
 def from_datasheet(

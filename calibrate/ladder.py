@@ -7,29 +7,47 @@ the model that a comparison reports was fixed before the held-out points were lo
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrate.curve_models import AsymptoticBounds, CurveModel, DelayMMc, PNorm, RandomRouting, server_counts
 from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.fitting import mode_of
+from calibrate.open_models import MD1, MG1, MM1, MGc, ggc, mmc
 from calibrate.points import Points
 from calibrate.posterior import Array, Mask
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One model of the ladder: errors are mean absolute percentages; held-out ones are None without such points."""
+    """One model of the ladder: errors are mean absolute percentages; held-out ones are None without such points.
+
+    It is ranked by its throughput, and in open sweeps, whose throughput is given, by its response time.
+    """
 
     name: str
     assumption: str
     parameters: dict[str, float]
     in_sample_mape_throughput_pct: float
+    in_sample_mape_response_pct: float
     held_out_mape_throughput_pct: float | None
     held_out_mape_response_pct: float | None
+    ranked_by: Literal["throughput", "response time"]
     rank: int
     why: str
+
+    @property
+    def in_sample_pct(self) -> float:
+        """The error at the calibrated points of what it is ranked by."""
+        open_sweep = self.ranked_by == "response time"
+        return self.in_sample_mape_response_pct if open_sweep else self.in_sample_mape_throughput_pct
+
+    @property
+    def held_out_pct(self) -> float | None:
+        """The error at the held-out points of what it is ranked by."""
+        open_sweep = self.ranked_by == "response time"
+        return self.held_out_mape_response_pct if open_sweep else self.held_out_mape_throughput_pct
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -52,34 +70,41 @@ def ladder(points: Points, calibrated: Mask) -> list[Rung]:
 def _models(points: Points) -> list[CurveModel]:
     if points.load_kind == "injected_delay":
         return [DelayLaw(), Unloaded()]
+    if points.load_kind == "arrival_rate":
+        known = [ggc(*points.variability)] if points.variability is not None else []
+        servers = float(MGc.report(mode_of(points, MGc)[None, :])["c"][1][0])
+        return [MGc, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
     crossing = float(mode_of(points, PNorm())[0])
     return [PNorm(), AsymptoticBounds(), RandomRouting(), *(DelayMMc(c) for c in server_counts(crossing))]
 
 
 def _climb(model: CurveModel, chosen: Points, rest: Points) -> Rung:
     mode = mode_of(chosen, model)[None, :]
-    fitted, _ = model.curve(mode, chosen.load)
+    fitted, response = model.curve(mode, chosen.load)
     x_error = r_error = None
     if len(rest):
         x, r = model.curve(mode, rest.load)
         x_error, r_error = mape(x[0], rest.throughput_per_s), mape(r[0], rest.response_time_s)
     parameters = {name: float(values[0]) for name, (_, values) in model.report(mode).items()}
-    in_sample = mape(fitted[0], chosen.throughput_per_s)
-    return Rung(model.name, model.assumption, parameters, in_sample, x_error, r_error, 0, "")
+    return Rung(
+        model.name, model.assumption, parameters,
+        mape(fitted[0], chosen.throughput_per_s), mape(response[0], chosen.response_time_s), x_error, r_error,
+        "response time" if chosen.load_kind == "arrival_rate" else "throughput", 0, "",
+    )  # fmt: skip
 
 
 def _order(rung: Rung) -> tuple[float, float]:
-    held_out = rung.held_out_mape_throughput_pct
-    return (np.inf if held_out is None else held_out, rung.in_sample_mape_throughput_pct)
+    held_out = rung.held_out_pct
+    return (np.inf if held_out is None else held_out, rung.in_sample_pct)
 
 
 def _why(rung: Rung, best: Rung) -> str:
-    if rung.held_out_mape_throughput_pct is None:
+    if rung.held_out_pct is None or best.held_out_pct is None:
         return (
-            f"no held-out point; misses its own calibration points by {rung.in_sample_mape_throughput_pct:.2g} %, "
+            f"no held-out point; misses its own calibration points by {rung.in_sample_pct:.2g} %, "
             "which says little about others"
         )
-    error = f"misses the held-out throughputs by {rung.held_out_mape_throughput_pct:.3g} % on average"
+    error = f"misses the held-out {rung.ranked_by}s by {rung.held_out_pct:.3g} % on average"
     if rung.name == best.name:
         return f"{error}, the least of all"
-    return f"{error}, against {best.held_out_mape_throughput_pct:.3g} % for {best.name}"
+    return f"{error}, against {best.held_out_pct:.3g} % for {best.name}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +14,18 @@ from measure.errors import DataError
 from measure.run_checks import recorded_caches
 from measure.units import format_bytes
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True)
 class Points:
     """One series, averaged over repeats, ascending in load: arrays (m,) in SI units.
 
-    ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none).
+    ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none). Of open sweeps
+    ``asked`` (m,) are the rates asked for, by which a point may be named too. A device that keeps a log tells more:
+    ``response_error`` (m,), the relative standard error of the mean response within a run, and ``variability``, the
+    squared coefficients of variation of the times between arrivals and of service.
     """
 
     series: str
@@ -33,6 +40,9 @@ class Points:
     suggested: tuple[float, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
+    asked: Array | None = None
+    response_error: Array | None = None
+    variability: tuple[float, float] | None = None
 
     def __len__(self) -> int:
         return len(self.load)
@@ -44,12 +54,13 @@ class Points:
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
-        return replace(self, **{n: getattr(self, n)[mask] for n in names})
+        told = {n: v[mask] for n in ("asked", "response_error") if (v := getattr(self, n)) is not None}
+        return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told)
 
     def mask(self, use: Sequence[float] | None) -> Mask:
         """True (m,) where a point is one to calibrate on. DataError where a load was not measured."""
         wanted = self.default_use() if use is None else list(use)
-        missing = [n for n in wanted if not np.any(np.isclose(self.load, n))]
+        missing = [n for n in wanted if not self._is_at(n).any()]
         if missing:
             raise DataError(
                 f"{self.series or 'this sweep'} has no point at load {', '.join(f'{n:g}' for n in missing)}; "
@@ -57,7 +68,12 @@ class Points:
             )
         if len(set(wanted)) < len(wanted):
             raise DataError(f"a load is named twice among {', '.join(f'{n:g}' for n in wanted)}; name each once")
-        return np.array([bool(np.any(np.isclose(n, wanted))) for n in self.load])
+        return np.asarray(np.any([self._is_at(n) for n in wanted], axis=0))
+
+    def _is_at(self, load: float) -> Mask:
+        """True (m,) for the point at this load, or that was asked for at it."""
+        at = np.isclose(self.load, load)
+        return at if self.asked is None else at | np.isclose(self.asked, load)
 
     def choose(self, use: Sequence[float] | None) -> Points:
         """The points to calibrate on; None takes ``default_use``."""
@@ -66,10 +82,14 @@ class Points:
     def default_use(self) -> list[float]:
         """What the source suggests; else the first depth and the first of at least 32 (or the last).
 
-        For delays the ends and the middle, which is the one whose throughput is nearest the geometric mean of theirs.
+        For delays the ends and the middle, which is the one whose throughput is nearest the geometric mean of theirs;
+        for arrival rates the ends and the one nearest their middle.
         """
         if self.suggested and all(np.any(np.isclose(self.load, n)) for n in self.suggested):
             return list(self.suggested)
+        if self.load_kind == "arrival_rate":
+            nearest = int(np.argmin(np.abs(self.load - self.load[[0, -1]].mean())))
+            return sorted({float(self.load[i]) for i in (0, nearest, -1)})
         if self.load_kind != "injected_delay":
             deep = self.load[self.load >= 32]
             return sorted({float(self.load[0]), float(deep[0] if len(deep) else self.load[-1])})
@@ -79,15 +99,24 @@ class Points:
         return sorted({float(self.load[0]), *middle, float(self.load[-1])})
 
     def noise(self, blocks: int) -> Array:
-        """Relative standard error of each mean, throughput then (with 2 ``blocks``) response; 0 where unknown."""
+        """Relative standard error of each mean, throughput then (with 2 ``blocks``) response; 0 where unknown.
+
+        Of open sweeps the response alone: their throughput is the load.
+        """
         root = np.sqrt(np.maximum(self.repeats, 1))
         throughput = np.nan_to_num(self.throughput_spread, nan=0.0) / root
         response = np.nan_to_num(self.response_spread, nan=0.0) / root
+        if self.load_kind == "arrival_rate":
+            return response if self.response_error is None else np.fmax(response, self.response_error)
         return throughput if blocks == 1 else np.concatenate([throughput, response])
 
     def repeat_noise_pct(self) -> float | None:
-        """Median over the points of the relative standard deviation of one repeat of throughput, in percent."""
-        known = self.throughput_spread[np.isfinite(self.throughput_spread)]
+        """Median over the points of the relative standard deviation of one repeat, in percent.
+
+        Of the throughput, and of the response time in open sweeps, whose throughput is what was asked for.
+        """
+        spread = self.response_spread if self.load_kind == "arrival_rate" else self.throughput_spread
+        known = spread[np.isfinite(spread)]
         return float(100 * np.median(known)) if len(known) else None
 
 
@@ -107,14 +136,32 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     one = sweep.select(series) if series is not None else sweep
     table = one.mean_points()
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
+    told = _of_open(one, table) if sweep.load_kind == "arrival_rate" else {}
     return Points(
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
         repeats=column["repeats"], throughput_spread=column["throughput_spread"],
         response_spread=column["latency_spread"],
         suggested=tuple(float(n) for n in sweep.provenance.details.get("use", ())),
-        source=sweep.name or sweep.provenance.source,
+        source=sweep.name or sweep.provenance.source, **told,
     )  # fmt: skip
+
+
+def _of_open(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
+    """What only open sweeps tell: the rates asked for and, of a device with a log, errors and variability.
+
+    ``table`` holds the mean points. The error of a mean of r repeats is that of one over the root of r.
+    """
+    told: dict[str, Any] = {}
+    if "asked_rate_per_s" in table:
+        told["asked"] = table["asked_rate_per_s"].to_numpy(float)
+    if "served_response_error_s" in sweep.points:
+        runs = sweep.points.assign(error=sweep.points["served_response_error_s"] / sweep.points["served_response_s"])
+        means = runs.groupby("load", sort=True)["error"].mean().to_numpy(float)
+        told["response_error"] = np.nan_to_num(means, nan=0.0) / np.sqrt(table["repeats"].to_numpy(float))
+        gaps, services = (float(runs[c].median()) for c in ("served_gap_scv", "served_service_scv"))
+        told["variability"] = (gaps, services) if np.isfinite([gaps, services]).all() else None
+    return told
 
 
 def _of_buffer_sizes(sweep: Sweep) -> str:

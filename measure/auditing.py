@@ -33,6 +33,7 @@ from measure.littles_law import (
 from measure.memory_checks import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.repeats import check_outliers
 from measure.run_checks import check_latency_kind, check_repeats, check_working_set, recorded_options
+from measure.served import check_way
 from measure.steady_state import check_steady
 from measure.units import format_bytes
 
@@ -66,6 +67,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
             found += check_curve(curve)
     if sweep.load_kind in ("queue_depth", "arrival_rate"):
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
+        found += check_way(sweep)
     found += [*check_repeats(sweep), *check_steady(sweep.points)]
     found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
     if crossed is not None:

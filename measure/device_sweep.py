@@ -28,7 +28,7 @@ from measure.workload import FioJob, submitters
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
 FASTEST_PER_S = 10_000.0  # what the plugin can play on a small machine, with the threads of fio beside it
-BUSY = 0.05  # the share of time that a submitting job may wait for its request
+BUSY = 0.04  # the share of time that a submitting job may wait for its request
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ formula (solved against served), and what the way adds (fio's latency against th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,11 +18,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from measure.dataset import Sweep
+from measure.findings import Finding
 from measure.store import StoredPoint, SweepStore
+from measure.units import format_duration
 
 FOLDER = "served"
 COLUMNS = 4
 BATCHES = 20
+WAY_SHARE, WAY_LEAST_S = 0.1, 2e-4  # what the way may add to a latency, beyond what the device makes up for
 
 Log = NDArray[np.float64]
 
@@ -96,6 +100,26 @@ def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredP
                 rows[point.raw.name] = asdict(found)
     served = pd.DataFrame.from_dict(rows, orient="index")
     return table.join(served, on="source")
+
+
+def check_way(sweep: Sweep) -> Iterator[Finding]:
+    """Points of a known device whose latency is not the device's own: the way to it, or a busy machine, added to it."""
+    if "served_response_s" not in sweep.points:
+        return
+    rows = sweep.points.dropna(subset=["served_response_s"])
+    added = rows["latency_s"] - rows["served_response_s"]
+    late = rows[(added > WAY_SHARE * rows["served_response_s"]) & (added > WAY_LEAST_S)]
+    for series, group in late.groupby("series", sort=False):
+        worst = group.iloc[int((group["latency_s"] / group["served_response_s"]).argmax())]
+        yield Finding(
+            "way-to-device", "warning",
+            f"at {len(group)} point(s) fio's latency exceeds the response time that the device itself logged by more "
+            f"than {100 * WAY_SHARE:g} %; the worst: {format_duration(worst['latency_s'])} against "
+            f"{format_duration(worst['served_response_s'])}.",
+            "other work kept the threads of fio or of the device from the CPUs.",
+            "measure again when the machine is idle, or with longer service times.",
+            str(series), float(worst["load"]),
+        )  # fmt: skip
 
 
 def _scv(values: NDArray[np.float64]) -> float:

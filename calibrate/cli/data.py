@@ -95,8 +95,9 @@ def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) 
         raise wrong_usage(f"--use: a load is named twice among {', '.join(f'{n:g}' for n in use)}")
     rows = sweep.points[sweep.points["series"].isin(list(series))]
     measured = sorted(set(rows["load"].astype(float)))
+    asked = set(rows["asked_rate_per_s"].dropna()) if "asked_rate_per_s" in rows else set()
     for load in use or ():
-        if not any(abs(load - m) <= 1e-9 + 1e-5 * abs(m) for m in measured):
+        if not any(abs(load - m) <= 1e-9 + 1e-5 * abs(m) for m in (*measured, *asked)):
             there = ", ".join(f"{m:g}" for m in measured)
             raise wrong_usage(f"--use: no point was measured at load {load:g}; there are {there}")
 

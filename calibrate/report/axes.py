@@ -35,11 +35,11 @@ def throughput_axis(per_second: Array, kind: LoadKind) -> Axis:
     """Requests a second with a prefix, or GB/s where the requests are a memory's cache lines."""
     if kind == "injected_delay":
         return Axis("bandwidth (GB/s)", CACHE_LINE_BYTES / 1e9)
-    peak = float(np.nanmax(per_second))
+    peak, what = float(np.nanmax(per_second)), "arrival rate" if kind == "arrival_rate" else "throughput"
     for prefix, factor in (("M", 1e-6), ("k", 1e-3)):
         if peak * factor >= 1:
-            return Axis(f"throughput ({prefix} requests/s)", factor)
-    return Axis("throughput (requests/s)", 1.0)
+            return Axis(f"{what} ({prefix} requests/s)", factor)
+    return Axis(f"{what} (requests/s)", 1.0)
 
 
 def bandwidth_axis(bytes_per_second: Array) -> Axis:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.comparison import Comparison
+from calibrate.open_models import OpenModel
 from calibrate.posterior import Array
 from calibrate.report.axes import Axis, latency_axis, throughput_axis
 from calibrate.report.drawing import (
     BLUE,
+    GREEN,
     GREY,
     ORANGE,
     PALETTE,
@@ -44,6 +46,9 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
         x=x_axis.of(curve.throughput_per_s), y=y_axis.of(curve.response_time_s), mode="lines", name="predicted",
         line={"color": BLUE, "width": 3}, customdata=curve.load, hovertemplate=_hover(x_axis, y_axis),
     )  # fmt: skip
+    if comparison.true_smooth is not None:
+        throughput, response = comparison.true_smooth
+        _true(figure, x_axis.of(throughput), y_axis.of(response))
     points = comparison.points
     _observed(figure, comparison, x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s),
               _hover(x_axis, y_axis))  # fmt: skip
@@ -52,7 +57,7 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
         x=x_axis.of(np.array([knee.throughput_per_s])), y=y_axis.of(np.array([knee.response_time_s])),
         mode="markers", marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": "black", "width": 1}},
         name="knee" if knee.load is None else f"knee, {_load_symbol(comparison)} = {knee.load:.3g}",
-        error_x=_interval_bar(x_axis, knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s),
+        error_x=_knee_bar(comparison, x_axis),
     )  # fmt: skip
     return figure
 
@@ -91,6 +96,9 @@ def _against_load(
     figure.add_scatter(x=x, y=estimate, mode="lines", name="predicted", line=solid(BLUE))
     for name, bound in _bounds(comparison, load, what):
         figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=name, line=dashed())
+    if comparison.true_smooth is not None:
+        throughput, response = comparison.true_smooth
+        _true(figure, x, axis.of(throughput if what == "throughput" else response))
     _observed(figure, comparison, _at(comparison, comparison.points.load), axis.of(observed))
     _mark_knee(figure, comparison)
     return figure
@@ -108,10 +116,11 @@ def residuals(comparison: Comparison) -> Figure:
         )  # fmt: skip
     figure.add_hline(y=0, line={"color": GREY, "width": 1})
     held, load = comparison.held_out, _at(comparison, comparison.points.load)
-    for name, values, colour, symbol in (
+    drawn = [
         ("throughput", comparison.residual_throughput_pct, BLUE, "circle"),
         ("response time", comparison.residual_response_pct, RED, "diamond"),
-    ):
+    ]
+    for name, values, colour, symbol in drawn[1:] if comparison.is_open else drawn:
         for mask, suffix, opened in ((held, "held out", ""), (~held, "calibrated on", "-open")):
             if mask.any():
                 figure.add_scatter(
@@ -138,6 +147,25 @@ def little_check(comparison: Comparison) -> Figure:
         text=[f"{v:.2f}" for v in in_flight / points.load], textposition="top left", cliponaxis=False,
         hovertemplate="N asked %{x}<br>X·R %{y:.4g}<br>ratio %{text}<extra></extra>",
     )  # fmt: skip
+    return figure
+
+
+def queue_against_utilization(comparison: Comparison) -> Figure:
+    """Open sweeps: the mean number waiting, Lq = λ (W - S), against ρ = λ S / c, with ρ²/(1 - ρ) of M/M/1 beside it.
+
+    S and c are the model's, whose own Lq is the line; so an observed Lq below zero is a W below S.
+    """
+    fit, points = comparison.fit, comparison.points
+    values, model = fit.mode[None, :], fit.curve_model
+    if not isinstance(model, OpenModel):
+        raise TypeError(f"{fit.model} is no model of arrival rates")
+    figure = empty_figure("utilization ρ = λ S / c", "requests waiting, Lq")
+    rho = np.linspace(0.0, min(0.98, 1.02 * float(model.utilization(values, points.load).max())), 120)[1:]
+    loads = rho * points.load[0] / model.utilization(values, points.load[:1])[0, 0]
+    figure.add_scatter(x=rho, y=model.queue(values, loads)[0], mode="lines", name=fit.model, line=solid(BLUE))
+    figure.add_scatter(x=rho, y=rho**2 / (1 - rho), mode="lines", name="M/M/1: ρ²/(1 - ρ)", line=dashed())
+    observed = points.load * (points.response_time_s - model.service(values)[0])
+    _observed(figure, comparison, model.utilization(values, points.load)[0], observed)
     return figure
 
 
@@ -170,6 +198,8 @@ def _axes(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
 
 
 def _load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Figure:
+    if comparison.is_open:
+        return empty_figure(escape(comparison.fit.load_name), y_title, log_y=log_y)
     figure = empty_figure(escape(comparison.fit.load_name), y_title, log_x=True, log_y=log_y)
     load = comparison.points.load
     if comparison.points.load_kind == "injected_delay":
@@ -200,6 +230,13 @@ def _band(figure: Figure, x: Array, low: Array, high: Array, comparison: Compari
         x=x, y=low, mode="lines", line={"width": 0}, fill="tonexty", fillcolor=BAND, hoverinfo="skip",
         name=f"{100 * comparison.fit.level:g} % band",
     )  # fmt: skip
+
+
+def _true(figure: Figure, x: Array, y: Array) -> None:
+    """The curve of the device's own queue, where it is known; nothing where it has no steady state."""
+    figure.add_scatter(
+        x=x, y=np.where(np.isfinite(y), y, np.nan), mode="lines", name="the truth", line={**solid(GREEN), "dash": "dot"}
+    )
 
 
 def _observed(figure: Figure, comparison: Comparison, x: Array, y: Array, hover: str | None = None) -> None:
@@ -241,7 +278,15 @@ def _mark_knee(figure: Figure, comparison: Comparison) -> None:
 
 
 def _load_symbol(comparison: Comparison) -> str:
-    return "N*" if comparison.points.load_kind == "queue_depth" else "delay"
+    return {"queue_depth": "N*", "arrival_rate": "λ*"}.get(comparison.points.load_kind, "delay")
+
+
+def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
+    """The knee's interval; none of an open knee that the points leave open, which would dwarf them."""
+    knee = comparison.knee
+    if comparison.is_open and not knee.identified:
+        return None
+    return _interval_bar(axis, knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s)
 
 
 def _interval_bar(axis: Axis, value: float, low: float | None, high: float | None) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,25 +119,44 @@ def _measured(section: MeasuredSection, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _series(comparison: Comparison, anchor: str) -> dict[str, Any]:
+_SQUARES = (
+    "Squares were used to calibrate; circles were held out, and the line knew nothing of them. The star is the knee; "
+    "the shade is where a single new measurement is expected."
+)
+_RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
+
+_Drawn = tuple[str, Callable[[Comparison], "Figure"], str]
+
+
+def _drawn(comparison: Comparison) -> list[_Drawn]:
+    """(title, figure, caption) by the kind of load."""
+    if comparison.is_open:
+        return [
+            ("Response time against arrival rate", figures.latency_against_throughput, _SQUARES),
+            ("Waiting requests against utilization", figures.queue_against_utilization,
+             "The mean number waiting, arrival rate times waiting time. Dashed: what one exponential server would "
+             "have. Service that varies less than that, or more servers, lie below; service that varies more, above."),
+            ("Residuals", figures.residuals, _RESIDUALS),
+        ]  # fmt: skip
     memory = comparison.points.load_kind == "injected_delay"
-    drawn = [
+    return [
         ("Latency against " + ("bandwidth" if memory else "throughput"), figures.latency_against_throughput,
-         "Squares were used to calibrate; circles were held out, and the line knew nothing of them. The star is the "
-         "knee; the shade is where a single new measurement is expected."),
+         _SQUARES),
         ("Bandwidth against delay" if memory else "Throughput against load", figures.throughput_against_load,
          "Dashed: the asymptotic bounds, which no device of this idle latency and peak can pass."
          if not memory else "Less delay, more load: the loaders pause longer to the right."),
         ("Latency against delay" if memory else "Response time against load", figures.response_against_load,
          "Left of the knee more load costs little time; right of it, mostly time."
          if not memory else "With long delays the memory is idle and an access takes its idle latency."),
-        ("Residuals", figures.residuals,
-         "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."),
+        ("Residuals", figures.residuals, _RESIDUALS),
         ("Lines in flight" if memory else "Little's law", figures.little_check,
          "Throughput times latency: how many cache lines were outstanding at once."
          if memory else "Throughput times response time must give the load that was asked for; the number beside a "
          "point is their ratio."),
     ]  # fmt: skip
+
+
+def _series(comparison: Comparison, anchor: str) -> dict[str, Any]:
     return {
         "name": comparison.series,
         "anchor": anchor,
@@ -145,7 +164,7 @@ def _series(comparison: Comparison, anchor: str) -> dict[str, Any]:
         "key_numbers": _key_numbers(comparison),
         "figures": [
             {"title": t, "html": _html(draw(comparison), f"{anchor}-{i}"), "caption": caption}
-            for i, (t, draw, caption) in enumerate(drawn)
+            for i, (t, draw, caption) in enumerate(_drawn(comparison))
         ],
         "assumption": comparison.fit.assumption,
         "model": comparison.fit.model,
@@ -157,12 +176,29 @@ def _series(comparison: Comparison, anchor: str) -> dict[str, Any]:
             for name, e in comparison.fit.parameters.items()
         ],
         "level": f"{100 * comparison.fit.level:g} %",
+        "banded": "response times" if comparison.is_open else "throughputs",
         "points": _points(comparison),
         "summary": comparison.summary,
         "models": comparison.models,
+        "truth": _truth(comparison),
         "audit": comparison.audit,
         "notes": comparison.fit.notes,
     }  # fmt: skip
+
+
+def _truth(comparison: Comparison) -> list[dict[str, str]]:
+    """The rows of "estimate against truth"; empty where the truth is not known."""
+    check = comparison.truth
+    if check is None:
+        return []
+    return [
+        {
+            "name": a.name, "truth": quantity(a.truth, a.unit), "estimate": quantity(a.estimate, a.unit),
+            "low": quantity(a.low, a.unit), "high": quantity(a.high, a.unit),
+            "inside": "" if a.inside is None else "inside" if a.inside else "outside",
+        }
+        for a in (*check.parameters, check.knee)
+    ]  # fmt: skip
 
 
 def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
@@ -178,17 +214,21 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
         ))  # fmt: skip
     elif knee.load is not None:
         interval = f"{knee.low:.3g} to {knee.high:.3g}" if knee.low is not None and knee.high is not None else ""
-        numbers.append((f"{knee.load:.3g}", interval, "knee N*" + ("" if knee.identified else " (not identifiable)")))
+        name = "knee λ*, arrivals/s" if comparison.is_open else "knee N*"
+        numbers.append((f"{knee.load:.3g}", interval, name + ("" if knee.identified else " (not identifiable)")))
     numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
-    for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("Xmax", "peak throughput Xmax")):
+    for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("S", "mean service time S"),
+                       ("Xmax", "peak throughput Xmax")):  # fmt: skip
         if (e := comparison.fit.parameters.get(name)) is not None:
             numbers.append(
                 (quantity(e.estimate, e.unit), f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}", what)
             )
     if summary.held_out_mape_throughput_pct is not None:
         noise = "" if summary.repeat_noise_pct is None else f"repeats differ by {summary.repeat_noise_pct:.2g} %"
-        numbers.append((f"{summary.held_out_mape_throughput_pct:.2g} %", noise, "held-out error, throughput"))
-        numbers.append((f"{summary.held_out_mape_response_pct:.2g} %", "", "held-out error, response time"))
+        if not comparison.is_open:
+            numbers.append((f"{summary.held_out_mape_throughput_pct:.2g} %", noise, "held-out error, throughput"))
+            noise = ""
+        numbers.append((f"{summary.held_out_mape_response_pct:.2g} %", noise, "held-out error, response time"))
     return numbers
 
 

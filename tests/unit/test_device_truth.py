@@ -6,14 +6,16 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import qsim
+from measure.dataset import Sweep
 from measure.device_sweep import DeviceSweep
 from measure.device_truth import Truth, law_from_dict, law_to_dict
 from measure.errors import DataError
 from measure.known_device import known_device, truth_of
-from measure.served import served_between
+from measure.served import check_way, served_between
 from measure.workload import submitters
 
 LAWS = [
@@ -121,8 +123,8 @@ def test_busy_devices_get_more_submitting_jobs() -> None:
     truth = truth_of(qsim.Exponential(2e-3))
     plan = DeviceSweep(truth, arrival_rates=(150.0, 350.0, 450.0)).plan()
     jobs = [p.job.jobs for p in plan.points]
-    # 20 jobs for each request that M/M/1 has outstanding: rho/(1-rho) = 0.43, 2.33, 9; and no fewer than usual
-    assert jobs == pytest.approx([submitters(150.0), 47, 180], abs=1)
+    # 25 jobs for each request that M/M/1 has outstanding: rho/(1-rho) = 0.43, 2.33, 9; and no fewer than usual
+    assert jobs == pytest.approx([submitters(150.0), 59, 225], abs=1)
     assert plan.details["truth"]["service"] == {"family": "Exponential", "mean": 2e-3}
 
 
@@ -146,3 +148,13 @@ def test_served_columns_are_cut_at_the_points() -> None:
     timed = served_between(log, 90, 120, ramp_s=2.0, runtime_s=3.0)
     assert timed is not None
     assert timed.served_requests == 61
+
+
+def test_a_latency_that_is_not_the_devices_own_is_a_finding() -> None:
+    rows = {"series": "d", "load": [1.0, 4.0], "throughput_per_s": [500.0, 2000.0], "latency_s": [2e-3, 3e-3],
+            "served_response_s": [2e-3, 2e-3]}  # fmt: skip
+    (found,) = check_way(Sweep(pd.DataFrame(rows)))
+    assert (found.check, found.load) == ("way-to-device", 4.0)
+    assert "3.00 ms against 2.00 ms" in found.message
+    rows["latency_s"] = [2e-3, 2.1e-3]
+    assert not list(check_way(Sweep(pd.DataFrame(rows))))

@@ -181,6 +181,8 @@ def test_several_series_must_be_told_apart() -> None:
         fit(Sweep(two))
 
 
-def test_an_open_sweep_has_no_closed_model() -> None:
-    with pytest.raises(DataError, match="arrival rates"):
-        fit(Sweep(closed_sweep().points, load_kind="arrival_rate"))
+def test_an_open_sweep_has_no_closed_model_and_a_closed_one_no_open_model() -> None:
+    with pytest.raises(ValueError, match="'p-norm' is for a sweep over queue depths"):
+        fit(Sweep(closed_sweep().points, load_kind="arrival_rate"), model="p-norm")
+    with pytest.raises(ValueError, match="'M/M/1' is for a sweep over arrival rates"):
+        fit(closed_sweep(), model="M/M/1")
