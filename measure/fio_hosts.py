@@ -92,16 +92,20 @@ def read_hosts_store(store: SweepStore) -> Sweep:
         reason = f": {failed[-1].record.get('reason')}" if failed else ""
         raise DataError(f"{store.directory} holds no finished point yet{reason}; run the measurement again")
     known = Provenance.from_dict(store.manifest.get("provenance", {}))
-    records = [[replace(r, device=known.device) for r in _records_of(p)] for p in finished]
+    rank = {host: i for i, host in enumerate(known.details.get("hosts", ()))}
+    records = [
+        [replace(r, device=known.device) for r in sorted(_records_of(p), key=lambda r: rank.get(r.host, len(rank)))]
+        for p in finished
+    ]
     findings = [*map(_failure, failed), *store.findings(), *_left(store)]
     each = sweep_of_records([r for of_point in records for r in of_point], findings)
     table = each.points
     if all(len(of_point) > 1 for of_point in records):
         table = pd.concat([table, _all_hosts(each, records)], ignore_index=True)
     repeats = {p.raw.name: p.asked("repeat") for p in finished if p.raw is not None}
-    rank = {series: i for i, series in enumerate(dict.fromkeys(table["series"]))}
+    order = {series: i for i, series in enumerate(dict.fromkeys(table["series"]))}
     table = table.assign(repeat=[repeats[source] for source in table["source"]]).sort_values(
-        ["series", "load", "repeat"], key=lambda c: c.map(rank) if c.name == "series" else c, ignore_index=True
+        ["series", "load", "repeat"], key=lambda c: c.map(order) if c.name == "series" else c, ignore_index=True
     )
     provenance = replace(
         known, commands=tuple(str(p.record.get("command", "")) for p in finished), source=store.directory.name,

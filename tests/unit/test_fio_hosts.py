@@ -211,6 +211,12 @@ def test_reads_and_writes_of_a_mix_are_added_each(tmp_path: Path) -> None:
     assert total["latency_s"] == pytest.approx(150e-6)
 
 
+def test_the_curves_stand_in_the_order_of_the_hosts(tmp_path: Path) -> None:
+    clients = [client(name, 8765, 100, 80.0, {}) for name in ("b", "a")]  # fio prints who ends first
+    sweep = read_hosts_store(stored(tmp_path / "s", clients, hosts=["a", "b"]))
+    assert [s.removeprefix("4 KiB random read ") for s in sweep.series] == ["from a", "from b", "all hosts"]
+
+
 def test_one_host_needs_no_sum(tmp_path: Path) -> None:
     sweep = read_hosts_store(stored(tmp_path / "s", [client("a", 8765, 100, 80.0, {80: 1})]))
     assert sweep.series == ("4 KiB random read",)
