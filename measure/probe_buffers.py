@@ -18,7 +18,7 @@ from typing import Any
 from measure.dataset import CACHE_LINE_BYTES
 from measure.pages import HUGE_PAGE_BYTES, Pages, allocate
 from measure.probe_bench import calm_trials, set_traffic, trial
-from measure.probe_placement import Placement, place
+from measure.probe_placement import Placement, place_without_chaser
 from measure.probe_plan import (
     CACHE_FACTOR,
     COMPILE_S,
@@ -151,9 +151,7 @@ def plan_buffers(
     check_numbers(repeats, seconds_per_repeat, seed)
     whole = _whole_sizes(sizes)
     asked = None if threads is None else sorted({threads} if isinstance(threads, int) else set(threads))
-    if asked is not None and (not asked or asked[0] < 1):
-        raise ValueError(f"threads={list(asked)}: name numbers of threads from 1 on, like 1,2, or leave it out")
-    placement = place(None if asked is None else asked[-1] - 1)
+    placement = place_without_chaser(asked)
     most = 1 + len(placement.loaders)
     return BufferPlan(
         sizes=whole, traffics=traffics, thread_counts=tuple(asked or sorted({1, most})), placement=placement,

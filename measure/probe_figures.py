@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from measure.probe_bench import make_loaders, set_traffic, trial
-from measure.probe_placement import place
+from measure.probe_placement import place, place_without_chaser
 from measure.probe_plan import (
     COMPILE_S,
     PREPARE_S_PER_BYTE,
@@ -103,7 +103,5 @@ def seconds_for_figures(
 
 def loading_cpus(threads: Sequence[int] | None) -> tuple[int | None, ...]:
     """The CPUs of the most loaders asked for, the chaser's own first. ValueError where there are fewer cores."""
-    if threads is not None and (not len(threads) or min(threads) < 1):
-        raise ValueError(f"threads={list(threads)}: name numbers of threads from 1 on, or leave it out")
-    placement = place(None if threads is None else max(threads) - 1)
+    placement = place_without_chaser(threads)
     return (placement.chaser, *placement.loaders)

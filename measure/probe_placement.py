@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 SYSTEM = Path("/sys/devices/system")
@@ -101,6 +101,25 @@ def place(
         notes.append("threads are not pinned: this system has no sched_setaffinity")
         return Placement(None, (None,) * loaders, tuple(notes))
     return Placement(chaser, tuple(near[:loaders]), tuple(notes))
+
+
+def place_without_chaser(threads: Collection[int] | None) -> Placement:
+    """The CPUs for the most of ``threads`` (None: all cores) when all of them load; one takes the chaser's CPU.
+
+    Raises ValueError where no number, one below 1, or more than there are cores is asked for.
+    """
+    everyone = place(None)
+    cores = 1 + len(everyone.loaders)
+    if threads is None:
+        return everyone
+    if not threads or min(threads) < 1:
+        raise ValueError("threads: name numbers of threads from 1 on, like 1,2, or leave it out")
+    if max(threads) > cores:
+        why = f" ({'; '.join(everyone.notes)})" if everyone.notes else ""
+        raise ValueError(
+            f"threads={max(threads)} needs as many cores; {cores} can be used{why}; ask for at most {cores}"
+        )
+    return replace(everyone, loaders=everyone.loaders[: max(threads) - 1])
 
 
 def read_siblings(cpu: int, root: Path = SYSTEM) -> frozenset[int]:

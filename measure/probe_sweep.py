@@ -234,7 +234,7 @@ def _on_disturbance(
     records: Sequence[ProbeRecord], names: Callable[[ProbeRecord], str] = _delay_or_kind
 ) -> list[Finding]:
     shares: dict[str, float] = {}
-    for record in records:
+    for record in sorted(records, key=lambda r: (r.kind != "loaded", r.delay_iterations, r.buffer_bytes)):
         worst = max(off_cpu_share(trial) for trial in record.trials)
         if worst > DISTURBED_SHARE:
             where = names(record)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calibrate import compare, fit
-from measure import audit, load, memory_probe, probe_buffers
+from measure import audit, load, memory_probe, probe_buffers, probe_placement
 from measure.errors import DataError, StoreError
 from measure.host import Cache
 from measure.memory_probe import BufferPlan, plan_buffers, run_buffers, run_memory
@@ -26,10 +26,7 @@ CACHES = (Cache(1, "Data", 32 * KiB, 1), Cache(2, "Unified", MiB, 1), Cache(3, "
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of four cores and 24 GiB, whatever runs the tests."""
 
-    def place(loaders: int | None) -> Placement:
-        return Placement(3, tuple(range(3 if loaders is None else loaders)))
-
-    monkeypatch.setattr(probe_buffers, "place", place)
+    monkeypatch.setattr(probe_placement, "place", lambda loaders: Placement(3, (0, 1, 2), ("two stay idle",)))
     monkeypatch.setattr(probe_buffers, "memory_facts", lambda: MemoryFacts(CACHES, 24 * GiB))
 
 
@@ -54,8 +51,9 @@ def test_one_thread_and_all_cores_by_default() -> None:
     assert [p.key for p in plan.points(MiB)] == [
         "buffer-1048576-idle", "buffer-1048576-read-1", "buffer-1048576-read-4",
     ]  # fmt: skip
-    assert "the largest buffer is less than 4 times the L3 cache of 32 MiB" in plan.notes[0]
-    assert plan_buffers([128 * MiB]).notes == ()
+    assert "the largest buffer is less than 4 times the L3 cache of 32 MiB" in plan.notes[1]
+    assert plan_buffers([128 * MiB]).notes == ("two stay idle",)
+    assert plan_buffers([MiB], threads=2).cpus == (3, 0)
 
 
 @pytest.mark.usefixtures("machine")
@@ -83,8 +81,9 @@ def test_the_warm_up_goes_once_round() -> None:
         ([4 * KiB], {}, "buffers: 4 KiB is too small.*begin at 8 KiB"),
         ([16 * KiB + 1], {}, "no whole number of cache lines"),
         ([64 * GiB], {}, "do not fit in 50 % of the free memory .24 GiB.*end at 3 GiB"),
-        ([MiB], {"threads": 0}, "threads=.0.: name numbers of threads from 1 on"),
-        ([MiB], {"threads": []}, "threads=.."),
+        ([MiB], {"threads": 0}, "threads: name numbers of threads from 1 on"),
+        ([MiB], {"threads": []}, "threads: name numbers"),
+        ([MiB], {"threads": (1, 5)}, "threads=5 needs as many cores; 4 can be used .two stay idle.; ask for at most 4"),
         ([MiB], {"repeats": 0}, "repeats=0"),
         ([MiB], {"seconds_per_repeat": 1e6}, "seconds_per_repeat=1e.06"),
         ([MiB], {"traffic": "1:2"}, "nt-1:2"),
