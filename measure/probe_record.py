@@ -26,6 +26,7 @@ from measure.probe_plan import Kind
 from measure.probe_threads import ChaserCount, LoaderCount
 
 SCHEMA = "qsim-memory-probe/1"
+_MOST = 2.0**63
 
 
 @dataclass(frozen=True)
@@ -145,10 +146,13 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
         for name in ("trials", "discarded"):
             values[name] = tuple(_trial(trial) for trial in values[name])
         record = ProbeRecord(**values)
+        if not _of_right_kind(record):
+            raise TypeError("a value is of another kind than the probe writes")
         possible = record.trials and all(_possible(trial) for trial in record.trials)
         possible = possible and 0 <= record.streamed_lines <= record.burst_lines and record.burst_lines > 0
     except (KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{source} lacks a part of a memory probe's record ({error}); measure it again") from error
+        said = " ".join(str(error).split())[:120]
+        raise DataError(f"{source} lacks a part of a memory probe's record ({said}); measure it again") from error
     if not possible:
         raise DataError(f"{source} holds counts or times that are not positive; measure the point again")
     return record
@@ -160,6 +164,26 @@ def _trial(values: Mapping[str, Any]) -> Trial:
         None if values["chaser"] is None else ChaserCount(**values["chaser"]),
         tuple(LoaderCount(**count) for count in values["loaders"]),
     )
+
+
+def _of_right_kind(record: ProbeRecord) -> bool:
+    """Whether everything that is counted with is a number, and every name a text."""
+    trials = (*record.trials, *record.discarded)
+    chasers = [trial.chaser for trial in trials if trial.chaser is not None]
+    counts = [vars(count) for trial in trials for count in (trial.chaser, *trial.loaders) if count is not None]
+    numbers = [
+        record.delay_iterations, record.spin_ns_per_iteration, record.burst_lines, record.updated_lines,
+        record.streamed_lines, record.buffer_bytes,
+        *(n for n in (record.chaser_cpu, *record.loader_cpus, *record.huge_page_shares) if n is not None),
+        *(n for count in counts for name, n in count.items() if name != "chunk_ns_per_hop"),
+        *(n for chaser in chasers for n in chaser.chunk_ns_per_hop.values()),
+    ]  # fmt: skip
+    texts = (record.kind, record.traffic, *(trial.started_at for trial in trials))
+    return all(map(_is_number, numbers)) and all(isinstance(text, str) for text in texts)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST
 
 
 def _possible(trial: Trial) -> bool:

@@ -20,6 +20,7 @@ from measure.units import format_duration
 Kind = Literal["range", "slope"]
 _FIO_NAMES: dict[Kind, str] = {"range": "iops", "slope": "iops_slope"}
 SHORTEST_WINDOW_S = 3
+_MOST = 2.0**63
 START = re.compile(r'\{\s*"fio version"')
 
 
@@ -92,15 +93,22 @@ def read_settled(text: str) -> Settled | None:
         document, _ = json.JSONDecoder().raw_decode(text, start.start())
     except (ValueError, RecursionError):
         return None
-    jobs = [job for job in document.get("jobs", []) if isinstance(job, dict)]
+    listed = document.get("jobs")
+    jobs = [job for job in listed if isinstance(job, dict)] if isinstance(listed, list) else []
     told = [job["steadystate"] for job in jobs if isinstance(job.get("steadystate"), dict)]
     if not told:
         return None
     parts = [job[d] for job in jobs for d in ("read", "write") if isinstance(job.get(d), dict)]
-    longest_ms = max((float(part.get("runtime", 0)) for part in parts), default=math.nan)
+    longest_ms = max((_number(part.get("runtime")) for part in parts), default=math.nan)
     last = told[-1]
-    data = last.get("data", {})
+    data = last.get("data")
+    rates = data.get("iops") if isinstance(data, dict) else None
     return Settled(
         all(bool(t.get("attained")) for t in told), longest_ms / 1e3, str(last.get("criterion", "")).strip(),
-        tuple(float(n) for n in data.get("iops", [])),
+        tuple(_number(n) for n in rates) if isinstance(rates, list) else (),
     )  # fmt: skip
+
+
+def _number(value: object) -> float:
+    """A number of fio's; 0 for anything else."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < _MOST else 0.0
