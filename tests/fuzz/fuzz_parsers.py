@@ -4,7 +4,8 @@
     python tests/fuzz/fuzz_parsers.py mlc --runs 2000      one of them, fewer inputs
     python tests/fuzz/fuzz_parsers.py mlc --input FILE     an input that failed before, once more
 
-Needs atheris (``pip install 'atheris>=3'``). The inputs start from our own golden outputs, and are at most 16 KiB long.
+Needs atheris (``pip install 'atheris>=3'``). The inputs start from our own golden outputs, and are at most 16 KiB long;
+where one holds JSON, values and keys are exchanged as well as bytes, as JSON that is damaged anywhere goes no further.
 An input that takes longer than 10 seconds, or more than 1 GiB of memory, counts as a failure. A failing input is kept
 as crash-..., timeout-... or oom-... in the working directory.
 """
@@ -12,7 +13,9 @@ as crash-..., timeout-... or oom-... in the working directory.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -20,6 +23,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "golden" / "data"
@@ -174,7 +178,7 @@ def words(content: bytes) -> object:
         except ValueError as error:
             refusals.append(error)
     if refusals:
-        raise DataError(" ".join(str(refusals[0]).split()))
+        raise DataError(" ".join(str(refusals[0]).split())[:200])  # what was typed is repeated whole
     return None
 
 
@@ -328,6 +332,57 @@ def check(parser: Callable[[bytes], object], content: bytes) -> None:
             assert audit(found)
 
 
+_VALUES: tuple[object, ...] = (
+    None, True, False, 0, -1, 1, 0.5, 1e308, 2**70, float("nan"), float("inf"), "", "x", "1e999", "-1", "8", "4k", "\n",
+    "../x", [], [0], [[]], {}, {"": 0},
+)  # fmt: skip
+
+
+def change_json(document: object, rng: random.Random) -> object:
+    """The document with one place changed: a value exchanged, dropped, doubled or moved, a key renamed."""
+    places: list[tuple[Any, Any]] = []
+    open_ends = [document]
+    while open_ends:
+        node = open_ends.pop()
+        keys = list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+        places += [(node, key) for key in keys]
+        open_ends += [node[key] for key in keys]  # type: ignore[index]
+    if not places:
+        return rng.choice(_VALUES)
+    parent, key = rng.choice(places)
+    kind = rng.randrange(5)
+    if kind == 0:
+        parent[key] = rng.choice(_VALUES)
+    elif kind == 1:
+        del parent[key]
+    elif kind == 2:
+        other, where = rng.choice(places)
+        parent[key] = copy.deepcopy(other[where])
+    elif isinstance(parent, dict):
+        _, other_key = rng.choice(places)
+        name = other_key if isinstance(other_key, str) and kind == 3 else rng.choice(("", "x", "0", "\n"))
+        parent[name] = parent.pop(key)
+    else:
+        parent.insert(key, parent[key])
+    return document
+
+
+def mutate(content: bytes, largest: int, seed: int) -> bytes:
+    """The next input: every other time a JSON document in it is changed where it stands, else its bytes are."""
+    import atheris
+
+    rng = random.Random(seed)
+    parts = content.split(BETWEEN_FILES)
+    chosen = rng.randrange(len(parts))
+    if rng.random() < 0.6:
+        try:
+            parts[chosen] = json.dumps(change_json(json.loads(parts[chosen]), rng)).encode()
+        except (ValueError, RecursionError):
+            return bytes(atheris.Mutate(content, largest))
+        return BETWEEN_FILES.join(parts)[:largest]
+    return bytes(atheris.Mutate(content, largest))
+
+
 def _fuzz(target: str, runs: int, seeds: str) -> None:
     import atheris
 
@@ -353,6 +408,7 @@ def _fuzz(target: str, runs: int, seeds: str) -> None:
         [sys.argv[0], f"-runs={runs}", f"-max_len={MAX_BYTES}", f"-timeout={SECONDS_EACH}", f"-rss_limit_mb={MIB_EACH}",
          "-print_final_stats=1", seeds],
         lambda content: check(parser, content),
+        custom_mutator=mutate,
     )  # fmt: skip
     atheris.Fuzz()  # ends the process
 
