@@ -15,6 +15,7 @@ from measure.durable import write_durably
 from measure.errors import StoreError
 from measure.fio import FioPlan, FioPoint, Progress, run_fio
 from measure.store import MANIFEST, SweepStore
+from measure.workload import FioJob
 
 HISTORY = "adaptive.json"
 """Beside the points: how each was chosen, and the knee after it."""
@@ -41,9 +42,7 @@ def adaptive_fio(
 
     Raises ValueError for a setting or a plan of several workloads, and what ``run_fio`` and ``adaptive`` raise.
     """
-    jobs = {p.job.load: p.job for p in plan.points}
-    if plan.is_open or len({p.job.curve for p in plan.points}) > 1:
-        raise ValueError("an adaptive sweep varies the depth alone; give one block size, share of reads and pattern")
+    jobs = workloads(plan)
     search = Search(budget, loads=list(jobs), tolerance=tolerance, seed=seed, on_step=on_step)
     tell = on_choice or _silent
 
@@ -69,6 +68,13 @@ def adaptive_fio(
     result = search.result()
     _keep(result, out_dir / HISTORY)
     return result
+
+
+def workloads(plan: FioPlan) -> dict[float, FioJob]:
+    """The plan's workloads by their load. ValueError where more than the depth varies."""
+    if plan.is_open or len({p.job.curve for p in plan.points}) > 1:
+        raise ValueError("an adaptive sweep varies the depth alone; give one block size, share of reads and pattern")
+    return {p.job.load: p.job for p in plan.points}
 
 
 def _of_curve(sweep: Sweep, plan: FioPlan) -> Sweep:

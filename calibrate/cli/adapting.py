@@ -14,7 +14,7 @@ from calibrate.cli.console import print_json, remark, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring import keeping, sweep_document
-from calibrate.cli.planning import plan_document, plan_text
+from calibrate.cli.planning import kept_in, plan_document, plan_text
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from measure.fio import FioPlan
 
 TOLERANCE = 10.0
+FEWEST = 3
 
 Adaptive: TypeAlias = Annotated[
     int | None,
@@ -47,6 +48,10 @@ def check_adaptive(budget: int | None, tolerance_pct: float | None, others: Mapp
         if tolerance_pct is not None:
             raise wrong_usage("--tolerance is for --adaptive K, which stops as soon as the knee is known that well")
         return
+    if budget < FEWEST:
+        raise wrong_usage(f"--adaptive {budget} is too few: it takes {FEWEST} points, the two ends and one to choose")
+    if tolerance_pct is not None and not 0 < tolerance_pct < 100:
+        raise wrong_usage(f"--tolerance {tolerance_pct:g} must lie between 0 and 100 percent, like 10%")
     for option, value in others.items():
         if value not in (None, False):
             raise wrong_usage(f"{option} and --adaptive were both given: an adaptive sweep chooses its points itself")
@@ -64,22 +69,21 @@ def measure_adaptively(
 ) -> None:
     """Search the knee among the plan's depths, say why each was chosen, print how it went."""
     from calibrate.adapting import Search
+    from calibrate.adaptive_fio import adaptive_fio, workloads
     from calibrate.next_point import Choice, first_choices
 
     tolerance = (TOLERANCE if tolerance_pct is None else tolerance_pct) / 100
-    jobs = {p.job.load: p.job for p in plan.points}
+    jobs = workloads(plan)
     Search(budget, loads=list(jobs), tolerance=tolerance)  # refuses what makes no sense before anything is done
     if dry_run or where is None:
         _tell_plan(plan, [c.load for c in first_choices(list(jobs))], budget, as_json=as_json)
         return
-
-    from calibrate.adaptive_fio import adaptive_fio
-
-    opening = (
-        f"at most {budget} of {len(jobs)} points, about {format_duration(_seconds(plan, budget))}, engine "
-        f"{plan.engine}, into {where}"
-    )
-    remark(opening)
+    store = kept_in(where)
+    kept = len(store.finished()) if store is not None else 0
+    left = max(0, budget - kept)
+    before = f"{kept} points are kept already; " if kept else ""
+    time = f", about {format_duration(_seconds(plan, left))}, engine {plan.engine}" if left else ""
+    remark(f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {where}")
 
     def tell(choice: Choice) -> None:
         remark(f"{jobs[choice.load].load_text}: {choice.reason}")
@@ -109,7 +113,7 @@ def _tell_plan(plan: FioPlan, first: list[float], budget: int, *, as_json: bool)
 
 
 def _seconds(plan: FioPlan, points: int) -> float:
-    return plan.fill_seconds() + points * plan.point_seconds
+    return plan.fill_seconds() + points * plan.point_seconds if points else 0.0
 
 
 def _outcome_text(result: AdaptiveResult, plan: FioPlan, where: Path) -> str:
