@@ -31,6 +31,7 @@ from measure.littles_law import (
     with_block,
 )
 from measure.memory_checks import check_bandwidth_curves, check_buffer_sizes, check_memory
+from measure.preconditioning import check_preconditioning
 from measure.repeats import check_outliers
 from measure.run_checks import check_latency_kind, check_repeats, check_working_set, recorded_options
 from measure.served import check_way
@@ -68,7 +69,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     if sweep.load_kind in ("queue_depth", "arrival_rate"):
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
         found += check_way(sweep)
-    found += [*check_repeats(sweep), *check_steady(sweep.points)]
+    found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
     found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
     if crossed is not None:
         found += check_link(sweep, crossed)

@@ -6,10 +6,12 @@ moment and goes on where it was. What fio is asked for, and why, is in :mod:`mea
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,14 @@ from measure.errors import DataError, ToolFailedError
 from measure.findings import Finding
 from measure.fio_engines import choose_engine
 from measure.fio_output import sweep_of_points
-from measure.fio_plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
+from measure.fio_plan import DEFAULT_DEPTHS, START_S, FioPlan, FioPoint, plan_fio, plan_workloads
 from measure.fio_points import job_of, measured, place, why_no_point
 from measure.fio_run import PointRun, Tick, run_point
 from measure.host import host_facts, storage_behind
+from measure.preconditioning import Pass
 from measure.process import run_tool
+from measure.request_logs import SUFFIX as LOG_SUFFIX
+from measure.request_logs import check_room, log_folder
 from measure.safety import check_unchanged, held, mark_filled, remove_leftover
 from measure.served import with_served
 from measure.store import MANIFEST, StoredPoint, SweepStore
@@ -46,9 +51,7 @@ TOOL = "fio"
 Progress = Callable[[int, int, float, str], None]
 More = Callable[[Sweep], Sequence[FioPoint]]
 
-SLOWEST_FILL_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
 STDERR_KEPT = 4000
-FILL = FioJob(8, 1, 2**20, 0, "sequential")  # what the filling of the file is, as a workload
 
 
 def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None, more: More | None = None) -> Sweep:
@@ -105,7 +108,7 @@ def read_fio_store(store: SweepStore) -> Sweep:
         }
     )
     points = with_served(points, store, finished)
-    raw = tuple(p.raw for p in finished if p.raw is not None)
+    raw = tuple(path for p in finished for path in (p.raw, *p.attached) if path is not None)
     return replace(
         sweep, points=points, provenance=provenance, raw=raw, name=store.directory.name,
         load_kind="arrival_rate" if is_open else "queue_depth", load_unit="requests/s" if is_open else "requests",
@@ -133,10 +136,12 @@ def _with_more(plan: FioPlan, store: SweepStore, more: More | None) -> FioPlan:
 def _measure_all(plan: FioPlan, store: SweepStore, more: More | None, report: Progress) -> FioPlan:
     """Prepare the file, measure what is missing and what ``more`` adds; the plan with all that was added."""
     missing = _missing(plan, store)
-    if plan.fill is not None:
-        tick = _ticks(report, len(plan.points) - len(missing), len(plan.points), plan.fill_seconds(),
-                      len(missing) * plan.point_seconds)  # fmt: skip
-        _fill(plan, lambda elapsed_s: tick(elapsed_s, "writing the test file"))
+    check_room(plan, missing, store.directory)
+    behind_s = plan.fill_seconds() + len(missing) * plan.point_seconds
+    for step in plan.passes:
+        behind_s -= step.seconds + START_S
+        tick = _ticks(report, len(plan.points) - len(missing), len(plan.points), step.seconds + START_S, behind_s)
+        _write(plan, step, partial(_tell, tick, step.text))
     while missing:
         _measure(plan, store, missing, report)
         tried = len(plan.points)
@@ -154,11 +159,13 @@ def _measure(plan: FioPlan, store: SweepStore, missing: Sequence[FioPoint], repo
     for done, point in enumerate(missing, start=total - len(missing)):
         each_s = sum(taken_s) / len(taken_s) if taken_s else plan.point_seconds
         start = time.monotonic()
-        run = run_point(plan, point, _ticks(report, done, total, each_s, (total - done - 1) * each_s))
-        taken_s.append(time.monotonic() - start)
-        if plan.file is not None:
-            check_unchanged(plan.file)
-        _keep(store, point, run)
+        tick = _ticks(report, done, total, each_s, (total - done - 1) * each_s)
+        with log_folder(plan, store.directory) as folder:
+            run = run_point(plan, point, tick, folder)
+            taken_s.append(time.monotonic() - start)
+            if plan.file is not None:
+                check_unchanged(plan.file)
+            _keep(store, plan, point, run)
         reason = run.reason or reason
     if not store.finished():
         raise ToolFailedError(f"no point of the sweep could be measured; the last: {reason}")
@@ -169,7 +176,11 @@ def _ticks(report: Progress, done: int, total: int, seconds: float, behind_s: fl
     return lambda elapsed_s, text: report(done, total, behind_s + max(0.0, seconds - elapsed_s), text)
 
 
-def _keep(store: SweepStore, point: FioPoint, run: PointRun) -> None:
+def _tell(tick: Tick, text: str, elapsed_s: float) -> None:
+    tick(elapsed_s, text)
+
+
+def _keep(store: SweepStore, plan: FioPlan, point: FioPoint, run: PointRun) -> None:
     """Keep the point as measured or as failed."""
     finished = run.finished
     record = {
@@ -182,28 +193,30 @@ def _keep(store: SweepStore, point: FioPoint, run: PointRun) -> None:
         "timed_out": finished.timed_out,
         "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
         **run.notes,
+        **({"preconditioned": plan.preconditioned} if plan.preconditioned else {}),
     }
     if run.reason:
         record["reason"] = run.reason
-    store.add(point.key, finished.stdout or None, record)
+    store.add(point.key, finished.stdout or None, record, attached={LOG_SUFFIX: run.log} if run.log else None)
 
 
-def _fill(plan: FioPlan, on_tick: Callable[[float], None]) -> None:
-    """Write our file once from end to end; ToolFailedError where that fails."""
-    if plan.fill is None or plan.file is None:
+def _write(plan: FioPlan, step: Pass, on_tick: Callable[[float], None]) -> None:
+    """Write the file once over; ToolFailedError where that fails."""
+    if plan.file is None:
         return
-    size = plan.file.size_bytes
-    finished = run_tool(plan.fill, 60.0 + size / SLOWEST_FILL_BYTES_PER_S, on_tick=on_tick)
-    reason = why_no_point(finished.stdout.decode("utf-8", "replace"), "fill", FILL)
+    finished = run_tool(step.argv, step.limit_s, on_tick=on_tick)
+    reason = why_no_point(finished.stdout.decode("utf-8", "replace"), step.text, step.job)
     if finished.returncode != 0 or finished.timed_out or reason:
         said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
         why = said[-1] if said else reason or f"fio ended with exit code {finished.returncode}"
         raise ToolFailedError(f"the test file {plan.file.path} could not be filled: {why}")
-    if plan.file.path.stat().st_blocks * 512 < 0.95 * size:
+    if plan.file.kind != "own file":
+        return
+    if plan.file.path.stat().st_blocks * 512 < 0.95 * plan.file.size_bytes:
         raise ToolFailedError(
             f"the test file {plan.file.path} still has holes after fio filled it; name another target"
         )
-    mark_filled(plan.file)
+    mark_filled(plan.file, step.leaves)
 
 
 def _split(points: list[StoredPoint]) -> tuple[list[StoredPoint], list[StoredPoint]]:
@@ -227,7 +240,7 @@ def _provenance(plan: FioPlan) -> Provenance:
     storage = storage_behind(plan.file.path) if plan.file is not None else None
     details: dict[str, Any] = {
         "engine": plan.engine, "engine_reason": plan.engine_reason, "submission": _submission(plan),
-        "fill": plan.commands[0] if plan.fill else "", "host_facts": host.to_dict(), **plan.details,
+        "preconditioning": [shlex.join(p.argv) for p in plan.passes], "host_facts": host.to_dict(), **plan.details,
     }  # fmt: skip
     if storage is not None:
         details["storage"] = asdict(storage)

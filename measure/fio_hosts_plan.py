@@ -29,7 +29,6 @@ from measure.fio_command import Common, fill_command, point_command
 from measure.fio_engines import USUAL
 from measure.fio_plan import (
     DEFAULT_FILE_BYTES,
-    FILL_BYTES_PER_S,
     MARGIN_S,
     START_S,
     Order,
@@ -38,6 +37,7 @@ from measure.fio_plan import (
 )
 from measure.host import tool_version
 from measure.hosts import Host
+from measure.preconditioning import SEQUENTIAL_BYTES_PER_S
 from measure.process import find_tool
 from measure.safety import Target
 from measure.units import format_bytes, format_duration
@@ -94,7 +94,9 @@ class HostsPlan:
 
     def fill_seconds(self) -> float:
         """How long the filling of the files will about take."""
-        return 0.0 if self.only_read or self.size_bytes is None else self.size_bytes / FILL_BYTES_PER_S + CONNECT_S
+        if self.only_read or self.size_bytes is None:
+            return 0.0
+        return self.size_bytes / SEQUENTIAL_BYTES_PER_S + CONNECT_S
 
     def seconds(self) -> float:
         """How long the whole sweep will about take."""

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from measure.errors import UnsafeTargetError
-from measure.fio_command import Common, fill_command, point_command
+from measure.fio_command import Common, point_command
 from measure.fio_engines import choose_engine, choose_submitting_engine
 from measure.fio_json import SYNC_ENGINES
 from measure.host import tool_version
+from measure.preconditioning import Pass, Precondition, chosen_state, passes, state_after
 from measure.process import find_tool
 from measure.safety import TEST_FILE, Target, check_target, is_ours
 from measure.settling import Settling
@@ -33,7 +34,7 @@ Order = Literal["ascending", "descending", "random"]
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop, beside its run
 SHORTEST_RUN_S = 0.5  # what a budget must leave for each point
-FILL_BYTES_PER_S = 200e6  # for the estimate only
+GAPS = 10  # between the arrivals of one job of an open loop, in the shortest of runs
 MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
 DEFAULT_FILE_BYTES = 2**30
 
@@ -57,8 +58,8 @@ class FioPoint:
 class FioPlan:
     """What will be done, before anything is done. ``file`` is None for a network block device (``uri``).
 
-    ``engine_reason`` says why the engine was chosen; ``fill`` is the command that writes the file first (None where
-    it is written already or is not ours); ``settling`` is what each point waits for before it is measured.
+    ``engine_reason`` says why the engine was chosen; ``settling`` is what each point waits for before it is measured;
+    ``passes`` write to the file before all points, after which it is ``preconditioned`` so.
     """
 
     points: tuple[FioPoint, ...]
@@ -71,10 +72,17 @@ class FioPlan:
     ramp_s: float
     seed: int
     keep: bool
-    fill: tuple[str, ...] | None
     fio_version: str
     details: Mapping[str, Any] = field(default_factory=dict)
     settling: Settling | None = None
+    log: bool = False
+    passes: tuple[Pass, ...] = ()
+    preconditioned: str = ""
+
+    @property
+    def fill(self) -> tuple[str, ...] | None:
+        """The command that writes the file first; None where it is written already, or is not ours."""
+        return self.passes[0].argv if self.passes else None
 
     @property
     def is_open(self) -> bool:
@@ -89,7 +97,7 @@ class FioPlan:
     @property
     def commands(self) -> tuple[str, ...]:
         """Every command, in order, as it could be typed into a shell."""
-        fill = [shlex.join(self.fill)] if self.fill else []
+        fill = [shlex.join(p.argv) for p in self.passes]
         if self.settling is None:
             return (*fill, *(p.command for p in self.points))
         return (*fill, *(c for p in self.points for c in (shlex.join(self.settling.command(p.argv)), p.command)))
@@ -98,11 +106,11 @@ class FioPlan:
         """The point of a workload and repeat, with the command by which this plan measures it."""
         key = f"{job.key}.r{repeat}"
         common = Common(self.file, self.uri, self.engine, self.runtime_s, self.ramp_s)
-        return FioPoint(key, job, repeat, point_command(key, job, common, self.seed))
+        return FioPoint(key, job, repeat, point_command(key, job, common, self.seed, log=self.log))
 
     def fill_seconds(self) -> float:
-        """How long the filling of the file will about take."""
-        return self.file.size_bytes / FILL_BYTES_PER_S if self.fill and self.file else 0.0
+        """How long the writing of the file before all points will about take."""
+        return sum(p.seconds + START_S for p in self.passes)
 
     def seconds(self, finished: Collection[str] = ()) -> float:
         """How long the sweep will about take, without the points (their keys) that are ``finished``."""
@@ -113,11 +121,12 @@ class FioPlan:
         """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs."""
         count = len(self.points)
         runtime_s = math.floor(10 * (self.runtime_s + (budget_s - self.seconds()) / count)) / 10
-        if runtime_s < SHORTEST_RUN_S:
-            least = self.seconds() + count * (SHORTEST_RUN_S - self.runtime_s)
+        shortest_s = max(shortest_run_s(p.job, self.ramp_s) for p in self.points)
+        if runtime_s < shortest_s:
+            least = self.seconds() + count * (shortest_s - self.runtime_s)
             raise ValueError(
                 f"budget of {format_duration(budget_s)} is too short: {count} points take {format_duration(least)} at "
-                f"least, {format_duration(SHORTEST_RUN_S)} each and what comes before it (start, ramp, the file's "
+                f"least, {format_duration(shortest_s)} each and what comes before it (start, ramp, the file's "
                 "filling); give more time, or fewer points"
             )
         plan = replace(self, runtime_s=min(runtime_s, 86400.0))
@@ -145,11 +154,13 @@ class FioPlan:
                 "foreign file": ": only read",
                 "block device": ": written" if self.file.writable else ": only read",
             }[self.file.kind]
+        writing = ", ".join(p.text for p in self.passes)
+        writing = f"\nfirst {writing}: about {format_duration(self.fill_seconds())}" if writing else ""
         settling = f"\neach point runs first {self.settling}" if self.settling else ""
         most = f", {format_duration(self.most_seconds())} at most" if self.settling else ""
         return (
             f"{what}\n{len(self.points)} points ({self._axes()}), {format_duration(self.runtime_s)} each after "
-            f"{format_duration(self.ramp_s)} of ramp{settling}\nengine {self.engine}: {self.engine_reason}\n"
+            f"{format_duration(self.ramp_s)} of ramp{writing}{settling}\nengine {self.engine}: {self.engine_reason}\n"
             f"about {format_duration(self.seconds())} in all{most}"
         )
 
@@ -175,6 +186,7 @@ class FioPlan:
             "target": self.label, "size_bytes": self.file.size_bytes if self.file else None, "engine": self.engine,
             "seed": self.seed, "runtime_s": self.runtime_s, "ramp_s": self.ramp_s,
             "load_kind": "arrival_rate" if self.is_open else "queue_depth", **settling,
+            **({"log": True} if self.log else {}),
         }  # fmt: skip
 
 
@@ -201,6 +213,8 @@ def plan_fio(
     label: str = "",
     details: Mapping[str, Any] | None = None,
     settling: Settling | None = None,
+    log: bool = False,
+    precondition: Precondition = "auto",
 ) -> FioPlan:
     """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
 
@@ -214,7 +228,7 @@ def plan_fio(
     return plan_workloads(
         target, workloads, runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, engine=engine,
         seed=seed, order=order, keep=keep, consent=consent, write_device=write_device, label=label, details=details,
-        settling=settling,
+        settling=settling, log=log, precondition=precondition,
     )  # fmt: skip
 
 
@@ -268,6 +282,8 @@ def plan_workloads(
     label: str = "",
     details: Mapping[str, Any] | None = None,
     settling: Settling | None = None,
+    log: bool = False,
+    precondition: Precondition = "auto",
 ) -> FioPlan:
     """A sweep of ``target`` over any workloads, all closed or all open.
 
@@ -275,7 +291,9 @@ def plan_workloads(
     names a network block device, which needs no file. ``size_bytes`` (default 1 GiB for a file of our own, all of
     what exists otherwise) is how much of it is used. Repeats go round all workloads, so that drift shows as repeats
     that disagree; ``order`` is the order of the loads of each curve in a round, or a random one of all workloads.
-    With ``settling`` each point runs until it is steady before it is measured, with closed loads only.
+    With ``log`` every request of every point is kept, for :func:`measure.samples`.
+    With ``settling`` each point runs until it is steady before it is measured, with closed loads only. What is written
+    to the file before is told by ``precondition`` (see :mod:`measure.preconditioning`).
 
     Nothing is written. Raises ToolMissingError (no fio), ValueError (a setting, named), UnsafeTargetError.
     """
@@ -293,6 +311,12 @@ def plan_workloads(
             f"ramp_s is {ramp_s:g}; the jobs of an open loop all begin with a request at once, so give it a ramp of "
             "some 0.5 s that is not counted"
         )
+    for job in workloads:
+        if job.is_open and runtime_s < (shortest_s := shortest_run_s(job, ramp_s)):
+            raise ValueError(
+                f"runtime_s is {runtime_s:g}; after a ramp of {ramp_s:g} s, {format_rate(job.load)} shared among "
+                f"{job.jobs} jobs take a runtime of {math.ceil(10 * shortest_s) / 10:g} s at least"
+            )
     find_tool("fio")
     version = tool_version("fio") or ""
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
@@ -312,12 +336,11 @@ def plan_workloads(
             reason += "; it is synchronous, so a depth of N is N jobs with one request each"
     if is_open and settling is not None:
         raise ValueError("settling is for depths; arrivals at a given rate come at that rate, steady or not")
-    fill = None
-    if file is not None and file.kind == "own file" and not file.filled:
-        fill = fill_command(file, chosen)
+    state = chosen_state(precondition, file, workloads)
     plan = FioPlan(
         (), file, uri, label or (uri if file is None else str(file.path)), chosen, reason, runtime_s, ramp_s,
-        seed, keep, fill, version, dict(details or {}), settling,
+        seed, keep, version, dict(details or {}), settling, log, passes(state, file, chosen, workloads),
+        state_after(state, file),
     )  # fmt: skip
     rounds = ((repeat, job) for repeat in range(repeats) for job in in_order(workloads, order, seed + repeat))
     return replace(plan, points=tuple(plan.point(job, repeat) for repeat, job in rounds))
@@ -325,6 +348,15 @@ def plan_workloads(
 
 def _several(value: int | Sequence[int]) -> Sequence[int]:
     return tuple(value) if isinstance(value, Iterable) else (value,)
+
+
+def shortest_run_s(job: FioJob, ramp_s: float) -> float:
+    """The least runtime of a point.
+
+    fio 3.33 loses the latencies of a job at a rate whose run is not longer than its ramp, counted from the request
+    with which its ramp ends; so an open point runs for the ramp and several gaps between the arrivals of one job.
+    """
+    return max(SHORTEST_RUN_S, ramp_s + GAPS * job.jobs / job.load) if job.is_open else SHORTEST_RUN_S
 
 
 def check_settings(**settings: Any) -> None:

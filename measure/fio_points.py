@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from measure.dataset import describe_series
 from measure.errors import DataError, StoreError
@@ -35,7 +36,7 @@ class Measured:
     record: FioRecord
     job: FioJob
     repeat: int
-    columns: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 def measured(point: StoredPoint) -> list[Measured]:
@@ -69,6 +70,8 @@ def why_no_point(text: str, key: str, job: FioJob) -> str:
         return unusable.message
     if job.is_open and any(_arrivals(r, job) <= 0 for r in records):
         return f"{key}: fewer requests than jobs came in the run; measure longer, or share them among fewer jobs"
+    if any(sum(r.latency.bins_s.values()) < 0.98 * r.requests for r in records if r.latency.bins_s and job.is_open):
+        return f"{key}: fio lost the latencies of some jobs; measure longer, or with a shorter ramp"
     return ""
 
 

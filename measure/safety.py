@@ -27,7 +27,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from measure.durable import write_durably
 from measure.errors import UnsafeTargetError
@@ -41,6 +41,8 @@ SPARE_BYTES = 64 * 2**20  # left free on the filesystem, whatever the test file 
 DIRECT_BYTES = 4096
 
 Kind = Literal["own file", "foreign file", "block device"]
+FILE_STATES = ("", "none", "sequential", "random")
+"""What a file of ours may have got, each with what stands before it (see :mod:`measure.preconditioning`)."""
 
 # Where filesystems, volume managers and partition tables keep their signatures: (offset, magic, name).
 SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
@@ -72,8 +74,8 @@ SIGNATURE_BYTES = 0x20000 + 4096
 class Target:
     """A target that was found safe. ``size_bytes`` is what will be measured, ``exists`` whether it is there already.
 
-    ``filled`` tells of our own file that it was written once from end to end. ``writable`` is never true for a
-    foreign file.
+    ``filled`` tells of our own file that it was written once from end to end, ``preconditioned`` what was written to it
+    (see :mod:`measure.preconditioning`). ``writable`` is never true for a foreign file.
     """
 
     path: Path
@@ -82,6 +84,7 @@ class Target:
     exists: bool
     writable: bool
     filled: bool = False
+    preconditioned: str = ""
 
     @property
     def mark(self) -> Path:
@@ -180,9 +183,9 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
             _remove_though_interrupted(target.path)
 
 
-def mark_filled(target: Target) -> None:
-    """Note in the mark that our file was written once from end to end, at its present size."""
-    _write_mark(target.path, target.path.lstat(), filled_bytes=target.size_bytes)
+def mark_filled(target: Target, preconditioned: str = "none") -> None:
+    """Note in the mark that our file was written from end to end, at its present size, and what else it has got."""
+    _write_mark(target.path, target.path.lstat(), target.size_bytes, preconditioned)
 
 
 def remove_own(path: Path) -> None:
@@ -267,7 +270,9 @@ def _own_file(path: Path, status: os.stat_result, size_bytes: int | None) -> Tar
     _check_space(path, size, already=status.st_blocks * 512)
     mark = _read_mark(path) or {}
     filled = mark.get("filled_bytes") == size == status.st_size
-    return Target(path, "own file", size, exists=True, writable=True, filled=filled)
+    told = mark.get("preconditioned")
+    state = "" if not filled else told if told in FILE_STATES[1:] else "none"
+    return Target(path, "own file", size, exists=True, writable=True, filled=filled, preconditioned=state)
 
 
 def _foreign_file(
@@ -389,7 +394,7 @@ def _mark_of(path: Path) -> Path:
     return path.with_name(path.name + MARK_SUFFIX)
 
 
-def _read_mark(path: Path) -> dict[str, int | None] | None:
+def _read_mark(path: Path) -> dict[str, Any] | None:
     try:
         mark = json.loads(_mark_of(path).read_text("utf-8"))
     except (OSError, ValueError):
@@ -397,13 +402,16 @@ def _read_mark(path: Path) -> dict[str, int | None] | None:
     return mark if isinstance(mark, dict) and mark.get("schema") == "qsim-target/1" else None
 
 
-def _write_mark(path: Path, status: os.stat_result | None, filled_bytes: int | None = None) -> None:
+def _write_mark(
+    path: Path, status: os.stat_result | None, filled_bytes: int | None = None, preconditioned: str = ""
+) -> None:
     mark = {
         "schema": "qsim-target/1",
         "says": f"{path.name} is a test file that qsim created; both may be deleted",
         "inode": None if status is None else status.st_ino,
         "device": None if status is None else status.st_dev,
         "filled_bytes": filled_bytes,
+        "preconditioned": preconditioned,
     }
     write_durably(_mark_of(path), json.dumps(mark).encode())
 

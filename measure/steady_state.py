@@ -113,12 +113,12 @@ def _is_trend(rates: NDArray[np.float64]) -> bool:
     return abs(slope) > STANDS_OUT * error
 
 
-def noted_columns(record: Mapping[str, Any]) -> dict[str, float]:
+def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a kept point that the notes in its record give; none where there are no such notes.
 
     Arrivals at a given rate are not judged: the throughput is theirs, whatever the device does.
     """
-    columns: dict[str, float] = {}
+    columns: dict[str, Any] = {k: record[k] for k in ("preconditioned",) if k in record}
     intervals, settled = record.get("intervals"), record.get("settled")
     if intervals and record["request"].get("arrival_rate_per_s") is None:
         found = judge(Intervals.from_dict(intervals))
