@@ -15,7 +15,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,7 @@ _UNIT_OF_LOAD: Mapping[LoadKind, str] = {
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10
+_MOST_COLUMNS = 1000
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
 
 
@@ -98,7 +99,7 @@ def csv_sweep(
         points["depth"] = points["load"]
     if roles.ignored:
         findings.append(Finding(
-            "columns", "info", f"{name}: the column(s) {', '.join(roles.ignored)} were not used.",
+            "columns", "info", f"{name}: the column(s) {_listed(roles.ignored)} were not used.",
             remedy="declare them with --columns if they matter.",
         ))  # fmt: skip
     unit = roles[role].unit if kind == "injected_delay" and roles[role].unit else _UNIT_OF_LOAD[kind]
@@ -116,6 +117,11 @@ def to_csv(sweep: Sweep) -> str:
     filled = [c for c in (*REQUIRED, *OPTIONAL) if c in REQUIRED or sweep.points[c].notna().any()]
     head = f"# load_kind: {sweep.load_kind}\n# load_unit: {sweep.load_unit}\n"
     return head + str(sweep.points[filled].to_csv(index=False, lineterminator="\n"))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LINES} more" if len(names) > _MOST_LINES else ""
+    return ", ".join(names[:_MOST_LINES]) + more
 
 
 def looks_like_table(text: str) -> bool:
@@ -160,6 +166,8 @@ def _read(text: str, name: str) -> _Table:
     rows: list[tuple[int, dict[str, str]]] = []
     try:
         header = tuple(cell.strip() for cell in next(reader))
+        if len(header) > _MOST_COLUMNS:
+            raise DataError(f"{name} has {len(header):,} columns, more than any table of measurements; leave some out")
         _check_header(header, name)
         for cells in reader:
             line_number = numbers[min(reader.line_num, len(numbers)) - 1]

@@ -7,6 +7,7 @@ the log were alike within 2 %, where a log of latencies (``write_lat_log``) took
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from measure.process import Finished, run_tool
 
 INTERVALS = 25
 SHORTEST_INTERVAL_S = 0.02
+
+_LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,8 @@ def read_interval_logs(texts: Iterable[str]) -> Intervals:
 def _one_job(text: str) -> Intervals:
     rates: dict[float, float] = {}
     for line in text.splitlines():
-        parts = line.split(",")
-        if len(parts) >= 3 and all(p.strip().isdecimal() for p in parts[:3]) and len(line) < 200:
-            time_s = float(parts[0]) / 1e3
-            rates[time_s] = rates.get(time_s, 0.0) + float(parts[1])
+        if match := _LINE.match(line):
+            time_s = float(match[1]) / 1e3
+            rates[time_s] = rates.get(time_s, 0.0) + float(match[2])
     ends = sorted(t for t in rates if t > 0)
     return Intervals(tuple(ends), tuple(rates[t] for t in ends))

@@ -183,7 +183,7 @@ def _of_right_kind(record: ProbeRecord) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_MOST < value < _MOST
 
 
 def _possible(trial: Trial) -> bool:
