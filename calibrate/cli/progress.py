@@ -1,4 +1,4 @@
-"""A progress bar on stderr for whatever takes longer than a second; silent where stderr is no terminal."""
+"""A progress bar on stderr for whatever takes longer than a second; a line now and then where it is no terminal."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 WAIT_S = 1.0
+LINE_EVERY_S = 10.0
+MOST_LINES = 40
+"""A log of a measurement of hours must not be full of these lines: there are about so many at most."""
 
 
 class Bar:
     """A bar that appears when its work has lasted a second. Use it as a context manager.
+
+    Where stderr is a file or a pipe, a line tells the same every ten seconds, and less often where there is more to do.
 
     ``bar.share`` is what ``simulate(progress=...)`` takes, ``bar.points`` what ``run_fio`` and ``run_memory`` take.
     """
@@ -28,7 +33,7 @@ class Bar:
         self._what = what
         self._opening = opening
         self._visible = sys.stderr.isatty()
-        self._started = time.monotonic()
+        self._started = self._told = time.monotonic()
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
@@ -62,12 +67,19 @@ class Bar:
         self._show(share, f"{done}/{total} points, {text}{left}")
 
     def _show(self, share: float, text: str) -> None:
-        if not self._visible or time.monotonic() - self._started < WAIT_S:
+        now = time.monotonic()
+        if not self._visible:
+            elapsed = now - self._started
+            if now - self._told >= max(LINE_EVERY_S, elapsed / max(share, 0.01) / MOST_LINES):
+                self._told = now
+                remark(f"{self._what}: {text}")
+            return
+        if now - self._started < WAIT_S:
             return
         try:
             self._draw(share, text)
         except OSError:  # the terminal was closed: the work goes on, unless the signal of it says otherwise
-            self._visible = False
+            self._visible, self._told = False, float("inf")
 
     def _draw(self, share: float, text: str) -> None:
         if self._progress is None or self._task is None:
