@@ -27,13 +27,14 @@ from measure.safety import TEST_FILE, Target, remove_leftover
 from measure.store import MANIFEST, SweepStore
 from measure.suites import Suite, suites
 from measure.units import format_duration
-from measure.workload import MAX_JOBS, FioJob, submitters
+from measure.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
 
 QUICK_FILE_BYTES = 64 * 2**20
 RUNTIME_S, QUICK_RUNTIME_S = 2.0, 0.5
 REPEATS = 3
 RAMP_SHARE = 0.25  # of the runtime, before a point is counted
 SHORTEST_S = 0.3  # below this a run is mostly its beginning and its end
+MOST_JOBS = 512  # that wait for their arrivals: more of them keep the processors from the device
 WORTH_REPEATING_S = 1.0  # a budget buys repeats only where runs stay as long as this
 
 
@@ -61,6 +62,7 @@ class SuitePlan:
     steps: tuple[Step, ...]
     target: str
     runtime_s: float
+    ramp_s: float
     repeats: int
     size_bytes: int | None
     engine: str
@@ -74,11 +76,6 @@ class SuitePlan:
     def runtime_of(self, step: Step) -> float:
         """How long a point of ``step`` runs, seconds."""
         return round(self.runtime_s * step.suite.patience, 3)
-
-    @property
-    def ramp_s(self) -> float:
-        """How long each point runs before it is counted, seconds."""
-        return round(RAMP_SHARE * self.runtime_s, 3)
 
     @property
     def points(self) -> int:
@@ -127,6 +124,7 @@ def plan_suites(
     *,
     quick: bool = False,
     runtime_s: float | None = None,
+    ramp_s: float | None = None,
     budget_s: float | None = None,
     repeats: int | None = None,
     size_bytes: int | None = None,
@@ -137,9 +135,10 @@ def plan_suites(
 ) -> SuitePlan:
     """Plan the suite ``name`` (see :mod:`measure.suites`) on ``target``; nothing is written.
 
-    ``budget_s`` is how long the whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3, unless
-    ``repeats`` says how many) as long as runs last a second, and the rest goes into longer runs. On a target that is
-    not our own file the suites only read, and ``left_out`` says so.
+    ``ramp_s`` runs before each point is counted (default: a quarter of ``runtime_s``). ``budget_s`` is how long the
+    whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3, unless ``repeats`` says how many) as
+    long as runs last a second, and the rest goes into longer runs. On a target that is not our own file the suites only
+    read, and ``left_out`` says so.
 
     Raises ValueError (a setting, named; a budget that is too small, with the least one), and what
     :func:`measure.fio_plan.plan_workloads` raises.
@@ -151,7 +150,8 @@ def plan_suites(
         size_bytes = QUICK_FILE_BYTES
     reads = plan_workloads(
         target, [w for s in chosen for w in s.reading().workloads], size_bytes=size_bytes, engine=engine, seed=seed,
-        consent=consent, repeats=repeats or REPEATS, runtime_s=runtime_s or RUNTIME_S,
+        consent=consent, repeats=REPEATS if repeats is None else repeats, ramp_s=0.0 if ramp_s is None else ramp_s,
+        runtime_s=RUNTIME_S if runtime_s is None else runtime_s,
     )  # fmt: skip
     ours = reads.file is not None and reads.file.kind == "own file"
     left_out = () if ours else tuple(
@@ -160,15 +160,17 @@ def plan_suites(
     )  # fmt: skip
     steps = tuple(step for s in chosen for step in _steps(s if ours else s.reading()))
     if budget_s is not None:
-        runtime_s, repeats = _within(budget_s - reads.fill_seconds(), steps, repeats, reads.fill_seconds())
+        runtime_s, repeats = _within(budget_s, reads.fill_seconds(), steps, repeats, ramp_s)
     elif runtime_s is None:
         runtime_s = QUICK_RUNTIME_S if quick else RUNTIME_S
     if repeats is None:
         repeats = 1 if quick else REPEATS
+    if ramp_s is None:
+        ramp_s = round(RAMP_SHARE * runtime_s, 3)
     size = reads.file.size_bytes if reads.file is not None else None
     return SuitePlan(
-        name, steps, str(target), runtime_s, repeats, size, engine, seed, keep, consent, reads.fill_seconds(), left_out,
-        reads.file,
+        name, steps, str(target), runtime_s, ramp_s, repeats, size, engine, seed, keep, consent, reads.fill_seconds(),
+        left_out, reads.file,
     )  # fmt: skip
 
 
@@ -213,8 +215,8 @@ def arrivals(peak: Sweep, fractions: Sequence[float]) -> tuple[FioJob, ...]:
     workloads = []
     for fraction in fractions:
         rate = max(1.0, float(f"{fraction * most:.3g}"))
-        jobs = max(submitters(rate), ceil(rate * lone_s / (1 - fraction) / BUSY))
-        workloads.append(FioJob.open(rate, block_bytes=int(block_bytes), jobs=min(jobs, MAX_JOBS, int(rate))))
+        wanted = min(ceil(rate * lone_s / (1 - fraction) / BUSY), MOST_JOBS, int(rate / SLOWEST_SUBMITTER_PER_S))
+        workloads.append(FioJob.open(rate, block_bytes=int(block_bytes), jobs=max(submitters(rate), wanted)))
     return tuple(workloads)
 
 
@@ -226,19 +228,21 @@ def _steps(suite: Suite) -> tuple[Step, ...]:
     return Step(peak, suite, suite.workloads), Step(suite.name, suite, (), suite.fractions, peak)
 
 
-def _within(left_s: float, steps: Sequence[Step], repeats: int | None, fill_s: float) -> tuple[float, int]:
-    """(runtime, repeats) of points that fit ``left_s``; ValueError naming the least budget where none do."""
+def _within(
+    budget_s: float, fill_s: float, steps: Sequence[Step], repeats: int | None, ramp_s: float | None
+) -> tuple[float, int]:
+    """(runtime, repeats) of points that fit ``budget_s``; ValueError naming the least budget where none do."""
     tries = (repeats,) if repeats is not None else tuple(range(REPEATS, 0, -1))
+    share = RAMP_SHARE if ramp_s is None else 0.0
     for count in tries:
-        starts = count * START_S * sum(s.count for s in steps)
-        weights = count * sum(s.count * (s.suite.patience + RAMP_SHARE) for s in steps)
-        runtime_s = (left_s - starts) / weights
+        fixed_s = fill_s + count * (START_S + (ramp_s or 0.0)) * sum(s.count for s in steps)
+        weights = count * sum(s.count * (s.suite.patience + share) for s in steps)
+        runtime_s = (budget_s - fixed_s) / weights
         if runtime_s >= (SHORTEST_S if count == tries[-1] else WORTH_REPEATING_S):
             return int(1000 * runtime_s) / 1000, count
-    least = fill_s + starts + SHORTEST_S * weights
     raise ValueError(
-        f"budget_s is too short: {sum(s.count for s in steps)} workloads take at least {format_duration(ceil(least))}; "
-        "give more time, or ask for fewer points"
+        f"budget_s is too short: {sum(s.count for s in steps)} workloads take at least "
+        f"{format_duration(ceil(fixed_s + SHORTEST_S * weights))}; give more time, or ask for fewer points"
     )
 
 

@@ -85,7 +85,7 @@ def _rate(quick: bool) -> Suite:
     return Suite(
         "rate", "What requests wait that arrive by themselves: 4 KiB reads at shares of the peak measured just before.",
         tuple(FioJob(depth, 1, 4 * KIB, 100, "random") for depth in (1, 32)), ("load", "tails"),
-        fractions=(0.3, 0.6, 0.8) if quick else (0.1, 0.3, 0.5, 0.7, 0.8, 0.9),
+        fractions=(0.3, 0.6, 0.8) if quick else (0.1, 0.3, 0.5, 0.7, 0.8),
     )  # fmt: skip
 
 

@@ -58,7 +58,12 @@ def measure_suite(
     runtime_s: Annotated[
         float | None,
         typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="2s, and 4s for tails",
-                     help="Time per point; a quarter of it goes before, uncounted."),
+                     help="Time per point."),
+    ] = None,
+    ramp_s: Annotated[
+        float | None,
+        typer.Option("--ramp", metavar="TIME", parser=parsing.seconds, show_default="a quarter of a point's time",
+                     help="Time before each point that is not counted."),
     ] = None,
     budget_s: Annotated[
         float | None,
@@ -105,8 +110,8 @@ def measure_suite(
     from measure.suite_runs import plan_suites, run_suites
 
     plan = plan_suites(
-        name, target, quick=quick, runtime_s=runtime_s, budget_s=budget_s, repeats=repeats, size_bytes=size_bytes,
-        engine=engine, seed=seed, keep=keep, consent="read" if allow_read else None,
+        name, target, quick=quick, runtime_s=runtime_s, ramp_s=ramp_s, budget_s=budget_s, repeats=repeats,
+        size_bytes=size_bytes, engine=engine, seed=seed, keep=keep, consent="read" if allow_read else None,
     )  # fmt: skip
     if plan_only or where is None or page is None:
         if as_json:

@@ -105,14 +105,19 @@ def _draw(rows: pd.DataFrame, found: Crossover | None) -> Figure:
                 "right": 1.08 * right.factor * max(found.bandwidth_limit_bytes_per_s, bandwidth.max())}  # fmt: skip
         _mark(figure, found)
     figure.update_layout(
-        yaxis={"range": [0, tops["left"]], "title": {"font": {"color": BLUE}}, "tickfont": {"color": BLUE}},
+        yaxis={**_up_to(tops["left"]), "title": {"font": {"color": BLUE}}, "tickfont": {"color": BLUE}},
         yaxis2={**AXIS, "title": {"text": right.title.replace("bandwidth", "bandwidth, right"), "font": {"color": RED}},
                 "tickfont": {"color": RED}, "overlaying": "y", "side": "right", "showgrid": False, "tickmode": "auto",
-                "range": [0, tops["right"]]},
+                **_up_to(tops["right"])},
         margin={"r": 80},
     )  # fmt: skip
     scale.apply(figure)
     return figure
+
+
+def _up_to(top: float | None) -> dict[str, object]:
+    """The range of an axis that begins at zero."""
+    return {"rangemode": "tozero"} if top is None else {"range": [0, top]}
 
 
 def _mark(figure: Figure, found: Crossover) -> None:

@@ -14,6 +14,7 @@ from calibrate.report.measured.view import View, columns_of, load_heading, with_
 from measure.repeats import LEVEL
 
 MOST_FIGURES = 6
+MOST_WORKLOADS = 8  # with more, depth 1 is no baseline but a point of something else
 
 
 def baseline(measured: Measured) -> list[View]:
@@ -22,7 +23,7 @@ def baseline(measured: Measured) -> list[View]:
     told = [c for c in ("latency_sd_s", "latency_p95_s", "latency_p99_s") if measured.known(c)]
     rows = table[(table["load"] == 1) & table["latency_s"].notna()] if told else table.head(0)
     rows = rows[rows[told].notna().any(axis=1)]
-    if rows.empty or measured.load_kind != "queue_depth":
+    if not 0 < len(rows) <= MOST_WORKLOADS or measured.load_kind != "queue_depth":
         return []
     columns = {"latency_s": "mean"} | {c: PERCENTILES[c] for c in told if c in PERCENTILES}
     axis = latency_axis(rows["latency_s"].to_numpy(float))

@@ -39,7 +39,7 @@ def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
     ``names`` are headings beside those of NAMES; a column without either keeps its own name in words.
     """
     ends = {end_of(c, e) for c in map(str, table.columns) for e in ("low", "high")}
-    columns = [c for c in map(str, table.columns) if c not in ends and table[c].notna().any()]
+    columns = [c for c in map(str, table.columns) if c not in ends and (table[c].notna() & (table[c] != "")).any()]
     headings = {**NAMES, **(names or {})}
     rows = [tuple(_cell(row, c) for c in columns) for row in table.to_dict("records")]
     words = tuple(not pd.api.types.is_numeric_dtype(table[c]) for c in columns)
