@@ -127,14 +127,14 @@ class FioJob:
         kind = f"{self.rw}{self.read_percent}" if self.is_mix else self.rw
         if self.is_parallel:
             kind += "-parallel"
-        load = f"d{self.depth}" if self.arrival_rate_per_s is None else f"rate{self.arrival_rate_per_s:g}"
+        load = f"d{self.depth}" if self.arrival_rate_per_s is None else f"rate{self.arrival_rate_per_s:.12g}"
         return f"{self.block_bytes}-{kind}-{load}-j{self.jobs}"
 
     @property
     def load_text(self) -> str:
         """The load in words."""
         if self.arrival_rate_per_s is not None:
-            return f"{self.arrival_rate_per_s:g} arrivals/s"
+            return f"{self.arrival_rate_per_s:.6g} arrivals/s"
         return f"depth {self.depth}" + (f" in each of {self.jobs} jobs" if self.jobs > 1 else "")
 
 
