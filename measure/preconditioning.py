@@ -18,16 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import pandas as pd
 
 from measure.findings import Finding
 from measure.fio_command import fill_command
-from measure.safety import FILE_STATES, Target
+from measure.safety import FILE_STATES, Precondition, Target
 from measure.workload import FioJob
 
-Precondition = Literal["auto", "none", "sequential", "random"]
 SEQUENTIAL_BYTES_PER_S = 200e6  # for the estimates only
 RANDOM_BYTES_PER_S = 50e6
 SLOWEST_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
@@ -58,7 +57,10 @@ def chosen_state(asked: Precondition, file: Target | None, workloads: Sequence[F
         writes = any(w.read_percent < 100 and w.pattern == "random" for w in workloads)
         return "random" if writes and ours else "none" if ours else ""
     if asked in ("sequential", "random") and (file is None or not file.writable):
-        raise ValueError(f"precondition is {asked}, but the target is only read; leave it out, or name a new file")
+        raise ValueError(
+            f"precondition is {asked}, but only a file or block device that may be written here can be prepared; leave "
+            "it out, or name a new file"
+        )
     return asked
 
 
@@ -98,10 +100,12 @@ def _scattered(file: Target, engine: str, block_bytes: int) -> tuple[str, ...]:
 
 
 def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
-    """A finding for each curve of random writes into a file that was written in sequence only."""
+    """A finding for each curve of random writes into a file written in sequence only, points that settled apart."""
     if "preconditioned" not in points:
         return
     writes = points[(points["read_fraction"] < 1) & (points["pattern"] == "random")]
+    if "settled" in writes:
+        writes = writes[writes["settled"] != 1]
     for series, rows in writes[writes["preconditioned"].isin(["none", "sequential"])].groupby("series", sort=False):
         times = "once" if (rows["preconditioned"] == "none").any() else "twice"
         yield Finding(

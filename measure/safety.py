@@ -41,6 +41,7 @@ SPARE_BYTES = 64 * 2**20  # left free on the filesystem, whatever the test file 
 DIRECT_BYTES = 4096
 
 Kind = Literal["own file", "foreign file", "block device"]
+Precondition = Literal["auto", "none", "sequential", "random"]
 FILE_STATES = ("", "none", "sequential", "random")
 """What a file of ours may have got, each with what stands before it (see :mod:`measure.preconditioning`)."""
 

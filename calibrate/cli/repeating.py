@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args
 
 import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
 from measure import units
+from measure.safety import Precondition
 from measure.settling import Settling
 from measure.units import format_duration
 
@@ -78,6 +79,14 @@ Steady: TypeAlias = Annotated[
         "5%:10s:2min; slope:0.3%:30s asks for a change of less than so many percent a second.",
     ),
 ]  # fmt: skip
+Preconditioning: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--precondition", metavar="HOW", parser=parsing.choice("auto", "none", "sequential", "random"),
+        help="What is written to the test file first: none (once from end to end), sequential (twice), random (twice, "
+        "then at random for a minute at most); auto is random where random writes are measured, else none.",
+    ),
+]  # fmt: skip
 Remeasure: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -85,6 +94,11 @@ Remeasure: TypeAlias = Annotated[
         help="Measure points that are flagged (outlier, warm-up, drift) again, twice at most; all are kept.",
     ),
 ]
+
+
+def precondition_of(typed: str) -> Precondition:
+    """What was typed, as a plan takes it."""
+    return next(p for p in get_args(Precondition) if p == typed)
 
 
 def further_points(plan: FioPlan, repeats: Repeats, precision_pct: float | None, remeasure: bool) -> More | None:

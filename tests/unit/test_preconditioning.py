@@ -43,7 +43,7 @@ def test_random_writes_are_prepared_and_nothing_that_is_not_ours(
 
 @pytest.mark.parametrize("file", [None, FOREIGN])
 def test_what_is_only_read_is_not_prepared(file: Target | None) -> None:
-    with pytest.raises(ValueError, match="only read"):
+    with pytest.raises(ValueError, match="may be written here"):
         chosen_state("random", file, [READ])
 
 
@@ -120,4 +120,6 @@ def test_random_writes_into_a_file_without_are_found() -> None:
 
     assert found(points) == [("warning", "w")]
     assert not found(points.assign(preconditioned="random"))
+    assert not found(points.assign(settled=1.0))
+    assert found(points.assign(settled=0.0))
     assert not found(points.drop(columns="preconditioned"))
