@@ -245,8 +245,17 @@ class Comparison:
         check = self.truth
         if check is None:
             return {}
-        rows = zip(self.points.load, check.throughput_per_s, check.response_time_s, strict=True)
-        points = [{"load": float(n), "throughput_per_s": float(x), "response_time_s": float(r)} for n, x, r in rows]
+        served, error = self.points.served_response_s, self.points.response_error
+        points = [
+            {
+                "load": float(self.points.load[i]),
+                "throughput_per_s": float(check.throughput_per_s[i]),
+                "response_time_s": float(check.response_time_s[i]),
+                "served_response_time_s": self._served(i),
+                "served_response_error_s": None if served is None or error is None else float(served[i] * error[i]),
+            }
+            for i in range(len(self.points))
+        ]
         return {"truth": {**check.to_dict(), "points": points}}
 
     def __str__(self) -> str:
@@ -263,6 +272,11 @@ class Comparison:
             )
         return "\n".join([str(self.fit), "", *rows, *self._truth_rows(), "", self.verdict()])
 
+    def _served(self, i: int) -> float | None:
+        """The response time at point ``i`` by the log of a known device."""
+        served = self.points.served_response_s
+        return None if served is None or not np.isfinite(served[i]) else float(served[i])
+
     def _truth_rows(self) -> list[str]:
         """Estimate against truth, in a table."""
         check = self.truth
@@ -274,6 +288,11 @@ class Comparison:
             outcome = "" if a.inside is None else "inside" if a.inside else "OUTSIDE"
             values = f"{quantity(a.truth, a.unit):>10} {quantity(a.estimate, a.unit):>10}"
             rows.append(f"{a.name:>12}  {values}  {interval:<24} {outcome}")
+        rows += ["", f"{'load':>12}  {'in truth':>10} {'by its log':>12} {'observed':>10}"]
+        for i, load in enumerate(self.points.load):
+            times = (check.response_time_s[i], self._served(i), self.points.response_time_s[i])
+            true, log, seen = ("" if t is None else format_duration(t) for t in times)
+            rows.append(f"{load:>12.6g}  {true:>10} {log:>12} {seen:>10}")
         return [row.rstrip() for row in rows]
 
 

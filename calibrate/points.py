@@ -24,8 +24,9 @@ class Points:
 
     ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none). Of open sweeps
     ``asked`` (m,) are the rates asked for, by which a point may be named too. A device that keeps a log tells more:
-    ``response_error`` (m,), the relative standard error of the mean response within a run, and ``variability``, the
-    squared coefficients of variation of the times between arrivals and of service.
+    ``served_response_s`` (m,), the response time by that log, ``response_error`` (m,), the relative standard error of
+    its mean within the runs, and ``variability``, the squared coefficients of variation of the times between arrivals
+    and of service.
     """
 
     series: str
@@ -42,6 +43,7 @@ class Points:
     notes: tuple[str, ...] = ()
     asked: Array | None = None
     response_error: Array | None = None
+    served_response_s: Array | None = None
     variability: tuple[float, float] | None = None
 
     def __len__(self) -> int:
@@ -54,7 +56,9 @@ class Points:
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
-        told = {n: v[mask] for n in ("asked", "response_error") if (v := getattr(self, n)) is not None}
+        told = {
+            n: v[mask] for n in ("asked", "response_error", "served_response_s") if (v := getattr(self, n)) is not None
+        }
         return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told)
 
     def mask(self, use: Sequence[float] | None) -> Mask:
@@ -136,7 +140,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     one = sweep.select(series) if series is not None else sweep
     table = one.mean_points()
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
-    told = _of_open(one, table) if sweep.load_kind == "arrival_rate" else {}
+    told = {**_of_open(table), **_of_log(one, table)}
     return Points(
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
@@ -147,21 +151,26 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     )  # fmt: skip
 
 
-def _of_open(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
-    """What only open sweeps tell: the rates asked for and, of a device with a log, errors and variability.
+def _of_open(table: pd.DataFrame) -> dict[str, Any]:
+    """The rates that were asked for, of the mean points of an open sweep."""
+    return {"asked": table["asked_rate_per_s"].to_numpy(float)} if "asked_rate_per_s" in table else {}
 
-    ``table`` holds the mean points. The error of a mean of r repeats is that of one over the root of r.
+
+def _of_log(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
+    """What the log of a known device tells. ``table`` holds the mean points.
+
+    The error of a mean of r repeats is that of one over the root of r.
     """
-    told: dict[str, Any] = {}
-    if "asked_rate_per_s" in table:
-        told["asked"] = table["asked_rate_per_s"].to_numpy(float)
-    if "served_response_error_s" in sweep.points:
-        runs = sweep.points.assign(error=sweep.points["served_response_error_s"] / sweep.points["served_response_s"])
-        means = runs.groupby("load", sort=True)["error"].mean().to_numpy(float)
-        told["response_error"] = np.nan_to_num(means, nan=0.0) / np.sqrt(table["repeats"].to_numpy(float))
-        gaps, services = (float(runs[c].median()) for c in ("served_gap_scv", "served_service_scv"))
-        told["variability"] = (gaps, services) if np.isfinite([gaps, services]).all() else None
-    return told
+    if "served_response_s" not in sweep.points:
+        return {}
+    runs = sweep.points.assign(error=sweep.points["served_response_error_s"] / sweep.points["served_response_s"])
+    means = runs.groupby("load", sort=True)[["error", "served_response_s"]].mean()
+    gaps, services = (float(runs[c].median()) for c in ("served_gap_scv", "served_service_scv"))
+    return {
+        "response_error": np.nan_to_num(means["error"].to_numpy(float)) / np.sqrt(table["repeats"].to_numpy(float)),
+        "served_response_s": means["served_response_s"].to_numpy(float),
+        "variability": (gaps, services) if np.isfinite([gaps, services]).all() else None,
+    }
 
 
 def _of_buffer_sizes(sweep: Sweep) -> str:

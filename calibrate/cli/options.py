@@ -37,7 +37,7 @@ Use: TypeAlias = Annotated[
     typer.Option(
         "--use", metavar="LOADS", parser=parsing.loads, show_default=False,
         help="The loads to calibrate on, as 1,64. Default: the first depth and the first of at least 32; for a memory "
-        "the smallest, the middle and the largest delay.",
+        "the smallest, the middle and the largest delay, and so for arrival rates.",
     ),
 ]  # fmt: skip
 At: TypeAlias = Annotated[
@@ -54,8 +54,8 @@ DeviceModel: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--model", metavar="NAME", show_default=False,
-        help="The device model: p-norm, asymptotic bounds, random routing, delay + M/M/4, delay law... Default: "
-        "p-norm, and delay law for a memory.",
+        help="The device model: p-norm, asymptotic bounds, random routing, delay + M/M/4, delay law; for arrival rates "
+        "M/M/1, M/D/1, M/G/1, M/M/4, M/G/c, G/G/c. Default: p-norm, delay law for a memory, M/G/c for arrival rates.",
     ),
 ]  # fmt: skip
 Level: TypeAlias = Annotated[

@@ -103,7 +103,10 @@ def _sheet(idle_latency: float | None, peak_iops: float | None, sharpness: float
 
 
 def _default_loads(fit: Fit) -> Sequence[float]:
-    """Doubling depths; for a memory the delays of Intel's list between those calibrated on."""
+    """Doubling depths; tenths of the peak as arrival rates; for a memory the delays of Intel's list calibrated on."""
+    peak = fit.parameters.get("Xmax")
+    if fit.load_kind == "arrival_rate" and peak is not None and peak.estimate is not None:
+        return [round(share / 10 * peak.estimate, 3) for share in range(1, 10)]
     if fit.load_kind != "injected_delay":
         return DEFAULT_DEPTHS
     from measure.probe_plan import MLC_DELAYS

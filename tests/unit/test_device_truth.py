@@ -121,7 +121,7 @@ def test_an_impossible_sweep_is_refused(settings: dict[str, Any], sentence: str)
 @pytest.mark.usefixtures("fio_here")
 def test_busy_devices_get_more_submitting_jobs() -> None:
     truth = truth_of(qsim.Exponential(2e-3))
-    plan = DeviceSweep(truth, arrival_rates=(150.0, 350.0, 450.0)).plan()
+    plan = DeviceSweep(truth, arrival_rates=(150.0, 350.0, 450.0), runtime_s=20.0).plan()
     jobs = [p.job.jobs for p in plan.points]
     # 25 jobs for each request that M/M/1 has outstanding: rho/(1-rho) = 0.43, 2.33, 9; and no fewer than usual
     assert jobs == pytest.approx([submitters(150.0), 59, 225], abs=1)
