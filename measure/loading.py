@@ -324,6 +324,13 @@ def _load_store(directory: Path) -> Sweep:
         raise DataError(str(error)) from error
     except MeasureError as error:
         raise DataError(f"{directory}: {error}") from error
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        # Our own records are read as they were written; one that was edited by hand may fail anywhere.
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+        raise DataError(
+            f"{directory} holds a record that qsim does not write ({said}); it was edited or damaged: restore it, or "
+            "measure into another directory"
+        ) from error
     raise DataError(f"{directory} holds a sweep by {tool!r}, which this version cannot read; update qsim")
 
 

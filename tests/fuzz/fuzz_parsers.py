@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -240,16 +240,31 @@ def _stores() -> Iterator[bytes]:
         "mlc": [p.read_bytes() for p in sorted((DATA / "mlc").glob("*"))],
         "memory": list(_probe_records()),
     }
-    requests_of = {
-        "fio": {"depth": 1, "jobs": 1, "load": 1, "repeat": 0},
-        "mlc": {"mode": "loaded-latency"},
+    from measure.workload import FioJob
+
+    requests_of: dict[str, dict[str, Any]] = {
+        "fio": {**asdict(FioJob(1, 1, 4096, 100, "random")), "load": 1, "repeat": 0},
+        "mlc": {
+            "mode": "loaded-latency",
+            "mix": "R",
+            "buffer_bytes": 2**27,
+            "stride_bytes": 64,
+            "delays": [0, 50],
+            "repeat": 0,
+        },
         "memory": {"kind": "loaded", "delay_iterations": 0},
+    }
+    notes = {
+        "ended_at": "2026-01-01T00:00:05+00:00",
+        "intervals": {"end_s": [0.1, 0.2, 0.3, 0.4], "throughput_per_s": [100.0, 101.0, 99.0, 100.0]},
+        "settled": {"attained": True, "seconds": 3.0, "criterion": "1%", "throughput_per_s": [100.0]},
+        "preconditioned": 1.0,
     }
     for tool, outputs in raws.items():
         for raw in outputs:
             manifest = {"schema": "qsim-sweep/1", "tool": tool, "settings": {}, "provenance": {"tool": tool}}
             record = {"command": tool, "started_at": "2026-01-01T00:00:00+00:00", "request": requests_of[tool]}
-            good = {"status": "ok", "raw": "a.json", "sequence": 0, **record}
+            good = {"status": "ok", "raw": "a.json", "sequence": 0, **record, **notes}
             bad = {"status": "failed", "raw": "b.json", "reason": "it hung", "sequence": 1, **record}
             parts = [json.dumps(part).encode() for part in (manifest, good, bad)]
             yield BETWEEN_FILES.join([*parts, raw, b"half"])[:MAX_BYTES]
