@@ -198,7 +198,7 @@ def measure_fio(
             "--arrival-rates": arrival_rates, "--mixing parallel": mixing == "parallel", "--budget": budget_s,
             "--keep": keep, "--write-device": write_device, "--precision": precision, "--steady": steady,
             "--remeasure": remeasure, "--repeats auto": repeats.most is not None,
-            "--precondition": precondition != "auto",
+            "--precondition": precondition != "auto", "--log": log,
         })  # fmt: skip
         measure_on_hosts(
             target, remote, workloads, where, dry_run=dry_run, as_json=as_json,
