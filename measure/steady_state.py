@@ -130,15 +130,14 @@ def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
     """Findings on the runs of a table with the columns of ``SteadyState``: one for each curve and cause."""
-    if not set(COLUMNS) <= set(points.columns):
-        return
+    judged = set(COLUMNS) <= set(points.columns)
     for series, group in points.groupby("series", sort=False):
-        unsteady = group["steady"] == 0
-        warm = group["warmup_s"] > 0
-        trend = group["throughput_trend"] == 1
-        yield from _warmup(str(series), group[warm], len(group))
-        yield from _trend(str(series), group[unsteady & trend & ~warm], len(group))
-        yield from _noise(str(series), group[unsteady & ~trend & ~warm], len(group))
+        if judged:
+            unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
+            warm = group["warmup_s"] > 0
+            yield from _warmup(str(series), group[warm], len(group))
+            yield from _trend(str(series), group[unsteady & trend & ~warm], len(group))
+            yield from _noise(str(series), group[unsteady & ~trend & ~warm], len(group))
         yield from _unsettled(str(series), group)
 
 

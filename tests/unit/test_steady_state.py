@@ -182,6 +182,8 @@ def test_points_that_never_settled_are_told() -> None:
     assert found.check == "never-settled"
     assert "2 of 3 points" in found.message
     assert "at load 2, 4" in found.message
+    short = pd.DataFrame({"series": "c", "load": [1.0], "settled": [0.0]})  # too short to be judged
+    assert [f.check for f in check_steady(short)] == ["never-settled"]
 
 
 # --- settling -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,138 @@
+"""Runs that drift and runs that are steady, with real fio: on a device of nbdkit whose speed is set meanwhile.
+
+nbdkit's rate filter gives out bandwidth from a bucket, and looks at the file with the rate while it serves. So the
+throughput is the filter's, whatever else this machine does, and a drift comes when the test says so.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from measure.auditing import audit
+from measure.fio import plan_fio, run_fio
+from measure.fio_intervals import Intervals
+from measure.measuring_again import either, flagged_again, until_precise
+from measure.process import running
+from measure.safety import check_target
+from measure.settling import Settling
+from measure.store import SweepStore
+
+BLOCK = 4096
+FAST, SLOW = 2000, 500  # requests a second
+
+
+class Paced:
+    """A device that serves as many requests a second as ``pace`` was last told."""
+
+    def __init__(self, folder: Path) -> None:
+        self._rate = folder / "rate"
+        self.uri = f"nbd+unix:///?socket={folder / 'socket'}"
+        self.pace(FAST)
+
+    @property
+    def rate_file(self) -> Path:
+        return self._rate
+
+    def pace(self, per_s: int) -> None:
+        temporary = self._rate.with_suffix(".new")
+        temporary.write_text(f"{per_s * BLOCK * 8}\n")
+        temporary.rename(self._rate)
+
+
+@pytest.fixture
+def paced(fio_and_nbdkit: None) -> Iterator[Paced]:
+    with TemporaryDirectory(prefix="qsim-nbd-") as name:
+        folder = Path(name)
+        device = Paced(folder)
+        argv = ["nbdkit", "--foreground", "--exit-with-parent", "--unix", str(folder / "socket"), "--filter=rate",
+                "memory", "64M", f"rate-file={device.rate_file}", "burstiness=0.05"]  # fmt: skip
+        with running(argv):
+            deadline = time.monotonic() + 30
+            while not (folder / "socket").exists():
+                assert time.monotonic() < deadline, "nbdkit did not come up"
+                time.sleep(0.02)
+            yield device
+
+
+def test_a_steady_run_is_called_steady_and_one_that_drifts_is_found(paced: Paced, tmp_path: Path) -> None:
+    """Depths 1 and 2 at 2,000 requests/s; while depth 4 is measured it falls to 500 in the middle."""
+    plan = plan_fio(paced.uri, (1, 2, 4), runtime_s=2.0, ramp_s=0.3)
+    began: dict[str, float] = {}
+
+    def watch(_done: int, _total: int, _left: float, text: str) -> None:
+        since = time.monotonic() - began.setdefault(text, time.monotonic())
+        if text == "depth 4" and since > 1.3:
+            paced.pace(SLOW)
+
+    sweep = run_fio(plan, tmp_path / "sweep", watch)
+    points = sweep.points.set_index("load")
+    assert points.loc[[1.0, 2.0], "throughput_per_s"].between(0.7 * FAST, 1.1 * FAST).all()
+    assert points.loc[4.0, "steady"] == 0
+    assert points.loc[4.0, "throughput_trend"] == 1
+    assert points.loc[4.0, "throughput_change"] < -0.3
+    (found,) = [f for f in audit(sweep) if f.check == "drift-within-run"]
+    assert found.load == 4
+    for record in (SweepStore.read(tmp_path / "sweep")).points():
+        logged = Intervals.from_dict(record.record["intervals"])
+        assert 15 <= len(logged) <= 26
+        mean = sum(logged.throughput_per_s) / len(logged)
+        reported = points.loc[record.asked("load"), "throughput_per_s"]
+        assert mean == pytest.approx(reported, rel=0.15)  # the log leaves out the last, unfinished interval
+
+
+def test_a_point_settles_before_it_is_measured_and_says_how(paced: Paced, tmp_path: Path) -> None:
+    plan = plan_fio(paced.uri, (2,), runtime_s=0.5, ramp_s=0.0, settling=Settling(0.5, 3, 9))
+    assert "until its throughput keeps within 50 % of its mean over 3.00 s, 9.00 s at most" in plan.describe()
+    texts: list[str] = []
+    sweep = run_fio(plan, tmp_path / "sweep", lambda *told: texts.append(told[3]))
+    assert {"depth 2, settling", "depth 2"} <= set(texts)
+    assert sweep.points.loc[0, "settled"] == 1
+    assert 2 <= sweep.points.loc[0, "settling_s"] <= 9.5
+    assert sweep.points.loc[0, "runtime_s"] == pytest.approx(0.5, abs=0.3)
+    (record,) = SweepStore.read(tmp_path / "sweep").points()
+    assert len(record.record["settled"]["throughput_per_s"]) == 3
+
+
+def test_a_point_that_never_settles_is_measured_and_found(paced: Paced, tmp_path: Path) -> None:
+    plan = plan_fio(paced.uri, (2,), runtime_s=0.3, ramp_s=0.0, settling=Settling(1e-6, 3, 4))
+    sweep = run_fio(plan, tmp_path / "sweep")
+    assert sweep.points.loc[0, "settled"] == 0
+    assert [f.load for f in audit(sweep) if f.check == "never-settled"] == [2.0]
+
+
+def test_loads_are_repeated_until_they_are_known_or_enough(paced: Paced, tmp_path: Path) -> None:
+    plan = plan_fio(paced.uri, (1, 2), runtime_s=0.3, ramp_s=0.0, repeats=3)
+    sweep = run_fio(plan, tmp_path / "sweep", more=either(until_precise(plan, 1e-9, most=4), flagged_again(plan)))
+    means = sweep.mean_points()
+    assert (means["repeats"] >= 4).all()
+    assert (means["latency_low"] < means["latency_s"]).all()
+    measured = sorted(p.key for p in SweepStore.read(tmp_path / "sweep").points())
+    assert {f"4096-randread-d{n}-j1.r{r}" for n in (1, 2) for r in range(4)} <= set(measured)
+    again = run_fio(plan, tmp_path / "sweep", more=until_precise(plan, 0.99, most=4))
+    assert len(again) == len(sweep)  # all is there and known well enough: nothing runs
+
+
+def test_a_file_for_random_writes_is_written_three_times_once(disk: Path, require_tool: Callable[..., str]) -> None:
+    require_tool("fio")
+    target, size = disk / "file", 2**24
+    plan = plan_fio(target, (1,), size_bytes=size, read_percent=0, runtime_s=0.3, ramp_s=0.0, keep=True)
+    texts: list[str] = []
+    sweep = run_fio(plan, disk / "sweep", lambda *told: texts.append(told[3]))
+    assert [p.text for p in plan.passes] == [
+        "writing the test file", "writing it a second time", "writing it at random"
+    ]  # fmt: skip
+    assert sweep.points["preconditioned"].tolist() == ["random"]
+    assert not [f for f in audit(sweep) if f.check == "not-preconditioned"]
+    kept = check_target(target, size, writes=True)
+    assert kept.preconditioned == "random"
+    assert json.loads(kept.mark.read_text())["preconditioned"] == "random"
+    again = plan_fio(target, (2,), size_bytes=size, read_percent=0, runtime_s=0.3, ramp_s=0.0)
+    assert again.passes == ()
+    assert run_fio(again, disk / "sweep").points["preconditioned"].tolist() == ["random"] * 2
+    assert not target.exists()
