@@ -38,6 +38,7 @@ _NAMES: Mapping[Format, str] = {
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 _MAX_FILES = 20_000
 _MAX_LISTED = 20
+_MAX_TEXT = 2**29  # characters of all files together, logs aside
 
 
 def load(
@@ -63,7 +64,11 @@ def load(
         sweeps = [_load_one(p, columns, units) for p in paths]
         return _join([(str(p), s) for p, s in zip(paths, sweeps, strict=True)], " and ".join(map(str, paths)))
     names = _short_names(paths)
-    read = [_read(path, name) for name, path in zip(names, paths, strict=True)]
+    read: list[tuple[Format, _File]] = []
+    characters = 0
+    for name, path in zip(names, paths, strict=True):
+        read.append(_read(path, name))
+        characters = _counted(characters, read[-1][1], ", ".join(map(str, paths[:3])))
     kinds = {kind for kind, _ in read}
     if len(kinds) > 1 and kinds != {"fio", "log"}:
         raise DataError(
@@ -122,6 +127,14 @@ def _read(path: Path, name: str) -> tuple[Format, _File]:
         return "log", _File(name, path, "")
     text = read_text(path)
     return sniff(text, name), _File(name, path, text)
+
+
+def _counted(characters: int, file: _File, where: str) -> int:
+    """The characters read so far; DataError where all files together would fill the memory."""
+    characters += len(file.text)
+    if characters > _MAX_TEXT:
+        raise DataError(f"{where} hold more than {_MAX_TEXT / 1e6:g} MB of text; name fewer of them")
+    return characters
 
 
 def _paths(path_or_paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
@@ -222,13 +235,16 @@ def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: M
     stores, paths = _walk(directory)
     refused: list[Finding] = []
     files: dict[Format, dict[Path, list[_File]]] = {kind: {} for kind in _NAMES}
+    characters = 0
     for path in paths:
         name = str(path.relative_to(directory))
         try:
             found, file = _read(path, name)
-            files[found].setdefault(path.parent, []).append(file)
         except DataError as error:
             refused.append(_refusal(str(error)))
+            continue
+        files[found].setdefault(path.parent, []).append(file)
+        characters = _counted(characters, file, str(directory))
     parts: list[tuple[str, Sweep]] = []
     for store in stores:
         _try(lambda store=store: _load_store(store), _label(store, directory), parts, refused)  # type: ignore[misc]
