@@ -142,7 +142,7 @@ def read_mlc(store: SweepStore) -> MlcResult:
     provenance = replace(
         known, tool_version=", ".join(dict.fromkeys(v for t in texts.values() if (v := mlc_version(t)))),
         commands=tuple(str(p.record.get("command", "")) for p in finished), source=store.directory.name,
-        started_at=min(str(p.record.get("started_at", "")) for p in finished),
+        started_at=str(finished[0].record.get("started_at", "")),
         details={**known.details, **values, **({"buffer_bytes": buffers} if buffers else {})},
     )  # fmt: skip
     if not parts:
