@@ -12,7 +12,7 @@ again measures what is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Literal
@@ -21,9 +21,10 @@ from measure.dataset import Sweep
 from measure.errors import MeasureError, StoreError, ToolFailedError
 from measure.fio import Progress, run_fio
 from measure.fio_json import SYNC_ENGINES
-from measure.fio_plan import START_S, FioPlan, plan_workloads
+from measure.fio_plan import GAPS, START_S, FioPlan, plan_workloads
 from measure.fio_points import BUSY
-from measure.safety import TEST_FILE, Target, remove_leftover
+from measure.preconditioning import chosen_state, passes
+from measure.safety import TEST_FILE, Precondition, Target, remove_leftover
 from measure.store import MANIFEST, SweepStore
 from measure.suites import Suite, suites
 from measure.units import format_duration
@@ -32,6 +33,7 @@ from measure.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
 QUICK_FILE_BYTES = 64 * 2**20
 RUNTIME_S, QUICK_RUNTIME_S = 2.0, 0.5
 REPEATS = 3
+OPEN_RAMP_S = 0.5
 RAMP_SHARE = 0.25  # of the runtime, before a point is counted
 SHORTEST_S = 0.3  # below this a run is mostly its beginning and its end
 MOST_JOBS = 512  # that wait for their arrivals: more of them keep the processors from the device
@@ -63,19 +65,26 @@ class SuitePlan:
     target: str
     runtime_s: float
     ramp_s: float
+    open_ramp_s: float
     repeats: int
     size_bytes: int | None
     engine: str
     seed: int
     keep: bool
     consent: Literal["read"] | None
+    precondition: Precondition
     fill_seconds: float
     left_out: tuple[str, ...] = ()
     file: Target | None = None
 
     def runtime_of(self, step: Step) -> float:
         """How long a point of ``step`` runs, seconds."""
-        return round(self.runtime_s * step.suite.patience, 3)
+        closed_s = round(self.runtime_s * step.suite.patience, 3)
+        return max(closed_s, _shortest_open(self.open_ramp_s)) if step.fractions else closed_s
+
+    def ramp_of(self, step: Step) -> float:
+        """How long a point of ``step`` runs before it is counted, seconds."""
+        return self.open_ramp_s if step.fractions else self.ramp_s
 
     @property
     def points(self) -> int:
@@ -85,7 +94,7 @@ class SuitePlan:
     def step_seconds(self, step: Step, points: int | None = None) -> float:
         """How long ``points`` points of ``step`` (default: all) will about take."""
         return (step.count * self.repeats if points is None else points) * (
-            self.runtime_of(step) + self.ramp_s + START_S
+            self.runtime_of(step) + self.ramp_of(step) + START_S
         )
 
     def seconds(self) -> float:
@@ -104,9 +113,9 @@ class SuitePlan:
             workloads = arrivals(measured[step.after], step.fractions)
             engine = engine if engine in SYNC_ENGINES else "auto"
         return plan_workloads(
-            self.target, workloads, runtime_s=self.runtime_of(step), ramp_s=self.ramp_s, size_bytes=self.size_bytes,
-            repeats=self.repeats, engine=engine, seed=self.seed, keep=True, consent=self.consent,
-            details={"suite": step.suite.name},
+            self.target, workloads, runtime_s=self.runtime_of(step), ramp_s=self.ramp_of(step),
+            size_bytes=self.size_bytes, repeats=self.repeats, engine=engine, seed=self.seed, keep=True,
+            consent=self.consent, precondition=self.precondition, details={"suite": step.suite.name},
         )  # fmt: skip
 
 
@@ -132,6 +141,7 @@ def plan_suites(
     seed: int = 1,
     keep: bool = False,
     consent: Literal["read"] | None = None,
+    precondition: Precondition = "auto",
 ) -> SuitePlan:
     """Plan the suite ``name`` (see :mod:`measure.suites`) on ``target``; nothing is written.
 
@@ -139,6 +149,8 @@ def plan_suites(
     whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3, unless ``repeats`` says how many) as
     long as runs last a second, and the rest goes into longer runs. On a target that is not our own file the suites only
     read, and ``left_out`` says so.
+
+    ``precondition`` is what is written to the file before, see :mod:`measure.preconditioning`.
 
     Raises ValueError (a setting, named; a budget that is too small, with the least one), and what
     :func:`measure.fio_plan.plan_workloads` raises.
@@ -148,29 +160,34 @@ def plan_suites(
     chosen = suites(name, quick=quick)
     if size_bytes is None and quick and not _test_file(target).exists():
         size_bytes = QUICK_FILE_BYTES
-    reads = plan_workloads(
-        target, [w for s in chosen for w in s.reading().workloads], size_bytes=size_bytes, engine=engine, seed=seed,
-        consent=consent, repeats=REPEATS if repeats is None else repeats, ramp_s=0.0 if ramp_s is None else ramp_s,
-        runtime_s=RUNTIME_S if runtime_s is None else runtime_s,
-    )  # fmt: skip
-    ours = reads.file is not None and reads.file.kind == "own file"
+
+    def closed(allowed: Sequence[Suite], state: Precondition) -> FioPlan:
+        return plan_workloads(
+            target, [w for s in allowed for w in s.workloads], size_bytes=size_bytes, engine=engine, seed=seed,
+            consent=consent, repeats=REPEATS if repeats is None else repeats, ramp_s=0.0 if ramp_s is None else ramp_s,
+            runtime_s=RUNTIME_S if runtime_s is None else runtime_s, precondition=state,
+        )  # fmt: skip
+
+    # Whether the target may be written is told by a plan that only reads.
+    file = closed([s.reading() for s in chosen], "auto").file
+    ours = file is not None and file.kind == "own file"
     left_out = () if ours else tuple(
-        f"{s.name}: the writes are left out, since {reads.label} is not a test file of ours"
+        f"{s.name}: the writes are left out, since {target} is not a test file of ours"
         for s in chosen if s != s.reading()
     )  # fmt: skip
-    steps = tuple(step for s in chosen for step in _steps(s if ours else s.reading()))
+    allowed = chosen if ours else tuple(s.reading() for s in chosen)
+    fill_s = _fill_seconds(closed(allowed, precondition), precondition, [w for s in allowed for w in s.workloads])
+    steps = tuple(step for s in allowed for step in _steps(s))
     if budget_s is not None:
-        runtime_s, repeats = _within(budget_s, reads.fill_seconds(), steps, repeats, ramp_s)
+        runtime_s, repeats = _within(budget_s, fill_s, steps, repeats, ramp_s)
     elif runtime_s is None:
         runtime_s = QUICK_RUNTIME_S if quick else RUNTIME_S
     if repeats is None:
         repeats = 1 if quick else REPEATS
-    if ramp_s is None:
-        ramp_s = round(RAMP_SHARE * runtime_s, 3)
-    size = reads.file.size_bytes if reads.file is not None else None
     return SuitePlan(
-        name, steps, str(target), runtime_s, ramp_s, repeats, size, engine, seed, keep, consent, reads.fill_seconds(),
-        left_out, reads.file,
+        name, steps, str(target), runtime_s, round(RAMP_SHARE * runtime_s, 3) if ramp_s is None else ramp_s,
+        _open_ramp(ramp_s), repeats, None if file is None else file.size_bytes, engine, seed, keep, consent,
+        precondition, fill_s, left_out, file,
     )  # fmt: skip
 
 
@@ -228,6 +245,14 @@ def _steps(suite: Suite) -> tuple[Step, ...]:
     return Step(peak, suite, suite.workloads), Step(suite.name, suite, (), suite.fractions, peak)
 
 
+def _fill_seconds(plan: FioPlan, precondition: Precondition, workloads: Sequence[FioJob]) -> float:
+    """How long writing the file takes where it is not there yet, so that a budget buys the same also when it is."""
+    if plan.file is None:
+        return 0.0
+    new = replace(plan.file, filled=False, preconditioned="") if plan.file.kind == "own file" else plan.file
+    return sum(p.seconds for p in passes(chosen_state(precondition, new, workloads), new, plan.engine, workloads))
+
+
 def _within(
     budget_s: float, fill_s: float, steps: Sequence[Step], repeats: int | None, ramp_s: float | None
 ) -> tuple[float, int]:
@@ -235,15 +260,32 @@ def _within(
     tries = (repeats,) if repeats is not None else tuple(range(REPEATS, 0, -1))
     share = RAMP_SHARE if ramp_s is None else 0.0
     for count in tries:
-        fixed_s = fill_s + count * (START_S + (ramp_s or 0.0)) * sum(s.count for s in steps)
-        weights = count * sum(s.count * (s.suite.patience + share) for s in steps)
+        open_points, closed_points = (sum(s.count for s in steps if bool(s.fractions) == o) for o in (True, False))
+        starts = START_S * (open_points + closed_points)
+        ramps = _open_ramp(ramp_s) * open_points + (ramp_s or 0.0) * closed_points
+        weights = count * sum(s.count * (s.suite.patience + share) for s in steps if not s.fractions)
+        # Open points run as long as the others, but not shorter than they can.
+        at_least = _shortest_open(_open_ramp(ramp_s))
+        fixed_s = fill_s + count * (starts + ramps + at_least * open_points)
         runtime_s = (budget_s - fixed_s) / weights
+        if runtime_s > at_least:
+            runtime_s = (budget_s - fixed_s + count * at_least * open_points) / (weights + count * open_points)
         if runtime_s >= (SHORTEST_S if count == tries[-1] else WORTH_REPEATING_S):
             return int(1000 * runtime_s) / 1000, count
     raise ValueError(
         f"budget_s is too short: {sum(s.count for s in steps)} workloads take at least "
         f"{format_duration(ceil(fixed_s + SHORTEST_S * weights))}; give more time, or ask for fewer points"
     )
+
+
+def _open_ramp(ramp_s: float | None) -> float:
+    """The ramp of open points: their jobs all begin with a request at once, which takes a while to be forgotten."""
+    return max(OPEN_RAMP_S, ramp_s or 0.0)
+
+
+def _shortest_open(ramp_s: float) -> float:
+    """A runtime that fio can do at any rate that :func:`arrivals` asks for, see ``shortest_run_s``."""
+    return ramp_s + GAPS / SLOWEST_SUBMITTER_PER_S
 
 
 def _missing(plan: SuitePlan, step: Step, out_dir: Path) -> int:

@@ -12,8 +12,9 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, remark, say, table, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.measuring import directory, keeping
-from calibrate.cli.options import AsJson, SweepDirectory
+from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
+from calibrate.cli.repeating import Preconditioning, precondition_of
 from calibrate.cli.show import Csv, DatasheetIops, check_output, section_text
 from measure.suites import SUITE_NAMES
 from measure.units import format_bytes, format_duration
@@ -80,6 +81,7 @@ def measure_suite(
         typer.Option("--size", metavar="SIZE", parser=parsing.size, show_default="1GiB for a new file",
                      help="How much of the target is used."),
     ] = None,
+    precondition: Preconditioning = "auto",
     engine: Annotated[str, typer.Option(metavar="NAME", help="fio's I/O engine, as for qsim measure fio.")] = "auto",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter points, 64MiB: under a minute.")] = False,
@@ -94,16 +96,13 @@ def measure_suite(
     ] = None,
     csv: Csv = None,
     datasheet_iops: DatasheetIops = None,
-    plan_only: Annotated[
-        bool,
-        typer.Option("--plan", "--dry-run", help="Print the suites, their points and how long they take; run nothing."),
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Plan, measure every suite, print the tables, write the page."""
     if not target.strip():
         raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
-    where = None if plan_only and out is None else directory(out)
+    where = None if dry_run and out is None else directory(out)
     page = report if report is not None or where is None else where / REPORT
     check_output(page, csv, datasheet_iops)
 
@@ -112,8 +111,9 @@ def measure_suite(
     plan = plan_suites(
         name, target, quick=quick, runtime_s=runtime_s, ramp_s=ramp_s, budget_s=budget_s, repeats=repeats,
         size_bytes=size_bytes, engine=engine, seed=seed, keep=keep, consent="read" if allow_read else None,
+        precondition=precondition_of(precondition),
     )  # fmt: skip
-    if plan_only or where is None or page is None:
+    if dry_run or where is None or page is None:
         if as_json:
             print_json(_plan_document(plan))
         else:
@@ -191,7 +191,7 @@ def _plan_text(plan: SuitePlan) -> str:
     lines += [columns[0], *(f"{c}  {_what(step)}" for c, step in zip(columns[1:], plan.steps, strict=True))]
     if plan.fill_seconds:
         lines.append(f"\nwriting the test file takes about {_minutes(plan.fill_seconds)}")
-    lines.append(f"about {_minutes(plan.seconds())} in all, {_minutes(plan.ramp_s)} before each point not counted")
+    lines.append(f"about {_minutes(plan.seconds())} in all, each point after a ramp of {_minutes(plan.ramp_s)}")
     return "\n".join(lines)
 
 

@@ -147,8 +147,9 @@ def test_one_run_has_no_interval() -> None:
 
 
 def test_a_mix_as_drawn_by_fio_is_the_mix_that_was_asked_for() -> None:
-    table = measured(sweep_of([row(1, read=0.7003), row(1, read=0.4998)])).table
-    assert list(table["read_fraction"]) == [0.7, 0.5]
+    drawn = {**row(1, read=0.7), "read_fraction": 0.713}
+    table = measured(sweep_of([drawn, row(1, read=0.4998), row(1)])).table
+    assert list(table["read_fraction"]) == [0.7, 0.5, 1.0]
 
 
 def test_a_curve_is_named_by_what_does_not_vary_along_it() -> None:

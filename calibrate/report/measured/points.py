@@ -28,6 +28,7 @@ _AVERAGED = (
     "throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES, *_PER_DIRECTION,
 )  # fmt: skip
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
+_MIX = re.compile(r"(?<!\S)(\d{1,2})/\d{1,2} mix(?!\S)")
 _UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
 
 
@@ -156,11 +157,17 @@ def _averaged(points: pd.DataFrame, *, closed: bool = True) -> pd.DataFrame:
             table[column] = np.nan
     if "size_bytes" not in points:
         table["size_bytes"] = table["block_bytes"]
-    table["read_fraction"] = table["read_fraction"].round(2)  # fio draws each request, so 70 % come out as 70.03 %
+    table["read_fraction"] = [_share(s, f) for s, f in zip(table["series"], table["read_fraction"], strict=True)]
     table["outlier"] = flag_outliers(table, closed=closed) if table["throughput_per_s"].notna().all() else ""
     groups = table.groupby(["series", "load", "size_bytes"], sort=False, dropna=False)
     rows = [{**group.iloc[0].to_dict(), **_mean(group)} for _, group in groups]
     return pd.DataFrame(rows)
+
+
+def _share(series: str, read_fraction: float) -> float:
+    """The share of reads that was asked for: fio draws each request, so that 70 % come out as 70.03 %."""
+    told = _MIX.search(series)
+    return int(told.group(1)) / 100 if told else round(read_fraction, 2)
 
 
 def _mean(group: pd.DataFrame) -> dict[str, object]:

@@ -1,0 +1,139 @@
+"""``qsim measure suite`` and ``qsim show``: plans, tables, pages, files, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from calibrate.report.measured import by_load
+from measure import DataError
+
+
+@pytest.fixture
+def fio(require_tool) -> str:
+    return require_tool("fio")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    return folder
+
+
+def test_a_plan_tells_every_sweep_and_the_whole_and_writes_nothing(qsim, fio, disk):
+    run = qsim("measure", "suite", "course", str(disk), "--plan", "--budget", "10min", "--out", "course")
+    assert run.code == 0, run.err
+    for name in ("baseline", "block-size", "mix", "depth", "tails", "rate-peak", "rate"):
+        assert f"\n{name} " in run.out
+    assert "arrivals at 10 %" in run.out
+    assert "about 10 min in all" in run.out
+    document = qsim("measure", "suite", "course", str(disk), "--dry-run", "--json").json
+    assert document["points"] == sum(s["points"] for s in document["sweeps"])
+    assert document["seconds"] == pytest.approx(
+        document["fill_seconds"] + sum(s["seconds"] for s in document["sweeps"])
+    )
+    assert all(c.startswith("fio ") for s in document["sweeps"] for c in s["commands"])
+    assert not Path("course").exists()
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("tail", "DISK", "--plan"), "NAME: 'tail' is unknown; did you mean tails?"),
+        (("tails", "", "--plan"), "TARGET is empty"),
+        (("tails", "DISK"), "--out is missing"),
+        (("tails", "DISK", "--plan", "--budget", "3s"), "--budget is too short: 12 workloads take at least"),
+        (("tails", "DISK", "--plan", "--budget", "1min", "--runtime", "1s"), "were both given"),
+        (("tails", "DISK", "--plan", "--repeats", "0"), "--repeats is 0"),
+        (("tails", "DISK", "--plan", "--datasheet-iops", "0"), "--datasheet-iops must be above 0"),
+    ],
+)
+def test_wrong_usage_of_a_suite_is_one_line_and_2(qsim, fio, disk, args, told):
+    run = qsim("measure", "suite", *(str(disk) if a == "DISK" else a for a in args))
+    assert run.code == 2
+    assert told in run.error
+
+
+def test_a_target_that_is_not_ours_needs_consent_and_is_only_read(qsim, fio, disk):
+    foreign = disk / "data"
+    foreign.write_bytes(b"\1" * 2**26)
+    assert qsim("measure", "suite", "tails", str(foreign), "--plan").code == 1
+    run = qsim("measure", "suite", "tails", str(foreign), "--plan", "--allow-read")
+    assert run.code == 0, run.err
+    assert "tails: the writes are left out" in run.out
+    assert "reads 100 %;" in run.out
+
+
+def test_show_prints_the_tables_of_a_published_report(qsim):
+    run = qsim("show", "--dataset", "002-ssd-baseline", "--dataset", "004-ssd-block-size", "--report", "page.html")
+    assert run.code == 0, run.err
+    assert "Baseline: one request at a time" in run.out
+    assert re.search(r"128 KiB sequential read +41\.0 us", run.out)
+    assert "Where IOPS and bandwidth limits cross" in run.out
+    page = Path("page.html").read_text("utf-8")
+    assert "IOPS and bandwidth against block size" in page
+    assert "IOPS (left)" in page
+
+
+def test_show_gives_one_document_and_a_file_for_every_view(qsim):
+    run = qsim("show", "--dataset", "004-ssd-mix", "--json", "--csv", "tables")
+    assert run.code == 0, run.err
+    [section] = run.json["sections"]
+    rows = {v["name"]: v["rows"] for v in section["views"]}
+    assert rows["points"][0]["throughput_per_s"] == 47800
+    assert rows["read-write-table"][0]["throughput_ratio"] == pytest.approx(47800 / 37000, rel=1e-3)
+    assert {Path(p).stem for p in run.json["csv"]} == set(rows)
+    table = pd.read_csv("tables/points.csv")
+    assert list(table["throughput_per_s"]) == [r["throughput_per_s"] for r in rows["points"]]
+    again = qsim("show", "--dataset", "004-ssd-mix", "--csv", "tables")
+    assert again.code == 1
+    assert "is not replaced" in again.error
+
+
+def test_show_draws_a_memory_and_a_drive_together(qsim, sweep_csv, monkeypatch):
+    def refuse(*_args: object, **_options: object) -> None:
+        raise DataError("models of ten curves are not needed here")
+
+    monkeypatch.setattr(by_load, "fit", refuse)
+    run = qsim("show", str(sweep_csv), "--dataset", "001-memory", "--json")
+    assert run.code == 0, run.err
+    assert [s["name"] for s in run.json["sections"]] == ["sweep.csv", "001-memory", "memory-and-storage"]
+    together = run.json["sections"][-1]["views"][0]
+    assert {r["line"].partition(":")[0] for r in together["rows"]} == {"memory", "storage"}
+
+
+def test_show_marks_the_knee_that_the_points_have(qsim, sweep_csv):
+    views = qsim("show", str(sweep_csv), "--json").json["sections"][0]["views"]
+    knee = next(v for v in views if v["kind"] == "latency-bandwidth")["rows"][0]
+    assert knee["knee"] == pytest.approx(10, rel=0.1)
+    assert knee["knee_low"] < 10 < knee["knee_high"]
+
+
+def test_the_data_sheet_stands_beside_the_peak(qsim, sweep_csv):
+    run = qsim("show", str(sweep_csv), "--datasheet-iops", "200k")
+    assert run.code == 0
+    [line] = [x for x in run.out.splitlines() if "200 k/s" in x]
+    assert float(line.split()[-2]) == pytest.approx(50, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("args", "told", "code"),
+    [
+        ((), "give DATA", 2),
+        (("--dataset", "004-ssd"), "--dataset: '004-ssd' is unknown; did you mean 004-ssd-", 2),
+        (("--as-published", "SWEEP"), "--as-published is about datasets", 2),
+        (("--dataset", "004-ssd-mix", "--columns", "load=qd"), "--columns is about CSV files", 2),
+        (("--dataset", "004-ssd-mix", "--csv", "SWEEP"), "is a file; name a directory", 2),
+        (("--dataset", "004-ssd-mix", "--report", "SWEEP"), "is no report of qsim", 1),
+        (("nowhere",), "nowhere", 1),
+    ],
+)
+def test_what_show_refuses(qsim, sweep_csv, args, told, code):
+    run = qsim("show", *(str(sweep_csv) if a == "SWEEP" else a for a in args))
+    assert run.code == code
+    assert told in run.error

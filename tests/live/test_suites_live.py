@@ -1,0 +1,73 @@
+"""Suites with real fio on a file of this disk: measured, shown, interrupted, continued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from calibrate.cli.app import app
+from measure.suite_runs import SuitePlan, plan_suites, run_suites
+
+pytestmark = pytest.mark.live
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def real_fio(require_tool: Callable[..., str]) -> None:
+    require_tool("fio")
+
+
+def short(disk: Path, name: str) -> SuitePlan:
+    return plan_suites(name, disk, quick=True, runtime_s=0.2, ramp_s=0.0, size_bytes=16 * MIB)
+
+
+def test_the_rates_are_taken_from_the_peak_just_measured(disk: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    results = run_suites(short(disk, "rate"), out)
+    assert results.failed == {}
+    peak, rate = results.sweeps["rate-peak"], results.sweeps["rate"]
+    assert rate.load_kind == "arrival_rate"
+    most = peak.points["throughput_per_s"].max()
+    asked = rate.points["asked_rate_per_s"] / most  # the device may refuse the highest: those are left out
+    assert set(asked.round(2)) <= {0.3, 0.6, 0.8}
+    assert list(disk.iterdir()) == []
+    kept = {p: p.stat().st_mtime_ns for p in out.rglob("raw/*")}
+    run_suites(short(disk, "rate"), out)
+    assert {p: p.stat().st_mtime_ns for p in out.rglob("raw/*")} == kept  # and none was measured again
+
+
+def test_an_interrupted_suite_goes_on_where_it_was(disk: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def interrupt(done: int, _total: int, _left: float, _text: str) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_suites(short(disk, "baseline"), out, interrupt)
+    assert list(disk.iterdir()) == []
+    kept = {p: p.stat().st_mtime_ns for p in out.rglob("raw/*")}
+    assert len(kept) == 2
+    sweep = run_suites(short(disk, "baseline"), out).sweeps["baseline"]
+    assert len(sweep.points) == 4
+    assert kept.items() <= {p: p.stat().st_mtime_ns for p in out.rglob("raw/*")}.items()
+    assert list(disk.iterdir()) == []
+
+
+def test_the_command_measures_and_writes_tables_and_page(disk: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    args = ["measure", "suite", "mix", str(disk), "--quick", "--runtime", "200ms", "--ramp", "0s", "--size", "16MiB"]
+    result = CliRunner().invoke(app, [*args, "--out", str(out)])
+    assert result.exit_code == 0, result.stderr
+    assert "4 KiB random 50/50 mix" in result.stdout
+    assert "Reads and writes side by side" in result.stdout
+    page = (out / "report.html").read_text("utf-8")
+    for title in ("Throughput by block size and mix", "Latency against the share of reads", "reads against writes"):
+        assert title in page
+    assert "What reads and writes do to each other" in page
+    assert list(disk.iterdir()) == []
+    shown = CliRunner().invoke(app, ["show", str(out), "--json"])
+    assert shown.exit_code == 0, shown.stderr
