@@ -91,6 +91,8 @@ class Fit:
         load, low, high, note = float(at_mode.load[0]), None, None, ""
         if reached.mean() > 1 - self.level:
             low, high = (float(v) for v in np.percentile(drawn.load[reached], tails))
+            if self.load_kind == "queue_depth":
+                low = reaching(low, high, LEAST["N*"], self.level)
         if not np.isfinite(load):
             note = "the loaders of this sweep do not reach the knee"
         elif self.used and self.load_kind != "injected_delay" and load > max(self.used):
@@ -237,11 +239,26 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     return Fit(
         model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
         load_unit=points.load_unit, series=points.series, used=tuple(float(n) for n in load),
-        parameters={**estimates, **_servers_and_think(points, found.mode)},
+        parameters={**estimates, **_servers_and_think(points, found.mode, draws, level)},
         mode=found.mode, draws=draws, error_draws=found.error[keep],
         used_throughput_per_s=tuple(float(x) for x in throughput),
         level=level, notes=tuple(notes), source=points.source,
     )  # fmt: skip
+
+
+LEAST = {"N*": 1.0, "c": 1.0}
+"""What a parameter cannot be below, whatever the device."""
+
+
+def reaching(low: float, high: float, least: float, level: float) -> float:
+    """The lower end of an interval, or ``least`` where the draws pile up at that bound.
+
+    An interval between two quantiles never holds the bound itself, though a device of one server is there (N* = c = 1).
+    Where the lower quantile is no further from the bound than that of a uniform density would be, the density does not
+    fall towards the bound, and nothing speaks against the bound.
+    """
+    tail = (1 - level) / 2
+    return least if low - least <= tail / (1 - tail) * (high - least) else low
 
 
 LIKELY = 2.71
@@ -252,11 +269,12 @@ UNLIKELY = 4.0
 """The mean squared misfit beyond which a model is held to be wrong: two standard errors a point."""
 
 
-def _servers_and_think(points: Points, mode: Array) -> dict[str, Estimate]:
+def _servers_and_think(points: Points, mode: Array, draws: Array, level: float) -> dict[str, Estimate]:
     """Which numbers of servers c, and so which delays Z, explain the points about as well as the best one does.
 
     Each c is fitted as delay + M/M/c; those within ``LIKELY`` of the best squared misfit are kept. Means alone rarely
-    tell c, so this is an interval and seldom more. Where even the best c misses the points, c is None.
+    tell c, so this is an interval and seldom more. Where even the best c misses the points, c is None. The delay
+    Z = R1 - c / Xmax is as uncertain as R1 and Xmax are, which the ``draws`` (n, 3) of N* and Xmax tell.
     """
     if points.load_kind != "queue_depth":
         return {}
@@ -276,9 +294,12 @@ def _servers_and_think(points: Points, mode: Array) -> dict[str, Estimate]:
     low, high = min(likely), max(likely)
     known = low == high
     why = "" if known else f"any number of servers from {low} to {high} explains these means"
+    tails = [50 * (1 - level), 50 * (1 + level)]
+    ends = np.array([np.percentile(np.maximum(draws[:, 0] - c, 0.0) / draws[:, 1], tails) for c in likely])
+    least_z, most_z = float(ends[:, 0].min()), float(ends[:, 1].max())
     return {
         "c": Estimate(float(low) if known else None, float(low), float(high), known, "", why),
-        "Z": Estimate(likely[low] if known else None, likely[high], likely[low], known, "s", why),
+        "Z": Estimate(likely[low] if known else None, reaching(least_z, most_z, 0.0, level), most_z, known, "s", why),
     }
 
 
@@ -305,9 +326,10 @@ def _estimates(
     at_mode = model.report(mode[None, :])
     estimates: dict[str, Estimate] = {}
     for name, (unit, values) in model.report(draws).items():
-        low, high = np.percentile(values, [50 * (1 - level), 50 * (1 + level)])
+        low, high = (float(v) for v in np.percentile(values, [50 * (1 - level), 50 * (1 + level)]))
         identified, note = _identified(values, unit, prior_log_sd.get(name))
-        estimates[name] = Estimate(float(at_mode[name][1][0]), float(low), float(high), identified, unit, note)
+        low = reaching(low, high, LEAST[name], level) if name in LEAST else low
+        estimates[name] = Estimate(float(at_mode[name][1][0]), low, high, identified, unit, note)
     return estimates
 
 

@@ -12,7 +12,9 @@ import pytest
 from calibrate import Fit, fit, from_datasheet, predict
 from calibrate.curve_models import PNorm
 from calibrate.delay_law import DelayLaw
+from calibrate.fitting import reaching
 from measure import DataError, Sweep
+from qsim import MMcN, solve
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
 
@@ -186,3 +188,37 @@ def test_an_open_sweep_has_no_closed_model_and_a_closed_one_no_open_model() -> N
         fit(Sweep(closed_sweep().points, load_kind="arrival_rate"), model="p-norm")
     with pytest.raises(ValueError, match="'M/M/1' is for a sweep over arrival rates"):
         fit(closed_sweep(), model="M/M/1")
+
+
+def test_an_interval_reaches_the_bound_at_which_its_draws_pile_up() -> None:
+    rng = np.random.default_rng(1)
+    for drawn, reaches in ((1 + rng.exponential(0.1, 4000), True), (1 + rng.gamma(4, 0.1, 4000), False)):
+        low, high = np.percentile(drawn, [5, 95])
+        assert (reaching(float(low), float(high), 1.0, 0.9) == 1.0) is reaches
+
+
+def test_one_server_is_in_the_intervals_of_a_device_that_has_one() -> None:
+    found = fit(sweep_of_servers(1), [1, 4, 32])
+    assert found.parameters["N*"].low == found.knee.low == 1.0
+    assert found.parameters["c"].estimate == 1
+    assert found.parameters["Z"].low == 0.0
+
+
+def test_the_delay_is_as_uncertain_as_what_it_is_made_of() -> None:
+    delay = 1e-3
+    found = fit(sweep_of_servers(4, delay), [1, 2, 4, 8, 16, 32])
+    z = found.parameters["Z"]
+    assert z.low is not None
+    assert z.high is not None
+    assert z.low < delay < z.high
+    assert 0.05 * delay < z.high - z.low
+
+
+def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) -> Sweep:
+    """A device of exponential servers behind one queue, and a delay, exactly."""
+    depths = [1, 2, 4, 8, 16, 32]
+    rates = [solve(MMcN(n, delay, service, servers)).throughput for n in depths]
+    return Sweep(pd.DataFrame({
+        "series": "made", "load": depths, "throughput_per_s": rates,
+        "latency_s": [n / x for n, x in zip(depths, rates, strict=True)],
+    }))  # fmt: skip
