@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, remark, say
+from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring import keeping, sweep_document
@@ -83,12 +83,12 @@ def measure_adaptively(
     left = max(0, budget - kept)
     before = f"{kept} points are kept already; " if kept else ""
     time = f", about {format_duration(_seconds(plan, left))}, engine {plan.engine}" if left else ""
-    remark(f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {where}")
+    opening = f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {where}"
+    with keeping(where), Bar("measuring", opening=opening) as bar:
 
-    def tell(choice: Choice) -> None:
-        remark(f"{jobs[choice.load].load_text}: {choice.reason}")
+        def tell(choice: Choice) -> None:
+            bar.say(f"{jobs[choice.load].load_text}: {choice.reason}")
 
-    with keeping(where), Bar("measuring") as bar:
         result = adaptive_fio(
             plan, where, budget, tolerance=tolerance, on_progress=bar.points, on_choice=tell
         )  # fmt: skip
