@@ -125,9 +125,9 @@ class FioPlan:
         if runtime_s < shortest_s:
             least = self.seconds() + count * (shortest_s - self.runtime_s)
             raise ValueError(
-                f"budget of {format_duration(budget_s)} is too short: {count} points take {format_duration(least)} at "
-                f"least, {format_duration(shortest_s)} each and what comes before it (start, ramp, the file's "
-                "filling); give more time, or fewer points"
+                f"budget of {format_duration(budget_s)} is too short for {_points(count)}: that takes "
+                f"{format_duration(least)} at least, {format_duration(shortest_s)} each and what comes "
+                "before it (start, ramp, the file's filling); give more time, or fewer points"
             )
         plan = replace(self, runtime_s=min(runtime_s, 86400.0))
         return replace(plan, points=tuple(plan.point(p.job, p.repeat) for p in self.points))
@@ -159,7 +159,7 @@ class FioPlan:
         settling = f"\neach point runs first {self.settling}" if self.settling else ""
         most = f", {format_duration(self.most_seconds())} at most" if self.settling else ""
         return (
-            f"{what}\n{len(self.points)} points ({self._axes()}), {format_duration(self.runtime_s)} each after "
+            f"{what}\n{_points(len(self.points))} ({self._axes()}), {format_duration(self.runtime_s)} each after "
             f"{format_duration(self.ramp_s)} of ramp{writing}{settling}\nengine {self.engine}: {self.engine_reason}\n"
             f"about {format_duration(self.seconds())} in all{most}"
         )
@@ -344,6 +344,10 @@ def plan_workloads(
     )  # fmt: skip
     rounds = ((repeat, job) for repeat in range(repeats) for job in in_order(workloads, order, seed + repeat))
     return replace(plan, points=tuple(plan.point(job, repeat) for repeat, job in rounds))
+
+
+def _points(count: int) -> str:
+    return f"{count} point{'' if count == 1 else 's'}"
 
 
 def _several(value: int | Sequence[int]) -> Sequence[int]:

@@ -139,3 +139,61 @@ def test_without_io_uring_libaio_is_taken_and_the_reason_is_said(monkeypatch: py
     engine, reason = fio_engines.choose_engine()
     assert engine in ("libaio", "posixaio")
     assert "Operation not permitted" in reason
+
+
+def test_every_combination_is_measured_curve_by_curve(tmp_path: Path) -> None:
+    made = plan(tmp_path, (1, 8), block_bytes=(4096, 65536), read_percent=(100, 50), pattern=("random", "sequential"))
+    assert len(made.points) == len({p.key for p in made.points}) == 16
+    curves = [(p.job.pattern, p.job.read_percent, p.job.block_bytes) for p in made.points]
+    assert curves[:4] == [("random", 100, 4096)] * 2 + [("random", 100, 65536)] * 2
+    assert [p.job.depth for p in made.points] == [1, 8] * 8
+    assert "depths 1, 8; blocks 4 KiB, 64 KiB; reads 100 %, 50 %; patterns random, sequential" in made.describe()
+    assert [p.job.depth for p in plan(tmp_path, (1, 8), jobs=(1, 2), order="descending").points] == [8, 1, 8, 1]
+
+
+def test_only_what_is_fixed_for_a_directory_are_settings(tmp_path: Path) -> None:
+    wide = plan(tmp_path, (1, 8), block_bytes=(4096, 65536), read_percent=(100, 50), jobs=2)
+    assert plan(tmp_path, (4,)).settings() == wide.settings()
+    assert plan(tmp_path, arrival_rates=(100,)).settings() != wide.settings()
+    assert plan(tmp_path, log=True).settings() != plan(tmp_path).settings()
+
+
+def test_an_open_sweep_takes_psync_and_a_ramp(tmp_path: Path) -> None:
+    made = plan(tmp_path, arrival_rates=(1000.0, 20_000.0))
+    assert (made.engine, [p.job.jobs for p in made.points]) == ("psync", [32, 50])
+    assert "arrival rates 1.00 k/s, 20.0 k/s" in made.describe()
+    for settings, sentence in (
+        ({"engine": "libaio"}, "engine is libaio; an open loop takes a synchronous one"),
+        ({"ramp_s": 0.0}, "ramp_s is 0; the jobs of an open loop all begin"),
+        ({"runtime_s": 1.2, "ramp_s": 1.0}, "20.0 k/s shared|1.00 k/s shared among 32 jobs take a runtime of 1.4 s"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            plan(tmp_path, arrival_rates=(1000.0, 20_000.0), **settings)
+
+
+def test_psync_gets_its_depth_by_jobs_and_says_so(tmp_path: Path) -> None:
+    made = plan(tmp_path, (8,), engine="psync")
+    assert option(made.points[0].argv, "numjobs") == "8"
+    assert "a depth of N is N jobs" in made.engine_reason
+    assert "a depth of N is N jobs" not in plan(tmp_path, (1,), engine="psync").engine_reason
+
+
+def test_a_budget_is_shared_by_the_points(tmp_path: Path) -> None:
+    made = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5).within(60.0)
+    assert 59.5 <= made.seconds() <= 60.0
+    assert {option(p.argv, "runtime") for p in made.points} == {f"{round(made.runtime_s * 1e3)}ms"}
+    least = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5, runtime_s=0.5)
+    with pytest.raises(
+        ValueError, match=r"budget of 1\.00 s is too short for 4 points: that .* least, 500 ms"
+    ):
+        made.within(1.0)
+    assert made.within(least.seconds() + 0.01).runtime_s == pytest.approx(0.5)
+    with pytest.raises(ValueError, match=r"too short for 1 point: that takes .* at least, 2\.67 s each"):
+        plan(tmp_path, arrival_rates=(12,), ramp_s=1.0).within(2.0)
+
+
+def test_what_is_kept_takes_no_time(tmp_path: Path) -> None:
+    made = plan(tmp_path, (1, 2, 4))
+    keys = [p.key for p in made.points]
+    assert made.seconds(keys[:2]) == pytest.approx(made.seconds() - 2 * made.point_seconds)
+    assert made.seconds(keys) == 0.0

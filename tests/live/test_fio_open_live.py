@@ -1,0 +1,152 @@
+"""Real fio over more than depths: arrivals at a rate, parallel mixes, synchronous engines, odd depths, logs."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from measure import audit, histograms, load, samples
+from measure.dataset import Sweep
+from measure.errors import UnsafeTargetError
+from measure.fio import FioPlan, plan_fio, plan_workloads, run_fio
+from measure.fio_engines import choose_engine
+from measure.fio_logs import read_latency_log
+from measure.process import run_tool
+from measure.safety import check_target, held
+from measure.workload import FioJob
+
+pytestmark = pytest.mark.live
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def real_fio(require_tool: Callable[..., str]) -> str:
+    return require_tool("fio")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    """A folder on a drive that takes direct I/O."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        with held(check_target(folder, 16 * MIB, writes=True), keep=False):
+            return folder
+    except UnsafeTargetError as error:
+        pytest.skip(f"the temporary folder cannot be measured: {error}")
+
+
+def small(target: Path, depths: tuple[int, ...] = (2,), **more: object) -> FioPlan:
+    settings = {"size_bytes": 16 * MIB, "runtime_s": 0.5, "ramp_s": 0.1, **more}
+    return plan_fio(target, depths, **settings)  # type: ignore[arg-type]
+
+
+def in_flight(sweep: Sweep) -> list[float]:
+    """X R / N of each point."""
+    points = sweep.points
+    return list(points["throughput_per_s"] * points["latency_s"] / points["load"])
+
+
+def test_arrivals_come_at_the_rate_whatever_the_drive_does(disk: Path, tmp_path: Path) -> None:
+    plan = small(disk, arrival_rates=(200, 800), read_percent=50, runtime_s=2.0, ramp_s=0.3)
+    sweep = run_fio(plan, tmp_path / "s")
+    assert (sweep.load_kind, plan.engine) == ("arrival_rate", "psync")
+    assert sweep.provenance.details["submission"].startswith("open: Poisson arrivals, shared among psync jobs")
+    points = sweep.points
+    assert list(points["asked_rate_per_s"]) == [200, 800]
+    assert list(points["load"]) == list(points["throughput_per_s"])
+    # A count of 400 and one of 1600 arrivals, within four standard errors; a little for the windows' ends.
+    assert abs(points["load"].iloc[0] / 200 - 1) < 4 / math.sqrt(400) + 0.02
+    assert abs(points["load"].iloc[1] / 800 - 1) < 4 / math.sqrt(1600) + 0.02
+    assert points["read_fraction"].between(0.4, 0.6).all()
+    assert points["write_latency_s"].notna().all()
+    assert (points["throughput_per_s"] * points["latency_s"] < 32).all()
+    assert not [f for f in audit(load(tmp_path / "s")) if f.check == "littles-law"]
+
+
+def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Path) -> None:
+    """32 jobs at 10/s for 4 s without a ramp, so that all logs count from one moment: gaps and counts."""
+    (point,) = small(disk, arrival_rates=(320,), runtime_s=4.0, ramp_s=0.1, keep=True, log=True).points
+    target = disk / "qsim-test-file"
+    target.write_bytes(bytes(16 * MIB))
+    argv = [a for a in point.argv if not a.startswith("--ramp_time")]
+    assert run_tool(argv, 30.0, tmp_path).returncode == 0
+    logs = [read_latency_log(path) for path in tmp_path.glob("*_lat.*.log")]
+    assert len(logs) == 32
+    starts = np.sort(np.concatenate([log.time_s - log.latency_s for log in logs]))
+    starts = starts[starts > 0.5]  # all jobs begin with a request at once
+    gaps = np.diff(starts)
+    counts = np.histogram(starts, np.arange(0.5, 4.0, 0.05))[0]
+    # Of n exponential gaps the squared coefficient of variation scatters by sqrt(8/n); a count's dispersion by
+    # sqrt(2/bins). Five standard errors, and room for a machine that stalls.
+    assert abs(gaps.var() / gaps.mean() ** 2 - 1) < 5 * math.sqrt(8 / len(gaps)) + 0.2
+    assert abs(counts.var() / counts.mean() - 1) < 5 * math.sqrt(2 / len(counts)) + 0.2
+
+
+def test_more_than_the_device_takes_is_said_and_left_out(require_tool: Callable[..., str], tmp_path: Path) -> None:
+    require_tool("nbdkit")
+    from measure.known_device import known_device
+
+    with known_device(5e-3, servers=1) as device:
+        jobs = [FioJob.open(50, jobs=10), FioJob.open(1000, jobs=10)]
+        plan = plan_workloads(device.uri, jobs, runtime_s=4.0, ramp_s=0.5, label="device")
+        sweep = run_fio(plan, tmp_path / "s")
+    assert list(sweep.points["asked_rate_per_s"]) == [50.0]
+    overloaded = [f for f in sweep.findings if f.check == "overloaded"]
+    assert [(f.severity, f.load) for f in overloaded] == [("error", 1000.0)]
+
+
+def test_reading_and_writing_jobs_share_the_depth(disk: Path, tmp_path: Path) -> None:
+    sweep = run_fio(small(disk, (4,), read_percent=75, mixing="parallel", runtime_s=1.0), tmp_path / "s")
+    row = sweep.points.iloc[0]
+    assert sweep.series == ("4 KiB random 75/25 mix in parallel",)
+    assert row["load"] == 4
+    assert row["read_throughput_per_s"] * row["read_latency_s"] == pytest.approx(3, rel=0.15)
+    assert row["write_throughput_per_s"] * row["write_latency_s"] == pytest.approx(1, rel=0.15)
+    ((_, histogram),) = histograms(sweep).items()
+    assert histogram.counts.sum() == pytest.approx(row["requests"], rel=0.01)
+
+
+@pytest.mark.parametrize("engine", ["io_uring", "libaio", "posixaio", "psync"])
+def test_every_engine_keeps_what_was_asked_outstanding(disk: Path, tmp_path: Path, engine: str) -> None:
+    try:
+        choose_engine(engine)
+    except ValueError as error:
+        pytest.skip(str(error))
+    if engine == "io_uring" and choose_engine()[0] != engine:
+        pytest.skip("the kernel grants no io_uring")
+    sweep = run_fio(small(disk, (1, 3, 6), engine=engine, runtime_s=0.7), tmp_path / "s")
+    assert list(sweep.points["load"]) == [1, 3, 6]
+    assert in_flight(sweep) == [pytest.approx(1, abs=0.12)] * 3
+
+
+def test_logged_requests_are_the_samples_of_their_point(disk: Path, tmp_path: Path) -> None:
+    plan = small(disk, (1, 6), read_percent=50, log=True, runtime_s=0.3)
+    sweep = run_fio(plan, tmp_path / "s")
+    found = samples(load(tmp_path / "s"))
+    assert len(found) == 2
+    for (series, n, repeat), log in found.items():
+        points = sweep.points
+        (row,) = points[(points["series"] == series) & (points["load"] == n)].to_dict("records")
+        assert repeat == 0
+        assert len(log) == pytest.approx(row["requests"], rel=0.01)
+        assert log.latency_s.mean() == pytest.approx(row["latency_s"], rel=0.01)
+        assert 1 - log.direction.mean() == pytest.approx(row["read_fraction"], abs=0.01)
+    assert not [p for p in (tmp_path / "s").iterdir() if p.name.startswith(".logs")]
+    shutil.rmtree(tmp_path / "s" / "raw")
+    assert not list(disk.iterdir())
+
+
+def test_a_directory_grows_by_any_workload_and_every_point_is_named(disk: Path, tmp_path: Path) -> None:
+    first = run_fio(small(disk, (1,), runtime_s=0.5), tmp_path / "s")
+    wide = small(disk, (1, 2), block_bytes=(4096, 16384), jobs=(1, 2), pattern=("random", "sequential"))
+    both = run_fio(wide, tmp_path / "s")
+    assert len(both.points) == 16
+    assert both.points["throughput_per_s"].iloc[0] == first.points["throughput_per_s"].iloc[0]
+    assert len(both.series) == 8
+    assert all(abs(x - 1) < 0.15 for x in in_flight(both))
