@@ -138,7 +138,7 @@ def _known(value: float, show: Callable[[float], str]) -> str:
 
 def _columns(columns: Mapping[str, Sequence[str]]) -> str:
     shown = {name: values for name, values in columns.items() if any(values)}
-    return table(list(shown), list(zip(*shown.values(), strict=True)), left=0)
+    return table(list(shown), list(zip(*shown.values(), strict=True)), left=int("curve" in shown))
 
 
 def _means(sweep: Sweep) -> list[dict[str, Any]]:

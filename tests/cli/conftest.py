@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -54,6 +55,21 @@ def qsim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qsim:
         return Run(result.exit_code, result.stdout, result.stderr)
 
     return run
+
+
+@pytest.fixture
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty directory on a filesystem with direct I/O, if there is one."""
+    from measure.host import storage_behind
+    from measure.safety import MEMORY_FILESYSTEMS
+
+    for place in (tmp_path_factory.mktemp("disk"), Path("/var/tmp")):  # noqa: S108
+        if storage_behind(place).filesystem not in MEMORY_FILESYSTEMS:
+            folder = place / f"qsim-test-{os.getpid()}"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            return folder
+    pytest.skip("no folder on a real disk")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -212,18 +211,3 @@ def test_bench_counts_every_engine(qsim):
     assert document["scaling"]["median"] > 0
     assert qsim("bench", "--rounds", "0").code == 2
     assert qsim("bench", "--customers", "0").code == 2
-
-
-@pytest.fixture
-def disk(tmp_path_factory) -> Path:
-    """An empty directory on a filesystem with direct I/O, if there is one."""
-    from measure.host import storage_behind
-    from measure.safety import MEMORY_FILESYSTEMS
-
-    for place in (tmp_path_factory.mktemp("disk"), Path("/var/tmp")):  # noqa: S108
-        if storage_behind(place).filesystem not in MEMORY_FILESYSTEMS:
-            folder = place / f"qsim-test-{os.getpid()}"
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            return folder
-    pytest.skip("no folder on a real disk")

@@ -12,12 +12,10 @@ import pytest
 
 from measure import audit, histograms, load, samples
 from measure.dataset import Sweep
-from measure.errors import UnsafeTargetError
 from measure.fio import FioPlan, plan_fio, plan_workloads, run_fio
 from measure.fio_engines import choose_engine
 from measure.fio_logs import read_latency_log
 from measure.process import run_tool
-from measure.safety import check_target, held
 from measure.workload import FioJob
 
 pytestmark = pytest.mark.live
@@ -27,18 +25,6 @@ MIB = 2**20
 @pytest.fixture(autouse=True)
 def real_fio(require_tool: Callable[..., str]) -> str:
     return require_tool("fio")
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Path:
-    """A folder on a drive that takes direct I/O."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        with held(check_target(folder, 16 * MIB, writes=True), keep=False):
-            return folder
-    except UnsafeTargetError as error:
-        pytest.skip(f"the temporary folder cannot be measured: {error}")
 
 
 def small(target: Path, depths: tuple[int, ...] = (2,), **more: object) -> FioPlan:
