@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -44,3 +45,25 @@ def test_a_binary_prefix_without_its_letter_is_no_bandwidth() -> None:
     damaged = re.sub(r"BW=([\d.]+)MiB/s", r"BW=\1iB/s", report)
     assert damaged != report
     check(TARGETS["fio_normal"].parser, damaged.encode())
+
+
+def test_a_probe_record_of_wrong_kinds_is_refused() -> None:
+    record = TARGETS["probe_record"].seeds()[0].decode()
+    for before, after in (
+        ('{"0.5": 90.0}', '{"0.5": []}'),
+        ('"chunk_ns_per_hop"', '"chunk_\\n"'),
+        ('"hops": 100', '"hops": "x"'),
+    ):
+        damaged = record.replace(before, after)
+        assert damaged != record
+        check(TARGETS["probe_record"].parser, damaged.encode())
+
+
+def test_a_steady_state_of_wrong_kinds_is_no_number() -> None:
+    for iops in ([{}, None], {}, 3, ["x"]):
+        job = {"read": {"runtime": []}, "steadystate": {"data": {"iops": iops}}}
+        check(TARGETS["settled"].parser, json.dumps({"fio version": "x", "jobs": [job]}).encode())
+
+
+def test_a_control_character_is_no_digit_of_an_interval_log() -> None:
+    check(TARGETS["interval_logs"].parser, b"0\x1f,0,0\n100, 50, 0, 0\n")
