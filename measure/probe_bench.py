@@ -65,6 +65,7 @@ class Bench:
             burst_lines=traffic.burst_lines,
             updated_lines=traffic.updated_lines,
             streamed_lines=traffic.streamed_lines,
+            stride_bytes=traffic.stride_bytes,
             buffer_bytes=self.plan.buffer_bytes,
             chaser_cpu=chaser.cpu if chaser else None,
             loader_cpus=tuple(x.cpu for x in loaders),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 WORD = 2**64
 
 
@@ -30,6 +33,34 @@ def _sum_from_start(bursts: int, burst_words: int, read_words: int, buffer_words
         return burst_words * read_words * m * (m - 1) // 2 + m * read_words * (read_words - 1) // 2
 
     return bursts // in_buffer * first(in_buffer) + first(bursts % in_buffer)
+
+
+def strided_line(slot: NDArray[np.int64], lines: int, stride: int) -> NDArray[np.int64]:
+    """The lines visited ``slot``-th (n,) in a buffer of ``lines`` (a multiple of ``stride``) at that stride."""
+    a_round = lines // stride
+    return slot % a_round * stride + slot // a_round
+
+
+def sum_read_strided(first_burst: int, bursts: int, burst_lines: int, read_lines: int, lines: int, stride: int) -> int:
+    """As ``sum_read``, of a walk at a stride: the first ``read_lines`` of each burst of ``burst_lines`` are read.
+
+    ``lines`` is a multiple of ``burst_lines`` and of ``stride``.
+    """
+    begins = np.arange(first_burst, first_burst + bursts, dtype=np.int64) % (lines // burst_lines) * burst_lines
+    upto, before = (_sum_of_slots(slots, lines, stride) for slots in (begins + read_lines, begins))
+    return int((upto - before).astype(np.uint64).sum()) % WORD
+
+
+def _sum_of_slots(slots: NDArray[np.int64], lines: int, stride: int) -> NDArray[np.int64]:
+    """The sum of the words of the lines visited in the first ``slots`` (n,) slots, none beyond ``lines``.
+
+    Round q visits the lines q, q + stride, q + 2 stride, ...; the words of line l are 8 l to 8 l + 7, in sum 64 l + 28.
+    """
+    a_round = lines // stride
+    rounds, rest = slots // a_round, slots % a_round
+    whole = a_round * rounds * (rounds - 1) // 2 + rounds * (stride * (a_round * (a_round - 1) // 2))
+    begun = rest * rounds + stride * (rest * (rest - 1) // 2)
+    return (whole + begun) * 64 + 28 * slots
 
 
 def visits_of(burst: int, bursts: int, buffer_bursts: int) -> int:

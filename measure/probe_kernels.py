@@ -77,6 +77,68 @@ def _all_ran(control: Any, loaders: Any, beats: Any) -> Any:
     return ran == loaders
 
 
+@njit(nogil=True)
+def _sum_line(buffer: Any, line: Any) -> Any:
+    """The sum of the words of a line. The index is unsigned: one that may be negative costs a test for each word."""
+    first = np.uint64(line) * np.uint64(WORDS_PER_LINE)
+    total = np.uint64(0)
+    for k in range(WORDS_PER_LINE):
+        total += buffer[first + np.uint64(k)]
+    return total
+
+
+@njit(nogil=True)
+def _update_line(buffer: Any, line: Any) -> None:
+    """Increment the words of a line."""
+    first = np.uint64(line) * np.uint64(WORDS_PER_LINE)
+    for k in range(WORDS_PER_LINE):
+        buffer[first + np.uint64(k)] += np.uint64(1)
+
+
+@njit(nogil=True)
+def _next_line(line: Any, stride: Any, lines: Any) -> Any:
+    """The line ``stride`` further on; from the end of the buffer to the first line not visited yet, or back to 0."""
+    line += stride
+    if line < lines:
+        return line
+    line += 1 - lines
+    return 0 if line == stride else line
+
+
+@njit(nogil=True)
+def _adjacent_burst(
+    buffer: Any, place: Any, bursts: Any, read_words: Any, updated_words: Any, streamed_words: Any, visits: Any
+) -> Any:
+    """Burst number ``place`` of ``bursts``: read, update, write past the caches; returns the sum of the words read."""
+    # Parts that begin at index 0: an index that might be negative would keep the loops from being vectorized.
+    loaded_words = read_words + updated_words
+    position = place * loaded_words
+    total = np.uint64(0)
+    read = buffer[position : position + read_words]
+    for k in range(read_words):
+        total += read[k]
+    updated = buffer[position + read_words : position + loaded_words]
+    for k in range(updated_words):
+        updated[k] += np.uint64(1)
+    position = bursts * loaded_words + place * streamed_words
+    for first in range(position, position + streamed_words, WORDS_PER_LINE):
+        store_line(buffer, first, np.uint64(first + visits))
+    return total
+
+
+@njit(nogil=True)
+def _strided_burst(buffer: Any, line: Any, read_lines: Any, updated_lines: Any, stride: Any, lines: Any) -> Any:
+    """A burst from ``line`` on: returns (the sum of the words read, the line after the burst)."""
+    total = np.uint64(0)
+    for _ in range(read_lines):
+        total += _sum_line(buffer, line)
+        line = _next_line(line, stride, lines)
+    for _ in range(updated_lines):
+        _update_line(buffer, line)
+        line = _next_line(line, stride, lines)
+    return total, line
+
+
 @njit(nogil=True, cache=True)
 def spin(state: Any, iterations: Any, timespec: Any) -> Any:
     """Time the idle loop: returns (its state afterwards, ns elapsed)."""
@@ -139,7 +201,7 @@ def chase(
 
 @njit(nogil=True, cache=True)
 def stream(
-    buffer: Any, first_burst: Any, read_words: Any, updated_words: Any, streamed_words: Any, delay: Any,
+    buffer: Any, first_burst: Any, read_words: Any, updated_words: Any, streamed_words: Any, stride: Any, delay: Any,
     bursts_per_check: Any, control: Any, loader: Any, timespec: Any,
 ) -> Any:  # fmt: skip
     """Stream through ``buffer`` until STOP: a burst of words, then ``delay`` iterations of the idle loop.
@@ -147,15 +209,20 @@ def stream(
     The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back);
     bursts are adjacent. The ``streamed_words`` (whole lines) of a burst lie in a part of their own behind those of all
     bursts, or prefetchers would read them, and are written past the caches with what as many increments would have
-    left. Bursts are counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer holds a
-    whole number of them, and word i began as i. The phase is looked at, and answered, after every ``bursts_per_check``
-    bursts. Returns (bursts in all, bursts measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64, state
-    of the idle loop); measured values are 0 where the phase MEASURE never came.
+    left. With a ``stride`` of more than 1 line (then nothing is streamed, and the buffer's lines are a multiple of it)
+    each line of a burst lies that far from the one before, and the buffer is gone through ``stride`` times until every
+    line was visited. Bursts are counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer
+    holds a whole number of them, and word i began as i. The phase is looked at, and answered, after every
+    ``bursts_per_check`` bursts. Returns (bursts in all, bursts measured, ns elapsed, ns on the CPU, sum of the words
+    read modulo 2^64, state of the idle loop); measured values are 0 where the phase MEASURE never came.
     """
     loaded_words = read_words + updated_words
     buffer_bursts = buffer.size // (loaded_words + streamed_words)
     place = first_burst % buffer_bursts
     visits = first_burst // buffer_bursts + 1
+    lines = buffer.size // WORDS_PER_LINE
+    slot = place * loaded_words // WORDS_PER_LINE
+    line = slot % (lines // stride) * stride + slot // (lines // stride)
     total = np.uint64(0)
     state = np.uint64(1)
     bursts = 0
@@ -168,16 +235,15 @@ def stream(
     while True:
         for _ in range(bursts_per_check):
             # Parts that begin at index 0: an index that might be negative would keep the loops from being vectorized.
-            position = place * loaded_words
-            read = buffer[position : position + read_words]
-            for k in range(read_words):
-                total += read[k]
-            updated = buffer[position + read_words : position + loaded_words]
-            for k in range(updated_words):
-                updated[k] += np.uint64(1)
-            position = buffer_bursts * loaded_words + place * streamed_words
-            for first in range(position, position + streamed_words, WORDS_PER_LINE):
-                store_line(buffer, first, np.uint64(first + visits))
+            if stride == 1:
+                total += _adjacent_burst(
+                    buffer, place, buffer_bursts, read_words, updated_words, streamed_words, visits
+                )
+            else:
+                read, line = _strided_burst(
+                    buffer, line, read_words // WORDS_PER_LINE, updated_words // WORDS_PER_LINE, stride, lines
+                )
+                total += read
             place += 1
             if place == buffer_bursts:
                 place = 0

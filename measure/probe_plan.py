@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from measure.dataset import CACHE_LINE_BYTES
 from measure.host import Cache, host_facts
 from measure.pages import HUGE_PAGE_BYTES
 from measure.probe_placement import Placement, place
-from measure.probe_traffic import BURST_LINES, Traffic, parse_traffics
+from measure.probe_traffic import BURST_LINES, Traffic, parse_traffics, strided
 from measure.units import format_bytes
 
 Kind = Literal["loaded", "idle", "peak"]
@@ -52,8 +53,8 @@ class Point:
         if self.traffic is None:
             return f"{self.kind} memory"
         if self.kind == "peak":
-            return f"peak, {self.traffic.name}"
-        return f"{self.traffic.name}, {self.loaders} loader(s), delay {self.delay}"
+            return f"peak, {self.traffic.label}"
+        return f"{self.traffic.label}, {self.loaders} loader(s), delay {self.delay}"
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,8 @@ class MemoryPlan:
         return (
             f"qsim measure memory --delays {_listed(delays)} --buffer {self.buffer_bytes} --loaders {_listed(counts)} "
             f"--repeats {self.repeats} --seconds {self.seconds_per_repeat:g} "
-            f"--traffic {_listed(t.name for t in traffics)} --seed {self.seed}"
+            f"--traffic {_listed(dict.fromkeys(t.name for t in traffics))} "
+            f"--strides {_listed(dict.fromkeys(t.stride_bytes for t in traffics))} --seed {self.seed}"
         )
 
     def describe(self) -> str:
@@ -146,7 +148,7 @@ class MemoryPlan:
         lines = [
             f"chaser on CPU {'unpinned' if chaser is None else chaser}, "
             f"{len(loaders)} loader(s) on CPU {where}{counts}",
-            *(f"traffic {traffic.name}: {traffic.describe()}" for traffic in self.traffics),
+            *(f"traffic {traffic.label}: {traffic.describe()}" for traffic in self.traffics),
             f"{self.buffers} buffers of {format_bytes(self.buffer_bytes)}, on huge pages where the system gives them",
             f"{len(self.delays)} injected delays (idle-loop iterations per burst of about {BURST_LINES} lines): "
             + ", ".join(str(d) for d in self.delays),
@@ -165,6 +167,7 @@ def plan_memory(
     repeats: int = 3,
     seconds_per_repeat: float = 0.2,
     traffic: str | Sequence[str] = "read",
+    strides: Sequence[int] = (CACHE_LINE_BYTES,),
     seed: int = 1,
 ) -> MemoryPlan:
     """Decide what is left open, and refuse what cannot be measured truthfully.
@@ -173,12 +176,13 @@ def plan_memory(
     ``buffer_bytes``: each thread's buffer; by default 4 times the last-level cache, or what free memory allows.
     ``loaders``: loading threads, or several numbers of them, a series each; by default every other core of the
     chaser's memory node. ``traffic``: see :mod:`measure.probe_traffic`, one or several ("read", "3:1", "nt-write").
+    ``strides``: bytes from one line that a loader touches to the next, a series each with every traffic.
     ``seconds_per_repeat``: 0.01 to 60.
 
     Raises ValueError naming the parameter and the remedy: no delay, a negative or fractional one, no loader, more
     loaders than cores, a buffer that fits a cache (naming it) or that memory does not hold, an unknown traffic.
     """
-    traffics = parse_traffics(traffic)
+    traffics = strided(parse_traffics(traffic), strides)
     check_numbers(repeats, seconds_per_repeat, seed)
     whole = _whole_delays(delays)
     asked = None if loaders is None else sorted({loaders} if isinstance(loaders, int) else set(loaders))

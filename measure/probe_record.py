@@ -24,6 +24,7 @@ from measure.dataset import CACHE_LINE_BYTES
 from measure.errors import DataError
 from measure.probe_plan import Kind
 from measure.probe_threads import ChaserCount, LoaderCount
+from measure.units import format_bytes
 
 SCHEMA = "qsim-memory-probe/1"
 _MOST = 2.0**63
@@ -43,9 +44,9 @@ class ProbeRecord:
     """One point as measured: what was asked, on which CPUs and pages, and the counts of every repeat.
 
     ``delay_iterations`` are idle-loop iterations after each burst of ``burst_lines`` cache lines, of which
-    ``updated_lines`` are read and written back, and ``streamed_lines`` written only. ``huge_page_shares`` are per
-    buffer, the chaser's first; None where the system does not tell. ``discarded`` trials were measured again because
-    other programs took the CPUs away.
+    ``updated_lines`` are read and written back, and ``streamed_lines`` written only; they lie ``stride_bytes`` apart.
+    ``huge_page_shares`` are per buffer, the chaser's first; None where the system does not tell. ``discarded`` trials
+    were measured again because other programs took the CPUs away.
     """
 
     kind: Kind
@@ -61,6 +62,7 @@ class ProbeRecord:
     trials: tuple[Trial, ...]
     discarded: tuple[Trial, ...] = ()
     streamed_lines: int = 0
+    stride_bytes: int = CACHE_LINE_BYTES
 
     def to_json(self) -> str:
         """The document that is kept as raw output."""
@@ -70,7 +72,13 @@ class ProbeRecord:
     def series(self) -> str:
         """The curve this point lies on: "read, 1 loader"."""
         count = len(self.loader_cpus)
-        return f"{self.traffic}, {count} loader{'s' if count != 1 else ''}"
+        return f"{self.label}, {count} loader{'s' if count != 1 else ''}"
+
+    @property
+    def label(self) -> str:
+        """The traffic with its stride where that is not one line: "read stride 256 B"."""
+        apart = "" if self.stride_bytes == CACHE_LINE_BYTES else f" stride {format_bytes(self.stride_bytes)}"
+        return f"{self.traffic}{apart}"
 
     @property
     def bus_lines(self) -> int:
@@ -109,7 +117,7 @@ class ProbeRecord:
             "read_bytes_per_s": (loaders * self.read_fraction + probe) * CACHE_LINE_BYTES,
             "written_bytes_per_s": loaders * (1 - self.read_fraction) * CACHE_LINE_BYTES,
             "loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s,
-            "off_cpu_share": off_cpu_share(trial), "block_bytes": CACHE_LINE_BYTES, "jobs": len(trial.loaders),
+            "off_cpu_share": off_cpu_share(trial), "block_bytes": self.stride_bytes, "jobs": len(trial.loaders),
             "read_fraction": self.read_fraction, "source": source, "started_at": trial.started_at,
         }  # fmt: skip
 
@@ -149,7 +157,8 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
         if not _of_right_kind(record):
             raise TypeError("a value is of another kind than the probe writes")
         possible = record.trials and all(_possible(trial) for trial in record.trials)
-        possible = possible and 0 <= record.streamed_lines <= record.burst_lines and record.burst_lines > 0
+        possible = possible and record.stride_bytes >= CACHE_LINE_BYTES and record.burst_lines > 0
+        possible = possible and 0 <= record.streamed_lines <= record.burst_lines
     except (KeyError, TypeError, AttributeError) as error:
         said = " ".join(str(error).split())[:120]
         raise DataError(f"{source} lacks a part of a memory probe's record ({said}); measure it again") from error

@@ -115,7 +115,7 @@ def buffer_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
                 raise DataError(f"the chase through {stream.buffer_bytes} bytes beside {path} has no chaser")
             lines = stream.loaders_per_s(streaming)
             rows.append({
-                "series": f"{stream.traffic}, {threads} thread{'s' if threads != 1 else ''}",
+                "series": f"{stream.label}, {threads} thread{'s' if threads != 1 else ''}",
                 "load": float(stream.buffer_bytes), "repeat": repeat,
                 "throughput_per_s": lines, "bandwidth_bytes_per_s": lines * CACHE_LINE_BYTES,
                 "latency_s": latency_s(alone.chaser),
@@ -181,7 +181,7 @@ def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
         facts |= {"idle_latency_s": idle[0].mean, "idle_latency_best_s": min(i.best for i in idle)}
     if len(idle) > 1:
         facts["idle_latency_after_s"] = idle[-1].mean
-    peaks = {r.traffic: bandwidths(r.trials, r.bus_lines) for r in records if r.kind == "peak"}
+    peaks = {r.label: bandwidths(r.trials, r.bus_lines) for r in records if r.kind == "peak"}
     if peaks:
         facts["peak_bandwidth_bytes_per_s"] = max(peak.mean for peak in peaks.values())
         facts["peak_bandwidth_best_bytes_per_s"] = max(peak.best for peak in peaks.values())
@@ -293,7 +293,7 @@ def _on_load(curve: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Findin
     latency = latencies(heaviest.trials).mean
     if latency >= LOADED_FACTOR * idle:
         return []
-    peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.traffic)
+    peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.label)
     reached = bandwidths(heaviest.trials, heaviest.bus_lines).mean
     return [
         Finding(

@@ -116,8 +116,9 @@ class Loader:
 
     @property
     def buffer_bursts(self) -> int:
-        """The whole bursts in the buffer; what is left over at its end is not used."""
-        return self.pages.words.size // WORDS_PER_LINE // self.traffic.burst_lines
+        """The whole bursts in the buffer, a multiple of the stride; what is left over at its end is not used."""
+        bursts = self.pages.words.size // WORDS_PER_LINE // self.traffic.burst_lines
+        return bursts - bursts % self.traffic.stride_lines
 
     def load(self, traffic: Traffic) -> None:
         """Work with ``traffic`` from now on."""
@@ -140,8 +141,8 @@ class Loader:
             int(v)
             for v in probe_kernels.stream(
                 self._words(), self._bursts, traffic.read_lines * WORDS_PER_LINE,
-                traffic.updated_lines * WORDS_PER_LINE, traffic.streamed_lines * WORDS_PER_LINE, delay, per_check,
-                control, index, scratch,
+                traffic.updated_lines * WORDS_PER_LINE, traffic.streamed_lines * WORDS_PER_LINE, traffic.stride_lines,
+                delay, per_check, control, index, scratch,
             )
         )  # fmt: skip
         self._check(bursts, delay, total, state)
@@ -153,11 +154,15 @@ class Loader:
 
     def _check(self, bursts: int, delay: int, total: int, state: int) -> None:
         words, traffic = self._words(), self.traffic
-        read_words, loaded_words = (
-            lines * WORDS_PER_LINE for lines in (traffic.read_lines, traffic.read_lines + traffic.updated_lines)
-        )
-        streamed_from = self.buffer_bursts * loaded_words
-        if total != probe_checks.sum_read(self._bursts, bursts, loaded_words, read_words, streamed_from):
+        loaded_lines = traffic.read_lines + traffic.updated_lines
+        streamed_from = self.buffer_bursts * loaded_lines * WORDS_PER_LINE
+        if traffic.stride_lines == 1:
+            in_words = (loaded_lines * WORDS_PER_LINE, traffic.read_lines * WORDS_PER_LINE, streamed_from)
+            expected = probe_checks.sum_read(self._bursts, bursts, *in_words)
+        else:
+            in_lines = (loaded_lines, traffic.read_lines, self.buffer_bursts * loaded_lines, traffic.stride_lines)
+            expected = probe_checks.sum_read_strided(self._bursts, bursts, *in_lines)
+        if total != expected:
             raise ToolFailedError(f"a loader claims {bursts} bursts, but its sum of the words read is another")
         if state != probe_checks.spin_state(bursts * delay):
             raise ToolFailedError(
@@ -165,7 +170,8 @@ class Loader:
             )
         sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_WRITES).astype(np.int64)
         done = np.array([probe_checks.visits_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample])
-        last_updated = (sample + 1) * loaded_words - 1
+        slots, lines = (sample + 1) * loaded_lines - 1, max(self.buffer_bursts * loaded_lines, traffic.stride_lines)
+        last_updated = (probe_checks.strided_line(slots, lines, traffic.stride_lines) + 1) * WORDS_PER_LINE - 1
         last_streamed = streamed_from + (sample + 1) * traffic.streamed_lines * WORDS_PER_LINE - 1
         for lines, last, what in (
             (traffic.updated_lines, last_updated, "updates"),
@@ -221,7 +227,7 @@ def compile_kernels() -> None:
     words = np.zeros(WORDS_PER_LINE, dtype=np.uint64)
     probe_kernels.spin(np.uint64(1), 1, scratch)
     probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, 1, scratch, scratch, scratch)
-    probe_kernels.stream(words, 0, WORDS_PER_LINE, 0, 0, 0, 1, control, 0, scratch)
+    probe_kernels.stream(words, 0, WORDS_PER_LINE, 0, 0, 1, 0, 1, control, 0, scratch)
     probe_kernels.link(words, np.zeros(1, dtype=np.int64))
 
 

@@ -16,11 +16,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd
+
+from measure.dataset import CACHE_LINE_BYTES
+from measure.units import format_bytes
 
 BURST_LINES = 64
 MOST_PARTS = 100
+MOST_STRIDE_BYTES = 65536
 
 NAMED = {"read": (1, 0), "mix": (2, 1), "write": (1, 1)}
 STREAMED = "nt-"
@@ -31,13 +35,25 @@ HOW_TO_WRITE = "read, mix, write, nt-write, a ratio like 3:1 or nt-1:1, or a per
 class Traffic:
     """The lines of one burst: first those that are only read, then those updated, then those written past the caches.
 
-    ``name`` is as it was asked for; two traffics that do the same are equal.
+    ``name`` is as it was asked for; two traffics that do the same are equal. The lines of a burst lie ``stride_lines``
+    apart (1: adjacent).
     """
 
     name: str = field(compare=False)
     read_lines: int
     updated_lines: int
     streamed_lines: int
+    stride_lines: int = 1
+
+    @property
+    def label(self) -> str:
+        """The name with the stride where that is not one line: "read stride 256 B"."""
+        return self.name if self.stride_lines == 1 else f"{self.name} stride {format_bytes(self.stride_bytes)}"
+
+    @property
+    def stride_bytes(self) -> int:
+        """Bytes from one line to the next."""
+        return self.stride_lines * CACHE_LINE_BYTES
 
     @property
     def burst_lines(self) -> int:
@@ -62,7 +78,8 @@ class Traffic:
     @property
     def slug(self) -> str:
         """The name as a part of a file's name: "3to1"."""
-        return self.name.replace(":", "to")
+        stride = "" if self.stride_lines == 1 else f"-by{self.stride_bytes}"
+        return self.name.replace(":", "to") + stride
 
     def describe(self) -> str:
         """What is read and written, in words."""
@@ -75,9 +92,9 @@ class Traffic:
             )
             if count
         ]
-        return (
-            f"of {self.burst_lines} lines a burst {', '.join(parts)}: {100 * self.read_fraction:.3g} % reads on the bus"
-        )
+        apart = "" if self.stride_lines == 1 else f", each {self.stride_lines} lines from the one before"
+        share = f"{100 * self.read_fraction:.3g} % reads on the bus"
+        return f"of {self.burst_lines} lines a burst{apart} {', '.join(parts)}: {share}"
 
 
 def parse_traffic(text: str) -> Traffic:
@@ -116,6 +133,28 @@ def parse_traffics(texts: str | Iterable[str]) -> tuple[Traffic, ...]:
     if not found:
         raise ValueError(f"traffic is empty; write {HOW_TO_WRITE}")
     return found
+
+
+def strided(traffics: Iterable[Traffic], strides: Iterable[int]) -> tuple[Traffic, ...]:
+    """Every traffic at every stride, in bytes from one line to the next.
+
+    Raises ValueError for a stride that is no multiple of a cache line or above MOST_STRIDE_BYTES, for none, and for
+    non-temporal stores at a stride: they are there to write adjacent lines.
+    """
+    steps = tuple(dict.fromkeys(strides))
+    if not steps:
+        raise ValueError("strides is empty; give bytes from one line to the next, like 64,256")
+    for step in steps:
+        if step != int(step) or not CACHE_LINE_BYTES <= step <= MOST_STRIDE_BYTES or step % CACHE_LINE_BYTES:
+            raise ValueError(
+                f"strides: {step:g} B is no multiple of a cache line ({CACHE_LINE_BYTES} B) up to "
+                f"{format_bytes(MOST_STRIDE_BYTES)}; write them like 64,256,4096"
+            )
+    kinds = tuple(traffics)
+    for kind in kinds:
+        if kind.streamed_lines and max(steps) > CACHE_LINE_BYTES:
+            raise ValueError(f"traffic {kind.name} has no stride: non-temporal stores write adjacent lines")
+    return tuple(replace(kind, stride_lines=int(step) // CACHE_LINE_BYTES) for step in steps for kind in kinds)
 
 
 def _parts(core: str, streamed: bool, text: str) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring import directory, keeping, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
+from measure.dataset import CACHE_LINE_BYTES
 from measure.probe_traffic import parse_traffics
 from measure.units import format_bandwidth, format_bytes, format_duration
 
@@ -72,6 +73,11 @@ def measure_memory(
                      help="Sweep over these buffer sizes, as 16KiB..1GiB (doubling), without any load: caches show "
                      "as steps."),
     ] = None,
+    strides: Annotated[
+        parsing.Numbers | None,
+        typer.Option(metavar="SIZE,...", parser=parsing.sizes, show_default="64",
+                     help="Bytes from one line that a loader touches to the next, as 64,256,4096; a series each."),
+    ] = None,
     idle: Annotated[bool, typer.Option("--idle", help="Only print the latency of the idle memory.")] = False,
     peak: Annotated[
         bool, typer.Option("--peak", help="Only print the peak bandwidth of each traffic, without any delay.")
@@ -92,6 +98,8 @@ def measure_memory(
         raise wrong_usage(f"{' and '.join(asked)} are different measurements; give one of them")
     if buffers is not None and buffer_bytes is not None:
         raise wrong_usage("--buffer is the size for a sweep over delays; --buffers lists the sizes to sweep over")
+    if strides is not None and (buffers is not None or idle or peak):
+        raise wrong_usage("--strides is for a sweep over delays")
     if idle or peak:
         if out is not None:
             raise wrong_usage("--idle and --peak print their figures and keep nothing; leave --out out")
@@ -112,6 +120,7 @@ def measure_memory(
         curve = plan_memory(
             delays if delays is not None else DEMO_DELAYS, buffer_bytes=buffer_bytes, loaders=counts, repeats=repeats,
             seconds_per_repeat=seconds_per_repeat, traffic=traffic, seed=seed,
+            strides=[int(s) for s in strides or (CACHE_LINE_BYTES,)],
         )  # fmt: skip
         plan, what = curve, f"{len(curve.delays)} delays"
     if dry_run or where is None:
@@ -141,7 +150,7 @@ def _show_plan(plan: MemoryPlan | BufferPlan, as_json: bool) -> None:
             for p in plan.points()
             if p.kind == "loaded" and p.traffic is not None
         ]
-        points = [{"delay": p.delay, "traffic": p.traffic.name if p.traffic else None, "loaders": p.loaders,
+        points = [{"delay": p.delay, "traffic": p.traffic.label if p.traffic else None, "loaders": p.loaders,
                    "command": plan.command(p), "seconds": plan.seconds_per_point()}
                   for *_, p in sorted(loaded, key=lambda entry: entry[:3])]  # fmt: skip
     if as_json:

@@ -99,7 +99,9 @@ def test_plans_state_their_points_and_time_and_write_nothing(qsim):
 
 @two_cores
 def test_a_command_of_the_plan_gives_the_same_plan(qsim):
-    plan = qsim("measure", "memory", "--traffic", "nt-1:3,write", "--loaders", "1", "--dry-run", "--json").json
+    plan = qsim(
+        "measure", "memory", "--traffic", "3:1,write", "--strides", "64,256", "--loaders", "1", "--dry-run", "--json"
+    ).json
     command = plan["commands"][0].removeprefix("qsim ").split()
     assert json.dumps(qsim(*command, "--dry-run", "--json").json) == json.dumps(plan)
 
@@ -115,6 +117,9 @@ def test_a_command_of_the_plan_gives_the_same_plan(qsim):
         (["--out", "m", "--buffers", "1KiB"], ["buffers", "1 KiB", "begin at 8 KiB"]),
         (["--out", "m", "--buffers", "16KiB", "--delays", "0"], ["--delays", "--buffers", "one of them"]),
         (["--out", "m", "--buffers", "16KiB", "--buffer", "1GiB"], ["--buffer ", "--buffers"]),
+        (["--out", "m", "--strides", "100"], ["strides", "100 B"]),
+        (["--out", "m", "--strides", "64,128", "--traffic", "nt-write"], ["nt-write has no stride"]),
+        (["--out", "m", "--strides", "128", "--buffers", "16KiB"], ["--strides"]),
         (["--out", "m", "--idle"], ["--idle", "--out"]),
         (["--idle", "--buffers", "16KiB"], ["--idle", "--buffers"]),
         (["--peak", "--repeats", "0"], ["repeats=0"]),

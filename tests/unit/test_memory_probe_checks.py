@@ -45,6 +45,21 @@ def test_sum_read_is_the_sum_of_what_bursts_read(
     assert probe_checks.sum_read(first, bursts, burst_words, read_words, len(buffer)) == expected
 
 
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(1, 4), st.data(), st.integers(0, 30), st.integers(0, 30))
+def test_sum_read_strided_is_the_sum_of_the_lines_that_bursts_read(
+    burst_lines: int, factor: int, stride: int, data: st.DataObject, first: int, bursts: int
+) -> None:
+    read_lines = data.draw(st.integers(0, burst_lines))
+    lines = burst_lines * stride * factor
+    order = [line for begin in range(stride) for line in range(begin, lines, stride)]
+    assert list(probe_checks.strided_line(np.arange(lines), lines, stride)) == order
+    expected = 0
+    for burst in range(first, first + bursts):
+        begin = burst * burst_lines % lines
+        expected += sum(sum(range(8 * line, 8 * line + 8)) for line in order[begin : begin + read_lines])
+    assert probe_checks.sum_read_strided(first, bursts, burst_lines, read_lines, lines, stride) == expected
+
+
 def test_sum_read_wraps_like_a_64_bit_word() -> None:
     words = 2**24
     whole = words * (words - 1) // 2

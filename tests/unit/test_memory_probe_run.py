@@ -18,7 +18,7 @@ from measure.probe_plan import Point
 from measure.probe_record import ProbeRecord, Trial
 from measure.probe_sweep import findings, summary_facts
 from measure.probe_threads import ChaserCount, LoaderCount
-from measure.probe_traffic import parse_traffics
+from measure.probe_traffic import parse_traffics, strided
 from measure.store import SweepStore
 
 
@@ -136,6 +136,14 @@ def test_several_traffics_give_a_series_each_and_extend_a_directory(tmp_path: Pa
     assert written["read, 1 loader"] == 0 < written["3:1, 1 loader"]
     chasing = points[points["series"] == "nt-write, 1 loader"]
     np.testing.assert_allclose(chasing["read_bytes_per_s"], 64 * chasing["probe_per_s"])
+
+
+def test_strides_give_a_series_each(tmp_path: Path) -> None:
+    apart = replace(plan(0, 100), traffics=strided(parse_traffics("read,write"), [64, 256]))
+    sweep = run_memory(apart, tmp_path / "m")
+    assert "write stride 256 B, 1 loader" in sweep.series
+    assert set(sweep.points["block_bytes"]) == {64, 256}
+    assert set(sweep.provenance.details["peaks_bytes_per_s"]) >= {"read", "read stride 256 B"}
 
 
 def test_several_numbers_of_loaders_give_a_series_each(tmp_path: Path) -> None:

@@ -58,7 +58,13 @@ def test_ring_knows_the_place_of_each_line_and_depends_on_the_seed() -> None:
 
 @pytest.mark.parametrize(
     "traffic",
-    [parse_traffic(name) for name in ("read", "3:1", "write", "nt-write", "nt-3:1")] + [Traffic("all", 5, 3, 2)],
+    [parse_traffic(name) for name in ("read", "3:1", "write", "nt-write", "nt-3:1")]
+    + [
+        Traffic("all", 5, 3, 2),
+        Traffic("apart", 64, 0, 0, 4),
+        Traffic("far", 0, 63, 0, 64),
+        Traffic("both", 40, 20, 0, 8),
+    ],
 )
 def test_a_trial_counts_what_every_thread_did(traffic: Traffic) -> None:
     chaser = Chaser(None, SMALL, seed=1)
@@ -126,9 +132,19 @@ def test_words_of_every_line_are_written_past_the_caches() -> None:
     assert streamed[0] >= 1
 
 
+@pytest.mark.parametrize("stride", [2, 16, 64])
+def test_a_stride_visits_every_line_once_a_lap_and_as_often_as_claimed(stride: int) -> None:
+    loader = Loader(None, SMALL, Traffic("apart", 0, 64, 0, stride))
+    told = control(1)
+    told[0] = STOP
+    loader.run(told, 0, 0)  # 64 bursts of 64 lines: once through the 4096 lines
+    words = loader.pages.words
+    assert (words - np.arange(words.size, dtype=np.uint64) == 1).all()
+
+
 def test_a_loader_takes_another_traffic_and_its_sums_still_hold() -> None:
     loader = Loader(None, SMALL, WRITE)
-    for traffic in (WRITE, READ, parse_traffic("nt-1:1"), READ, WRITE):
+    for traffic in (WRITE, READ, parse_traffic("nt-1:1"), READ, WRITE, Traffic("apart", 32, 32, 0, 4), READ):
         loader.load(traffic)
         _, (count,) = measure_together(None, [loader], delay=0, warm_up_s=0.0, seconds=0.005)
         assert count.bursts > 0

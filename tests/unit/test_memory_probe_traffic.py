@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure.probe_traffic import BURST_LINES, MOST_PARTS, parse_traffic, parse_traffics
+from measure.probe_traffic import BURST_LINES, MOST_PARTS, parse_traffic, parse_traffics, strided
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,31 @@ def test_a_list_keeps_each_traffic_once() -> None:
     assert [t.name for t in parse_traffics("read, 100,3:1,75,,nt-write")] == ["read", "3:1", "nt-write"]
     with pytest.raises(ValueError, match="traffic is empty"):
         parse_traffics(" , ")
+
+
+def test_every_traffic_at_every_stride() -> None:
+    kinds = strided(parse_traffics("read,3:1"), [64, 256, 64, 4096])
+    assert [k.label for k in kinds] == [
+        "read", "3:1", "read stride 256 B", "3:1 stride 256 B", "read stride 4 KiB", "3:1 stride 4 KiB",
+    ]  # fmt: skip
+    assert [k.slug for k in kinds][2:4] == ["read-by256", "3to1-by256"]
+    assert len(set(kinds)) == 6
+    assert "each 4 lines from the one before" in kinds[2].describe()
+
+
+@pytest.mark.parametrize(
+    ("traffic", "strides", "message"),
+    [
+        ("read", [], "strides is empty"),
+        ("read", [32], "strides: 32 B is no multiple of a cache line"),
+        ("read", [100], "strides: 100 B is no multiple"),
+        ("read", [2**20], "up to 64 KiB"),
+        ("read,nt-write", [64, 128], "traffic nt-write has no stride"),
+    ],
+)
+def test_strides_that_make_no_sense_are_refused(traffic: str, strides: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        strided(parse_traffics(traffic), strides)
 
 
 def test_the_description_says_what_an_ordinary_store_does() -> None:
