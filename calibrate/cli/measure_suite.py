@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, remark, say, table, warn
+from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.measuring import directory, keeping
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import Preconditioning, precondition_of
-from calibrate.cli.show import Csv, DatasheetIops, check_output, section_text
+from calibrate.cli.show import Csv, DatasheetIops, check_output, part_of, section_text
 from measure.suites import SUITE_NAMES
 from measure.units import format_bytes, format_duration
 
@@ -135,7 +135,6 @@ def _tell(
     from calibrate.report.measured import write_csv
     from calibrate.report.page import write_sections
 
-    remark("drawing")
     sections = _sections(plan, results, datasheet_iops)
     written = [str(path) for path in write_csv(sections, csv)] if csv is not None else []
     write_sections(sections, page, title=f"{plan.name} of {plan.target}")
@@ -166,15 +165,16 @@ def _sections(plan: SuitePlan, results: SuiteResults, datasheet_iops: float | No
     from calibrate.report.measured import measured, section_of, views_of
 
     sections = []
-    for step in plan.steps:
-        sweep = results.sweeps.get(step.directory)
-        only_for_the_rates = bool(step.suite.fractions) and not step.fractions
-        if sweep is None or only_for_the_rates:
-            continue
-        shown = measured(sweep, step.directory)
-        iops = datasheet_iops if step.suite.name == "depth" or len(plan.steps) <= 2 else None
-        views = views_of(shown, kinds=step.suite.views, datasheet_iops=iops)
-        sections.append(section_of(shown, views, step.suite.purpose))
+    # The peak only serves the rates.
+    drawn = [s for s in plan.steps if s.directory in results.sweeps and bool(s.suite.fractions) == bool(s.fractions)]
+    with Bar("drawing") as bar:
+        for done, step in enumerate(drawn):
+            shown = measured(results.sweeps[step.directory], step.directory)
+            iops = datasheet_iops if step.suite.name == "depth" or len(drawn) == 1 else None
+            views = views_of(
+                shown, kinds=step.suite.views, datasheet_iops=iops, progress=part_of(bar, done, len(drawn))
+            )
+            sections.append(section_of(shown, views, step.suite.purpose))
     return sections
 
 

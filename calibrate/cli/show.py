@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import Source, known_dataset
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data
+from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from calibrate.report.measured import Measured, MeasuredSection, View
@@ -102,7 +103,11 @@ def show_measured(
     from calibrate.report.measured import section_of, together, views_of, write_csv
     from calibrate.report.page import write_sections
 
-    sections = [section_of(m, views_of(m, datasheet_iops=datasheet_iops)) for m in shown]
+    sections = []
+    with Bar("drawing") as bar:
+        for done, one in enumerate(shown):
+            views = views_of(one, datasheet_iops=datasheet_iops, progress=part_of(bar, done, len(shown)))
+            sections.append(section_of(one, views))
     sections += together(shown)
     written = [str(path) for path in write_csv(sections, csv)] if csv is not None else []
     page = (
@@ -118,6 +123,11 @@ def show_measured(
         say(f"\n{len(written)} CSV files: {csv}")
     if page is not None:
         say(f"\nreport: {page}")
+
+
+def part_of(bar: Bar, done: int, total: int) -> Callable[[float], None]:
+    """The progress of one of ``total`` measurements as a part of the whole."""
+    return lambda share: bar.share((done + share) / total)
 
 
 def section_text(section: MeasuredSection) -> str:

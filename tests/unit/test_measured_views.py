@@ -241,13 +241,36 @@ def test_a_size_that_was_a_file_is_called_one() -> None:
 
 
 def test_the_star_lies_at_the_knee_of_the_model(knees: None) -> None:
-    sweep = load_dataset("004-ssd-depth", corrected=True)
+    def latency(n: float) -> float:  # R1 = 100 us, Xmax = 100 k/s, and a bend of p = 3: the knee is at 10
+        return n * ((n / 1e-4) ** -3 + 1e5**-3) ** (1 / 3)
+
+    sweep = sweep_of([row(2.0**i, r=latency(2.0**i)) for i in range(8)])
     one = view(views_of(measured(sweep)), "latency-bandwidth")
-    knee = fit(sweep, sorted(set(sweep.points["load"]))).knee
+    knee = fit(sweep, [2.0**i for i in range(8)]).knee
     assert one.figure is not None
     star = next(t for t in one.figure.data if t.name == "knee")
-    assert star.x[0] == pytest.approx(knee.throughput_per_s * 16384 / 1e9, rel=0.03)
-    assert one.table["knee"].iloc[0] == pytest.approx(knee.load)
+    assert star.x[0] == pytest.approx(knee.throughput_per_s * 4096 / 1e6, rel=0.01)
+    assert star.y[0] == pytest.approx(knee.response_time_s * 1e6, rel=0.01)
+    assert one.table["knee"].iloc[0] == pytest.approx(10, rel=0.1)
+    assert one.table["identified"].iloc[0] == "yes"
+
+
+def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn(knees: None) -> None:
+    noise = [1.0, 1.6, 0.6, 1.5, 0.5, 1.3, 0.7]
+    rows = [row(2.0**i, r=1e-4 * max(1, 2.0**i / 8) * n) for i, n in enumerate(noise)]
+    one = view(views_of(measured(sweep_of(rows))), "latency-bandwidth")
+    assert list(one.table["identified"]) == ["no"]
+    assert one.table["knee_high"].iloc[0] > 2 * one.table["knee_low"].iloc[0]
+    assert one.figure is not None
+    assert not [t for t in one.figure.data if t.name == "knee"]
+    assert "No knee is identifiable" in one.caption
+
+
+def test_a_map_with_holes_is_no_heat_map() -> None:
+    cross = [row(1, block=b, read=r) for b, r in ((4096, 1.0), (4096, 0.5), (4096, 0.0), (65536, 1.0), (16384, 1.0))]
+    assert "heat-map" not in kinds(views_of(measured(sweep_of(cross))))
+    full = [row(1, block=b, read=r) for b in (4096, 65536) for r in (1.0, 0.5, 0.0)]
+    assert "heat-map" in kinds(views_of(measured(sweep_of(full))))
 
 
 def test_reads_are_held_against_writes_of_the_same_size_and_load() -> None:

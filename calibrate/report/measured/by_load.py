@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +52,7 @@ def against_load(measured: Measured) -> list[View]:
     return views
 
 
-def latency_bandwidth(measured: Measured) -> list[View]:
+def latency_bandwidth(measured: Measured, progress: Callable[[float], None] | None = None) -> list[View]:
     """Latency against bandwidth (throughput where no size is told), the knee of each curve as a star, their table."""
     rows = curves(measured, _ENOUGH_FOR_A_KNEE)
     rows = rows[rows["latency_s"].notna()]
@@ -66,38 +67,40 @@ def latency_bandwidth(measured: Measured) -> list[View]:
     ordered = rows.sort_values(["load"], ascending=measured.load_kind != "injected_delay", kind="stable")
     y_axis = axis_of(measured, "latency_s", rows)
     figure = lines(ordered, column, "latency_s", scale, y_axis, by="series", sort=False)
-    knees = _knees(measured, rows)
+    knees = _knees(measured, rows, progress)
     first = rows.groupby("series", sort=False).first()
     per_request = first[column] / first["throughput_per_s"]
-    for i, (series, knee) in enumerate(knees.items()):
+    told = [(series, knee) for series, knee in knees.items() if knee.identified]
+    for i, (series, knee) in enumerate(told):
         _star(figure, i, scale.factor * knee.throughput_per_s * float(per_request[series]),
               y_axis.factor * knee.response_time_s, first=i == 0)  # fmt: skip
     table = _knee_table(measured, rows, knees)
-    return [View(
-        "latency-bandwidth", f"latency-{word}", f"Latency against {word}, with the knee", _knee_caption(knees),
-        table, figure, shown(table, _KNEE_NAMES),
-    )]  # fmt: skip
+    title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in told])
+    return [View("latency-bandwidth", f"latency-{word}", title, caption, table, figure, shown(table, _KNEE_NAMES))]
 
 
 _KNEE_NAMES = {
     "latency_s": "latency at least load", "throughput_per_s": "peak throughput",
     "bandwidth_bytes_per_s": "peak bandwidth", "at_load": "at load", "knee": "knee, load",
-    "knee_latency_s": "latency at the knee",
+    "knee_latency_s": "latency at the knee", "identified": "identifiable",
 }  # fmt: skip
 
 
-def _knees(measured: Measured, rows: pd.DataFrame) -> dict[str, Knee]:
-    """The knee of each curve by the device model fitted to all its points, where a model fits and the knee is told."""
+def _knees(measured: Measured, rows: pd.DataFrame, progress: Callable[[float], None] | None) -> dict[str, Knee]:
+    """The knee of each curve by the device model fitted to all its points, where a model fits and it was reached."""
     found: dict[str, Knee] = {}
-    for series in list(dict.fromkeys(rows["series"]))[:MOST_LINES]:
-        if measured.sweep is None:
-            break
+    if measured.sweep is None:
+        return found
+    drawn = list(dict.fromkeys(rows["series"]))[:MOST_LINES]
+    for done, series in enumerate(drawn):
+        if progress is not None:
+            progress(done / len(drawn))
         try:
             loads = sorted(set(rows.loc[rows["series"] == series, "load"].astype(float)))
             knee = fit(measured.sweep, loads, series=series).knee
         except DataError:  # too few or impossible points for a model: the curve is drawn without a knee
             continue
-        if knee.identified and knee.load is not None:
+        if knee.load is not None:
             found[series] = knee
     return found
 
@@ -117,6 +120,7 @@ def _knee_table(measured: Measured, rows: pd.DataFrame, knees: dict[str, Knee]) 
             "knee": None if knee is None else knee.load, "knee_low": None if knee is None else knee.low,
             "knee_high": None if knee is None else knee.high,
             "knee_latency_s": None if knee is None else knee.response_time_s,
+            "identified": "" if knee is None else "yes" if knee.identified else "no",
         })  # fmt: skip
     return pd.DataFrame(records).astype({"knee": float, "knee_low": float, "knee_high": float, "knee_latency_s": float})
 
@@ -130,11 +134,11 @@ def _star(figure: Figure, i: int, x: float, y: float, *, first: bool) -> None:
     )  # fmt: skip
 
 
-def _knee_caption(knees: dict[str, Knee]) -> str:
+def _knee_caption(knees: list[Knee]) -> str:
     text = "The load grows along each curve."
     if not knees:
         return f"{text} No knee is identifiable from these points."
-    kind = next(iter(knees.values())).definition.rstrip(".")
+    kind = knees[0].definition.rstrip(".")
     return (
         f"{text} A star is a knee ({kind}), by the device model fitted to all points; intervals are {100 * LEVEL:g} %."
     )

@@ -24,6 +24,7 @@ from calibrate.report.measured.view import (
 from measure.units import format_bytes
 
 MOST_GROUPS = 12
+FULL_ENOUGH = 0.75  # of the cells of a heat map; with fewer it is no map
 
 
 def heat_maps(measured: Measured) -> list[View]:
@@ -33,7 +34,9 @@ def heat_maps(measured: Measured) -> list[View]:
     for workload, of_workload in known.groupby("workload", sort=False):
         for load in some_loads(of_workload, 2):
             rows = of_workload[of_workload["load"] == load]
-            if rows["size_bytes"].nunique() < 2 or rows["read_fraction"].nunique() < 3:
+            sizes, mixes = rows["size_bytes"].nunique(), rows["read_fraction"].nunique()
+            cells = len(rows[["size_bytes", "read_fraction"]].drop_duplicates())
+            if sizes < 2 or mixes < 3 or cells < FULL_ENOUGH * sizes * mixes:
                 continue
             where = ", ".join(p for p in (str(workload), load_text(measured, load)) if p)
             for column in (rate_of(measured), "latency_s"):

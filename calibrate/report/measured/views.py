@@ -13,19 +13,26 @@ from calibrate.report.measured.points import Measured
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import View, columns_of, load_heading
 
-_VIEWS: tuple[Callable[[Measured], list[View]], ...] = (
-    baseline, latency_bandwidth, against_load, against_size, heat_maps, against_mix, read_against_write, tails,
-)  # fmt: skip
-
 
 def views_of(
-    measured: Measured, *, kinds: Collection[str] | None = None, datasheet_iops: float | None = None
+    measured: Measured,
+    *,
+    kinds: Collection[str] | None = None,
+    datasheet_iops: float | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> list[View]:
     """The views that apply, in reading order, the table of all points last.
 
     ``kinds`` keeps those kinds only (and the points). ``datasheet_iops`` is a data sheet's, to stand beside the peak.
+    ``progress`` is told the share that is done; what takes time are the models of the knees.
     """
-    views = [view for make in _VIEWS for view in make(measured) if kinds is None or view.kind in kinds]
+    wanted = kinds is None or "latency-bandwidth" in kinds
+    views = [
+        *baseline(measured), *(latency_bandwidth(measured, progress) if wanted else ()), *against_load(measured),
+        *against_size(measured), *heat_maps(measured), *against_mix(measured), *read_against_write(measured),
+        *tails(measured),
+    ]  # fmt: skip
+    views = [view for view in views if kinds is None or view.kind in kinds]
     if datasheet_iops is not None:
         views += datasheet(measured, datasheet_iops)
     table = measured.table[columns_of(measured, "series", "load")]
