@@ -56,22 +56,31 @@ def test_arrivals_come_at_the_rate_whatever_the_drive_does(disk: Path, tmp_path:
 
 
 def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Path) -> None:
-    """32 jobs at 10/s for 4 s without a ramp, so that all logs count from one moment: gaps and counts."""
-    (point,) = small(disk, arrival_rates=(320,), runtime_s=4.0, ramp_s=0.1, keep=True, log=True).points
-    target = disk / "qsim-test-file"
-    target.write_bytes(bytes(16 * MIB))
+    """32 jobs at 10/s for 4 s without a ramp, so that all logs count from one moment: gaps and counts.
+
+    Of n exponential gaps the squared coefficient of variation scatters by sqrt(8/n), a count's dispersion by
+    sqrt(2/bins): five standard errors. A machine that stalls bunches the arrivals, so one run of three must do.
+    """
+    (point,) = small(disk, arrival_rates=(320,), runtime_s=4.0, ramp_s=0.1, log=True).points
+    (disk / "qsim-test-file").write_bytes(bytes(16 * MIB))
     argv = [a for a in point.argv if not a.startswith("--ramp_time")]
-    assert run_tool(argv, 30.0, tmp_path).returncode == 0
-    logs = [read_latency_log(path) for path in tmp_path.glob("*_lat.*.log")]
-    assert len(logs) == 32
-    starts = np.sort(np.concatenate([log.time_s - log.latency_s for log in logs]))
-    starts = starts[starts > 0.5]  # all jobs begin with a request at once
-    gaps = np.diff(starts)
-    counts = np.histogram(starts, np.arange(0.5, 4.0, 0.05))[0]
-    # Of n exponential gaps the squared coefficient of variation scatters by sqrt(8/n); a count's dispersion by
-    # sqrt(2/bins). Five standard errors, and room for a machine that stalls.
-    assert abs(gaps.var() / gaps.mean() ** 2 - 1) < 5 * math.sqrt(8 / len(gaps)) + 0.2
-    assert abs(counts.var() / counts.mean() - 1) < 5 * math.sqrt(2 / len(counts)) + 0.2
+    seen = []
+    for attempt in range(3):
+        folder = tmp_path / f"run-{attempt}"
+        folder.mkdir()
+        assert run_tool(argv, 30.0, folder).returncode == 0
+        logs = [read_latency_log(path) for path in folder.glob("*_lat.*.log")]
+        assert len(logs) == 32
+        starts = np.sort(np.concatenate([log.time_s - log.latency_s for log in logs]))
+        starts = starts[starts > 0.5]  # all jobs begin with a request at once
+        gaps = np.diff(starts)
+        counts = np.histogram(starts, np.arange(0.5, 4.0, 0.05))[0]
+        seen.append((gaps.var() / gaps.mean() ** 2, counts.var() / counts.mean()))
+        if abs(seen[-1][0] - 1) < 5 * math.sqrt(8 / len(gaps)) and abs(seen[-1][1] - 1) < 5 * math.sqrt(
+            2 / len(counts)
+        ):
+            return
+    pytest.fail(f"no Poisson process: (scv of gaps, dispersion of counts) = {seen}")
 
 
 def test_more_than_the_device_takes_is_said_and_left_out(require_tool: Callable[..., str], tmp_path: Path) -> None:
