@@ -246,7 +246,7 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     )  # fmt: skip
 
 
-LEAST = {"N*": 1.0, "c": 1.0}
+LEAST = {"N*": 1.0}
 """What a parameter cannot be below, whatever the device."""
 
 
@@ -329,6 +329,8 @@ def _estimates(
         low, high = (float(v) for v in np.percentile(values, [50 * (1 - level), 50 * (1 + level)]))
         identified, note = _identified(values, unit, prior_log_sd.get(name))
         low = reaching(low, high, LEAST[name], level) if name in LEAST else low
+        if name == "c":  # servers are whole, although the curve that is fitted lets them be any number
+            low, high = float(np.floor(low)), float(np.ceil(high))
         estimates[name] = Estimate(float(at_mode[name][1][0]), low, high, identified, unit, note)
     return estimates
 
