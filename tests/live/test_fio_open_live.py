@@ -76,9 +76,8 @@ def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Pa
         gaps = np.diff(starts)
         counts = np.histogram(starts, np.arange(0.5, 4.0, 0.05))[0]
         seen.append((gaps.var() / gaps.mean() ** 2, counts.var() / counts.mean()))
-        if abs(seen[-1][0] - 1) < 5 * math.sqrt(8 / len(gaps)) and abs(seen[-1][1] - 1) < 5 * math.sqrt(
-            2 / len(counts)
-        ):
+        errors = 5 * math.sqrt(8 / len(gaps)), 5 * math.sqrt(2 / len(counts))
+        if all(abs(value - 1) < error for value, error in zip(seen[-1], errors, strict=True)):
             return
     pytest.fail(f"no Poisson process: (scv of gaps, dispersion of counts) = {seen}")
 
