@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from measure import cache_line
 from measure.errors import DataError
 from measure.findings import Finding
 
@@ -38,6 +39,8 @@ OPTIONAL = (
     "latency_sd_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s", "source", "started_at",
 )  # fmt: skip
 
+CACHE_LINE_BYTES = cache_line.CACHE_LINE_BYTES
+
 LOAD_NAMES: dict[LoadKind, str] = {
     "queue_depth": "outstanding requests N",
     "injected_delay": "injected delay",
@@ -45,8 +48,6 @@ LOAD_NAMES: dict[LoadKind, str] = {
     "bandwidth": "bandwidth",
     "buffer_size": "buffer size",
 }
-
-CACHE_LINE_BYTES = 64
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring import directory, keeping, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
-from measure.dataset import CACHE_LINE_BYTES
+from measure.cache_line import CACHE_LINE_BYTES
 from measure.probe_traffic import parse_traffics
 from measure.units import format_bandwidth, format_bytes, format_duration
 

@@ -1,0 +1,3 @@
+"""The size of a cache line, in a module that imports nothing."""
+
+CACHE_LINE_BYTES = 64
