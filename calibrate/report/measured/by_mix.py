@@ -7,7 +7,7 @@ import pandas as pd
 
 from calibrate.report.measured.drawings import bars, heat, lines
 from calibrate.report.measured.points import Measured, end_of
-from calibrate.report.measured.scales import mix_scale
+from calibrate.report.measured.scales import Scale, mix_scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import (
     View,
@@ -58,14 +58,17 @@ def _heat_map(measured: Measured, rows: pd.DataFrame, column: str, where: str, n
 
 
 def against_mix(measured: Measured) -> list[View]:
-    """Throughput and latency against the share of reads, a line for each size and some of the loads."""
+    """Throughput and latency against the share of reads, a line for each size and some of the loads.
+
+    Where it is told what the reads and the writes of a mix took, they get figures of their own.
+    """
     rows = measured.table.dropna(subset=["read_fraction"])
     rows = rows[rows.groupby(["place", "load"])["read_fraction"].transform("nunique") > 2]
     if rows.empty:
         return []
     rows = with_loads(measured, fewer_lines(rows, "place"), "place")
     scale = mix_scale(rows["read_fraction"].to_numpy(float))
-    return [
+    together = [
         View(
             "mix", f"{word_of(column)}-against-mix", f"{word_of(column).capitalize()} against the share of reads",
             "From writes alone (0 %) to reads alone (100 %).",
@@ -74,6 +77,30 @@ def against_mix(measured: Measured) -> list[View]:
                   by="line"),
         )
         for column in (rate_of(measured), "latency_s") if rows[column].notna().any()
+    ]  # fmt: skip
+    return [*together, *_by_direction(measured, rows, scale)]
+
+
+def _by_direction(measured: Measured, rows: pd.DataFrame, scale: Scale) -> list[View]:
+    """Throughput and latency of the reads and of the writes of each mix; the ends of a curve have one of them."""
+    columns = ("throughput_per_s", "latency_s")
+    if measured.memory or not (measured.known("read_latency_s") and measured.known("write_latency_s")):
+        return []
+    parts = [
+        rows.assign(
+            line=rows["line"] + f", {direction}s",
+            **{c: rows[_directed(c, direction)].where(rows["read_fraction"] != alone, rows[c]) for c in columns},
+        )[["line", "size_bytes", "read_fraction", "load", *columns]]
+        for direction, alone in (("read", 1.0), ("write", 0.0))
+    ]
+    told = pd.concat(parts, ignore_index=True).dropna(subset=list(columns))
+    return [
+        View(
+            "mix", f"{word_of(column)}-by-direction", f"{word_of(column).capitalize()} of the reads and of the writes",
+            "What each got of the mix, and what it took.", told,
+            lines(told, "read_fraction", column, scale, axis_of(measured, column, told), by="line"),
+        )
+        for column in columns
     ]  # fmt: skip
 
 
