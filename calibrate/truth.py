@@ -167,7 +167,7 @@ def _known(truth: Truth, kind: LoadKind) -> dict[str, float]:
     ``c`` and ``Z`` are meant with one queue, so that a device with a queue for each server has no such numbers.
     """
     mean, peak = truth.service.mean, truth.peak_throughput_per_s
-    known = {"R1": mean, "Xmax": peak, "N*": float(truth.servers)}
+    known = {"R1": mean, "Rbusy": mean, "onset": 1.0, "Xmax": peak, "N*": float(truth.servers)}
     if kind == "arrival_rate":
         rho = _best_utilization(truth)
         known = {"S": mean, "Xmax": peak, "scv": truth.service.scv, "arrival scv": 1.0, "rho*": rho, "knee": rho * peak}
