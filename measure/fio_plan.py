@@ -118,16 +118,19 @@ class FioPlan:
         return self.fill_seconds() + missing * self.point_seconds if missing else 0.0
 
     def within(self, budget_s: float) -> FioPlan:
-        """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs."""
+        """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs.
+
+        Points that settle are given all the time that they may take.
+        """
         count = len(self.points)
-        runtime_s = math.floor(10 * (self.runtime_s + (budget_s - self.seconds()) / count)) / 10
+        runtime_s = math.floor(10 * (self.runtime_s + (budget_s - self.most_seconds()) / count)) / 10
         shortest_s = max(shortest_run_s(p.job, self.ramp_s) for p in self.points)
         if runtime_s < shortest_s:
-            least = self.seconds() + count * (shortest_s - self.runtime_s)
+            least = self.most_seconds() + count * (shortest_s - self.runtime_s)
             raise ValueError(
                 f"budget of {format_duration(budget_s)} is too short for {_points(count)}: that takes "
                 f"{format_duration(least)} at least, {format_duration(shortest_s)} each and what comes "
-                "before it (start, ramp, the file's filling); give more time, or fewer points"
+                "before it (start, ramp, settling, the file's filling); give more time, or fewer points"
             )
         plan = replace(self, runtime_s=min(runtime_s, 86400.0))
         return replace(plan, points=tuple(plan.point(p.job, p.repeat) for p in self.points))

@@ -24,6 +24,7 @@ from calibrate.cli.repeating import (
     Remeasure,
     Repeats,
     Steady,
+    first_rounds,
     further_points,
     further_text,
     precondition_of,
@@ -211,9 +212,9 @@ def measure_fio(
     try:
         plan = plan_workloads(
             target, workloads, runtime_s=_runtime(runtime_s, budget_s, kept), ramp_s=ramp_s, size_bytes=size_bytes,
-            repeats=repeats.first, engine=engine, seed=seed, order=order_, keep=keep,
-            consent="read" if allow_read else None, write_device=write_device, log=log, settling=steady,
-            precondition=precondition_of(precondition),
+            repeats=repeats.first if budget_s is None else repeats.most or repeats.first, engine=engine, seed=seed,
+            order=order_, keep=keep, consent="read" if allow_read else None, write_device=write_device, log=log,
+            settling=steady, precondition=precondition_of(precondition),
         )  # fmt: skip
     except UnsafeTargetError as error:
         raise _naming_the_options(error) from error
@@ -222,7 +223,7 @@ def measure_fio(
         return
     finished = kept.finished() if kept is not None else frozenset[str]()
     if budget_s is not None:
-        plan = _within(plan, budget_s, kept, finished)
+        plan = first_rounds(_within(plan, budget_s, kept, finished), repeats)
     more = further_points(plan, repeats, precision, remeasure)
     further = further_text(plan, repeats, precision, remeasure)
     if dry_run or where is None:
@@ -260,7 +261,7 @@ def _runtime(asked_s: float | None, budget_s: float | None, kept: SweepStore | N
 
 
 def _within(plan: FioPlan, budget_s: float, kept: SweepStore | None, finished: frozenset[str]) -> FioPlan:
-    """The plan that fits the budget. A directory that is continued keeps its time per point."""
+    """The plan that fits the budget, with all repeats that there may be. A directory keeps its time per point."""
     if kept is None:
         return plan.within(budget_s)
     if plan.seconds(finished) > budget_s:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args
 
 import typer
@@ -99,6 +99,11 @@ Remeasure: TypeAlias = Annotated[
 def precondition_of(typed: str) -> Precondition:
     """What was typed, as a plan takes it."""
     return next(p for p in get_args(Precondition) if p == typed)
+
+
+def first_rounds(plan: FioPlan, repeats: Repeats) -> FioPlan:
+    """The plan without the repeats that are measured only where they are needed."""
+    return replace(plan, points=tuple(p for p in plan.points if p.repeat < repeats.first))
 
 
 def further_points(plan: FioPlan, repeats: Repeats, precision_pct: float | None, remeasure: bool) -> More | None:

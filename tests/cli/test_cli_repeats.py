@@ -61,6 +61,19 @@ def test_the_plan_tells_what_may_come_on_top(qsim, fio, disk):
     assert "first writing the test file, writing it a second time: about" in writes.out
 
 
+def test_a_budget_holds_every_repeat_and_settling_that_there_may_be(qsim, fio, disk):
+    args = ("measure", "fio", str(disk), "--depths", "1,8", "--ramp", "0s", "--size", "16MiB", "--plan", "--json")
+    auto = qsim(*args, "--repeats", "auto:6", "--budget", "60s").json
+    assert len(auto["points"]) == 6  # three rounds over two depths
+    each_s = auto["points"][0]["seconds"]
+    assert 50 <= auto["fill_seconds"] + 2 * 6 * each_s <= 60
+    settled = qsim(*args, "--steady", "5%:5s:20s", "--budget", "60s").json
+    assert 55 <= settled["fill_seconds"] + 2 * (settled["runtime_s"] + 20 + 2 * 0.6) <= 60
+    run = qsim(*args, "--steady", "5%:5s:20s", "--budget", "30s")
+    assert run.code == 2
+    assert "too short" in run.err
+
+
 @pytest.mark.live
 def test_repeats_come_with_intervals_in_the_table_and_in_json(qsim, fio, disk):
     args = ("measure", "fio", str(disk), "--depths", "1,2", "--runtime", "200ms", "--ramp", "0s", "--size", "16MiB",
