@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrate.discrepancy import Discrepancy
 from calibrate.posterior import Array, ErrorPrior, Parameter
 
 SHARPNESS_MEDIAN = 2.6
@@ -39,6 +40,7 @@ class CurveModel(ABC):
     assumption: str
     knee_definition: str
     error_prior: ErrorPrior
+    discrepancy: Discrepancy | None = None
 
     @abstractmethod
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
@@ -46,7 +48,7 @@ class CurveModel(ABC):
 
     @abstractmethod
     def start(self, loads: Array, throughput: Array, response: Array) -> Array:
-        """A starting point (d,) for the fit."""
+        """A starting point (d,) for the fit, or several (k, d)."""
 
     @abstractmethod
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
@@ -77,7 +79,7 @@ class ClosedModel(CurveModel):
     error_prior = CLOSED_ERROR
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        crossing, peak = self.start(loads, throughput, response)[:2]
+        crossing, peak = ClosedModel.start(self, loads, throughput, response)
         return (Parameter("N*", "", 1.0, crossing * 100), Parameter("Xmax", "1/s", peak / 1.5, peak * 100))
 
     def start(self, loads: Array, throughput: Array, response: Array) -> Array:
@@ -136,6 +138,62 @@ class PNorm(ClosedModel):
     def knee(self, values: Array) -> KneePoint:
         at_knee = values[:, 1] * 2.0 ** (-1.0 / values[:, 2])
         return KneePoint(values[:, 0], at_knee, values[:, 0] / at_knee)
+
+
+ONSET_LOG_SD = 0.4
+"""How far R1 / Rbusy is from 1: over public drives the latency at depth 4 is mostly between 0.6 and 1.8 times that at
+depth 1 (a few reach 2.5)."""
+
+ONSET_POWER = 2.0
+"""How fast the onset fades, as N^-2: a quarter of it is left at depth 2 and a sixteenth at depth 4."""
+
+ONSET_ERROR = ErrorPrior(median=0.1)
+ONSET_DISCREPANCY = Discrepancy(length=1.0, own=0.04)
+"""What drives do that no smooth curve does: 10 %, uncertain by a factor of 2, alike within a factor e of the depth;
+a fifth of it (2 %) belongs to one measurement alone."""
+
+
+class OnsetPNorm(PNorm):
+    """The p-norm over the latency r(N) of a device that N requests keep awake: N / r(N) in the place of N / R1.
+
+    r(N) = Rbusy (R1 / Rbusy)^(N^-2): R1 for a lone request, Rbusy from a few on. The ratio R1 / Rbusy is the onset:
+    below 1 where the device waits for more requests before it answers (coalesced interrupts, batches), above 1 where
+    a lone request finds it asleep (power states). N* = Rbusy Xmax takes the latency of the busy device, that on which
+    the throughput's rise to its peak depends. What the curve misses nonetheless goes together at neighbouring depths.
+    """
+
+    name = "p-norm with onset"
+    assumption = "both asymptotes hold, from a few requests on; a lone one may take longer or less than among others"
+    knee_definition = "asymptote crossing N* = Rbusy Xmax"
+    error_prior = ONSET_ERROR
+    discrepancy = ONSET_DISCREPANCY
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        onset = Parameter("onset", "", 0.05, 20.0, 1.0, ONSET_LOG_SD)
+        return (*super().parameters(loads, throughput, response), onset)
+
+    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
+        smooth = super().start(loads, throughput, response)
+        return np.array([[*smooth, onset] for onset in (0.67, 1.0, 1.35)])
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        busy = values[:, 0] / values[:, 1]
+        onset = values[:, 3]
+        return {**super().report(values), "R1": ("s", busy * onset), "Rbusy": ("s", busy), "onset": ("", onset)}
+
+    def throughput(self, values: Array, loads: Array) -> Array:
+        return self._at(values, loads[None, :])
+
+    def knee(self, values: Array) -> KneePoint:
+        crossing = values[:, 0]
+        at_knee = self._at(values, crossing[:, None])[:, 0]
+        return KneePoint(crossing, at_knee, crossing / at_knee)
+
+    def _at(self, values: Array, loads: Array) -> Array:
+        """X (w, m) at loads (1, m), or (w, m) of each draw's own."""
+        crossing, peak, p, onset = (values[:, i, None] for i in range(4))
+        below = np.log(loads / crossing) - np.log(onset) * loads**-ONSET_POWER
+        return np.asarray(peak * np.exp(-np.logaddexp(0.0, -p * below) / p))
 
 
 class AsymptoticBounds(ClosedModel):

@@ -15,6 +15,7 @@ from calibrate.curve_models import (
     AsymptoticBounds,
     CurveModel,
     DelayMMc,
+    OnsetPNorm,
     PNorm,
     RandomRouting,
     server_counts,
@@ -28,7 +29,7 @@ from measure.dataset import LOAD_NAMES, LoadKind, Sweep
 from measure.errors import DataError
 from measure.units import format_duration, format_rate
 
-SCHEMA = "qsim-fit/1"
+SCHEMA = "qsim-fit/2"
 LEVEL = 0.9
 KEPT_DRAWS = 1000
 
@@ -49,8 +50,8 @@ class Estimate:
 class Fit:
     """A calibrated device model: parameters with intervals, the knee, and what is needed to predict.
 
-    ``used`` and ``used_throughput_per_s`` are the points it was fitted to (empty for a data sheet). It prints itself as
-    a table.
+    ``used`` and ``used_throughput_per_s`` are the points it was fitted to (empty for a data sheet), ``used_noise``
+    their relative standard errors by repeats (0 where unknown). It prints itself as a table.
     """
 
     model: str
@@ -60,6 +61,7 @@ class Fit:
     series: str
     used: tuple[float, ...]
     used_throughput_per_s: tuple[float, ...]
+    used_noise: tuple[float, ...]
     parameters: Mapping[str, Estimate]
     mode: Array
     draws: Array
@@ -144,7 +146,7 @@ class Fit:
             kept["mode"] = np.asarray(values["mode"], dtype=float)
             kept["draws"] = np.asarray(values["draws"], dtype=float)
             kept["error_draws"] = np.asarray(values["error_draws"], dtype=float)
-            kept.update({k: tuple(values[k]) for k in ("used", "used_throughput_per_s", "notes")})
+            kept.update({k: tuple(values[k]) for k in ("used", "used_throughput_per_s", "used_noise", "notes")})
             fit = cls(**kept)
             model_named(fit.model)
         except (KeyError, TypeError, ValueError) as error:
@@ -228,7 +230,8 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
 
     found = posterior(
         parameters, curve_model.start(load, throughput, response), _log_prediction(curve_model, load),
-        curve_model.observables(throughput, response), noise, curve_model.error_prior, seed=seed,
+        curve_model.observables(throughput, response), noise, curve_model.error_prior,
+        _correlation(curve_model, load), seed=seed,
     )  # fmt: skip
     keep = np.linspace(0, len(found.draws) - 1, KEPT_DRAWS).astype(int)
     draws = found.draws[keep]
@@ -241,7 +244,7 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
         load_unit=points.load_unit, series=points.series, used=tuple(float(n) for n in load),
         parameters={**estimates, **_servers_and_think(points, found.mode, draws, level)},
         mode=found.mode, draws=draws, error_draws=found.error[keep],
-        used_throughput_per_s=tuple(float(x) for x in throughput),
+        used_throughput_per_s=tuple(float(x) for x in throughput), used_noise=tuple(float(e) for e in points.noise(1)),
         level=level, notes=tuple(notes), source=points.source,
     )  # fmt: skip
 
@@ -310,7 +313,13 @@ def mode_of(points: Points, curve_model: CurveModel) -> Array:
     return most_probable(
         curve_model.parameters(load, throughput, response), curve_model.start(load, throughput, response),
         _log_prediction(curve_model, load), observed, points.noise(len(observed) // len(load)), curve_model.error_prior,
+        _correlation(curve_model, load),
     )  # fmt: skip
+
+
+def _correlation(curve_model: CurveModel, load: Array) -> Array | None:
+    """That of the model's misses at ``load``; None where they are independent."""
+    return None if curve_model.discrepancy is None else curve_model.discrepancy.among(load)
 
 
 def _log_prediction(curve_model: CurveModel, load: Array) -> Callable[[Array], Array]:
@@ -350,7 +359,7 @@ def _model_for(points: Points, name: str | None) -> CurveModel:
     """The model of that name, or the usual one; ValueError where it is for another kind of load."""
     is_open = points.load_kind == "arrival_rate"
     if name is None:
-        return DelayLaw() if points.load_kind == "injected_delay" else MGc if is_open else PNorm()
+        return DelayLaw() if points.load_kind == "injected_delay" else MGc if is_open else OnsetPNorm()
     found = model_named(name)
     if isinstance(found, OpenModel) != is_open:
         meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
@@ -368,7 +377,7 @@ def _model_for(points: Points, name: str | None) -> CurveModel:
 def model_named(name: str) -> CurveModel:
     """The device model of that name (``p-norm``, ``delay + M/M/4``...). Raises ValueError listing what there is."""
     models: dict[str, CurveModel] = {
-        m.name: m for m in (PNorm(), AsymptoticBounds(), RandomRouting(), DelayLaw(), Unloaded())
+        m.name: m for m in (OnsetPNorm(), PNorm(), AsymptoticBounds(), RandomRouting(), DelayLaw(), Unloaded())
     }
     if name in models:
         return models[name]
@@ -418,7 +427,7 @@ def from_datasheet(
     sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
     return Fit(
         model=model.name, assumption=model.assumption, load_kind="queue_depth", load_unit="requests",
-        series="data sheet", used=(), used_throughput_per_s=(),
+        series="data sheet", used=(), used_throughput_per_s=(), used_noise=(),
         parameters={
             name: replace(e, note="assumed, not measured" if name == "p" else sheet, identified=name != "p")
             for name, e in estimates.items()

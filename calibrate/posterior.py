@@ -1,11 +1,11 @@
 """What the points say of the parameters: the most probable values and draws from the posterior.
 
 All parameters are positive and are handled as logarithms. The mode is found by nonlinear least squares on the
-relative residuals, each divided by its assumed relative error, with the priors as further residuals. The draws come
-from the affine-invariant ensemble sampler of Goodman and Weare (2010) as implemented in emcee (Foreman-Mackey et al.
-2013): many walkers and few steps, all of them in one vectorised call. The relative error of the model is itself
-unknown, with a prior of its own, so that intervals widen when the model misses and do not pretend when there are too
-few points to tell.
+relative residuals, made independent (:mod:`calibrate.discrepancy`) and each divided by its assumed relative error, with
+the priors as further residuals. The draws come from the affine-invariant ensemble sampler of Goodman and Weare (2010)
+as implemented in emcee (Foreman-Mackey et al. 2013): many walkers and few steps, all of them in one vectorised call.
+The relative error of the model is itself unknown, with a prior of its own, so that intervals widen when the model
+misses and do not pretend when there are too few points to tell.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from calibrate.discrepancy import Whitening
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -63,23 +65,27 @@ def most_probable(
     observed_log: Array,
     noise: Array,
     error_prior: ErrorPrior,
+    correlation: Array | None = None,
 ) -> Array:
     """The posterior's mode (d,) in natural units, with the model's relative error at its prior median.
 
-    ``start`` (d,) natural units; ``predict_log`` maps parameters (w, d) in natural units to log predictions (w, m);
-    ``observed_log`` (m,); ``noise`` (m,) relative standard errors of the observations (0 where unknown).
+    ``start`` (d,) or several starts (k, d) in natural units; ``predict_log`` maps parameters (w, d) in natural units to
+    log predictions (w, m); ``observed_log`` (m,); ``noise`` (m,) relative standard errors of the observations (0 where
+    unknown); ``correlation`` (m, m) of the model's misses, None where they are independent.
     """
     from scipy.optimize import least_squares
 
     low, high, has_prior, centre, width = _arrays(parameters)
-    spread = np.sqrt(error_prior.median**2 + noise**2)
+    white = Whitening.of(noise, correlation)
+    spread = np.sqrt(error_prior.median**2 + white.extra)
 
     def residuals(theta: Array) -> Array:
-        misfit = (predict_log(np.exp(theta)[None, :])[0] - observed_log) / spread
+        misfit = white.basis @ (predict_log(np.exp(theta)[None, :])[0] - observed_log) / spread
         return np.concatenate([misfit, ((theta - centre) / width)[has_prior]])
 
-    inside = np.clip(np.log(start), low + 1e-6, high - 1e-6)
-    return np.asarray(np.exp(least_squares(residuals, inside, bounds=(low, high)).x))
+    inside = np.clip(np.log(np.atleast_2d(start)), low + 1e-6, high - 1e-6)
+    found = [least_squares(residuals, one, bounds=(low, high)) for one in inside]
+    return np.asarray(np.exp(min(found, key=lambda f: float(f.cost)).x))
 
 
 def posterior(
@@ -89,6 +95,7 @@ def posterior(
     observed_log: Array,
     noise: Array,
     error_prior: ErrorPrior,
+    correlation: Array | None = None,
     *,
     seed: int = 0,
 ) -> Posterior:
@@ -96,14 +103,16 @@ def posterior(
     import emcee
 
     low, high, has_prior, centre, width = _arrays(parameters)
-    mode = np.log(most_probable(parameters, start, predict_log, observed_log, noise, error_prior))
+    mode = np.log(most_probable(parameters, start, predict_log, observed_log, noise, error_prior, correlation))
+
+    white = Whitening.of(noise, correlation)
 
     def log_probability(theta: Array) -> Array:
         values, log_error = theta[:, :-1], theta[:, -1]
         outside = ((values < low) | (values > high)).any(axis=1) | (np.abs(log_error - np.log(error_prior.median)) > 5)
         safe = np.clip(values, low, high)
-        variance = np.exp(2 * np.clip(log_error, -20, 5))[:, None] + noise**2
-        misfit = predict_log(np.exp(safe)) - observed_log
+        variance = white.variance(np.exp(np.clip(log_error, -20, 5)))
+        misfit = (predict_log(np.exp(safe)) - observed_log) @ white.basis.T
         logp = -0.5 * (misfit**2 / variance + np.log(variance)).sum(axis=1)
         logp -= 0.5 * ((((safe - centre) / width) ** 2)[:, has_prior]).sum(axis=1)
         logp -= 0.5 * ((log_error - np.log(error_prior.median)) / error_prior.log_sd) ** 2

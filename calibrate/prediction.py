@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrate.discrepancy import beyond_the_points
 from calibrate.posterior import Array
 from measure.units import format_duration, format_rate
 
@@ -72,10 +73,14 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
         least = "zero or more" if allows_zero else "greater than zero"
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
+    typical = np.array([fit.curve_model.error_prior.median])
+    shift, _ = _missed(fit, fit.mode[None, :], typical, loads)
     throughput, response = (v[0] for v in fit.curve_model.curve(fit.mode[None, :], loads))
     x_draws, r_draws = fit.curve_model.curve(fit.draws, loads)
+    drift, spread = _missed(fit, fit.draws, fit.error_draws, loads)
     # One seed for the scatter: asking twice gives the same band.
-    scatter = np.random.default_rng(0).standard_normal(x_draws.shape) * fit.error_draws[:, None]
+    scatter = drift + np.random.default_rng(0).standard_normal(x_draws.shape) * spread
+    throughput, response = throughput * np.exp(shift[0]), response * np.exp(-shift[0])
     tails = [50 * (1 - fit.level), 50 * (1 + fit.level)]
     x_low, x_high = np.percentile(x_draws * np.exp(scatter), tails, axis=0)
     r_low, r_high = np.percentile(r_draws * np.exp(-scatter), tails, axis=0)
@@ -85,6 +90,21 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         response_time_s=response, response_time_low_s=r_low, response_time_high_s=r_high,
         level=fit.level, load_name=fit.load_name,
     )  # fmt: skip
+
+
+def log_throughput(fit: Fit, at: Array) -> tuple[Array, Array]:
+    """What each draw expects of a new measurement: mean and standard deviation (w, m) of its log throughput."""
+    shift, spread = _missed(fit, fit.draws, fit.error_draws, at)
+    return np.log(fit.curve_model.curve(fit.draws, at)[0]) + shift, spread
+
+
+def _missed(fit: Fit, values: Array, error: Array, loads: Array) -> tuple[Array, Array]:
+    """By how much the curves of ``values`` (w, d) miss at ``loads``, in logarithms: mean and deviation (w, m)."""
+    used = np.array(fit.used)
+    misses = np.zeros((len(values), len(used)))
+    if fit.curve_model.discrepancy is not None and len(used):
+        misses = np.log(fit.used_throughput_per_s) - np.log(fit.curve_model.curve(values, used)[0])
+    return beyond_the_points(fit.curve_model.discrepancy, used, np.array(fit.used_noise), misses, error, loads)
 
 
 def grid(low: float, high: float, points: int = 120) -> Array:

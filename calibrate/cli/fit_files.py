@@ -12,8 +12,8 @@ from measure.errors import DataError, MeasureError
 if TYPE_CHECKING:
     from calibrate import Fit
 
-ONE = "qsim-fit/1"
-SEVERAL = "qsim-fits/1"
+ONE = "qsim-fit/2"
+SEVERAL = "qsim-fits/2"
 
 
 def check_writable(path: Path, *, force: bool) -> None:

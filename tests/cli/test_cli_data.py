@@ -115,7 +115,7 @@ def test_several_series_come_one_by_one_with_a_table_of_all(qsim):
 
 def test_several_fits_share_a_file(qsim, tmp_path):
     assert qsim("fit", "--dataset", "003-ssd-read", "--out", "fits.json").code == 0
-    assert json.loads((tmp_path / "fits.json").read_text())["schema"] == "qsim-fits/1"
+    assert json.loads((tmp_path / "fits.json").read_text())["schema"] == "qsim-fits/2"
     predicted = qsim("predict", "fits.json", "--at", "8", "--json").json
     assert len(predicted["series"]) == 4
     one = qsim("predict", "fits.json", "--at", "8", "--series", "32 KiB read", "--json").json
@@ -252,7 +252,7 @@ def test_wrong_usage_is_one_line_and_exit_2(qsim, args, parts):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[1]", '{"schema": "qsim-fits/1", "fits": []}', '{"schema": "qsim-fit/1"}']
+    "content", ["", "{}", "[1]", '{"schema": "qsim-fits/2", "fits": []}', '{"schema": "qsim-fit/2"}']
 )
 def test_a_damaged_fit_says_how_to_make_one(qsim, tmp_path, content):
     (tmp_path / "fit.json").write_bytes(content.encode("utf-8", "surrogateescape"))

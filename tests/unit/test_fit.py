@@ -169,7 +169,7 @@ def test_datasheet_knee_is_latency_times_rate() -> None:
         (lambda: predict(fit(closed_sweep(), [1, 32]), []), "empty"),
         (lambda: predict(fit(closed_sweep(), [1, 32]), [float("nan")]), "nan"),
         (lambda: Fit.from_dict({"schema": "other"}), "no fit of schema"),
-        (lambda: Fit.from_dict({"schema": "qsim-fit/1", "model": "p-norm"}), "damaged"),
+        (lambda: Fit.from_dict({"schema": "qsim-fit/2", "model": "p-norm"}), "damaged"),
     ],
 )
 def test_refusals_say_what_is_wrong(make: Callable[[], object], said: str) -> None:
