@@ -79,9 +79,9 @@ def judge(intervals: Intervals) -> SteadyState | None:
     warmup_s = intervals.end_s[dropped - 1] if dropped and _unlike_any_later(rates, dropped) else 0.0
     rest = float(intervals.completed(np.array([end]))[0] - intervals.completed(np.array([warmup_s]))[0])
     bias = mean * (end - warmup_s) / rest - 1 if rest > 0 else 0.0
-    return SteadyState(
-        float(np.ptp(rounds)) / mean, change, _is_trend(rates), warmup_s if abs(bias) >= MATTERS else 0.0, bias
-    )
+    if abs(bias) < MATTERS:
+        warmup_s = bias = 0.0
+    return SteadyState(float(np.ptp(rounds)) / mean, change, _is_trend(rates), warmup_s, bias)
 
 
 def _unlike_any_later(rates: NDArray[np.float64], dropped: int) -> bool:
