@@ -159,6 +159,23 @@ def test_a_curve_is_named_by_what_does_not_vary_along_it() -> None:
     assert list(table["workload"]) == ["random", "random"]
 
 
+def test_the_probes_names_tell_stride_and_mix() -> None:
+    traffics = (("read", 1.0), ("3:1", 0.75), ("1:1", 0.5), ("nt-1:1", 0.5))
+    rows = [
+        {"series": f"{traffic}{stride}, 1 loader", "load": 0.0, "throughput_per_s": 1e8, "latency_s": 1e-7,
+         "block_bytes": 64, "read_fraction": share}
+        for traffic, share in traffics for stride in ("", " stride 256 B")
+    ]  # fmt: skip
+    shown_sweep = measured(sweep_of(rows, load_kind="injected_delay", load_unit="loop iterations"))
+    assert shown_sweep.size_name == "stride"
+    assert set(shown_sweep.table["size_bytes"]) == {64, 256}
+    assert set(shown_sweep.table["curve"]) == {
+        "read, 1 loader", "3:1, 1 loader", "1:1, 1 loader", "nt 1:1, 1 loader",
+    }  # fmt: skip
+    assert set(shown_sweep.table["workload"]) == {"1 loader", "nt, 1 loader"}
+    assert {"heat-map", "mix", "latency-size"} <= set(kinds(views_of(shown_sweep)))
+
+
 def test_outliers_among_repeats_are_flagged_and_drawn() -> None:
     rows = [
         {**row(n, repeat=i), "throughput_per_s": 1e4 * n * (0.5 if (n, i) == (4, 2) else 1 + 0.002 * i)}

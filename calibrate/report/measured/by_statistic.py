@@ -10,7 +10,7 @@ from calibrate.report.measured.drawings import bars, several_lines
 from calibrate.report.measured.points import PERCENTILES, Measured
 from calibrate.report.measured.scales import load_scale
 from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import View, columns_of, load_heading, with_ends
+from calibrate.report.measured.view import View, columns_of, text_of, with_ends
 from measure.repeats import LEVEL
 
 MOST_FIGURES = 6
@@ -59,7 +59,7 @@ def tails(measured: Measured) -> list[View]:
         ))  # fmt: skip
     table = rows[["series", "load", *with_ends(measured, list(labels))]]
     views.append(View("tails", "tail-table", "Tail table", f"Percentiles of the latency.{_level(measured)}", table,
-                      None, shown(table, {"latency_s": "mean", "load": load_heading(measured)})))  # fmt: skip
+                      None, text_of(measured, table, {"latency_s": "mean"})))  # fmt: skip
     return views
 
 

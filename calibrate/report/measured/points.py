@@ -18,7 +18,7 @@ from measure.dataset import CACHE_LINE_BYTES, LOAD_NAMES, LoadKind, Provenance, 
 from measure.datasets import about, dataset_table, load_dataset
 from measure.findings import SEVERITIES, Finding
 from measure.repeats import flag_outliers, half_width, intervals
-from measure.units import format_bytes
+from measure.units import format_bytes, parse_bytes
 
 PERCENTILES = {
     "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
@@ -29,6 +29,9 @@ _AVERAGED = (
 )  # fmt: skip
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
 _MIX = re.compile(r"(?<!\S)(\d{1,2})/\d{1,2} mix(?!\S)")
+_STRIDE = re.compile(r"\bstride (\d+ (?:[KMG]i)?B)")
+_TRAFFIC = re.compile(r"^(nt)-(\d+:\d+|write)(?=[ ,]|$)")
+_SPACED = re.compile(r"^(nt )?(\d+:\d+|read|write|mix)(?=[ ,]|$)")
 _UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
 
 
@@ -83,8 +86,8 @@ def measured(sweep: Sweep, title: str = "") -> Measured:
     unit_bytes = float(CACHE_LINE_BYTES) if memory else table["block_bytes"]
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
     return Measured(
-        title or sweep.name or sweep.provenance.source or "measured", _named(table), sweep.load_kind, sweep.load_unit,
-        size_name, sweep.provenance, tuple(findings), sweep=sweep, name=sweep.name or title,
+        title or sweep.name or sweep.provenance.source or "measured", _named(table, memory=memory), sweep.load_kind,
+        sweep.load_unit, size_name, sweep.provenance, tuple(findings), sweep=sweep, name=sweep.name or title,
     )  # fmt: skip
 
 
@@ -145,8 +148,11 @@ def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
         given = sweep.provenance.details.get(key)
         if isinstance(given, Mapping) and len(set(given.values())) > 1:
             return points.assign(size_bytes=points["series"].map(dict(given)).astype(float)), name
-    name = "stride" if sweep.load_kind in ("injected_delay", "buffer_size") else "block size"
-    return points.assign(size_bytes=points["block_bytes"]), name
+    if sweep.load_kind not in ("injected_delay", "buffer_size"):
+        return points.assign(size_bytes=points["block_bytes"]), "block size"
+    told = [_STRIDE.search(s) for s in points["series"]]  # our probe names strides that are not one line
+    strides = [parse_bytes(t.group(1)) if t else b for t, b in zip(told, points["block_bytes"], strict=True)]
+    return points.assign(size_bytes=np.array(strides, dtype=float)), "stride"
 
 
 def _averaged(points: pd.DataFrame, *, closed: bool = True) -> pd.DataFrame:
@@ -193,12 +199,15 @@ def end_of(column: str, end: str) -> str:
     return _UNIT.sub(rf"_{end}_\1", column) if _UNIT.search(column) else f"{column}_{end}"
 
 
-def _named(table: pd.DataFrame) -> pd.DataFrame:
+def _named(table: pd.DataFrame, *, memory: bool = False) -> pd.DataFrame:
     """The table with ``curve`` (the series without its size) and ``place`` (without its direction) and both."""
     rows = table.to_dict("records")
     sizes = [_size_words(r["size_bytes"]) for r in rows]
     mixes = [describe_series(None, r["read_fraction"], None) if r["read_fraction"] >= 0 else "" for r in rows]
     series = [str(r["series"]) for r in rows]
+    if memory:  # our probe names a traffic as it was asked for: read, 3:1, nt-write
+        series = [_TRAFFIC.sub(r"\1 \2", s) for s in series]
+        mixes = [t.group(2) if (t := _SPACED.search(s)) else m for s, m in zip(series, mixes, strict=True)]
     return table.assign(
         curve=[_without(s, size) for s, size in zip(series, sizes, strict=True)],
         place=[_without(s, [mix]) for s, mix in zip(series, mixes, strict=True)],
@@ -208,13 +217,18 @@ def _named(table: pd.DataFrame) -> pd.DataFrame:
 
 def _size_words(size: float) -> list[str]:
     text = format_bytes(size) if size > 0 else ""
-    return [f"in a file of {text}", f"buffer {text}", text] if text else []
+    return [f"in a file of {text}", f"buffer {text}", f"stride {text}", text] if text else []
 
 
 def _without(series: str, words: Sequence[str]) -> str:
     """The name less the first of ``words`` that it holds as a whole."""
     for word in words:
-        rest, found = re.subn(rf"(?<!\S){re.escape(word)}(?!\S)", "", series, count=1) if word else (series, 0)
+        rest, found = re.subn(rf"(?<!\S){re.escape(word)}(?![^\s,])", "", series, count=1) if word else (series, 0)
         if found:
-            return " ".join(rest.split())
+            return _tidy(rest)
     return series
+
+
+def _tidy(name: str) -> str:
+    """A name out of which words were taken."""
+    return " ".join(name.split()).replace(" ,", ",").removeprefix(", ")

@@ -68,5 +68,6 @@ def _cell(row: Mapping[Any, Any], column: str) -> str:
         return text
     below, above = float(value) - float(low), float(high) - float(value)
     if above > 0 and 0.8 < below / above < 1.25:
-        return f"{text} ± {100 * (below + above) / 2 / float(value):.2g} %"
+        percent = 100 * (below + above) / 2 / float(value)
+        return f"{text} ± {percent:.2g} %" if percent < 99.5 else f"{text} ± {percent:.0f} %"
     return f"{text} ({quantity_text(column, low)} to {quantity_text(column, high)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pandas as pd
 
 from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.measured.points import PERCENTILES, Measured, end_of
-from calibrate.report.measured.tables import Shown
+from calibrate.report.measured.tables import Shown, shown
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -67,12 +68,13 @@ def load_text(measured: Measured, load: float) -> str:
     }.get(measured.load_kind, f"{load:g}")
 
 
-def load_heading(measured: Measured) -> str:
-    """The load as a column's heading."""
-    return {
-        "queue_depth": "N", "injected_delay": "delay", "arrival_rate": "arrivals/s", "bandwidth": "B/s",
-        "buffer_size": "buffer, B",
+def text_of(measured: Measured, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
+    """``table`` as people read it, its load under its own name and in its own unit."""
+    column, heading = {
+        "queue_depth": ("load", "N"), "injected_delay": ("load", "delay"), "arrival_rate": ("load_per_s", "arrivals"),
+        "bandwidth": ("load_bytes_per_s", "load"), "buffer_size": ("load_bytes", "buffer"),
     }[measured.load_kind]  # fmt: skip
+    return shown(table.rename(columns={"load": column}), {**(names or {}), column: heading})
 
 
 def some_loads(rows: pd.DataFrame, most: int = MOST_LOADS) -> list[float]:

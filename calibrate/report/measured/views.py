@@ -10,8 +10,7 @@ from calibrate.report.measured.by_mix import against_mix, heat_maps, read_agains
 from calibrate.report.measured.by_size import against_size
 from calibrate.report.measured.by_statistic import baseline, tails
 from calibrate.report.measured.points import Measured
-from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import View, columns_of, load_heading
+from calibrate.report.measured.view import View, columns_of, text_of
 
 
 def views_of(
@@ -37,5 +36,5 @@ def views_of(
         views += datasheet(measured, datasheet_iops)
     table = measured.table[columns_of(measured, "series", "load")]
     points = View("points", "points", "Every point", f"{len(table)} workloads, means over their repeats.", table, None,
-                  shown(table, {"load": load_heading(measured)}))  # fmt: skip
+                  text_of(measured, table))  # fmt: skip
     return [*views, points]
