@@ -35,6 +35,7 @@ from qsim.analytic.proportional_bounds import proportional_bounds
 from qsim.analytic.size_based import mean_response, response_of
 from qsim.arrivals import ArrivalProcess, Batches, Geometric, MarkovModulated, OnOff, Trace
 from qsim.distributions import (
+    BurrXII,
     Deterministic,
     Distribution,
     Empirical,
@@ -104,6 +105,7 @@ __all__ = [
     "ArrivalProcess",
     "Batches",
     "Bounds",
+    "BurrXII",
     "ClassStation",
     "Closed",
     "ClosedClasses",

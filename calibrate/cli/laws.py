@@ -42,6 +42,7 @@ class Law:
             "hyperexponential": qsim.HyperExponential.from_moments,
             "lognormal": qsim.LogNormal,
             "weibull": qsim.Weibull,
+            "burr": qsim.BurrXII,
         }
         base = made[self.family](**v)
         return base if shift is None else qsim.Shifted(base=base, shift=shift)
@@ -55,6 +56,7 @@ LAWS: Mapping[str, tuple[str, ...]] = {
     "hyperexponential": ("mean", "scv"),
     "lognormal": ("mean", "scv"),
     "weibull": ("shape", "mean"),
+    "burr": ("c", "k", "mean"),
     "histogram": ("FILE",),
 }
 _TIMES = ("mean", "shift")

@@ -13,9 +13,10 @@ from qsim.distributions.empirical import Empirical
 from qsim.distributions.exponential import Deterministic, Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture, Shifted
 from qsim.distributions.phase_type import PhaseType
-from qsim.distributions.skewed import Gamma, LogNormal, Weibull
+from qsim.distributions.skewed import BurrXII, Gamma, LogNormal, Weibull
 
 __all__ = [
+    "BurrXII",
     "Deterministic",
     "Distribution",
     "Empirical",

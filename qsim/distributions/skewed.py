@@ -1,4 +1,4 @@
-"""One-mode families with a free scv: gamma, lognormal, Weibull.
+"""One-mode families with a free scv: gamma, lognormal, Weibull, Burr XII.
 
 Device service times have several modes; these are for theory, and for seeing how far one mode carries.
 """
@@ -124,3 +124,59 @@ class Weibull(Distribution):
 
     def scaled(self, factor: float) -> Weibull:
         return Weibull(self.shape, self.mean * _check.positive("factor", factor))
+
+
+@dataclass(frozen=True)
+class BurrXII(Distribution):
+    """Burr's twelfth law with shapes ``c`` and ``k`` and the given mean: P(T > t) = (1 + (t/scale)^c)^-k.
+
+    Its tail falls as t^-ck, slower than any exponential: ck must exceed 1, or there is no mean, and with ck of 2 or
+    less the scv is infinite.  c = 1 is Lomax, k = 1 the log-logistic.  Source: Burr (1942), Ann. Math. Statist. 13.
+    """
+
+    c: float
+    k: float
+    mean: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", _check.positive("c", self.c))
+        object.__setattr__(self, "k", _check.positive("k", self.k))
+        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        if self.c * self.k <= 1:
+            raise ValueError(f"c times k must exceed 1, not {self.c * self.k!r}: with a tail so heavy there is no mean")
+
+    @property
+    def scale(self) -> float:
+        """The time t at which P(T > t) = 2^-k."""
+        return self.mean / self._raw(1)
+
+    @property
+    def scv(self) -> float:
+        return self._raw(2) / self._raw(1) ** 2 - 1
+
+    def _raw(self, r: int) -> float:
+        """E[(T/scale)^r] = k·B(k - r/c, 1 + r/c); infinite from r = ck on."""
+        if r >= self.c * self.k:
+            return math.inf
+        a, b = self.k - r / self.c, 1 + r / self.c
+        return self.k * math.exp(math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b))
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_exponential(out=out)  # -log of a uniform survival
+        out /= self.k
+        np.expm1(out, out=out)
+        np.power(out, 1 / self.c, out=out)
+        out *= self.scale
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1(-self.k * np.log1p((np.maximum(x, 0.0) / self.scale) ** self.c)))
+
+    def quantile(self, q: float) -> float:
+        return float(self.scale * math.expm1(-math.log1p(-_check.fraction("q", q)) / self.k) ** (1 / self.c))
+
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return self.scale**k * self._raw(k)
+
+    def scaled(self, factor: float) -> BurrXII:
+        return BurrXII(self.c, self.k, self.mean * _check.positive("factor", factor))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from qsim import (
+    BurrXII,
     Deterministic,
     Distribution,
     Empirical,
@@ -28,6 +29,7 @@ SMOOTH = [
     Gamma(2.0, 0.3),
     LogNormal(2.0, 3.0),
     Weibull(0.7, 2.0),
+    BurrXII(2.0, 4.0, 2.0),
     Mixture((Exponential(1.0), Erlang(2, 4.0)), (0.2, 0.8)),
     PhaseType.from_moments(2.0, 0.3),
     PhaseType.from_moments(2.0, 3.0),
@@ -114,3 +116,12 @@ def test_what_has_no_phases_says_so() -> None:
         PhaseType.of(LogNormal(1.0, 1.0))
     with pytest.raises(ValueError, match="scv"):
         PhaseType.from_moments(1.0, 1e-9)
+
+
+def test_burr_is_its_relatives_at_their_shapes() -> None:
+    lomax = BurrXII(1.0, 3.0, 2.0)  # scale 4: P(T > t) = (1 + t/4)^-3
+    assert lomax.scale == pytest.approx(4.0)
+    assert float(lomax.cdf(4.0)) == pytest.approx(1 - 2.0**-3)
+    assert lomax.scv == pytest.approx(3.0)
+    assert lomax.moment(3) == np.inf
+    assert BurrXII(1.0, 2.0, 1.0).scv == np.inf

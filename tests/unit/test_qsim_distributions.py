@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from qsim import (
+    BurrXII,
     Deterministic,
     Distribution,
     Empirical,
@@ -30,6 +31,7 @@ EVERY = [
     HyperExponential((0.2, 0.3, 0.5), (1.0, 2.0, 5.0)),
     LogNormal(2.0, 1.5),
     Weibull(0.7, 2.0),
+    BurrXII(2.0, 4.0, 2.0),
     Mixture((Exponential(1.0), Shifted(LogNormal(2.0, 0.1), 1.0)), (0.4, 0.6)),
     Shifted(Erlang(2, 1.0), 0.5),
     Empirical((1.0, 2.0, 5.0), (3, 1, 1)),
@@ -114,6 +116,8 @@ def test_a_histogram_spreads_times_evenly_within_a_bin() -> None:
         (lambda: LogNormal(-1.0, 1), "mean"),
         (lambda: LogNormal(float("inf"), 1), "mean"),
         (lambda: Weibull(0, 1), "shape"),
+        (lambda: BurrXII(0, 1, 1), "c"),
+        (lambda: BurrXII(1.0, 1.0, 1.0), "c times k"),
         (lambda: HyperExponential((0.5, 0.6), (1, 2)), "probabilities"),
         (lambda: HyperExponential((0.5, 0.5), (1, 2, 3)), "means"),
         (lambda: HyperExponential.from_moments(1.0, 0.5), "scv"),
