@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.discrepancy import beyond_the_points
+from calibrate.discrepancy import beyond_the_points, together
 from calibrate.posterior import Array
 from measure.units import format_duration, format_rate
 
@@ -82,7 +82,8 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
     scatter = drift + np.random.default_rng(0).standard_normal(x_draws.shape) * spread
     throughput, response = throughput * np.exp(shift[0]), response * np.exp(-shift[0])
     tails = [50 * (1 - fit.level), 50 * (1 + fit.level)]
-    x_low, x_high = np.percentile(x_draws * np.exp(scatter), tails, axis=0)
+    given = fit.load_kind == "arrival_rate"  # what arrives leaves, but for a peak below it
+    x_low, x_high = np.percentile(x_draws if given else x_draws * np.exp(scatter), tails, axis=0)
     r_low, r_high = np.percentile(r_draws * np.exp(-scatter), tails, axis=0)
     return Curve(
         load=loads,
@@ -92,10 +93,14 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
     )  # fmt: skip
 
 
-def log_throughput(fit: Fit, at: Array) -> tuple[Array, Array]:
-    """What each draw expects of a new measurement: mean and standard deviation (w, m) of its log throughput."""
-    shift, spread = _missed(fit, fit.draws, fit.error_draws, at)
-    return np.log(fit.curve_model.curve(fit.draws, at)[0]) + shift, spread
+def expected(fit: Fit, at: Array) -> tuple[Array, Array]:
+    """What the fit expects of measurements at ``at`` (m,): log throughput of each draw (w, m), and what comes on top.
+
+    The latter is the covariance (m, m) of what no curve of the model draws.
+    """
+    shift, _ = _missed(fit, fit.draws, fit.error_draws, at)
+    scatter = together(fit.curve_model.discrepancy, np.array(fit.used), np.array(fit.used_noise), fit.error_draws, at)
+    return np.log(fit.curve_model.curve(fit.draws, at)[0]) + shift, scatter
 
 
 def _missed(fit: Fit, values: Array, error: Array, loads: Array) -> tuple[Array, Array]:

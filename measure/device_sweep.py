@@ -35,6 +35,8 @@ BUSY = 0.04  # the share of time that a submitting job may wait for its request
 class DeviceSweep:
     """What to measure of the device ``truth``: ``depths`` (closed) or ``arrival_rates`` in 1/s (open), not both.
 
+    ``jobs`` is how many jobs of fio share the arrivals; None: as many as leave each idle for all but a few percent.
+
     Raises ValueError naming the setting that cannot be measured.
     """
 
@@ -45,12 +47,15 @@ class DeviceSweep:
     ramp_s: float = 1.0
     repeats: int = 1
     order: Order = "ascending"
+    jobs: int | None = None
 
     def __post_init__(self) -> None:
         if bool(self.depths) == bool(self.arrival_rates):
             raise ValueError("depths and arrival_rates are both given, or both empty; give one of them")
         if self.depths and max(self.depths) > MAX_THREADS:
             raise ValueError(f"depths holds {max(self.depths)}; the device takes {MAX_THREADS} requests at once")
+        if self.jobs is not None and self.depths:
+            raise ValueError("jobs share arrivals; a sweep over depths has one, so leave jobs out")
         if self.order not in get_args(Order):
             raise ValueError(f"order is {self.order!r}; it must be ascending, descending or random")
         peak = self.truth.peak_throughput_per_s
@@ -70,7 +75,7 @@ class DeviceSweep:
         """The plan, against the device at ``uri``; without one, as it would be. Raises as ``plan_workloads``."""
         truth = replace(self.truth, early_s=way_s)
         workloads = [FioJob(depth, 1, 4096, 100, "random") for depth in self.depths]
-        workloads += [FioJob.open(rate, jobs=self._submitters(rate)) for rate in self.arrival_rates]
+        workloads += [FioJob.open(rate, jobs=self.jobs or self._submitters(rate)) for rate in self.arrival_rates]
         return plan_workloads(
             uri, workloads, runtime_s=self.runtime_s, ramp_s=self.ramp_s, repeats=self.repeats, order=self.order,
             seed=truth.seed, label=truth.label, details={"truth": truth.to_dict()},

@@ -66,6 +66,11 @@ def measure_device(
         typer.Option(metavar="RHO,...", parser=parsing.shares, show_default=False,
                      help="Open: arrival rates as shares of the device's peak, as .3,.5,.7."),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=parsing.whole, show_default="enough that each is seldom busy",
+                     help="Open: jobs of fio that share the arrivals."),
+    ] = None,
     out: SweepDirectory = None,
     runtime_s: Annotated[
         float,
@@ -105,7 +110,7 @@ def measure_device(
         truth,
         tuple(int(n) for n in depths or (() if arrival_rates or utilizations else DEFAULT_DEPTHS)),
         tuple(arrival_rates or (rho * truth.peak_throughput_per_s for rho in utilizations or ())),
-        runtime_s=runtime_s, ramp_s=ramp_s, repeats=repeats,
+        runtime_s=runtime_s, ramp_s=ramp_s, repeats=repeats, jobs=jobs,
         order="random" if order == "random" else "descending" if order == "descending" else "ascending",
     )  # fmt: skip
     plan = sweep.plan()

@@ -111,6 +111,7 @@ def test_an_impossible_device_is_refused(settings: dict[str, Any], sentence: str
         ({"depths": (2000,)}, "1024"),
         ({"arrival_rates": (500.0,)}, "below the device's peak of 500"),
         ({"depths": (1,), "order": "upside-down"}, "order is"),
+        ({"depths": (1,), "jobs": 4}, "jobs share arrivals"),
     ],
 )
 def test_an_impossible_sweep_is_refused(settings: dict[str, Any], sentence: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate import compare, fit
+from calibrate import compare, fit, predict
 from calibrate.open_models import MD1, MG1, MM1, MGc, OpenModel, erlang_wait, mmc, sakasegawa
 from calibrate.report.figures import queue_against_utilization
 from calibrate.report.page import write_report
@@ -158,3 +158,13 @@ def test_the_report_of_an_open_sweep_shows_the_queue(tmp_path) -> None:
     page = write_report([comparison], tmp_path / "r.html").read_text()
     assert "Waiting requests against utilization" in page
     assert "Little's law must" not in page
+
+
+def test_a_prediction_has_its_band_on_the_response_time_alone() -> None:
+    made = fit(open_sweep(MM1, [1 / S], RATES, noise=0.02), RATES)
+    curve = predict(made, [100.0, 300.0])
+    assert curve.throughput_low_per_s == pytest.approx([100.0, 300.0])
+    assert curve.throughput_high_per_s == pytest.approx([100.0, 300.0])
+    assert (curve.response_time_low_s < curve.response_time_s).all()
+    assert (curve.response_time_s < curve.response_time_high_s).all()
+    assert curve.response_time_s == pytest.approx(1 / (1 / S - curve.load), rel=0.1)
