@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from calibrate.knee import Knee as Knee
     from calibrate.prediction import Curve as Curve
     from calibrate.prediction import predict as predict
+    from calibrate.probe_depths import NextDepth as NextDepth
+    from calibrate.probe_depths import next_depth as next_depth
 
 _HOMES = {
     "AdaptiveResult": "calibrate.adapting",
@@ -36,6 +38,8 @@ _HOMES = {
     "Knee": "calibrate.knee",
     "Curve": "calibrate.prediction",
     "predict": "calibrate.prediction",
+    "NextDepth": "calibrate.probe_depths",
+    "next_depth": "calibrate.probe_depths",
 }
 
 __all__ = [
@@ -44,11 +48,13 @@ __all__ = [
     "Curve",
     "Fit",
     "Knee",
+    "NextDepth",
     "adaptive",
     "compare",
     "compare_all",
     "fit",
     "from_datasheet",
+    "next_depth",
     "predict",
 ]
 

@@ -80,3 +80,20 @@ def beyond_the_points(
     mean = (misses @ white.basis.T * share) @ to_new.T
     variance = wide**2 * (1 - share @ (to_new**2).T)
     return mean, np.sqrt(np.maximum(variance, 0.0))
+
+
+def together(discrepancy: Discrepancy | None, used: Array, noise: Array, error: Array, loads: Array) -> Array:
+    """The covariance (m, m) of d at new measurements at different ``loads``, the mean over draws ``error`` (w,) of s.
+
+    The arguments are those of ``beyond_the_points``.
+    """
+    mean_square = float((error**2).mean())
+    if discrepancy is None:
+        return mean_square * np.eye(len(loads))
+    prior = mean_square * discrepancy.among(loads)
+    if len(used) == 0:
+        return prior
+    white = Whitening.of(noise, discrepancy.among(used))
+    to_new = discrepancy.between(loads, used) @ white.basis.T
+    taken = (error[:, None] ** 4 / white.variance(error)).mean(axis=0)
+    return np.asarray(prior - (to_new * taken) @ to_new.T)

@@ -201,10 +201,11 @@ def fit(
 ) -> Fit:
     """Calibrate a device model on the points of ``sweep`` at the loads ``use``.
 
-    ``use`` None takes the first depth and the first depth of at least 32 (a closed sweep), or the smallest, the
-    middle and the largest delay (a memory sweep) or arrival rate (an open one). ``series`` names the curve where there
-    are several. ``model`` None means ``p-norm`` for closed sweeps, ``delay law`` for memory sweeps and ``M/G/c`` for
-    open ones. ``level`` is that of intervals and bands.
+    ``use`` None takes the depths that the model asks for (a closed sweep: the first, the first of at least 32, and a
+    third where four or more were measured; ``probe_depths.asked_loads``), or the smallest, the middle and the largest
+    delay (a memory sweep) or arrival rate (an open one). ``series`` names the curve where there
+    are several. ``model`` None means ``p-norm with onset`` for closed sweeps, ``delay law`` for memory sweeps and
+    ``M/G/c`` for open ones. ``level`` is that of intervals and bands.
 
     Raises DataError where the series or a load is missing or the points are too few for the model: two for a closed
     sweep, three for a memory sweep.
@@ -212,6 +213,10 @@ def fit(
     if not 0 < level < 1:
         raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
     points = points_of(sweep, series)
+    if use is None:
+        from calibrate.probe_depths import asked_loads  # which fits itself, to ask
+
+        use = asked_loads(points, seed=seed)
     chosen = points.choose(use)
     return fit_points(chosen, _model_for(points, model), level=level, seed=seed)
 
@@ -222,7 +227,7 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     if len(points) < needed:
         raise DataError(
             f"{points.series}: {len(points)} point(s) cannot calibrate the {curve_model.name} model, which needs "
-            f"{needed}; measure or name more loads (here: {points.loads_text()})"
+            f"{needed}; {_lacking(points)} (here: {points.loads_text()})"
         )
     load, throughput, response = points.load, points.throughput_per_s, points.response_time_s
     parameters = curve_model.parameters(load, throughput, response)
@@ -247,6 +252,14 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
         used_throughput_per_s=tuple(float(x) for x in throughput), used_noise=tuple(float(e) for e in points.noise(1)),
         level=level, notes=tuple(notes), source=points.source,
     )  # fmt: skip
+
+
+def _lacking(points: Points) -> str:
+    """What else to measure, where the points are too few."""
+    if points.load_kind != "queue_depth":
+        return "measure or name more loads"
+    deep = len(points) and points.load[-1] > 4
+    return f"measure or name {'depth 1' if deep else 'a depth of 32 or more'} as well"
 
 
 LEAST = {"N*": 1.0}

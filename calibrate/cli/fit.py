@@ -84,13 +84,24 @@ def fit(
         written = str(out) if out is not None else None
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
-    say("\n\n".join(str(f) for f in fits))
+    say("\n\n".join(f"{f}{advice(f)}" for f in fits))
     if out is not None:
         say(f"\nkept in {out}; next: qsim predict {out} --at 1..256")
 
 
+def advice(fit: Fit) -> str:
+    """A line on the depth to measure next, where few points were used or the knee is open; else nothing."""
+    from calibrate.probe_depths import ASKED, next_depth
+
+    wanted = next_depth(fit) if len(fit.used) < ASKED or not fit.knee.identified else None
+    return "" if wanted is None else f"\n  next: {wanted}"
+
+
 def fit_document(fit: Fit) -> dict[str, Any]:
     """A fit in JSON, without the draws that only a fit file needs."""
+    from calibrate.probe_depths import next_depth
+
+    wanted = next_depth(fit)
     return {
         "name": fit.series,
         "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
@@ -100,4 +111,5 @@ def fit_document(fit: Fit) -> dict[str, Any]:
         "level": fit.level,
         "notes": list(fit.notes),
         "source": fit.source,
+        "next_depth": None if wanted is None else wanted.to_dict(),
     }

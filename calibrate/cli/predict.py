@@ -56,7 +56,7 @@ def predict(
     _check(fit, {"--idle-latency": idle_latency, "--peak-iops": peak_iops, "--sharpness": sharpness}, series)
     fits = _fits(fit, series) if fit is not None else [_sheet(idle_latency, peak_iops, sharpness)]
 
-    from calibrate.cli.fit import fit_document
+    from calibrate.cli.fit import advice, fit_document
     from calibrate.prediction import predict as predicted
 
     curves = [(f, predicted(f, at or _default_loads(f))) for f in fits]
@@ -64,7 +64,7 @@ def predict(
         parts = [{**fit_document(f), "points": curve.to_dicts()} for f, curve in curves]
         print_json({**parts[0], "series": parts})
         return
-    say("\n\n".join(f"{f}\n\n{curve}" for f, curve in curves))
+    say("\n\n".join(f"{f}{advice(f)}\n\n{curve}" for f, curve in curves))
 
 
 def _check(fit: Path | None, sheet: dict[str, Any], series: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.curve_models import AsymptoticBounds, DelayMMc, PNorm, RandomRouting, server_counts
+from calibrate.curve_models import AsymptoticBounds, DelayMMc, OnsetPNorm, PNorm, RandomRouting, server_counts
 from qsim import MMcN, solve
 
 LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
@@ -31,6 +31,27 @@ def test_a_sharp_p_norm_is_the_bound() -> None:
     sharp, _ = PNorm().curve(np.array([[7.5, 100.0, 400.0]]), LOADS)
     bound, _ = AsymptoticBounds().curve(np.array([[7.5, 100.0]]), LOADS)
     assert sharp == pytest.approx(bound, rel=2e-3)
+
+
+def test_without_an_onset_it_is_the_p_norm_and_with_one_a_lone_request_takes_its_own_time() -> None:
+    crossing, peak, p = 40.0, 25_000.0, 2.6
+    even, _ = OnsetPNorm().curve(np.array([[crossing, peak, p, 1.0]]), LOADS)
+    plain, _ = PNorm().curve(np.array([[crossing, peak, p]]), LOADS)
+    assert even == pytest.approx(plain, rel=1e-12)
+    _, eager = OnsetPNorm().curve(np.array([[crossing, peak, p, 0.5]]), LOADS)
+    assert eager[0, 0] == pytest.approx(0.5 * crossing / peak, rel=1e-3)
+    late = LOADS >= 8
+    assert eager[0, late] == pytest.approx((LOADS / plain[0])[late], rel=0.011)  # 2^(-1/64) at depth 8
+
+
+def test_the_onset_models_knee_is_that_of_the_busy_device() -> None:
+    values = np.array([[12.0, 3000.0, 2.6, 0.5], [5.0, 100.0, 4.0, 1.8]])
+    knee = OnsetPNorm().knee(values)
+    assert list(knee.load) == [12.0, 5.0]
+    for i, load in enumerate(knee.load):
+        expected = OnsetPNorm().throughput(values[i : i + 1], np.array([load]))[0, 0]
+        assert knee.throughput[i] == pytest.approx(expected)
+    assert knee.throughput * knee.response == pytest.approx(knee.load)
 
 
 @pytest.mark.parametrize("servers", [1, 4, 32])

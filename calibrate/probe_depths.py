@@ -1,0 +1,115 @@
+"""Which depths to calibrate on: those after which the least is left to be predicted.
+
+Over the posterior's draws, and over what no curve of the model draws (:mod:`calibrate.discrepancy`), the log
+throughputs at all depths have a covariance V. Measuring depth N is expected to take V(n, N)^2 / V(N, N) from the
+variance at each depth n (a linear regression on one new observation), and the depth that takes most over all of them is
+the one to measure next. That is Bayesian experimental design in its linear-Gaussian form (Chaloner and Verdinelli,
+Statistical Science 1995), as in :mod:`calibrate.next_point`, which asks what tells most of the knee instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrate.curve_models import OnsetPNorm
+from calibrate.fitting import Fit, fit_points
+from calibrate.points import Points
+from calibrate.posterior import Array
+from calibrate.prediction import expected
+
+DECLINE_FROM = 512
+"""Depths from here on are not asked for: throughput may fall there, and they say little of the others."""
+
+ASKED = 3
+SHALLOWEST_DEEP = 64
+
+
+@dataclass(frozen=True)
+class NextDepth:
+    """The depth to measure next; the median width of the bands (relative) and the knee's interval, now and then."""
+
+    load: float
+    half_width_now: float
+    half_width_then: float
+    knee_now: tuple[float, float] | None
+    knee_then: tuple[float, float] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        bands = f"the bands from about ±{100 * self.half_width_now:.2g} % to ±{100 * self.half_width_then:.2g} %"
+        knee = ""
+        if self.knee_now is not None and self.knee_then is not None:
+            (a, b), (c, d) = self.knee_now, self.knee_then
+            knee = f", and the knee from [{a:.3g}, {b:.3g}] to about [{c:.3g}, {d:.3g}]"
+        return f"measure depth {self.load:g} next: it would narrow {bands}{knee}"
+
+
+def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | None:
+    """The depth among ``loads`` to measure next; None where the fit is of no queue depths, or nothing is left.
+
+    ``loads`` None: doublings of 1 up to twice the deepest one used, and to 64 at least.
+    """
+    if fit.load_kind != "queue_depth" or not fit.used:
+        return None
+    deepest = max(SHALLOWEST_DEEP, 2 * max(fit.used))
+    allowed = [2.0**i for i in range(64) if 2.0**i <= deepest] if loads is None else loads
+    fresh = np.array(sorted({float(n) for n in allowed if n < DECLINE_FROM and not np.isclose(fit.used, n).any()}))
+    if not len(fresh):
+        return None
+    curves, scatter = expected(fit, fresh)
+    left = np.atleast_2d(np.cov(curves.T)) + scatter
+    variance = np.diag(left)
+    taken = (left**2 / variance[:, None]).sum(axis=1)
+    best = int(np.argmax(taken))
+    now = float(np.sqrt(variance.mean()))
+    then = now * float(np.sqrt(max(0.0, 1 - taken[best] / variance.sum())))
+    wide = _quantile(fit.level)
+    knee = fit.knee
+    known = None if knee.low is None or knee.high is None else (knee.low, knee.high)
+    narrower = _narrowed(fit, curves[:, best], float(variance[best]))
+    at_best = None if known is None or knee.load is None else _interval(knee.load, known, narrower)
+    return NextDepth(float(fresh[best]), float(np.expm1(wide * now)), float(np.expm1(wide * then)), known, at_best)
+
+
+def asked_loads(points: Points, *, seed: int = 0) -> list[float]:
+    """The depths of ``points`` that the model asks for, three at most, one after another.
+
+    It begins with the extremes (the first depth, and the first of at least 32), and only what was measured at depths
+    asked for decides about the next. At least one point is left to hold the prediction against, and where there are
+    but two or three, the two extremes are all.
+    """
+    asked = points.default_use()
+    if points.load_kind != "queue_depth" or points.suggested:
+        return asked
+    while len(asked) < min(ASKED, len(points) - 1):
+        chosen = next_depth(fit_points(points.choose(asked), OnsetPNorm(), seed=seed), list(points.load))
+        if chosen is None:
+            break
+        asked = sorted([*asked, chosen.load])
+    return asked
+
+
+def _narrowed(fit: Fit, at: Array, variance: float) -> float:
+    """What is left of the width of the knee's interval after a measurement, expected as ``at`` (w,) over the draws."""
+    knee = np.log(fit.curve_model.knee(fit.draws).load)
+    together = float(np.cov(knee, at)[0, 1])
+    return float(np.sqrt(max(0.0, 1 - together**2 / (variance * max(float(knee.var()), 1e-12)))))
+
+
+def _interval(middle: float, ends: tuple[float, float], share: float) -> tuple[float, float]:
+    """``ends`` drawn towards ``middle``, in logarithms."""
+    low, high = (float(middle * (end / middle) ** share) for end in ends)
+    return low, high
+
+
+def _quantile(level: float) -> float:
+    from scipy.stats import norm
+
+    return float(norm.ppf(0.5 + level / 2))
