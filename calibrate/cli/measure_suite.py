@@ -121,7 +121,8 @@ def measure_suite(
         return
     for line in plan.left_out:
         warn(line)
-    opening = f"{plan.points} points of {len(plan.steps)} sweeps, about {_minutes(plan.seconds())}, into {where}"
+    sweeps = f"{len(plan.steps)} sweep{'s' if len(plan.steps) > 1 else ''}"
+    opening = f"{plan.points} points of {sweeps}, about {_minutes(plan.seconds())}, into {where}"
     with keeping(where), Bar(name, opening=opening) as bar:
         results = run_suites(plan, where, bar.points)
     _tell(plan, results, where, page, csv, datasheet_iops, as_json=as_json)

@@ -28,11 +28,11 @@ def directory(out: Path | None) -> Path:
 
 @contextmanager
 def keeping(out: Path) -> Iterator[None]:
-    """Let an interruption say what is kept and how to go on."""
+    """Let an interruption say what is kept, in the sweep ``out`` or in those right below it, and how to go on."""
     try:
         yield
     except KeyboardInterrupt as error:
-        finished = len(list((out / "points").glob("*.json"))) if (out / "points").is_dir() else 0
+        finished = len([*out.glob("points/*.json"), *out.glob("*/points/*.json")])
         kept = f"{finished} finished point(s) are kept in {out}" if finished else "no point was finished yet"
         raise CommandError(
             f"interrupted; {kept}; the same command goes on from there", INTERRUPTED,

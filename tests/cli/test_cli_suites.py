@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -137,3 +139,23 @@ def test_what_show_refuses(qsim, sweep_csv, args, told, code):
     run = qsim("show", *(str(sweep_csv) if a == "SWEEP" else a for a in args))
     assert run.code == code
     assert told in run.error
+
+
+@pytest.mark.live
+def test_an_interruption_tells_how_many_points_are_kept(program, fio, tmp_path):
+    args = ["measure", "suite", "depth", "testfile", "--quick", "--runtime", "300ms", "--size", "16MiB", "--out", "out"]
+    running = program(args)
+    wait_for(lambda: list((tmp_path / "out" / "depth" / "points").glob("*.json")))
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert re.search(r"interrupted; \d+ finished point\(s\) are kept in out; the same command goes on", err)
+    assert not (tmp_path / "testfile").exists()
+
+
+def wait_for(happened, seconds: float = 60.0) -> None:
+    """Until it has happened; fails after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
