@@ -6,13 +6,23 @@ prints it as its only line.
 
 from __future__ import annotations
 
+LONGEST_MESSAGE = 900
+
 
 class MeasureError(Exception):
     """Base of everything that this room raises on purpose."""
 
 
 class DataError(MeasureError, ValueError):
-    """A file or table cannot be read as a measurement: empty, truncated, of another format, impossible values."""
+    """A file or table cannot be read as a measurement: empty, truncated, of another format, impossible values.
+
+    What a file calls its columns and jobs may be of any length, so a long message loses its middle.
+    """
+
+    def __init__(self, message: str) -> None:
+        if len(message) > LONGEST_MESSAGE:
+            message = f"{message[: LONGEST_MESSAGE * 2 // 3]} ... {message[-LONGEST_MESSAGE // 3 :]}"
+        super().__init__(message)
 
 
 class ToolMissingError(MeasureError):

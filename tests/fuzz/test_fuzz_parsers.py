@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from fuzz_parsers import DATA, TARGETS, check
 
+from measure.errors import DataError
+
 SCRIPT = Path(__file__).with_name("fuzz_parsers.py")
 
 
@@ -67,3 +69,12 @@ def test_a_steady_state_of_wrong_kinds_is_no_number() -> None:
 
 def test_a_control_character_is_no_digit_of_an_interval_log() -> None:
     check(TARGETS["interval_logs"].parser, b"0\x1f,0,0\n100, 50, 0, 0\n")
+
+
+def test_names_of_any_length_make_no_endless_refusal() -> None:
+    long = "x" * 5000
+    job = {"jobname": long, "error": 5, "read": {"iops": 1, "lat_ns": {"mean": 5}}}
+    for text in (f"{long},iops,latency_us\n1,2,3\n", json.dumps({"fio version": "fio-3.33", "jobs": [job]})):
+        check(TARGETS["load"].parser, text.encode())
+        with pytest.raises(DataError, match=r"xxx \.\.\. xxx"):
+            TARGETS["load"].parser(text.encode())
