@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,16 @@ def fio_and_nbdkit() -> None:
 def known_device_sweep(fio_and_nbdkit: None, tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     """4 servers of 2 ms, deterministic, one queue, over KNOWN_DEPTHS, two repeats; about 25 seconds.
 
-    The device loses no service time to other work on the machine, but fio may: the best of the repeats counts.
+    The device loses no service time to other work on the machine, but fio sees answers late, for seconds at a time.
+    Where it did, more repeats are measured into the same sweep (the best of them counts), so that a busy machine costs
+    time and not a false alarm.
     """
     directory = tmp_path_factory.mktemp("known-device") / "sweep"
-    return DeviceSweep(truth_of(2e-3, 4), KNOWN_DEPTHS, runtime_s=0.9, ramp_s=0.2, repeats=2).run(directory)
+    wanted = DeviceSweep(truth_of(2e-3, 4), KNOWN_DEPTHS, runtime_s=0.9, ramp_s=0.2, repeats=2)
+    sweep = wanted.run(directory)
+    for repeats in (4, 6):
+        best = sweep.points.groupby("load")["throughput_per_s"].max()
+        if (best / (best.index.to_series().clip(upper=4) / 2e-3) > 0.92).all():
+            break
+        sweep = replace(wanted, repeats=repeats).run(directory)
+    return sweep

@@ -63,7 +63,7 @@ def test_fio_sees_the_response_times_of_the_queue(mm1: Sweep) -> None:
     # from looking at the answers, the audit says so.
     points = mm1.points
     ratio = points["latency_s"] / points["served_response_s"]
-    assert ratio.min() == pytest.approx(1, abs=0.3)
+    assert ratio.min() > 0.7
     assert (ratio < 1.3).all() or "way-to-device" in [f.check for f in audit(mm1)]
     # And against M/M/1 by the error of a short run, so widely that only a wrong queue is caught.
     theory = np.array([solve(MM1(rate, 1 / S)).W for rate in points["served_rate_per_s"]])
