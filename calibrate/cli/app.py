@@ -15,12 +15,14 @@ from calibrate.cli import (
     demo,
     doctor,
     fit,
+    fit_service,
     measure_device,
     measure_fio,
     measure_memory,
     measure_mlc,
     measure_suite,
     predict,
+    seal,
     show,
     simulate,
     solve,
@@ -59,6 +61,7 @@ app = typer.Typer(
     rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT,
 )  # fmt: skip
 measuring = typer.Typer(rich_markup_mode="rich", context_settings=_CONTEXT)
+sealing = typer.Typer(rich_markup_mode="rich", context_settings=_CONTEXT)
 
 
 def _version(wanted: bool) -> None:
@@ -86,7 +89,8 @@ def _root(
 
 
 @measuring.callback(invoke_without_command=True)
-def _measuring(ctx: typer.Context) -> None:
+@sealing.callback(invoke_without_command=True)
+def _group(ctx: typer.Context) -> None:
     """Nothing lives here."""
     _help_when_alone(ctx)
 
@@ -108,7 +112,12 @@ _add(measuring, "suite", measure_suite.measure_suite, measure_suite.HELP)
 _add(app, "audit", audit.audit, audit.HELP)
 _add(app, "show", show.show, show.HELP)
 _add(app, "fit", fit.fit, fit.HELP)
+_add(app, "fit-service", fit_service.fit_service, fit_service.HELP)
 _add(app, "predict", predict.predict, predict.HELP)
 _add(app, "compare", compare.compare, compare.HELP)
+app.add_typer(sealing, name="seal", help=seal.HELP)
+_add(sealing, "add", seal.add, seal.HELP_ADD)
+_add(sealing, "show", seal.show, seal.HELP_SHOW)
+_add(sealing, "reveal", seal.reveal, seal.HELP_REVEAL)
 _add(app, "datasets", datasets.datasets, datasets.HELP)
 _add(app, "bench", bench.bench, bench.HELP)

@@ -28,7 +28,8 @@ from calibrate.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from calibrate import Comparison
+    from calibrate import Comparison, Fit
+    from calibrate.sealing import Seal
     from measure import Sweep
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
@@ -41,6 +42,7 @@ Examples:
 qsim compare sweep/ --use 1,64 --report report.html
 qsim compare --dataset 003-ssd-read --max-error 10
 qsim compare tonight/ --fit yesterday.json --fail-on error
+qsim compare tonight/ --sealed before.json
 """
 
 
@@ -57,6 +59,15 @@ def compare(
         typer.Option("--fit", metavar="FIT", parser=parsing.path, show_default=False,
                      help="Hold this fit against DATA instead of calibrating on it."),
     ] = None,
+    sealed: Annotated[
+        Path | None,
+        typer.Option("--sealed", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Hold this sealed prediction (qsim predict --seal) against DATA; refused where DATA was "
+                     "used in it."),
+    ] = None,
+    only_new: Annotated[
+        bool, typer.Option("--only-new", help="With --sealed: leave the points out that the prediction was made from.")
+    ] = False,
     level: Level = None,
     seed: Seed = None,
     report: Annotated[
@@ -76,8 +87,7 @@ def compare(
     """Load, compare every series or the one named, print, report, check."""
     source = Source(data or (), dataset, columns, as_published)
     brought = {"--use": use, "--model": model, "--level": level, "--seed": seed}
-    if fit is not None and (twice := [o for o, value in brought.items() if value is not None]):
-        raise wrong_usage(f"--fit brings its own calibration; leave out {' and '.join(twice)}")
+    _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
     if max_error is not None and max_error <= 0:
         raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
 
@@ -89,28 +99,40 @@ def compare(
         model_named(model)
     if report is not None:
         check_report_path(report)
+    held = None if sealed is None else _read_seal(sealed)
     sweep = source.load()
     names = known_series(sweep, series)
-    if fit is None:
+    if sealed is not None and held is not None:
+        done, refused = _against_sealed(sweep, names, held, sealed, only_new)
+    elif fit is None:
         check_use(sweep, names, use)
         done, refused = _calibrated(sweep, names, use or source.default_use(), model, level, seed)
     else:
-        done, refused = _held_against(sweep, names, fit)
-    written = str(write_report(done, report, refused=refused, title=source.name)) if report is not None else None
+        from calibrate.cli.fit_files import read_fits
+
+        done, refused = _held_against(sweep, names, read_fits(fit), fit)
+    title = source.name if held is None else f"{source.name}, predicted before: SHA-256 {held.sha256}"
+    written = str(write_report(done, report, refused=refused, title=title)) if report is not None else None
 
     tell_findings(sweep, names)
     for name, reason in refused.items():
         warn(f"not compared: {name}: {reason.removeprefix(f'{name}: ')}")
-    document = comparison_document(done, refused, written)
+    document = {**comparison_document(done, refused, written), "seal": None if held is None else held.to_dict()}
     if not as_json:
-        say("\n\n\n".join(str(c) for c in done))
-        if len(done) > 1:
-            say(f"\n\n{_overview(done)}")
-        if written is not None:
-            say(f"\nreport: {written}")
+        _tell(done, held, written)
     _check(done, fail_on, max_error, document if as_json else None)
     if as_json:
         print_json(document)
+
+
+def _tell(done: Sequence[Comparison], held: Seal | None, written: str | None) -> None:
+    if held is not None:
+        say(f"{held}\n")
+    say("\n\n\n".join(str(c) for c in done))
+    if len(done) > 1:
+        say(f"\n\n{_overview(done)}")
+    if written is not None:
+        say(f"\nreport: {written}")
 
 
 def comparison_document(
@@ -162,13 +184,46 @@ def _calibrated(
     return compare_all(sweep, use, model=model, level=level, seed=seed)
 
 
-def _held_against(sweep: Sweep, names: Sequence[str], path: Path) -> tuple[list[Comparison], dict[str, str]]:
-    """Each curve against the fit of its name; a file with one fit holds it against every curve."""
-    from calibrate.cli.fit_files import read_fits
+def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], only_new: bool) -> None:
+    """CommandError where a fit or a sealed prediction, which bring their calibration, is given with another."""
+    if fit is not None and sealed is not None:
+        raise wrong_usage("--fit and --sealed were both given: hold one of them against DATA")
+    for name, given in (("--fit", fit), ("--sealed", sealed)):
+        if given is not None and twice:
+            raise wrong_usage(f"{name} brings its own calibration; leave out {' and '.join(twice)}")
+    if only_new and sealed is None:
+        raise wrong_usage("--only-new is about --sealed: without it, points that were calibrated on are marked")
+
+
+def _read_seal(path: Path) -> Seal:
+    from calibrate.sealing import read_seal
+
+    return read_seal(path)
+
+
+def _against_sealed(
+    sweep: Sweep, names: Sequence[str], held: Seal, path: Path, only_new: bool
+) -> tuple[list[Comparison], dict[str, str]]:
+    """Each curve against the sealed prediction of its name; DataError where the prediction knew the data."""
+    from dataclasses import replace
+
+    from calibrate.sealing import told_beforehand, unseen
+
+    rows = sweep.points[sweep.points["series"].isin(list(names))]
+    fresh = unseen(held, replace(sweep, points=rows), drop=only_new)
+    if doubt := told_beforehand(held, fresh):
+        warn(doubt)
+    return _held_against(fresh, [n for n in names if n in fresh.series], held.fits, path)
+
+
+def _held_against(
+    sweep: Sweep, names: Sequence[str], brought: Sequence[Fit], path: Path
+) -> tuple[list[Comparison], dict[str, str]]:
+    """Each curve against the fit of its name; where there is one fit only, it is held against every curve."""
     from calibrate.comparison import compare as compared
     from measure.errors import DataError
 
-    fits = {f.series: f for f in read_fits(path)}
+    fits = {f.series: f for f in brought}
     only = next(iter(fits.values())) if len(fits) == 1 else None
     done: list[Comparison] = []
     refused: dict[str, str] = {}

@@ -16,7 +16,9 @@ from calibrate.cli.help_text import folded
 
 COMMANDS = ("demo", "doctor", "solve", "simulate", "measure", "audit", "fit", "predict", "compare", "datasets", "bench")
 MEASURES = ("fio", "memory", "mlc")
-LEAVES = [(c,) for c in COMMANDS if c != "measure"] + [("measure", m) for m in MEASURES]
+SEALS = ("add", "show", "reveal")
+GROUPS = ("measure", "seal")
+LEAVES = [(c,) for c in COMMANDS if c != "measure"] + [("measure", m) for m in MEASURES] + [("seal", s) for s in SEALS]
 HEAVY = ("numpy", "pandas", "scipy", "numba", "plotly", "simpy", "jinja2", "statsmodels", "emcee")
 
 
@@ -69,7 +71,7 @@ def test_the_examples_in_the_help_parse(path):
     examples = [line for line in _command(path).help.splitlines() if line.startswith("qsim ")]
     for example in examples:
         words = shlex.split(example.split("   ")[0])[1:]
-        names = words[:2] if words[0] == "measure" else words[:1]
+        names = words[:2] if words[0] in GROUPS else words[:1]
         command = _command(names)
         command.make_context("qsim", words[len(names) :])  # raises a usage error for an unknown option or a bad value
 
