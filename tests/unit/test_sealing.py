@@ -93,7 +93,7 @@ def test_a_seal_whose_curve_this_version_does_not_draw_is_refused(tmp_path, fitt
 def test_what_is_no_seal_is_refused_in_a_line(tmp_path, content):
     path = tmp_path / "before.json"
     path.write_text(content)
-    with pytest.raises(DataError, match="before.json") as refused:
+    with pytest.raises(DataError, match=r"before\.json") as refused:
         read_seal(path)
     assert "\n" not in str(refused.value)
 
@@ -133,7 +133,7 @@ def test_one_file_with_everything_is_all_known(tmp_path):
     table.write_text("every point")
     sweep = replace(sweep_of(), points=sweep_of().points.assign(source="all.csv"), raw=(table,))
     made = seal([with_origin(fit(sweep, [1, 32]), sweep)], [[1]], tmp_path / "before.json")
-    with pytest.raises(DataError, match="had at hand|at hand"):
+    with pytest.raises(DataError, match="at hand"):
         unseen(made, sweep, drop=True)
 
 
@@ -216,5 +216,5 @@ def test_a_prediction_that_knows_the_data_takes_no_part(tmp_path, fitted):
 @pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}', '{"schema": "qsim-guess/1", "name": "Ada"}'])
 def test_what_cannot_be_revealed_is_refused(tmp_path, content):
     (tmp_path / "x.json").write_text(content)
-    with pytest.raises(DataError, match="x.json"):
+    with pytest.raises(DataError, match=r"x\.json"):
         read_revealed([tmp_path / "x.json"])
