@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.curve_models import CurveModel, PNorm
-from calibrate.fitting import Fit, fit_points
+from calibrate.curve_models import PNorm
+from calibrate.fitting import Fit, fit
 from calibrate.knee import Knee
 from calibrate.next_point import SURPRISING, Choice, Why, first_choices, half_width, next_choice, pooled_noise
 from calibrate.points import points_of
@@ -34,6 +34,9 @@ Stopped = Literal["narrow enough", "budget", "nothing left"]
 
 LOADS: tuple[int, ...] = tuple(int(n) for n in np.unique(np.round(2 ** (np.arange(33) / 4))))
 """The depths to choose among: every whole number at first, then four to an octave, up to 256."""
+
+CLEARLY = 1.5
+"""How many times the noise a model must miss by before another one is tried."""
 
 LEAST_BUDGET = 3
 LEAST_TO_STOP = 4
@@ -124,7 +127,7 @@ class AdaptiveResult:
             "budget": f"{short}: the budget is used up",
             "nothing left": f"{short}: no other point would tell more",
         }[self.stopped]
-        return f"knee {knee.load:.4g}  [{knee.low:.4g}, {knee.high:.4g}]  from {took}; {why}"
+        return f"knee {knee.load:.4g}  [{knee.low:.4g}, {knee.high:.4g}]  by the {self.fit.model} from {took}; {why}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, without the points."""
@@ -132,6 +135,7 @@ class AdaptiveResult:
             "knee": self.knee.to_dict(),
             "knee_half_width": self.half_width if np.isfinite(self.half_width) else None,
             "tolerance": self.tolerance,
+            "model": self.fit.model,
             "stopped": self.stopped,
             "budget": self.budget,
             "points_used": len(self.steps),
@@ -151,7 +155,7 @@ def adaptive(
     loads: Sequence[float] = LOADS,
     tolerance: float = 0.1,
     already: Sweep | None = None,
-    model: CurveModel | None = None,
+    model: str | None = None,
     seed: int = 0,
     on_choice: Callable[[Choice], None] | None = None,
     on_step: Callable[[Step], None] | None = None,
@@ -162,6 +166,9 @@ def adaptive(
     0.9) is within ``tolerance`` (relative) either way, from four points and one repeat on. ``already`` holds what is
     there; it is used first, in the order in which it was measured, and counts. A load that could not be measured
     counts and is not tried again. ``on_choice`` is called before each measurement, ``on_step`` after each step.
+
+    The ``model`` is a name as in ``fit``. None means the p-norm, which has few parameters, as long as it explains the
+    points; where it misses clearly more than repeats differ, it is the model that ``fit`` takes.
 
     Raises ValueError for a setting, DataError where fewer than two loads could be measured.
     """
@@ -187,7 +194,7 @@ class Search:
         *,
         loads: Sequence[float] = LOADS,
         tolerance: float = 0.1,
-        model: CurveModel | None = None,
+        model: str | None = None,
         seed: int = 0,
         on_choice: Callable[[Choice], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
@@ -201,7 +208,7 @@ class Search:
             raise ValueError(f"loads must hold at least {LEAST_BUDGET} different numbers above zero, to choose among")
         if not 0 < tolerance < 1:
             raise ValueError(f"tolerance is {tolerance:g}; it must lie between 0 and 1, like 0.1 for 10 %")
-        self.budget, self.tolerance, self.model, self.seed = budget, tolerance, model or PNorm(), seed
+        self.budget, self.tolerance, self.model, self.seed = budget, tolerance, model, seed
         self.on_choice, self.on_step = on_choice or _silent, on_step or _silent
         self.steps: list[Step] = []
         self.sweep: Sweep | None = None
@@ -274,15 +281,24 @@ class Search:
             return Choice(min(measured), "repeat", "again: the interval is narrow enough, if this repeats")
         return None
 
+    def _fitted(self, sweep: Sweep, loads: Sequence[float]) -> Fit:
+        """By the model asked for; else by the p-norm, or the usual model where that misses clearly more than noise."""
+        simple = fit(sweep, loads, model=self.model or PNorm.name, seed=self.seed)
+        noise, error = pooled_noise(points_of(sweep)), float(np.median(simple.error_draws))
+        if self.model is not None or noise is None or len(loads) <= len(simple.mode):
+            return simple
+        explains = error <= max(SURPRISING * simple.curve_model.error_prior.median, CLEARLY * noise)
+        return simple if explains else fit(sweep, loads, seed=self.seed)
+
     def _note(self, choice: Choice, grown: Sweep | None) -> None:
         """A step: ``grown`` holds what is known with it, None where the choice could not be measured."""
         step = Step(choice.load, self.repeats(choice.load), choice.why, choice.reason, measured=grown is not None)
         if grown is not None:
-            self.sweep, points = grown, points_of(grown)
+            self.sweep, loads = grown, sorted({float(n) for n in grown.points["load"]})
             rates = grown.points.loc[grown.points["load"] == choice.load, "throughput_per_s"]
             step = replace(step, throughput_per_s=float(rates.iloc[-1]))
-            if len(points) > 1:
-                self.fit = fit_points(points, self.model, seed=self.seed)
+            if len(loads) > 1:
+                self.fit = self._fitted(grown, loads)
         if self.fit is not None:
             knee = self.fit.knee
             step = replace(step, knee=knee.load, low=knee.low, high=knee.high)

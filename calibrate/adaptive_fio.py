@@ -51,19 +51,19 @@ def adaptive_fio(
         choice = search.after(known)
         if choice is None:
             return ()
-        tell(choice)
+        untold.append(choice)
         before = known.points.loc[known.points["load"] == choice.load, "repeat"]
         return [plan.point(jobs[choice.load], 0 if before.empty else int(before.max()) + 1)]
 
     first = search.after(None)
     begin = [plan.point(jobs[first.load], 0)] if first else []
-    untold = [first] if first and not _kept(out_dir, begin[0]) else []
+    untold: list[Choice] = [first] if first and not _kept(out_dir, begin[0]) else []
 
     def report(_done: int, _total: int, seconds_left: float, text: str) -> None:
         if on_progress is not None:
             behind = max(0, budget - len(search.steps) - 1)
             on_progress(len(search.steps), budget, seconds_left + behind * plan.point_seconds, text)
-        if untold:
+        while untold:  # told when it is being measured, and nothing stands in the way any more
             tell(untold.pop())
 
     run_fio(replace(plan, points=tuple(begin)), out_dir, report, more)

@@ -31,6 +31,7 @@ import numpy as np
 from calibrate.fitting import Fit
 from calibrate.points import Points
 from calibrate.posterior import Array, Mask
+from calibrate.prediction import expected
 
 Why = Literal["start", "deeper", "knee", "check", "repeat", "there"]
 
@@ -109,7 +110,7 @@ def explained(fit: Fit, loads: Array, error: Array) -> Array:
     ``error`` (m,): the relative standard error of what would be measured.
     """
     knee = np.log(fit.curve_model.knee(fit.draws).load)
-    curve = np.log(fit.curve_model.curve(fit.draws, loads)[0])
+    curve, _ = expected(fit, loads)
     together = ((knee - knee.mean())[:, None] * (curve - curve.mean(axis=0))).mean(axis=0)
     taken: Array = together**2 / (curve.var(axis=0) + error**2)
     return taken / max(float(knee.var()), 1e-12)
@@ -136,20 +137,28 @@ def _surprise(fit: Fit, points: Points, allowed: Mask) -> Choice | None:
 
 def _most_telling(fit: Fit, points: Points, allowed: Mask, fresh: Array) -> Choice | None:
     """The load that takes most from the variance of the log knee, a new one or, where the noise is known, a repeat."""
-    noise = pooled_noise(points) or 0.0
-    own = max(float(np.median(fit.error_draws)) ** 2 - noise**2, LEAST_ERROR**2)  # the model's part of the scatter
-    loads, error = fresh, np.full(len(fresh), np.sqrt(own + noise**2))
-    if noise > 0:
-        # A repeat is an observation of the precision that it adds to the point's mean.
-        before, after = (own + noise**2 / (points.repeats[allowed] + more) for more in (0, 1))
-        loads = np.concatenate([fresh, points.load[allowed]])
-        error = np.concatenate([error, np.sqrt(1 / (1 / after - 1 / before))])
+    noise = pooled_noise(points)
+    again = allowed if noise else np.zeros_like(allowed)
+    loads = np.concatenate([fresh, points.load[again]])
     if not len(loads):
         return None
-    share = explained(fit, loads, error)
+    share = explained(fit, loads, _errors(fit, points, again, fresh, noise or 0.0))
     best, now = int(np.argmax(share)), half_width(fit)
     then = np.expm1(np.log1p(now) * np.sqrt(max(0.0, 1 - share[best])))
     narrower = f"should narrow the knee from ±{100 * now:.2g} % to ±{100 * then:.2g} %"
     if best < len(fresh):
         return Choice(float(loads[best]), "knee", narrower)
-    return Choice(float(loads[best]), "repeat", f"again, as repeats differ by {100 * noise:.2g} %; {narrower}")
+    return Choice(float(loads[best]), "repeat", f"again, as repeats differ by {100 * (noise or 0):.2g} %; {narrower}")
+
+
+def _errors(fit: Fit, points: Points, again: Mask, fresh: Array, noise: float) -> Array:
+    """Relative standard errors of what would be measured at ``fresh`` loads (m,) and, once more, at those of ``again``.
+
+    Where the model's misses go together at neighbouring loads, the points say how much is left of them there. Else the
+    miss of a load is its own, the same in every repeat, and a repeat is an observation of what it adds to the mean.
+    """
+    if fit.curve_model.discrepancy is not None:
+        return np.sqrt(np.diag(expected(fit, np.concatenate([fresh, points.load[again]]))[1]))
+    own = max(float(np.median(fit.error_draws)) ** 2 - noise**2, LEAST_ERROR**2)
+    before, after = (own + noise**2 / (points.repeats[again] + more) for more in (0, 1))
+    return np.concatenate([np.full(len(fresh), np.sqrt(own + noise**2)), np.sqrt(1 / (1 / after - 1 / before))])

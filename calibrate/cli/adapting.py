@@ -124,5 +124,6 @@ def _outcome_text(result: AdaptiveResult, plan: FioPlan, where: Path) -> str:
     used = ",".join(f"{n:g}" for n in result.fit.used)
     return (
         f"{result}\n\n{len(result.steps)} points take about {took}, and all {len(result.allowed)} depths {whole}\n"
-        f"kept in {where}, how they were chosen in {where / HISTORY}; next: qsim fit {where} --use {used}"
+        f"kept in {where}, how they were chosen in {where / HISTORY}; next: qsim fit {where} --use {used} "
+        f"--model '{result.fit.model}'"
     )

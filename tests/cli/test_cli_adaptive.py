@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -85,5 +86,5 @@ def test_a_real_search_says_why_keeps_its_history_and_goes_on(qsim, fio, disk):
     history = json.loads(Path("sweep/adaptive.json").read_text())
     assert history["steps"][:3] == steps
     assert history["knee"]["load"] == history["steps"][-1]["knee"]
-    used = more.out.split("--use ")[-1].strip()
-    assert qsim("fit", "sweep", "--use", used, "--json").json["knee"]["load"] == history["knee"]["load"]
+    told = shlex.split(more.out.split("next: qsim ")[-1])
+    assert qsim(*told, "--json").json["knee"]["load"] == history["knee"]["load"]
