@@ -11,7 +11,7 @@ misses and do not pretend when there are too few points to tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,11 @@ def posterior(
     *,
     seed: int = 0,
 ) -> Posterior:
-    """Mode and draws of the posterior; the arguments are those of ``most_probable``."""
+    """Mode and draws of the posterior; the arguments are those of ``most_probable``.
+
+    The mode is that with the model's relative error at its prior median, or at its posterior one where that is less:
+    priors must not bend a curve that the points agree with.
+    """
     import emcee
 
     low, high, has_prior, centre, width = _arrays(parameters)
@@ -131,7 +135,9 @@ def posterior(
     widths = np.ptp(halves, axis=0).mean(axis=0)
     settled = bool((np.abs(np.diff(halves, axis=1)) < 0.25 * widths).all())
     flat = chain.reshape(-1, len(first))
-    return Posterior(np.exp(mode), np.exp(flat[:, :-1]), np.exp(flat[:, -1]), settled)
+    told = replace(error_prior, median=min(error_prior.median, float(np.exp(np.median(flat[:, -1])))))
+    found = most_probable(parameters, np.exp(mode), predict_log, observed_log, noise, told, correlation)
+    return Posterior(found, np.exp(flat[:, :-1]), np.exp(flat[:, -1]), settled)
 
 
 def _arrays(parameters: Sequence[Parameter]) -> tuple[Array, Array, Mask, Array, Array]:

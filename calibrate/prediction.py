@@ -73,7 +73,7 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
         least = "zero or more" if allows_zero else "greater than zero"
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
-    typical = np.array([fit.curve_model.error_prior.median])
+    typical = np.minimum(fit.curve_model.error_prior.median, np.median(fit.error_draws, keepdims=True))
     shift, _ = _missed(fit, fit.mode[None, :], typical, loads)
     throughput, response = (v[0] for v in fit.curve_model.curve(fit.mode[None, :], loads))
     x_draws, r_draws = fit.curve_model.curve(fit.draws, loads)

@@ -94,7 +94,7 @@ def advice(fit: Fit) -> str:
     from calibrate.probe_depths import ASKED, next_depth
 
     wanted = next_depth(fit) if len(fit.used) < ASKED or not fit.knee.identified else None
-    return "" if wanted is None else f"\n  next: {wanted}"
+    return "" if wanted is None else f"\n  {wanted}"
 
 
 def fit_document(fit: Fit) -> dict[str, Any]:
