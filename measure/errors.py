@@ -16,10 +16,12 @@ class MeasureError(Exception):
 class DataError(MeasureError, ValueError):
     """A file or table cannot be read as a measurement: empty, truncated, of another format, impossible values.
 
-    What a file calls its columns and jobs may be of any length, so a long message loses its middle.
+    What a file calls its columns and jobs may be of any length and hold line ends, so a message is made one line, and a
+    long one loses its middle.
     """
 
     def __init__(self, message: str) -> None:
+        message = " ".join(message.splitlines())
         if len(message) > LONGEST_MESSAGE:
             message = f"{message[: LONGEST_MESSAGE * 2 // 3]} ... {message[-LONGEST_MESSAGE // 3 :]}"
         super().__init__(message)

@@ -78,3 +78,7 @@ def test_names_of_any_length_make_no_endless_refusal() -> None:
         check(TARGETS["load"].parser, text.encode())
         with pytest.raises(DataError, match=r"xxx \.\.\. xxx"):
             TARGETS["load"].parser(text.encode())
+
+
+def test_a_line_end_in_a_name_makes_no_second_line() -> None:
+    check(TARGETS["csv"].parser, b'"depth\nof it",iops\n1,2\n')
