@@ -21,8 +21,10 @@ from calibrate.curve_models import (
     server_counts,
 )
 from calibrate.delay_law import DelayLaw, Unloaded
+from calibrate.discrepancy import beyond_the_points
 from calibrate.knee import Knee
 from calibrate.open_models import MGc, OpenModel, ggc, open_named
+from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import Points, points_of
 from calibrate.posterior import Array, Mask, most_probable, posterior
 from measure.dataset import LOAD_NAMES, LoadKind, Sweep
@@ -204,8 +206,9 @@ def fit(
     ``use`` None takes the depths that the model asks for (a closed sweep: the first, the first of at least 32, and a
     third where four or more were measured; ``probe_depths.asked_loads``), or the smallest, the middle and the largest
     delay (a memory sweep) or arrival rate (an open one). ``series`` names the curve where there
-    are several. ``model`` None means ``p-norm with onset`` for closed sweeps, ``delay law`` for memory sweeps and
-    ``M/G/c`` for open ones. ``level`` is that of intervals and bands.
+    are several. ``model`` None means ``p-norm with onset`` for closed sweeps (with a decline, where the deepest of
+    the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones. ``level`` is that of
+    intervals and bands.
 
     Raises DataError where the series or a load is missing or the points are too few for the model: two for a closed
     sweep, three for a memory sweep.
@@ -218,7 +221,7 @@ def fit(
 
         use = asked_loads(points, seed=seed)
     chosen = points.choose(use)
-    return fit_points(chosen, _model_for(points, model), level=level, seed=seed)
+    return fit_points(chosen, _model_for(chosen, model), level=level, seed=seed)
 
 
 def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
@@ -330,6 +333,15 @@ def mode_of(points: Points, curve_model: CurveModel) -> Array:
     )  # fmt: skip
 
 
+def curve_of_mode(points: Points, curve_model: CurveModel, mode: Array, loads: Array) -> tuple[Array, Array]:
+    """Throughput and response (m,) at ``loads`` by a ``mode_of`` these points, with what it misses carried over."""
+    throughput, response = (v[0] for v in curve_model.curve(mode[None, :], loads))
+    misses = np.log(points.throughput_per_s / curve_model.curve(mode[None, :], points.load)[0])
+    error = np.array([curve_model.error_prior.median])
+    shift, _ = beyond_the_points(curve_model.discrepancy, points.load, points.noise(1), misses, error, loads)
+    return throughput * np.exp(shift[0]), response * np.exp(-shift[0])
+
+
 def _correlation(curve_model: CurveModel, load: Array) -> Array | None:
     """That of the model's misses at ``load``; None where they are independent."""
     return None if curve_model.discrepancy is None else curve_model.discrepancy.among(load)
@@ -371,8 +383,10 @@ def _identified(draws: Array, unit: str, prior_log_sd: float | None) -> tuple[bo
 def _model_for(points: Points, name: str | None) -> CurveModel:
     """The model of that name, or the usual one; ValueError where it is for another kind of load."""
     is_open = points.load_kind == "arrival_rate"
+    if name is None and points.load_kind == "queue_depth":
+        return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
     if name is None:
-        return DelayLaw() if points.load_kind == "injected_delay" else MGc if is_open else OnsetPNorm()
+        return MGc if is_open else DelayLaw()
     found = model_named(name)
     if isinstance(found, OpenModel) != is_open:
         meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
@@ -390,8 +404,12 @@ def _model_for(points: Points, name: str | None) -> CurveModel:
 def model_named(name: str) -> CurveModel:
     """The device model of that name (``p-norm``, ``delay + M/M/4``...). Raises ValueError listing what there is."""
     models: dict[str, CurveModel] = {
-        m.name: m for m in (OnsetPNorm(), PNorm(), AsymptoticBounds(), RandomRouting(), DelayLaw(), Unloaded())
-    }
+        m.name: m
+        for m in (
+            OnsetPNorm(), Declining(), PNorm(), AsymptoticBounds(), RandomRouting(), ScalabilityLaw(), DelayLaw(),
+            Unloaded(),
+        )
+    }  # fmt: skip
     if name in models:
         return models[name]
     if (found := open_named(name)) is not None:

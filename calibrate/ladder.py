@@ -11,10 +11,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.curve_models import AsymptoticBounds, CurveModel, DelayMMc, PNorm, RandomRouting, server_counts
+from calibrate.curve_models import (
+    AsymptoticBounds,
+    CurveModel,
+    DelayMMc,
+    OnsetPNorm,
+    PNorm,
+    RandomRouting,
+    server_counts,
+)
 from calibrate.delay_law import DelayLaw, Unloaded
-from calibrate.fitting import mode_of
+from calibrate.fitting import curve_of_mode, mode_of
 from calibrate.open_models import MD1, MG1, MM1, MGc, ggc, mmc
+from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import Points
 from calibrate.posterior import Array, Mask
 
@@ -75,20 +84,24 @@ def _models(points: Points) -> list[CurveModel]:
         servers = float(MGc.report(mode_of(points, MGc)[None, :])["c"][1][0])
         return [MGc, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
     crossing = float(mode_of(points, PNorm())[0])
-    return [PNorm(), AsymptoticBounds(), RandomRouting(), *(DelayMMc(c) for c in server_counts(crossing))]
+    decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
+    return [
+        OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), RandomRouting(), ScalabilityLaw(),
+        *(DelayMMc(c) for c in server_counts(crossing)),
+    ]  # fmt: skip
 
 
 def _climb(model: CurveModel, chosen: Points, rest: Points) -> Rung:
-    mode = mode_of(chosen, model)[None, :]
-    fitted, response = model.curve(mode, chosen.load)
+    mode = mode_of(chosen, model)
+    fitted, response = curve_of_mode(chosen, model, mode, chosen.load)
     x_error = r_error = None
     if len(rest):
-        x, r = model.curve(mode, rest.load)
-        x_error, r_error = mape(x[0], rest.throughput_per_s), mape(r[0], rest.response_time_s)
-    parameters = {name: float(values[0]) for name, (_, values) in model.report(mode).items()}
+        x, r = curve_of_mode(chosen, model, mode, rest.load)
+        x_error, r_error = mape(x, rest.throughput_per_s), mape(r, rest.response_time_s)
+    parameters = {name: float(values[0]) for name, (_, values) in model.report(mode[None, :]).items()}
     return Rung(
         model.name, model.assumption, parameters,
-        mape(fitted[0], chosen.throughput_per_s), mape(response[0], chosen.response_time_s), x_error, r_error,
+        mape(fitted, chosen.throughput_per_s), mape(response, chosen.response_time_s), x_error, r_error,
         "response time" if chosen.load_kind == "arrival_rate" else "throughput", 0, "",
     )  # fmt: skip
 

@@ -34,12 +34,13 @@ class Curve:
     response_time_high_s: Array
     level: float
     load_name: str
+    notes: tuple[str, ...] = ()
 
     def table(self) -> pd.DataFrame:
         """One row per load, columns as the attributes."""
         import pandas as pd
 
-        columns = [f for f in self.__dataclass_fields__ if f not in ("level", "load_name")]
+        columns = [f for f in self.__dataclass_fields__ if f not in ("level", "load_name", "notes")]
         return pd.DataFrame({c: getattr(self, c) for c in columns})
 
     def to_dicts(self) -> list[dict[str, float]]:
@@ -57,7 +58,7 @@ class Curve:
                 f"{row['load']:>26g}  {format_rate(row['throughput_per_s']):>12}  {x:>24}  "
                 f"{format_duration(row['response_time_s']):>10}  {r:>22}"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
 
 
 def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
@@ -90,7 +91,21 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         throughput_per_s=throughput, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
         response_time_s=response, response_time_low_s=r_low, response_time_high_s=r_high,
         level=fit.level, load_name=fit.load_name,
+        notes=_not_covered(fit, loads),
     )  # fmt: skip
+
+
+def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
+    """A word on depths where throughput may decline, and nothing was measured."""
+    from calibrate.past_the_peak import DECLINE_FROM, Declining
+
+    covered = max((*fit.used, DECLINE_FROM - 1))
+    if fit.load_kind != "queue_depth" or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
+        return ()
+    return (
+        f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
+        f"measure depth {loads.max():g}, and the decline is fitted",
+    )
 
 
 def expected(fit: Fit, at: Array) -> tuple[Array, Array]:

@@ -17,12 +17,10 @@ import numpy as np
 
 from calibrate.curve_models import OnsetPNorm
 from calibrate.fitting import Fit, fit_points
+from calibrate.past_the_peak import DECLINE_FROM
 from calibrate.points import Points
 from calibrate.posterior import Array
 from calibrate.prediction import expected
-
-DECLINE_FROM = 512
-"""Depths from here on are not asked for: throughput may fall there, and they say little of the others."""
 
 ASKED = 3
 SHALLOWEST_DEEP = 64
@@ -54,7 +52,8 @@ class NextDepth:
 def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | None:
     """The depth among ``loads`` to measure next; None where the fit is of no queue depths, or nothing is left.
 
-    ``loads`` None: doublings of 1 up to twice the deepest one used, and to 64 at least.
+    Depths where throughput may decline are not asked for: they say little of the others. ``loads`` None: doublings of 1
+    up to twice the deepest one used, and to 64 at least.
     """
     if fit.load_kind != "queue_depth" or not fit.used:
         return None
