@@ -13,6 +13,7 @@ from calibrate.cli.audit import check_findings
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import Source, check_use, known_series, tell_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
+from calibrate.cli.knee_tables import knee_table, knees_of
 from calibrate.cli.options import (
     AsJson,
     AsPublished,
@@ -21,7 +22,9 @@ from calibrate.cli.options import (
     Dataset,
     DeviceModel,
     FailOn,
+    Knees,
     Level,
+    Objective,
     Seed,
     Series,
     Use,
@@ -29,6 +32,7 @@ from calibrate.cli.options import (
 
 if TYPE_CHECKING:
     from calibrate import Comparison, Fit
+    from calibrate.knees import NamedKnee
     from calibrate.sealing import Seal
     from measure import Sweep
 
@@ -75,6 +79,8 @@ def compare(
         typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
                      help="Also write a page to look at: one HTML file that opens offline."),
     ] = None,
+    slo: Objective = None,
+    knees: Knees = False,
     fail_on: FailOn = None,
     max_error: Annotated[
         float | None,
@@ -117,18 +123,35 @@ def compare(
     tell_findings(sweep, names)
     for name, reason in refused.items():
         warn(f"not compared: {name}: {reason.removeprefix(f'{name}: ')}")
-    document = {**comparison_document(done, refused, written), "seal": None if held is None else held.to_dict()}
+    shown = _knees(done, slo, sweep, knees) if as_json or knees or slo is not None else []
     if not as_json:
-        _tell(done, held, written)
+        _tell(done, held, written, shown)
+    document = {**comparison_document(done, refused, written), "seal": None if held is None else held.to_dict()}
+    for part, found in zip(document["series"], shown, strict=False):
+        part["knees"] = [k.to_dict() for k in found]
+    document["knees"] = document["series"][0].get("knees")
     _check(done, fail_on, max_error, document if as_json else None)
     if as_json:
         print_json(document)
 
 
-def _tell(done: Sequence[Comparison], held: Seal | None, written: str | None) -> None:
+def _knees(
+    done: Sequence[Comparison], slo: float | None, sweep: Sweep, over_repeats: bool
+) -> list[tuple[NamedKnee, ...]]:
+    """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
+    return [
+        knees_of(c.fit, slo, sweep if over_repeats and not c.held_out.all() else None, float(c.points.load.max()))
+        for c in done
+    ]
+
+
+def _tell(
+    done: Sequence[Comparison], held: Seal | None, written: str | None, shown: Sequence[Sequence[NamedKnee]]
+) -> None:
     if held is not None:
         say(f"{held}\n")
-    say("\n\n\n".join(str(c) for c in done))
+    tables = [f"\n\n{knee_table(found, c.fit.load_name, c.fit.level)}" for c, found in zip(done, shown, strict=False)]
+    say("\n\n\n".join(f"{c}{''.join(tables[i : i + 1])}" for i, c in enumerate(done)))
     if len(done) > 1:
         say(f"\n\n{_overview(done)}")
     if written is not None:

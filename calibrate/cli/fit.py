@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +12,25 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import Source, check_use, known_series, tell_findings
-from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, DeviceModel, Level, Seed, Series, Use
+from calibrate.cli.knee_tables import knee_table, knees_of
+from calibrate.cli.options import (
+    AsJson,
+    AsPublished,
+    Columns,
+    Data,
+    Dataset,
+    DeviceModel,
+    Knees,
+    Level,
+    Objective,
+    Seed,
+    Series,
+    Use,
+)
 
 if TYPE_CHECKING:
     from calibrate import Fit
+    from calibrate.knees import NamedKnee
 
 HELP = """Calibrate a device model on a few points of a sweep.
 
@@ -43,6 +59,8 @@ def fit(
                      help="Keep the fit here, for qsim predict and qsim compare --fit."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier fit (never another file).")] = False,
+    slo: Objective = None,
+    knees: Knees = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Fit every series, or the one named, and keep the fits."""
@@ -62,6 +80,7 @@ def fit(
 
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
+    from calibrate.sealing import with_origin
     from measure.errors import DataError
 
     level, seed = LEVEL if level is None else level, seed or 0
@@ -69,7 +88,8 @@ def fit(
     refused: dict[str, str] = {}
     for name in names:
         try:
-            fits.append(calibrated(sweep, wanted, series=name, model=model, level=level, seed=seed))
+            made = calibrated(sweep, wanted, series=name, model=model, level=level, seed=seed)
+            fits.append(with_origin(made, sweep))
         except DataError as error:
             refused[name] = str(error)
     if not fits:
@@ -79,12 +99,14 @@ def fit(
     tell_findings(sweep, names)
     for reason in refused.values():
         warn(f"not fitted: {reason}")
+    shown = [knees_of(f, slo, sweep if knees else None) for f in fits] if as_json or knees or slo is not None else []
     if as_json:
-        parts = [fit_document(f) for f in fits]
+        parts = [fit_document(f, found) for f, found in zip(fits, shown, strict=True)]
         written = str(out) if out is not None else None
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
-    say("\n\n".join(f"{f}{advice(f)}" for f in fits))
+    tables = [f"\n\n{knee_table(found, f.load_name, f.level)}" for f, found in zip(fits, shown, strict=False)]
+    say("\n\n".join(f"{f}{advice(f)}{''.join(tables[i : i + 1])}" for i, f in enumerate(fits)))
     if out is not None:
         say(f"\nkept in {out}; next: qsim predict {out} --at 1..256")
 
@@ -97,8 +119,8 @@ def advice(fit: Fit) -> str:
     return "" if wanted is None else f"\n  {wanted}"
 
 
-def fit_document(fit: Fit) -> dict[str, Any]:
-    """A fit in JSON, without the draws that only a fit file needs."""
+def fit_document(fit: Fit, knees: Sequence[NamedKnee]) -> dict[str, Any]:
+    """A fit in JSON with its ``knees`` by every definition, without the draws that only a fit file needs."""
     from calibrate.probe_depths import next_depth
 
     wanted = next_depth(fit)
@@ -108,6 +130,7 @@ def fit_document(fit: Fit) -> dict[str, Any]:
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": fit.knee.to_dict(),
+        "knees": [k.to_dict() for k in knees],
         "level": fit.level,
         "notes": list(fit.notes),
         "source": fit.source,

@@ -54,8 +54,9 @@ DeviceModel: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--model", metavar="NAME", show_default=False,
-        help="The device model: p-norm, asymptotic bounds, random routing, delay + M/M/4, delay law; for arrival rates "
-        "M/M/1, M/D/1, M/G/1, M/M/4, M/G/c, G/G/c. Default: p-norm, delay law for a memory, M/G/c for arrival rates.",
+        help="The device model: p-norm with onset, p-norm with onset and decline, p-norm, universal scalability law, "
+        "asymptotic bounds, random routing, delay + M/M/4, delay law; for arrival rates "
+        "M/M/1, M/D/1, M/G/1, M/M/4, M/G/c, G/G/c. Default: p-norm with onset, delay law for a memory, M/G/c for arrival rates.",
     ),
 ]  # fmt: skip
 Level: TypeAlias = Annotated[
@@ -67,6 +68,17 @@ Seed: TypeAlias = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", parser=parsing.whole, show_default="0",
                  help="The seed of everything that is drawn."),
+]  # fmt: skip
+Objective: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--slo", metavar="TIME", parser=parsing.seconds, show_default=False,
+                 help="An objective for the mean response time, as 1ms: also tell the largest load that meets it, "
+                 "beside the knees by every definition."),
+]  # fmt: skip
+Knees: TypeAlias = Annotated[
+    bool,
+    typer.Option("--knees", help="Also print the knee by every definition, with intervals (over repeats too, where "
+                 "each point was measured several times)."),
 ]  # fmt: skip
 FailOn: TypeAlias = Annotated[
     str | None,

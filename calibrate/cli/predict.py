@@ -12,7 +12,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import Source, check_use, known_series, tell_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import AsJson, At, Columns, Dataset, DeviceModel, Level, Seed, Series, Use
+from calibrate.cli.options import AsJson, At, Columns, Dataset, DeviceModel, Knees, Level, Objective, Seed, Series, Use
 
 if TYPE_CHECKING:
     from calibrate import Fit
@@ -60,6 +60,8 @@ def predict(
     model: DeviceModel = None,
     level: Level = None,
     seed: Seed = None,
+    slo: Objective = None,
+    knees: Knees = False,
     seal: Annotated[
         Path | None,
         typer.Option("--seal", metavar="FILE", parser=parsing.path, show_default=False,
@@ -83,6 +85,7 @@ def predict(
         fits = _fits(Path(data[0]), series) if data else [_sheet(idle_latency, peak_iops, sharpness)]
 
     from calibrate.cli.fit import fit_document
+    from calibrate.cli.knee_tables import knee_table, knees_of
     from calibrate.prediction import predict as predicted
 
     curves = [(f, predicted(f, at or _default_loads(f))) for f in fits]
@@ -91,11 +94,16 @@ def predict(
         from calibrate.sealing import seal as write_seal
 
         sealed = write_seal(fits, [list(curve.load) for _, curve in curves], seal)
+    shown = [knees_of(f, slo) for f in fits] if as_json or knees or slo is not None else []
     if as_json:
-        parts = [{**fit_document(f), "points": curve.to_dicts()} for f, curve in curves]
+        parts = [
+            {**fit_document(f, found), "points": curve.to_dicts()}
+            for (f, curve), found in zip(curves, shown, strict=True)
+        ]
         print_json({**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict()})
         return
-    say("\n\n".join(f"{f}\n\n{curve}" for f, curve in curves))
+    tables = [f"\n\n{knee_table(found, f.load_name, f.level)}" for f, found in zip(fits, shown, strict=False)]
+    say("\n\n".join(f"{f}\n\n{curve}{''.join(tables[i : i + 1])}" for i, (f, curve) in enumerate(curves)))
     if sealed is not None:
         say(f"\n{sealed}\nkept in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
 

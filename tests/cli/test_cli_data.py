@@ -270,3 +270,30 @@ def test_a_link_is_held_against_the_bandwidth(qsim, tmp_path):
     unknown = qsim("audit", str(table), "--link", "string")
     assert unknown.code == 2
     assert "--link" in unknown.err
+
+
+def test_knees_by_every_definition(qsim, sweep_csv):
+    document = qsim("compare", str(sweep_csv), "--use", "1,8,64", "--slo", "200us", "--json").json
+    found = {k["name"]: k for k in document["knees"]}
+    assert list(found) == ["asymptotes", "power", "ninety", "objective", "kneedle"]
+    assert found["asymptotes"]["load"] == document["knee"]["load"]
+    assert found["power"]["load"] == pytest.approx(found["asymptotes"]["load"], rel=0.05)
+    assert found["objective"]["response_time_s"] == pytest.approx(200e-6, rel=0.01)
+    text = qsim("compare", str(sweep_csv), "--use", "1,8,64", "--slo", "200us").out
+    assert "mean response time within 200 us" in text
+    sheet = qsim("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--knees")
+    assert "Kneedle" in sheet.out
+    assert "Kneedle" not in qsim("fit", str(sweep_csv), "--use", "1,64").out
+
+
+def test_knees_without_repeats_say_so(qsim, sweep_csv):
+    run = qsim("fit", str(sweep_csv), "--use", "1,64", "--knees")
+    assert run.code == 0
+    assert "--repeats" in run.err
+    assert "maximal power" in run.out
+
+
+def test_an_objective_that_is_no_time_is_wrong_usage(qsim, sweep_csv):
+    run = qsim("compare", str(sweep_csv), "--slo", "0s")
+    assert run.code == 2
+    assert "--slo" in run.error
