@@ -15,6 +15,7 @@ from calibrate.cli import (
     demo,
     doctor,
     fit,
+    fit_service,
     measure_device,
     measure_fio,
     measure_memory,
@@ -111,6 +112,7 @@ _add(measuring, "suite", measure_suite.measure_suite, measure_suite.HELP)
 _add(app, "audit", audit.audit, audit.HELP)
 _add(app, "show", show.show, show.HELP)
 _add(app, "fit", fit.fit, fit.HELP)
+_add(app, "fit-service", fit_service.fit_service, fit_service.HELP)
 _add(app, "predict", predict.predict, predict.HELP)
 _add(app, "compare", compare.compare, compare.HELP)
 app.add_typer(sealing, name="seal", help=seal.HELP)

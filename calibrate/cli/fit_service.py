@@ -1,0 +1,179 @@
+"""``qsim fit-service``: which law the service times follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.data import Source, tell
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.options import AsJson, Columns, Data, Dataset, Level, Seed, Series
+from calibrate.cli.progress import Bar
+from calibrate.cli.service_source import is_table, of_sweep, of_table, of_typed
+from calibrate.cli.show import part_of
+
+if TYPE_CHECKING:
+    from calibrate.service import Goodness, ServiceFit, Times
+    from measure.dataset import Provenance
+
+HELP = """Fit laws of service times to the latencies of one load, and rank them.
+
+Takes the log of every request where there is one, else the histogram (json+), else percentiles. Exponential, Erlang,
+gamma, Weibull, lognormal, Burr XII, hyperexponential, hyper-Erlang and mixtures of lognormals, each also after a fixed
+time, ranked by BIC; the best is checked by drawing from it and fitting again.
+
+\b
+Examples:
+qsim fit-service sweep/ --report service.html
+qsim fit-service --dataset 002-ssd-tails --load 1 --requests 10k
+qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2ms --requests 1e6
+"""
+
+
+def fit_service(
+    data: Data = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    percentiles: Annotated[
+        str | None,
+        typer.Option("--percentiles", metavar="SPEC", show_default=False,
+                     help="Published percentiles instead of DATA: p50=80us,p99=300us."),
+    ] = None,
+    load: Annotated[
+        float | None,
+        typer.Option("--load", metavar="N", parser=parsing.number, show_default=False,
+                     help="The load whose latencies are taken. Default: the smallest, where nobody waits."),
+    ] = None,
+    series: Series = None,
+    requests: Annotated[
+        float | None,
+        typer.Option("--requests", metavar="N", parser=parsing.number, show_default=False,
+                     help="How many requests percentiles were taken from; histograms and logs know it."),
+    ] = None,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option("--bootstrap", metavar="N", parser=parsing.whole, show_default="99",
+                     help="Draws for the goodness of fit of the best family; 0 for none."),
+    ] = None,
+    level: Level = None,
+    seed: Seed = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Also write a page to look at: one HTML file that opens offline."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Load, fit each series or the one named, print, report."""
+    _check_usage(data, dataset, percentiles, {"--series": series, "--load": load}, requests, bootstrap)
+
+    from calibrate.cli.report_files import check_report_path
+    from calibrate.service.goodness import REPLICATES
+    from measure.errors import DataError
+
+    if report is not None:
+        check_report_path(report)
+    found, refused, provenance = (
+        of_typed(percentiles, requests) if percentiles is not None else
+        of_table(dataset, series, load, requests) if dataset is not None and is_table(dataset) else
+        of_sweep(Source(data or (), dataset, columns), series, load, requests)
+    )  # fmt: skip
+    if not found:
+        raise DataError(next(iter(refused.values())))
+    draws = REPLICATES if bootstrap is None else bootstrap
+    fits: dict[str, tuple[ServiceFit, Goodness | None]] = {}
+    with Bar("fitting") as bar:
+        for done, (name, times) in enumerate(found.items()):
+            try:
+                fits[name] = _fitted(times, level, draws, seed or 0, part_of(bar, done, len(found)))
+            except DataError as error:
+                refused[name] = str(error)
+    if not fits:
+        raise DataError(next(iter(refused.values())))
+    written = _written(report, fits, provenance)
+    for reason in refused.values():
+        warn(f"not fitted: {reason}")
+    for fit, _ in fits.values():
+        tell(fit.findings)
+    if as_json:
+        parts = [service_document(name, *pair) for name, pair in fits.items()]
+        print_json({**parts[0], "series": parts, "refused": refused, "report": written})
+        return
+    say("\n\n\n".join(_text(name, *pair) for name, pair in fits.items()))
+    if written is not None:
+        say(f"\nreport: {written}")
+
+
+def _check_usage(
+    data: list[str] | None, dataset: str | None, percentiles: str | None, chosen: Mapping[str, object],
+    requests: float | None, bootstrap: int | None,
+) -> None:  # fmt: skip
+    """CommandError for what does not go together; ``chosen`` are the options that choose among points."""
+    if percentiles is not None and (data or dataset is not None):
+        raise wrong_usage("--percentiles stands instead of DATA or --dataset; give one of them")
+    if percentiles is not None and (named := [option for option, value in chosen.items() if value is not None]):
+        raise wrong_usage(f"--percentiles are those of one point; leave out {' and '.join(named)}")
+    if requests is not None and requests < 1:
+        raise wrong_usage(f"--requests must be at least 1, not {requests:g}")
+    if bootstrap is not None and bootstrap != 0 and bootstrap < 19:
+        raise wrong_usage(f"--bootstrap must be 0 (none) or at least 19, not {bootstrap}")
+
+
+def _fitted(
+    times: Times, level: float | None, draws: int, seed: int, progress: Callable[[float], None]
+) -> tuple[ServiceFit, Goodness | None]:
+    """The fit and, with draws, how good it is."""
+    from calibrate.fitting import LEVEL
+    from calibrate.service import fit_service as fitted
+    from calibrate.service import goodness as checked
+
+    first = 0.3 if draws else 1.0
+    fit = fitted(times, level=LEVEL if level is None else level, progress=lambda s: progress(first * s))
+    if not draws:
+        return fit, None
+    return fit, checked(fit.best, draws, seed, lambda s: progress(first + (1 - first) * s))
+
+
+def service_document(name: str, fit: ServiceFit, goodness: Goodness | None) -> dict[str, Any]:
+    """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
+    from measure.device_truth import law_to_dict
+
+    return {
+        "name": name,
+        "requests": fit.times.total,
+        "bins": len(fit.times.counts),
+        "kind": fit.times.kind,
+        "best": fit.best.name,
+        "law": law_to_dict(fit.law),
+        "parameters": {k: asdict(v) for k, v in fit.best.parameters.items()},
+        "level": fit.best.level,
+        "families": [f.to_dict() for f in fit.families],
+        "left_out": list(fit.left_out),
+        "goodness": None if goodness is None else goodness.to_dict(),
+        "findings": [f.to_dict() for f in fit.findings],
+    }
+
+
+def _text(name: str, fit: ServiceFit, goodness: Goodness | None) -> str:
+    requests = f"{fit.times.total:,.0f} requests in {len(fit.times.counts)} bins"
+    left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
+    tried = f"\n\n{goodness.sentence()}" if goodness is not None else ""
+    return f"{name}: {requests} ({fit.times.kind})\n\n{fit}{left}{tried}"
+
+
+def _written(
+    report: Path | None, fits: Mapping[str, tuple[ServiceFit, Goodness | None]], provenance: Provenance | None
+) -> str | None:
+    if report is None:
+        return None
+    from calibrate.report.page import write_sections
+    from calibrate.report.service import service_section
+
+    sections = [service_section(name, fit, tried, provenance) for name, (fit, tried) in fits.items()]
+    return str(write_sections(sections, report, title="Service times"))

@@ -1,0 +1,205 @@
+"""The section of a report on service times: how they are distributed, and which law describes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from calibrate.fitting import quantity
+from calibrate.posterior import Array
+from calibrate.report.axes import Axis
+from calibrate.report.drawing import GREY, PALETTE, dashed, empty_figure, marker, solid
+from calibrate.report.measured.section import MeasuredSection
+from calibrate.report.measured.tables import Shown
+from calibrate.report.measured.view import View
+from calibrate.service.goodness import Goodness
+from calibrate.service.ladder import QUANTILES, FamilyFit, ServiceFit
+from calibrate.service.times import Times
+from measure.dataset import Provenance
+from measure.units import format_duration
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+DRAWN_FAMILIES = 4
+DRAWN = 400
+
+
+def service_section(
+    title: str, fit: ServiceFit, goodness: Goodness | None = None, provenance: Provenance | None = None
+) -> MeasuredSection:
+    """Plots and tables of one point's service times and the laws fitted to them."""
+    best, times = fit.best, fit.times
+    axis = _axis(times)
+    views = [
+        View("service", "service-density", "Service times", "How many requests took how long, by the width of their "
+             "bin in log time; the line is the law that BIC prefers.", _bins(times), _density(times, best, axis)),
+        View("service", "service-cdf", "Distribution function", "The share of requests done after this time; the "
+             "staircase was observed.", _functions(fit), _cdf(fit, axis)),
+        View("service", "service-tail", "Tail", "The share that takes longer, both axes logarithmic: an exponential "
+             "law bends down, a heavy tail stays straight.", _functions(fit), _tail(fit, axis)),
+        View("service", "service-qq", "Quantiles against quantiles", "Observed against the law's; on the dashed line "
+             "both agree. The uppermost points are few requests.", _quantiles(fit), _qq(fit, axis)),
+        View("families", "service-families", "Families", "Ranked by BIC: what a family gains must be worth its "
+             "parameters. KS is the largest share of requests that the law is wrong about at any time; so many "
+             "requests could not be told from it.", _family_table(fit), None, _family_text(fit)),
+        View("parameters", "service-parameters", f"Parameters of the {best.name}",
+             f"Intervals are {100 * best.level:g} %, and hold also where the family is not the true one.",
+             _parameter_table(best), None, _parameter_text(best)),
+    ]  # fmt: skip
+    lead = (
+        f"{best.name} describes the {times.total:,.0f} requests best, with a mean of {format_duration(best.law.mean)} "
+        f"and an scv of {best.law.scv:.3g}."
+    )
+    notes = [goodness.sentence()] if goodness is not None else []
+    return MeasuredSection(title, views, fit.findings, provenance or Provenance(), lead, notes, name=title)
+
+
+def _axis(times: Times) -> Axis:
+    middle = times.quantile(0.5)
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if middle * factor >= 1:
+            return Axis(f"service time ({unit})", factor)
+    return Axis("service time (ns)", 1e9)
+
+
+def _grid(times: Times) -> Array:
+    """Times over what was observed, evenly in the logarithm."""
+    finite = times.edges_s[(times.edges_s > 0) & np.isfinite(times.edges_s)]
+    low, high = float(finite[0]), float(finite[-1])
+    if times.kind == "percentiles":
+        low, high = low / 4, high * 2
+    return np.geomspace(0.8 * low, 1.25 * high, DRAWN)
+
+
+def _bins(times: Times) -> pd.DataFrame:
+    return pd.DataFrame({"lower_s": times.lower_s, "upper_s": times.upper_s, "count": times.counts})
+
+
+def _functions(fit: ServiceFit) -> pd.DataFrame:
+    """Distribution functions at the edges: observed and of every drawn family."""
+    edges = fit.times.edges_s[1:-1]
+    table = pd.DataFrame({"time_s": edges, "observed_share": fit.times.shares_below[1:-1]})
+    for family in fit.families[:DRAWN_FAMILIES]:
+        table[f"{family.name} share"] = family.below_edges[1:-1]
+    return table
+
+
+def _quantiles(fit: ServiceFit) -> pd.DataFrame:
+    """Quantiles as far as one request reaches, evenly in the middle and densely in the tail."""
+    times = fit.times
+    told = times.shares_below[1:-1]
+    shares = told[(told > 0) & (told < 1)]
+    if times.kind != "percentiles":
+        reach = 1 - 1 / times.total
+        tail = 1 - np.geomspace(0.5, max(1 - reach, 1e-6), 60)
+        shares = np.unique(np.concatenate([np.linspace(0.01, 0.5, 40), tail]))
+    law = fit.best.law
+    return pd.DataFrame({
+        "share": shares,
+        "observed_s": [times.quantile(float(q)) for q in shares],
+        "law_s": [law.quantile(float(q)) for q in shares],
+    })  # fmt: skip
+
+
+def _density(times: Times, best: FamilyFit, axis: Axis) -> Figure:
+    figure = empty_figure(axis.title, "share of requests per log time", log_x=True)
+    known = np.isfinite(times.upper_s) & (times.lower_s > 0)
+    width = np.log(times.upper_s[known] / times.lower_s[known])
+    figure.add_bar(
+        x=axis.of(np.sqrt(times.lower_s * times.upper_s)[known]), y=times.counts[known] / times.total / width,
+        width=axis.of((times.upper_s - times.lower_s)[known]), marker={"color": GREY, "line": {"width": 0}},
+        opacity=0.6, name="observed",
+    )  # fmt: skip
+    grid = _grid(times)
+    below = best.law.cdf(grid)
+    figure.add_scatter(
+        x=axis.of(np.sqrt(grid[1:] * grid[:-1])), y=np.diff(below) / np.diff(np.log(grid)), mode="lines",
+        name=best.name, line=solid(PALETTE[0]),
+    )  # fmt: skip
+    return figure
+
+
+def _cdf(fit: ServiceFit, axis: Axis) -> Figure:
+    figure = empty_figure(axis.title, "share of requests done", log_x=True)
+    _draw(figure, fit, axis, above=False)
+    return figure
+
+
+def _tail(fit: ServiceFit, axis: Axis) -> Figure:
+    figure = empty_figure(axis.title, "share of requests that take longer", log_x=True, log_y=True)
+    _draw(figure, fit, axis, above=True)
+    lowest = -float(np.log10(10 * fit.times.total))
+    figure.update_yaxes(range=[lowest, 0.1])
+    return figure
+
+
+def _draw(figure: Figure, fit: ServiceFit, axis: Axis, *, above: bool) -> None:
+    """The observed function as steps and those of the first families; with ``above`` what is left to one."""
+    times, grid = fit.times, _grid(fit.times)
+    edges, shares = times.edges_s[1:-1], times.shares_below[1:-1]
+    steps = {"mode": "markers", "marker": marker(GREY)} if times.kind == "percentiles" else {
+        "mode": "lines", "line": {"color": GREY, "width": 6}, "opacity": 0.5,
+    }  # fmt: skip
+    kept = shares < 1 if above else np.ones(len(shares), dtype=bool)
+    figure.add_scatter(x=axis.of(edges[kept]), y=(1 - shares if above else shares)[kept], name="observed", **steps)
+    for colour, family in zip(PALETTE, fit.families[:DRAWN_FAMILIES], strict=False):
+        below = family.law.cdf(grid)
+        figure.add_scatter(x=axis.of(grid), y=1 - below if above else below, mode="lines", name=family.name,
+                           line={"color": colour, "width": 2})  # fmt: skip
+
+
+def _qq(fit: ServiceFit, axis: Axis) -> Figure:
+    table = _quantiles(fit)
+    figure = empty_figure(f"{axis.title}, by the {fit.best.name}", f"{axis.title}, observed", log_x=True, log_y=True)
+    ends = axis.of(np.array([table["law_s"].min(), table["law_s"].max()]))
+    figure.add_scatter(x=ends, y=ends, mode="lines", line=dashed(), name="equal")
+    figure.add_scatter(
+        x=axis.of(table["law_s"].to_numpy()), y=axis.of(table["observed_s"].to_numpy()), mode="markers",
+        marker=marker(PALETTE[0]) | {"size": 7}, name="quantiles", text=[f"p{100 * q:.4g}" for q in table["share"]],
+    )  # fmt: skip
+    return figure
+
+
+def _family_table(fit: ServiceFit) -> pd.DataFrame:
+    rows = []
+    for family in fit.families:
+        row = family.to_dict()
+        rows.append({**{k: v for k, v in row.items() if k != "quantiles_s"},
+                     **{f"{name}_s": value for name, value in row["quantiles_s"].items()}})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _family_text(fit: ServiceFit) -> Shown:
+    best = fit.best.bic
+    least = min(f.aic for f in fit.families)
+    header = ("family", "parameters", "ΔBIC", "ΔAIC", "KS", "not told below", "mean", "scv",
+              *(f"p{100 * q:g}" for q in QUANTILES))  # fmt: skip
+    rows = [
+        (
+            f.name, f"{f.candidate.free}", f"{f.bic - best:,.1f}", f"{f.aic - least:,.1f}", f"{f.ks:.2g}",
+            f"{f.unnoticed_requests:,.0f}", format_duration(f.law.mean), f"{f.law.scv:.3g}",
+            *(format_duration(f.law.quantile(q)) for q in QUANTILES),
+        )
+        for f in fit.families
+    ]  # fmt: skip
+    observed = ("observed", "", "", "", "", "", format_duration(fit.times.mean_s), "",
+                *(format_duration(fit.times.quantile(q)) for q in QUANTILES))  # fmt: skip
+    return Shown(header, (*rows, observed), (True, *(False,) * (len(header) - 1)))
+
+
+def _parameter_table(best: FamilyFit) -> pd.DataFrame:
+    return pd.DataFrame([
+        {"parameter": name, "estimate": e.estimate, "low": e.low, "high": e.high, "unit": e.unit, "note": e.note}
+        for name, e in best.parameters.items()
+    ])  # fmt: skip
+
+
+def _parameter_text(best: FamilyFit) -> Shown:
+    rows = tuple(
+        (name, quantity(e.estimate, e.unit), quantity(e.low, e.unit), quantity(e.high, e.unit), e.note)
+        for name, e in best.parameters.items()
+    )
+    return Shown(("parameter", "estimate", "low", "high", ""), rows, (True, False, False, False, True))

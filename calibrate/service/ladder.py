@@ -1,0 +1,363 @@
+"""Every family fitted to the same times, ranked; and how far each is from them.
+
+Families are ranked by the information criterion of Schwarz (1978), BIC = p log n - 2 log L: what the fit gains must be
+worth its p parameters among n requests. AIC = 2 p - 2 log L (Akaike 1974) is given beside it. The number of parts of a
+mixture is chosen by BIC as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrate.fitting import LEVEL, Estimate, quantity
+from calibrate.posterior import Array
+from calibrate.service.families import Candidate, OneMode, erlang, one_mode_families, shifted
+from calibrate.service.likelihood import Binned, climb, covariance, limits
+from calibrate.service.mixing import MOST_STAGES, fit_erlangs, fit_lognormals
+from calibrate.service.times import Times
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.units import format_duration
+from qsim import Distribution
+
+PARTS = {"hyperexponential": (2, 3), "hyper-Erlang": (2, 3, 4), "lognormals": (2, 3, 4, 5)}
+SHIFT_SHARES = (0.5, 0.85, 0.97)
+"""Where a shift is begun with, as a share of the most that it can be."""
+QUANTILES = (0.5, 0.95, 0.99, 0.999)
+UNSEEN = 0.25
+"""With a larger share of the requests in the first bin nothing is known of the shortest times, and so of no shift."""
+NOTICED = 1.358
+"""The 5 % point of Kolmogorov's distribution: a distance D is noticed from (1.358 / D)^2 requests on."""
+
+Fitted = tuple[Candidate, Array]
+
+
+@dataclass(frozen=True)
+class FamilyFit:
+    """One family at its likeliest: the law (seconds), its criteria, and ``ks``, the largest difference of its
+    distribution function from the observed one at any edge of a bin. Times in ``theta`` are in ``unit_s``."""
+
+    candidate: Candidate
+    theta: Array
+    unit_s: float
+    times: Times
+    log_likelihood: float
+    level: float = LEVEL
+
+    @property
+    def name(self) -> str:
+        """The family, with the number of its parts."""
+        return self.candidate.name
+
+    @cached_property
+    def _binned(self) -> Binned:
+        return Binned.of(self.times, self.unit_s)
+
+    @cached_property
+    def law(self) -> Distribution:
+        """The law as qsim knows it, in seconds."""
+        values = self.candidate.natural(self.theta)
+        return self.candidate.law(self.candidate.in_units(values, self.unit_s))
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion; less is better."""
+        return 2 * self.candidate.free - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion; less is better."""
+        return self.candidate.free * math.log(self.times.total) - 2 * self.log_likelihood
+
+    @cached_property
+    def below_edges(self) -> Array:
+        """P(T <= edge) at every edge of the bins (e,)."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return self.candidate.tails(self.candidate.natural(self.theta), self._binned.edges)[0]
+
+    @cached_property
+    def ks(self) -> float:
+        """The distance of Kolmogorov and Smirnov, at the edges of the bins."""
+        return float(np.max(np.abs(self.below_edges - self.times.shares_below)))
+
+    @property
+    def unnoticed_requests(self) -> float:
+        """So many requests could not be told from the law: with more, a test at 5 % notices the difference."""
+        return (NOTICED / max(self.ks, 1e-12)) ** 2
+
+    @cached_property
+    def parameters(self) -> dict[str, Estimate]:
+        """Every parameter with its interval, which holds also where the family is not the true one.
+
+        Stages of Erlang parts are whole numbers and have none.
+        """
+        values = self.candidate.in_units(self.candidate.natural(self.theta), self.unit_s)
+        spread = covariance(self._binned, self.candidate, self.theta)
+        found: dict[str, Estimate] = {}
+        if spread is None:
+            low = high = np.full(len(values), np.nan)
+        else:
+            ends = limits(self.candidate, self.theta, spread, self.level)
+            low, high = (self.candidate.in_units(end, self.unit_s) for end in ends)
+        for (name, sort), value, a, b in zip(self.candidate.values, values, low, high, strict=True):
+            known = bool(np.isfinite(a) and np.isfinite(b) and a > 0 and b / a < 1e3)
+            note = "" if known else "the likelihood is flat: fewer parts or parameters would do"
+            found[name] = Estimate(
+                float(value), float(a) if known else None, float(b) if known else None, known,
+                "s" if sort == "time" else "", note,
+            )  # fmt: skip
+        for i, k in enumerate(self.candidate.stages, 1):
+            name = "stages" if len(self.candidate.stages) == 1 else f"stages {i}"
+            found[name] = Estimate(float(k), None, None, True, "", "a whole number, the likeliest")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units; without the parameters, whose intervals cost time."""
+        return {
+            "name": self.name,
+            "free_parameters": self.candidate.free,
+            "log_likelihood": self.log_likelihood,
+            "aic": self.aic,
+            "bic": self.bic,
+            "ks": self.ks,
+            "unnoticed_requests": self.unnoticed_requests,
+            "mean_s": self.law.mean,
+            "scv": self.law.scv,
+            "quantiles_s": {f"p{100 * q:g}": self.law.quantile(q) for q in QUANTILES},
+        }
+
+
+@dataclass(frozen=True)
+class ServiceFit:
+    """All families, the best first by BIC; ``findings`` say what to mind."""
+
+    times: Times
+    families: tuple[FamilyFit, ...]
+    left_out: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def best(self) -> FamilyFit:
+        """The family that BIC prefers."""
+        return self.families[0]
+
+    @property
+    def law(self) -> Distribution:
+        """The law of the best family, seconds: what ``simulate`` and ``solve`` take."""
+        return self.best.law
+
+    def family(self, name: str) -> FamilyFit:
+        """The family of this name. Raises ValueError listing the names where there is none."""
+        for one in self.families:
+            if one.name == name:
+                return one
+        raise ValueError(f"no family {name!r} was fitted; there are {', '.join(f.name for f in self.families)}")
+
+    def __str__(self) -> str:
+        head = f"{'':<34}{'parameters':>11}{'ΔBIC':>12}{'ΔAIC':>12}{'KS':>9}{'mean':>10}{'scv':>10}"
+        best = self.best
+        lowest = min(f.aic for f in self.families)
+        rows = [
+            f"{f.name:<34}{f.candidate.free:>11}{f.bic - best.bic:>12,.1f}{f.aic - lowest:>12,.1f}{f.ks:>9.2g}"
+            f"{format_duration(f.law.mean):>10}{f.law.scv:>10.3g}"
+            for f in self.families
+        ]
+        values = [f"  {name:<12}{quantity(e.estimate, e.unit):>10}{_ends(e)}" for name, e in best.parameters.items()]
+        tails = [
+            f"  p{100 * q:<11g}{format_duration(self.times.quantile(q)):>10}{format_duration(best.law.quantile(q)):>11}"
+            for q in QUANTILES
+        ]
+        asked = f"{100 * best.level:g} %"
+        return "\n".join([
+            head, *rows, "", f"{best.name}, with {asked} intervals", *values, "",
+            f"  {'':<12}{'observed':>10}{'the law':>11}", *tails,
+        ])  # fmt: skip
+
+
+def fit_service(
+    times: Times,
+    *,
+    quantiles: Sequence[float] = QUANTILES,
+    level: float = LEVEL,
+    progress: Callable[[float], None] | None = None,
+) -> ServiceFit:
+    """Fit every family to ``times`` and rank them. ``progress`` is told the share done.
+
+    Families with as many parameters as the bins can pin, or more, are left out and named in ``left_out``.
+    ``quantiles`` are what will be asked of the law: a warning tells those beyond the data. Raises ValueError for a
+    level or quantile that is no share, DataError where no family can be fitted.
+    """
+    from calibrate.service.warnings import findings_of
+
+    for what, share in (("level", level), *(("quantile", q) for q in quantiles)):
+        if not 0 < share < 1:
+            raise ValueError(f"{what} {share:g} must lie between 0 and 1, like 0.99")
+    binned = Binned.of(times)
+    room = len(times.counts) - 2 if times.kind == "percentiles" else len(times.counts) - 1
+    found: dict[str, FamilyFit] = {}
+    left_out: list[str] = []
+    tasks = list(_tasks(binned, room))
+    if binned.counts[0] > UNSEEN * times.total:
+        left_out.append("every shifted family")
+    for done, task in enumerate(tasks):
+        for candidate, theta in _one_of(binned, task(), room, left_out):
+            fitted = FamilyFit(candidate, theta, binned.unit_s, times, binned.log_likelihood(candidate, theta), level)
+            # Erlang parts of one stage each are a hyperexponential once more.
+            if fitted.name not in found or fitted.log_likelihood > found[fitted.name].log_likelihood:
+                found[fitted.name] = fitted
+        if progress is not None:
+            progress((done + 1) / len(tasks))
+    if not found:
+        raise DataError(
+            f"{times.source or 'the times'}: {len(times.counts)} bins are too few for any family; give more "
+            "percentiles, or a histogram (fio --output-format=json+)"
+        )
+    ranked = tuple(sorted(found.values(), key=lambda f: f.bic))
+    return ServiceFit(times, ranked, tuple(left_out), tuple(findings_of(times, ranked, quantiles)))
+
+
+def refit(times: Times, family: FamilyFit) -> FamilyFit:
+    """The same family, with as many parts and stages, at its likeliest for other times; begun where it was."""
+    binned = Binned.of(times, family.unit_s)
+    theta = climb(binned, family.candidate, family.theta, steps=25)
+    likelihood = binned.log_likelihood(family.candidate, theta)
+    return FamilyFit(family.candidate, theta, family.unit_s, times, likelihood, family.level)
+
+
+def _tasks(binned: Binned, room: int) -> Iterator[Callable[[], list[Fitted]]]:
+    """What to fit; each task gives candidates of which the best by BIC is kept."""
+    begins = binned.counts[0] <= UNSEEN * binned.counts.sum()
+    for family in one_mode_families():
+        yield lambda family=family: [_plain(binned, family)]  # type: ignore[misc]
+        if begins:
+            yield lambda family=family: [_after_shift(binned, family)]  # type: ignore[misc]
+    yield lambda: _erlang(binned)
+    if begins:
+        yield lambda: _erlang_after_shift(binned)
+    for fit_one, parts in (
+        (lambda j, s: fit_erlangs(binned, j, stages=False, shift=s), PARTS["hyperexponential"]),
+        (lambda j, s: fit_erlangs(binned, j, stages=True, shift=s), PARTS["hyper-Erlang"]),
+        (lambda j, s: fit_lognormals(binned, j, s), PARTS["lognormals"]),
+    ):
+        mixture = _Mixture(binned, fit_one, parts, room)
+        yield mixture.plain
+        if begins:
+            yield mixture.after_shift
+
+
+class _Mixture:
+    """One kind of mixture: with as many parts as BIC wants, and the same after a shift."""
+
+    def __init__(
+        self, binned: Binned, fit_one: Callable[[int, float], Fitted], parts: Sequence[int], room: int
+    ) -> None:
+        self.binned, self.fit_one, self.room = binned, fit_one, room
+        self.parts = parts
+        self.chosen = parts[0]
+
+    def plain(self) -> list[Fitted]:
+        best: Fitted | None = None
+        for j in self.parts:
+            candidate, theta = self.fit_one(j, 0.0)
+            if candidate.free > self.room:
+                return [best or (candidate, theta)]
+            found = candidate, climb(self.binned, candidate, theta)
+            if best is not None and _bic(self.binned, found) >= _bic(self.binned, best):
+                break
+            best, self.chosen = found, j
+        return [best] if best is not None else []
+
+    def after_shift(self) -> list[Fitted]:
+        most = self.binned.first_upper
+        found = []
+        for j in sorted({max(self.parts[0], self.chosen - 1), self.chosen}):
+            tries = [_with_shift(*self.fit_one(j, share * most), most, share) for share in SHIFT_SHARES]
+            candidate, theta = max(tries, key=lambda f: self.binned.log_likelihood(*f))
+            if candidate.free <= self.room:
+                theta = climb(self.binned, candidate, theta)
+            found.append((candidate, theta))
+        return found
+
+
+def _one_of(binned: Binned, found: list[Fitted], room: int, left_out: list[str]) -> list[Fitted]:
+    """The best of ``found`` by BIC that the bins can pin; a name goes to ``left_out`` where there is none."""
+    fits = [f for f in found if f[0].free <= room]
+    if not fits:
+        left_out += [f[0].name for f in found[:1]]
+        return []
+    return [min(fits, key=lambda f: _bic(binned, f))]
+
+
+def _bic(binned: Binned, fitted: Fitted) -> float:
+    candidate, _ = fitted
+    return candidate.free * math.log(float(binned.counts.sum())) - 2 * binned.log_likelihood(*fitted)
+
+
+def _best(binned: Binned, candidate: Candidate, starts: Sequence[Array]) -> Fitted:
+    ends = [climb(binned, candidate, start, simplex=True) for start in starts]
+    return candidate, max(ends, key=lambda theta: binned.log_likelihood(candidate, theta))
+
+
+def _plain(binned: Binned, family: OneMode) -> Fitted:
+    return _best(binned, family.candidate, family.start(*_centre(binned, 0.0)))
+
+
+def _after_shift(binned: Binned, family: OneMode) -> Fitted:
+    most = binned.first_upper
+    starts = [
+        np.append(theta, _logit(share))
+        for share in (SHIFT_SHARES[0], SHIFT_SHARES[-1])
+        for theta in family.start(*_centre(binned, share * most))
+    ]
+    return _best(binned, shifted(family.candidate, most), starts)
+
+
+def _with_shift(candidate: Candidate, theta: Array, most: float, share: float) -> Fitted:
+    return shifted(candidate, most), np.append(theta, _logit(share))
+
+
+def _erlang(binned: Binned) -> list[Fitted]:
+    """Whole shapes on either side of the likeliest gamma's."""
+    gamma = next(f for f in one_mode_families() if f.candidate.name == "gamma")
+    mean, shape = gamma.candidate.natural(_plain(binned, gamma)[1])
+    return [(erlang(k), climb(binned, erlang(k), np.array([math.log(mean)]), simplex=True)) for k in _whole_near(shape)]
+
+
+def _erlang_after_shift(binned: Binned) -> list[Fitted]:
+    gamma = next(f for f in one_mode_families() if f.candidate.name == "gamma")
+    candidate, theta = _after_shift(binned, gamma)
+    mean, shape, shift = candidate.natural(theta)
+    start = np.array([math.log(mean), _logit(min(max(shift / binned.first_upper, 1e-6), 1 - 1e-6))])
+    moved = [shifted(erlang(k), binned.first_upper) for k in _whole_near(shape)]
+    return [(c, climb(binned, c, start, simplex=True)) for c in moved]
+
+
+def _whole_near(shape: float) -> list[int]:
+    low = int(min(max(math.floor(shape), 1), MOST_STAGES))
+    return [low, low + 1]
+
+
+def _centre(binned: Binned, shift: float) -> tuple[float, float]:
+    """Mean and spread of the logarithm from the quartiles of the times after ``shift``."""
+    edges = np.maximum(binned.edges - shift, 0.0)
+    low, high = edges[binned.cells], edges[binned.cells + 1]
+    middle = np.maximum(np.where(np.isfinite(high), (low + high) / 2, 1.5 * low), 1e-6)
+    weight = binned.counts / binned.counts.sum()
+    mu = float(weight @ np.log(middle))
+    return mu, max(float(np.sqrt(weight @ (np.log(middle) - mu) ** 2)), 0.01)
+
+
+def _logit(share: float) -> float:
+    return math.log(share / (1 - share))
+
+
+def _ends(e: Estimate) -> str:
+    if e.low is None or e.high is None:
+        return f"  {e.note}"
+    return f"  [{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"

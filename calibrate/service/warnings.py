@@ -1,0 +1,115 @@
+"""What to mind about fitted service times: several modes, tails beyond the data, bins too coarse, odd percentiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrate.posterior import Array
+from calibrate.service.times import Times
+from measure.findings import Finding
+from measure.units import format_duration
+
+if TYPE_CHECKING:
+    from calibrate.service.ladder import FamilyFit
+
+BEYOND = 10
+"""A quantile needs so many requests above it to be seen."""
+HIGH_ENOUGH = 0.05
+SMOOTHEST = 0.06
+"""The least width of the smoothing, in units of log time: 6 %."""
+FAR_MEAN = 0.03
+POOR_KS = 0.05
+
+
+def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence[float]) -> Iterator[Finding]:
+    """The warnings for these times and their families, the best first."""
+    peaks = modes(times)
+    best = families[0]
+    if len(peaks) > 1:
+        where = ", ".join(format_duration(t) for t in peaks)
+        yield Finding(
+            "several-modes", "warning", f"the times have {len(peaks)} modes, near {where}",
+            "requests of several kinds: cache hits and misses, channels, retries, a timer",
+            "take a mixture, and no family with one mode",
+        )  # fmt: skip
+    if not times.requests_known:
+        yield Finding(
+            "requests-unknown", "warning",
+            f"it is not said how many requests the percentiles were taken from; {times.total:g} are assumed, the "
+            "fewest that have one beyond the highest",
+            "", "give their number (--requests); it decides the ranking and the intervals",
+        )  # fmt: skip
+    yield from _beyond(times, quantiles)
+    share = float(times.counts.max() / times.total)
+    if times.kind != "percentiles" and share > 0.5:
+        yield Finding(
+            "coarse-bins", "warning", f"one bin holds {100 * share:.0f} % of the requests, so that the shape inside it "
+            "is unknown", "", "measure with json+ or keep every request (--log)",
+        )  # fmt: skip
+    if not math.isfinite(best.law.scv):
+        yield Finding(
+            "infinite-variance", "warning", f"the {best.name} has a tail without a variance, so that no queue fed by "
+            "it has a mean waiting time", "the largest times are too few to say how the tail goes on",
+            "measure longer, or take the next family",
+        )  # fmt: skip
+    elif times.kind != "percentiles" and abs(best.law.mean / times.mean_s - 1) > FAR_MEAN:
+        yield Finding(
+            "mean-by-the-tail", "warning", f"the {best.name} has a mean of {format_duration(best.law.mean)}, and the "
+            f"requests one of {format_duration(times.mean_s)}", "a few very long times decide, of which more or less "
+            "is made than was seen", "measure longer, or take the next family",
+        )  # fmt: skip
+    if best.ks > POOR_KS:
+        yield Finding(
+            "poor-fit", "warning",
+            f"even the best family, {best.name}, is off by {100 * best.ks:.1f} % of the requests at some time", "",
+            "get the histogram itself (json+)" if times.kind == "percentiles"
+            else "play the histogram itself back (qsim.Empirical, or histogram:FILE on the command line)",
+        )  # fmt: skip
+
+
+def _beyond(times: Times, quantiles: Sequence[float]) -> Iterator[Finding]:
+    """Quantiles that too few requests lie above, or that lie in a bin without an end."""
+    highest = 1 - BEYOND / times.total
+    if times.kind == "percentiles":
+        highest = 1 - float(times.counts[-1] / times.total)
+    over = [q for q in quantiles if q > highest + 1e-9]
+    if over:
+        names = ", ".join(f"p{100 * q:g}" for q in over)
+        told = "p50" if highest < 0.5 else f"p{100 * highest:.6g}"
+        yield Finding(
+            "tail-beyond-data", "warning",
+            f"{names} of the law is beyond the data, which reach to {told} ({times.total:g} requests); what "
+            "the families say of it differs",
+            "", f"measure at least {BEYOND / (1 - max(over)):.3g} requests",
+        )  # fmt: skip
+
+
+def modes(times: Times) -> list[float]:
+    """Times (seconds) of the modes: peaks of the density of log time, smoothed, that stand out by a twentieth.
+
+    The width of the smoothing is Silverman's (1986, eq. 3.31), by the quartiles. Percentiles show no modes.
+    """
+    from scipy.signal import find_peaks
+
+    if times.kind == "percentiles":
+        return []
+    log_t, weight = np.log(np.maximum(times.middle_s, 1e-12)), times.counts / times.total
+    quartiles = np.log([max(times.quantile(q), 1e-12) for q in (0.25, 0.75)])
+    mean = float(weight @ log_t)
+    sd = float(np.sqrt(weight @ (log_t - mean) ** 2))
+    quarter = float(quartiles[1] - quartiles[0]) / 1.34
+    spread = min(sd, quarter) if quarter > 0 else sd
+    width = max(0.9 * spread * times.total**-0.2, SMOOTHEST)
+    grid = np.linspace(log_t.min() - 4 * width, log_t.max() + 4 * width, 2048)
+    density = _smoothed(grid, log_t, weight, width)
+    peaks, _ = find_peaks(density, prominence=HIGH_ENOUGH * density.max())
+    return [float(t) for t in np.exp(grid[peaks])]
+
+
+def _smoothed(grid: Array, at: Array, weight: Array, width: float) -> Array:
+    near = np.exp(-(((grid[:, np.newaxis] - at) / width) ** 2) / 2)
+    return np.asarray(near @ weight)
