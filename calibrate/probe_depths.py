@@ -80,12 +80,12 @@ def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | No
 def asked_loads(points: Points, *, seed: int = 0) -> list[float]:
     """The depths of ``points`` that the model asks for, three at most, one after another.
 
-    It begins with the extremes (the first depth, and the first of at least 32), and only what was measured at depths
-    asked for decides about the next. At least one point is left to hold the prediction against, and where there are
-    but two or three, the two extremes are all.
+    It begins with the extremes (the first depth, and the first of at least 32; or what the source of the points
+    suggests), and only what was measured at depths asked for decides about the next. At least one point is left to hold
+    the prediction against, and where there are but two or three, the two extremes are all.
     """
     asked = points.default_use()
-    if points.load_kind != "queue_depth" or points.suggested:
+    if points.load_kind != "queue_depth":
         return asked
     while len(asked) < min(ASKED, len(points) - 1):
         chosen = next_depth(fit_points(points.choose(asked), OnsetPNorm(), seed=seed), list(points.load))

@@ -55,8 +55,8 @@ DeviceModel: TypeAlias = Annotated[
     typer.Option(
         "--model", metavar="NAME", show_default=False,
         help="The device model: p-norm with onset, p-norm with onset and decline, p-norm, universal scalability law, "
-        "asymptotic bounds, random routing, delay + M/M/4, delay law; for arrival rates "
-        "M/M/1, M/D/1, M/G/1, M/M/4, M/G/c, G/G/c. Default: p-norm with onset, delay law for a memory, M/G/c for arrival rates.",
+        "asymptotic bounds, random routing, delay + M/M/4, delay law; for arrival rates M/M/1, M/D/1, M/G/1, M/M/4, "
+        "M/G/c, G/G/c. Default: p-norm with onset, delay law for a memory, M/G/c for arrival rates.",
     ),
 ]  # fmt: skip
 Level: TypeAlias = Annotated[
