@@ -23,14 +23,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """Correlation ``length`` in ln N, and the share ``own`` of the variance that neighbours do not have."""
+    """Correlation ``length`` in ln(N + ``pivot``), and the share ``own`` of the variance that neighbours do not have.
+
+    A ``pivot`` above zero is for loads that may be zero, such as injected delays; those well below it are alike.
+    """
 
     length: float
     own: float
+    pivot: float = 0.0
 
     def between(self, some: Array, others: Array) -> Array:
         """The correlation (m, k) of d at ``some`` loads (m,) and at ``others`` (k,): different measurements."""
-        apart = np.log(some)[:, None] - np.log(others)[None, :]
+        apart = np.log(some + self.pivot)[:, None] - np.log(others + self.pivot)[None, :]
         return np.asarray((1 - self.own) * np.exp(-0.5 * (apart / self.length) ** 2))
 
     def among(self, loads: Array) -> Array:

@@ -32,6 +32,7 @@ from measure.errors import DataError
 from measure.units import format_duration, format_rate
 
 SCHEMA = "qsim-fit/2"
+USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
 LEVEL = 0.9
 KEPT_DRAWS = 1000
 
@@ -52,8 +53,9 @@ class Estimate:
 class Fit:
     """A calibrated device model: parameters with intervals, the knee, and what is needed to predict.
 
-    ``used`` and ``used_throughput_per_s`` are the points it was fitted to (empty for a data sheet), ``used_noise``
-    their relative standard errors by repeats (0 where unknown). It prints itself as a table.
+    ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
+    sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown). It
+    prints itself as a table.
     """
 
     model: str
@@ -64,6 +66,8 @@ class Fit:
     used: tuple[float, ...]
     used_throughput_per_s: tuple[float, ...]
     used_noise: tuple[float, ...]
+    used_response_s: tuple[float, ...]
+    used_response_noise: tuple[float, ...]
     parameters: Mapping[str, Estimate]
     mode: Array
     draws: Array
@@ -148,7 +152,7 @@ class Fit:
             kept["mode"] = np.asarray(values["mode"], dtype=float)
             kept["draws"] = np.asarray(values["draws"], dtype=float)
             kept["error_draws"] = np.asarray(values["error_draws"], dtype=float)
-            kept.update({k: tuple(values[k]) for k in ("used", "used_throughput_per_s", "used_noise", "notes")})
+            kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
             fit = cls(**kept)
             model_named(fit.model)
         except (KeyError, TypeError, ValueError) as error:
@@ -253,6 +257,8 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
         parameters={**estimates, **_servers_and_think(points, found.mode, draws, level)},
         mode=found.mode, draws=draws, error_draws=found.error[keep],
         used_throughput_per_s=tuple(float(x) for x in throughput), used_noise=tuple(float(e) for e in points.noise(1)),
+        used_response_s=tuple(float(r) for r in response),
+        used_response_noise=tuple(float(e) for e in points.noise(2)[-len(load) :]),
         level=level, notes=tuple(notes), source=points.source,
     )  # fmt: skip
 
@@ -336,15 +342,32 @@ def mode_of(points: Points, curve_model: CurveModel) -> Array:
 def curve_of_mode(points: Points, curve_model: CurveModel, mode: Array, loads: Array) -> tuple[Array, Array]:
     """Throughput and response (m,) at ``loads`` by a ``mode_of`` these points, with what it misses carried over."""
     throughput, response = (v[0] for v in curve_model.curve(mode[None, :], loads))
-    misses = np.log(points.throughput_per_s / curve_model.curve(mode[None, :], points.load)[0])
+    at_used = curve_model.curve(mode[None, :], points.load)
     error = np.array([curve_model.error_prior.median])
-    shift, _ = beyond_the_points(curve_model.discrepancy, points.load, points.noise(1), misses, error, loads)
-    return throughput * np.exp(shift[0]), response * np.exp(-shift[0])
+
+    def carried(observed: Array, fitted: Array, noise: Array) -> Array:
+        misses = np.log(observed / fitted)
+        factor, _ = beyond_the_points(curve_model.discrepancy, points.load, noise, misses, error, loads)
+        return np.asarray(np.exp(factor[0]))
+
+    noise = points.noise(2)
+    more = carried(points.throughput_per_s, at_used[0], noise[: len(points)])
+    if points.load_kind == "queue_depth":
+        return throughput * more, response / more  # N = X R
+    slower = carried(points.response_time_s, at_used[1], noise[-len(points) :])
+    return throughput if points.load_kind == "arrival_rate" else throughput * more, response * slower
 
 
 def _correlation(curve_model: CurveModel, load: Array) -> Array | None:
-    """That of the model's misses at ``load``; None where they are independent."""
-    return None if curve_model.discrepancy is None else curve_model.discrepancy.among(load)
+    """That of the model's misses at ``load``; None where they are independent.
+
+    Where throughput and response are both fitted, those of the one tell nothing of the other's.
+    """
+    if curve_model.discrepancy is None:
+        return None
+    ones = np.ones_like(load)
+    blocks = len(curve_model.observables(ones, ones)) // len(load)
+    return np.asarray(np.kron(np.eye(blocks), curve_model.discrepancy.among(load)), dtype=np.float64)
 
 
 def _log_prediction(curve_model: CurveModel, load: Array) -> Callable[[Array], Array]:
@@ -459,6 +482,7 @@ def from_datasheet(
     return Fit(
         model=model.name, assumption=model.assumption, load_kind="queue_depth", load_unit="requests",
         series="data sheet", used=(), used_throughput_per_s=(), used_noise=(),
+        used_response_s=(), used_response_noise=(),
         parameters={
             name: replace(e, note="assumed, not measured" if name == "p" else sheet, identified=name != "p")
             for name, e in estimates.items()

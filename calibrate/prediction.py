@@ -75,17 +75,24 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         least = "zero or more" if allows_zero else "greater than zero"
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
     typical = np.minimum(fit.curve_model.error_prior.median, np.median(fit.error_draws, keepdims=True))
-    shift, _ = _missed(fit, fit.mode[None, :], typical, loads)
-    throughput, response = (v[0] for v in fit.curve_model.curve(fit.mode[None, :], loads))
+    mode = fit.mode[None, :]
+    shift = _missed(fit, mode, typical, loads)[0][0]
+    throughput, response = (v[0] for v in fit.curve_model.curve(mode, loads))
     x_draws, r_draws = fit.curve_model.curve(fit.draws, loads)
     drift, spread = _missed(fit, fit.draws, fit.error_draws, loads)
-    # One seed for the scatter: asking twice gives the same band.
-    scatter = drift + np.random.default_rng(0).standard_normal(x_draws.shape) * spread
-    throughput, response = throughput * np.exp(shift[0]), response * np.exp(-shift[0])
+    rng = np.random.default_rng(0)  # One seed for the scatter: asking twice gives the same band.
+    scatter = drift + rng.standard_normal(x_draws.shape) * spread
+    r_shift, r_scatter = -shift, -scatter  # N = X R
+    if fit.load_kind != "queue_depth":
+        r_shift = _missed_response(fit, mode, typical, loads)[0][0]
+        drift, spread = _missed_response(fit, fit.draws, fit.error_draws, loads)
+        r_scatter = drift + rng.standard_normal(r_draws.shape) * spread
     tails = [50 * (1 - fit.level), 50 * (1 + fit.level)]
-    given = fit.load_kind == "arrival_rate"  # what arrives leaves, but for a peak below it
-    x_low, x_high = np.percentile(x_draws if given else x_draws * np.exp(scatter), tails, axis=0)
-    r_low, r_high = np.percentile(r_draws * np.exp(-scatter), tails, axis=0)
+    if fit.load_kind == "arrival_rate":  # what arrives leaves, but for a peak below it
+        shift, scatter = np.zeros_like(shift), np.zeros_like(scatter)
+    throughput, response = throughput * np.exp(shift), response * np.exp(r_shift)
+    x_low, x_high = np.percentile(x_draws * np.exp(scatter), tails, axis=0)
+    r_low, r_high = np.percentile(r_draws * np.exp(r_scatter), tails, axis=0)
     return Curve(
         load=loads,
         throughput_per_s=throughput, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
@@ -119,12 +126,23 @@ def expected(fit: Fit, at: Array) -> tuple[Array, Array]:
 
 
 def _missed(fit: Fit, values: Array, error: Array, loads: Array) -> tuple[Array, Array]:
-    """By how much the curves of ``values`` (w, d) miss at ``loads``, in logarithms: mean and deviation (w, m)."""
+    """How much curves of ``values`` (w, d) miss throughputs at ``loads``, in logarithms: mean, deviation (w, m)."""
+    return _missed_of(fit, 0, np.array(fit.used_throughput_per_s), np.array(fit.used_noise), values, error, loads)
+
+
+def _missed_response(fit: Fit, values: Array, error: Array, loads: Array) -> tuple[Array, Array]:
+    """By how much they miss response times that do not follow from the throughputs."""
+    return _missed_of(fit, 1, np.array(fit.used_response_s), np.array(fit.used_response_noise), values, error, loads)
+
+
+def _missed_of(
+    fit: Fit, which: int, observed: Array, noise: Array, values: Array, error: Array, loads: Array
+) -> tuple[Array, Array]:
     used = np.array(fit.used)
     misses = np.zeros((len(values), len(used)))
     if fit.curve_model.discrepancy is not None and len(used):
-        misses = np.log(fit.used_throughput_per_s) - np.log(fit.curve_model.curve(values, used)[0])
-    return beyond_the_points(fit.curve_model.discrepancy, used, np.array(fit.used_noise), misses, error, loads)
+        misses = np.log(observed) - np.log(fit.curve_model.curve(values, used)[which])
+    return beyond_the_points(fit.curve_model.discrepancy, used, noise, misses, error, loads)
 
 
 def grid(low: float, high: float, points: int = 120) -> Array:
