@@ -8,7 +8,6 @@ the log were alike within 2 %, where a log of latencies (``write_lat_log``) took
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,21 +53,20 @@ def run_with_intervals(
     argv: Sequence[str],
     runtime_s: float,
     timeout_s: float,
-    cwd: Path | None = None,
+    folder: Path,
     on_tick: Callable[[float], None] | None = None,
 ) -> tuple[Finished, Intervals]:
     """Run a fio command that measures for ``runtime_s``, and its intervals with it.
 
-    The logs go into a folder of their own, which is removed. Options before the first job's name are for all jobs. A
-    command that asks for logs itself is run as it is, since fio has one averaging for all of them. Raises as
-    :func:`measure.process.run_tool`.
+    The logs are left in ``folder``, an absolute path to an empty one. Options before the first job's name are for all
+    jobs. A command that asks for logs itself is run as it is, in ``folder``, since fio has one averaging for all of
+    them. Raises as :func:`measure.process.run_tool`.
     """
     if any(option.startswith("--write_") for option in argv):
-        return run_tool(argv, timeout_s, cwd, on_tick=on_tick), Intervals()
-    with tempfile.TemporaryDirectory(prefix="qsim-") as folder:
-        logged = (argv[0], *interval_options(runtime_s, f"{folder}/run"), *argv[1:])
-        finished = run_tool(logged, timeout_s, cwd, on_tick=on_tick)
-        texts = [path.read_text("ascii", "replace") for path in Path(folder).glob("run_iops*.log")]
+        return run_tool(argv, timeout_s, folder, on_tick=on_tick), Intervals()
+    logged = (argv[0], *interval_options(runtime_s, f"{folder}/run"), *argv[1:])
+    finished = run_tool(logged, timeout_s, on_tick=on_tick)
+    texts = [path.read_text("ascii", "replace") for path in folder.glob("run_iops*.log")]
     return finished, read_interval_logs(texts)
 
 

@@ -30,25 +30,25 @@ class PointRun:
     log: Path | None = None
 
 
-def run_point(plan: FioPlan, point: FioPoint, on_tick: Tick, folder: Path | None = None) -> PointRun:
+def run_point(plan: FioPlan, point: FioPoint, on_tick: Tick, folder: Path) -> PointRun:
     """Run ``point`` as ``plan`` says; a run that does not settle in its time is measured all the same.
 
-    ``folder`` is where fio may write its logs of requests.
+    ``folder`` is where fio may write its logs.
     """
     start, text = time.monotonic(), point_text(point)
     notes: dict[str, Any] = {}
     if plan.settling is not None:
         finished = run_tool(
             plan.settling.command(point.argv), plan.settling.limit_s,
-            cwd=folder, on_tick=lambda _: on_tick(time.monotonic() - start, f"{text}, settling"),
+            cwd=folder if plan.log else None,
+            on_tick=lambda _: on_tick(time.monotonic() - start, f"{text}, settling"),
         )  # fmt: skip
         told = read_settled(finished.stdout.decode("utf-8", "replace"))
         reason = why_failed(finished, f"{point.key}, settling", point.job, plan.settling.limit_s)
         if reason or told is None:
             return PointRun(finished, reason or f"{point.key}: fio told nothing of the steady state it was to reach")
         notes["settled"] = told.to_dict()
-    if folder is not None:
-        emptied(folder)
+    emptied(folder)
     finished, intervals = run_with_intervals(
         point.argv, plan.runtime_s, plan.point_limit_s, folder,
         on_tick=lambda _: on_tick(time.monotonic() - start, text),
@@ -56,8 +56,8 @@ def run_point(plan: FioPlan, point: FioPoint, on_tick: Tick, folder: Path | None
     if len(intervals):
         notes["intervals"] = intervals.to_dict()
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
-    log = None if folder is None else joined_log(folder)
-    if folder is not None and log is None and not reason:
+    log = joined_log(folder) if plan.log else None
+    if plan.log and log is None and not reason:
         reason = f"{point.key}: fio wrote no log of its requests"
     return PointRun(finished, reason, notes, log)
 

@@ -46,17 +46,14 @@ def check_room(plan: FioPlan, points: Sequence[FioPoint], directory: Path) -> No
 
 
 @contextmanager
-def log_folder(plan: FioPlan, directory: Path) -> Iterator[Path | None]:
-    """A folder in the sweep's directory for fio to write its logs into; None where the plan keeps none.
+def log_folder(directory: Path) -> Iterator[Path]:
+    """A folder in the sweep's directory for fio to write its logs into, removed at the end.
 
     What killed runs left of theirs is removed: only for who holds the directory.
     """
-    if not plan.log:
-        yield None
-        return
     for left in directory.glob(f"{_FOLDER}*"):
         shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=_FOLDER, dir=directory) as folder:
+    with tempfile.TemporaryDirectory(prefix=_FOLDER, dir=directory.absolute()) as folder:
         yield Path(folder)
 
 

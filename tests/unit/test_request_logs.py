@@ -48,12 +48,9 @@ def test_a_folder_that_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     left = tmp_path / ".logs-old"
     left.mkdir()
     (left / "k_lat.1.log").write_text("")
-    with log_folder(PLAN, tmp_path) as folder:  # type: ignore[arg-type]
-        assert folder is not None
+    with log_folder(tmp_path) as folder:
         assert list(tmp_path.iterdir()) == [folder]
     assert not list(tmp_path.iterdir())
-    with log_folder(SimpleNamespace(log=False), tmp_path) as folder:  # type: ignore[arg-type]
-        assert folder is None
 
 
 def kept(tmp_path: Path, log: str = "0, 100000, 0, 4096, 0\n1, 300000, 1, 4096, 0\n") -> SweepStore:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from measure.fio_intervals import Intervals, interval_options, read_interval_logs
+from measure.fio_intervals import Intervals, interval_options, read_interval_logs, run_with_intervals
+from measure.process import Finished
 from measure.settling import Settling, read_settled
 from measure.steady_state import COLUMNS, SteadyState, check_steady, judge
 
@@ -237,3 +239,21 @@ def test_what_fio_says_of_the_steady_state_is_read() -> None:
 )
 def test_where_fio_says_nothing_there_is_nothing(text: str) -> None:
     assert read_settled(text) is None
+
+
+def test_the_logs_of_a_run_stay_in_the_folder_that_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "sweep"
+    elsewhere.mkdir()
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+
+    def fio(argv: Sequence[str], *_: object, **__: object) -> Finished:
+        (prefix,) = (a.partition("=")[2] for a in argv if a.startswith("--write_iops_log="))
+        Path(f"{prefix}_iops.1.log").write_text("40, 1000, 0, 0, 0\n80, 3000, 0, 0, 0\n")
+        assert not list(elsewhere.iterdir())
+        return Finished(0, b"", b"", "", "", timed_out=False)
+
+    monkeypatch.setattr("measure.fio_intervals.run_tool", fio)
+    _, intervals = run_with_intervals(["fio", "--name=x"], 1.0, 5.0, folder)
+    assert intervals.throughput_per_s == (1000.0, 3000.0)
+    assert [path.parent for path in tmp_path.rglob("*.log")] == [folder]
