@@ -99,9 +99,11 @@ def read_fio_store(store: SweepStore) -> Sweep:
     sweep = sweep_of_points(placed, [*map(_failure, failed), *store.findings(), *noticed])
     is_open = job_of(finished[0]).is_open
     points = sweep.points
+    kept = store.manifest.get("provenance", {})
     provenance = Provenance.from_dict(
         {
-            **store.manifest.get("provenance", {}),
+            **kept,
+            "details": {**sweep.provenance.details, **kept.get("details", {})},
             "commands": [p.record["command"] for p in finished],
             "started_at": finished[0].record["started_at"],
             "source": str(store.directory.name),
@@ -160,7 +162,7 @@ def _measure(plan: FioPlan, store: SweepStore, missing: Sequence[FioPoint], repo
         each_s = sum(taken_s) / len(taken_s) if taken_s else plan.point_seconds
         start = time.monotonic()
         tick = _ticks(report, done, total, each_s, (total - done - 1) * each_s)
-        with log_folder(plan, store.directory) as folder:
+        with log_folder(store.directory) as folder:
             run = run_point(plan, point, tick, folder)
             taken_s.append(time.monotonic() - start)
             if plan.file is not None:

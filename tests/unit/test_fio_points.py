@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from measure.auditing import audit
 from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.findings import Finding
@@ -181,3 +183,12 @@ def test_an_edited_request_is_refused_by_its_key(tmp_path: Path) -> None:
 def test_depths_and_rates_are_no_one_sweep(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two directories"):
         plan_workloads(tmp_path, [OPEN, FioJob(1, 1, 4096, 100, "random")])
+
+
+def test_the_options_of_our_own_runs_are_audited_as_those_of_others(tmp_path: Path) -> None:
+    small = {"size": str(2**26), "direct": "1", "ioengine": "libaio"}
+    sweep = read(
+        tmp_path, (FioJob(4, 1, 4096, 100, "random"), 0, output({"read": direction(4032, 1e-4)}, options=small))
+    )
+    assert sweep.provenance.details["options"]["size"] == str(2**26)
+    assert only(replace(sweep, findings=tuple(audit(sweep))), "small-file").message.startswith("the file has 64 MiB;")
