@@ -33,8 +33,8 @@ from measure.littles_law import (
 from measure.memory_checks import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.preconditioning import check_preconditioning
 from measure.repeats import check_outliers
-from measure.run_checks import check_latency_kind, check_repeats, check_working_set, recorded_options
-from measure.served import check_way
+from measure.run_checks import check_latency_kind, check_repeats, check_working_set, is_direct, recorded_options
+from measure.served import check_arrivals, check_way
 from measure.steady_state import check_steady
 from measure.units import format_bytes
 
@@ -68,7 +68,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
             found += check_curve(curve)
     if sweep.load_kind in ("queue_depth", "arrival_rate"):
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
-        found += check_way(sweep)
+        found += [*check_arrivals(sweep), *check_way(sweep)]
     found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
     found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
     if crossed is not None:
@@ -161,9 +161,8 @@ def _unit_finding(units: Sequence[Diagnosis]) -> Finding:
 def _buffered(sweep: Sweep) -> Iterator[Finding]:
     """Runs whose recorded options show no direct I/O went through the page cache."""
     for options in recorded_options(sweep.provenance.details):
-        direct = options.get("direct", "0") not in ("0", "") or options.get("buffered") == "0"
         engine = options.get("ioengine", "psync")
-        if not direct and engine not in ("null", "nbd", "rbd", "http", "net") and options:
+        if not is_direct(options) and engine not in ("null", "nbd", "rbd", "http", "net") and options:
             yield Finding(
                 "buffered", "warning",
                 f"the recorded options do not hold direct=1 (ioengine {engine}).",

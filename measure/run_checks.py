@@ -50,7 +50,10 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
 
 
 def check_working_set(sweep: Sweep) -> Iterator[Finding]:
-    """A file that is small enough for a cache between the program and the device."""
+    """A file that is small enough for a cache between the program and the device.
+
+    Direct I/O goes past the caches of the CPU and of the system, so there it is the drive's own that is in doubt.
+    """
     for options in recorded_options(sweep.provenance.details):
         size = parse_fio_size(options.get("size", options.get("filesize", "")))
         if size is None or size >= _SMALL_FILE_BYTES or options.get("ioengine", "psync") in _DIRECTIONLESS:
@@ -58,7 +61,7 @@ def check_working_set(sweep: Sweep) -> Iterator[Finding]:
         name, cache = _smallest_cache_that_holds(size, sweep.provenance.details)
         fits = f" and fits the {name} cache of {format_bytes(cache)}" if name else ""
         yield Finding(
-            "small-file", "warning" if name else "info",
+            "small-file", "warning" if name and not is_direct(options) else "info",
             f"the file has {format_bytes(size)}{fits}; a drive's own memory holds 1 GiB and more.",
             "a cache of the host or of the drive may have answered part of the requests.",
             f"run again with --size={4 * _SMALL_FILE_BYTES // 2**30}g (or four times the memory where direct=0) and "
@@ -89,6 +92,11 @@ def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
             "which leaves out the submission.",
             "fio's default.", "measure with --lat_percentiles=1 where tails matter.",
         )  # fmt: skip
+
+
+def is_direct(options: Mapping[str, str]) -> bool:
+    """Whether fio's options go past the page cache."""
+    return options.get("direct", "0") not in ("0", "") or options.get("buffered") == "0"
 
 
 _WORDS = {"lat": "total latency (lat)", "clat": "completion latency (clat)"}

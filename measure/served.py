@@ -27,6 +27,7 @@ FOLDER = "served"
 COLUMNS = 4
 BATCHES = 20
 WAY_SHARE, WAY_LEAST_S = 0.1, 2e-4  # what the way may add to a latency, beyond what the device makes up for
+GAPS_OFF, GAPS_ERRORS = 0.1, 4.0  # how far, and by how many standard errors, the gaps may be off those of Poisson
 
 Log = NDArray[np.float64]
 
@@ -100,6 +101,31 @@ def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredP
                 rows[point.raw.name] = asdict(found)
     served = pd.DataFrame.from_dict(rows, orient="index")
     return table.join(served, on="source")
+
+
+def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
+    """Open points of a known device at which requests did not arrive as the Poisson process that was asked for.
+
+    Gaps of a Poisson process are exponential: their squared coefficient of variation is 1, and that of n of them has a
+    standard error of 2 / sqrt(n) (by the delta method, from the moments of the exponential law).
+    """
+    if sweep.load_kind != "arrival_rate" or "served_gap_scv" not in sweep.points:
+        return
+    rows = sweep.points.dropna(subset=["served_gap_scv"])
+    off = (rows["served_gap_scv"] - 1).abs()
+    found = rows[(off > GAPS_OFF) & (off > GAPS_ERRORS * 2 / np.sqrt(rows["served_requests"]))]
+    for series, group in found.groupby("series", sort=False):
+        worst = group.loc[(group["served_gap_scv"] - 1).abs().idxmax()]
+        yield Finding(
+            "not-poisson", "warning",
+            f"at {len(group)} point(s) the gaps between the arrivals that the device logged are not those of a Poisson "
+            f"process, whose squared coefficient of variation is 1; the worst: {worst['served_gap_scv']:.3g} over "
+            f"{worst['served_requests']:,.0f} requests.",
+            "other work kept fio from the CPUs, so that requests came late and together, and waited longer than M/M/1 "
+            "and its relatives say.",
+            "measure again when the machine is idle, or give the measurement priority (sudo chrt -r 20 qsim ...).",
+            str(series), float(worst["load"]),
+        )  # fmt: skip
 
 
 def check_way(sweep: Sweep) -> Iterator[Finding]:

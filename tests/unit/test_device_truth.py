@@ -15,7 +15,7 @@ from measure.device_sweep import DeviceSweep
 from measure.device_truth import Truth, law_from_dict, law_to_dict
 from measure.errors import DataError
 from measure.known_device import known_device, truth_of
-from measure.served import check_way, served_between
+from measure.served import check_arrivals, check_way, served_between
 from measure.workload import submitters
 
 LAWS = [
@@ -159,3 +159,14 @@ def test_a_latency_that_is_not_the_devices_own_is_a_finding() -> None:
     assert "3.00 ms against 2.00 ms" in found.message
     rows["latency_s"] = [2e-3, 2.1e-3]
     assert not list(check_way(Sweep(pd.DataFrame(rows))))
+
+
+def test_arrivals_that_are_not_poisson_are_a_finding() -> None:
+    rows = {"series": "d", "load": [150.0, 350.0], "throughput_per_s": [150.0, 350.0], "latency_s": [3e-3, 7e-3],
+            "served_gap_scv": [1.06, 2.3], "served_requests": [9000, 21000]}  # fmt: skip
+    (found,) = check_arrivals(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s"))
+    assert (found.check, found.severity, found.load) == ("not-poisson", "warning", 350.0)
+    assert "2.3 over 21,000 requests" in found.message
+    rows["served_requests"] = [9000, 30]  # so few that chance explains it
+    assert not list(check_arrivals(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s")))
+    assert not list(check_arrivals(Sweep(pd.DataFrame(rows))))  # closed: the gaps are those of the departures
