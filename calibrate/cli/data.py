@@ -111,8 +111,16 @@ def tell(findings: Sequence[Finding]) -> None:
     """Findings on stderr; what several series share is said once."""
     curves: dict[tuple[str, str, str], list[str]] = {}
     for f in findings:
-        key = ("note" if f.severity == "info" else f.severity, f.check, f"{f.message} {f.remedy}".strip())
+        key = ("note" if f.severity == "info" else f.severity, f.check, _with_remedy(f))
         curves.setdefault(key, []).append(f.series or "")
     for (severity, check, message), names in curves.items():
         where = "; ".join(name for name in names if name)
         complain(f"{severity}: {check}{f' ({where})' if where else ''}: {message}")
+
+
+def _with_remedy(finding: Finding) -> str:
+    """The message and what to do, as one or two sentences."""
+    message, remedy = finding.message, finding.remedy
+    if not remedy:
+        return message
+    return f"{message} {remedy[0].upper()}{remedy[1:]}" if message.endswith(".") else f"{message}; {remedy}"

@@ -13,7 +13,7 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measure_hosts import hosts_of, measure_on_hosts, refuse_with_hosts
-from calibrate.cli.measuring import directory, keeping, points_text, sweep_document
+from calibrate.cli.measuring import directory, keeping, naming_consent, points_text, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.planning import kept_in, left_text, plan_document, plan_text
 from calibrate.cli.progress import Bar
@@ -32,7 +32,6 @@ from calibrate.cli.repeating import (
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from measure.errors import UnsafeTargetError
     from measure.fio import FioPlan
     from measure.fio_plan import Order
     from measure.store import SweepStore
@@ -182,7 +181,6 @@ def measure_fio(
     where = None if dry_run and out is None else directory(out)
     order_: Order = "random" if order == "random" else "descending" if order == "descending" else "ascending"
 
-    from measure.errors import UnsafeTargetError
     from measure.fio import plan_workloads, run_fio
     from measure.fio_plan import combinations
 
@@ -209,15 +207,13 @@ def measure_fio(
         return
 
     kept = kept_in(where)
-    try:
+    with naming_consent():
         plan = plan_workloads(
             target, workloads, runtime_s=_runtime(runtime_s, budget_s, kept), ramp_s=ramp_s, size_bytes=size_bytes,
             repeats=repeats.first if budget_s is None else repeats.most or repeats.first, engine=engine, seed=seed,
             order=order_, keep=keep, consent="read" if allow_read else None, write_device=write_device, log=log,
             settling=steady, precondition=precondition_of(precondition),
         )  # fmt: skip
-    except UnsafeTargetError as error:
-        raise _naming_the_options(error) from error
     if adaptive is not None:
         measure_adaptively(plan, where, adaptive, tolerance, dry_run=dry_run, as_json=as_json)
         return
@@ -270,10 +266,3 @@ def _within(plan: FioPlan, budget_s: float, kept: SweepStore | None, finished: f
             f"{format_duration(plan.seconds(finished))}, {format_duration(plan.runtime_s)} each as the others there"
         )
     return plan
-
-
-def _naming_the_options(error: UnsafeTargetError) -> UnsafeTargetError:
-    """The refusal with the options by which a user consents here."""
-    text = str(error).replace("consent to its being read", "consent to its being read with --allow-read")
-    text = text.replace("give its name again as the device to write (", "give its name again (--write-device ")
-    return type(error)(text)

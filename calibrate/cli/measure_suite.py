@@ -11,7 +11,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
-from calibrate.cli.measuring import directory, keeping
+from calibrate.cli.measuring import directory, keeping, naming_consent
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import Preconditioning, precondition_of
@@ -108,11 +108,12 @@ def measure_suite(
 
     from measure.suite_runs import plan_suites, run_suites
 
-    plan = plan_suites(
-        name, target, quick=quick, runtime_s=runtime_s, ramp_s=ramp_s, budget_s=budget_s, repeats=repeats,
-        size_bytes=size_bytes, engine=engine, seed=seed, keep=keep, consent="read" if allow_read else None,
-        precondition=precondition_of(precondition),
-    )  # fmt: skip
+    with naming_consent():
+        plan = plan_suites(
+            name, target, quick=quick, runtime_s=runtime_s, ramp_s=ramp_s, budget_s=budget_s, repeats=repeats,
+            size_bytes=size_bytes, engine=engine, seed=seed, keep=keep, consent="read" if allow_read else None,
+            precondition=precondition_of(precondition),
+        )  # fmt: skip
     if dry_run or where is None or page is None:
         if as_json:
             print_json(_plan_document(plan))

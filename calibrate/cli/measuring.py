@@ -40,6 +40,19 @@ def keeping(out: Path) -> Iterator[None]:
         ) from error  # fmt: skip
 
 
+@contextmanager
+def naming_consent() -> Iterator[None]:
+    """Let the refusal of a target name the options by which a user consents to it."""
+    from measure.errors import UnsafeTargetError
+
+    try:
+        yield
+    except UnsafeTargetError as error:
+        text = str(error).replace("consent to its being read", "consent to its being read with --allow-read")
+        text = text.replace("give its name again as the device to write (", "give its name again (--write-device ")
+        raise type(error)(text) from error
+
+
 def points_text(sweep: Sweep, out: Path) -> str:
     """The table of points, where they are kept, and the next command."""
     tables = _memory_tables(sweep) if sweep.load_kind == "injected_delay" else [_points_table(sweep)]

@@ -64,7 +64,9 @@ def test_wrong_usage_of_a_suite_is_one_line_and_2(qsim, fio, disk, args, told):
 def test_a_target_that_is_not_ours_needs_consent_and_is_only_read(qsim, fio, disk):
     foreign = disk / "data"
     foreign.write_bytes(b"\1" * 2**26)
-    assert qsim("measure", "suite", "tails", str(foreign), "--plan").code == 1
+    refused = qsim("measure", "suite", "tails", str(foreign), "--plan")
+    assert refused.code == 1
+    assert "consent to its being read with --allow-read" in refused.error
     run = qsim("measure", "suite", "tails", str(foreign), "--plan", "--allow-read")
     assert run.code == 0, run.err
     assert "tails: the writes are left out" in run.out
