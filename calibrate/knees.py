@@ -175,7 +175,7 @@ def _path(fit: Fit, model: CurveModel, values: Array, loads: Array | None = None
 def _loads(fit: Fit, peak: Array | None) -> Array:
     """From light to heavy: depths and rates rise, delays fall."""
     used = max(fit.used) if fit.used else 1.0
-    if fit.load_kind == "arrival_rate":
+    if fit.load_kind in ("arrival_rate", "bandwidth"):  # the load is what gets through
         top = float(peak[0]) if peak is not None else 2 * used
         return np.linspace(0.002, 0.999, STEPS) * top
     if fit.load_kind == "injected_delay":

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibrate.cli import parsing
+from calibrate.cli import parsing, what_ifs
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import Source, check_use, known_series, tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import AsJson, At, Columns, Dataset, DeviceModel, Knees, Level, Objective, Seed, Series, Use
 
 if TYPE_CHECKING:
-    from calibrate import Fit
+    from calibrate import Curve, Fit
+    from calibrate.whatif import Scenario, WhatIf
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
@@ -26,6 +28,7 @@ Examples:
 qsim predict fit.json --at 1,8,64
 qsim predict sweep/ --use 1,32 --seal before.json
 qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
+qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
 """
 
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
@@ -65,7 +68,20 @@ def predict(
     seal: Annotated[
         Path | None,
         typer.Option("--seal", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Write the prediction with its hash and time, for qsim compare --sealed; never replaced."),
+                     help="Write the prediction with its hash and time, for qsim compare --sealed; never replaced. "
+                     "With --what-if, that of the device changed."),
+    ] = None,
+    what_if: Annotated[
+        Any,
+        typer.Option("--what-if", metavar="CHANGES", parser=what_ifs.what_if, show_default=False,
+                     help="The curve of the device changed, beside the present one: drives=1:2 (one more in the "
+                     "stripe), service=0.5 (half the service time; host=TIME of the latency is none), block=4KiB:16KiB "
+                     "(needs two sizes in the fit, or the link's bandwidth=3GB/s), write-cache=off,medium=3ms."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Also draw the prediction: one HTML file that opens offline."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -78,6 +94,10 @@ def predict(
         from calibrate.sealing import check_unsealed
 
         check_unsealed(seal)
+    if report is not None:
+        from calibrate.cli.report_files import check_report_path
+
+        check_report_path(report)
     if measured:
         source = Source(data or (), dataset, columns)
         fits = _calibrated(source, series, use, model, level, seed)
@@ -88,24 +108,56 @@ def predict(
     from calibrate.cli.knee_tables import knee_table, knees_of
     from calibrate.prediction import predict as predicted
 
-    curves = [(f, predicted(f, at or _default_loads(f))) for f in fits]
+    scenarios = _scenarios(fits, series, what_if)
+    fits = [f for f in fits if series is None or f.series == series]
+    curves = [predicted(f, at or _default_loads(f)) for f in fits]
+    changed = [predicted(s.fit, curve.load) for s, curve in zip(scenarios, curves, strict=False)]
     sealed = None
     if seal is not None:
         from calibrate.sealing import seal as write_seal
 
-        sealed = write_seal(fits, [list(curve.load) for _, curve in curves], seal)
+        meant = [replace(s.fit, series=f.series) for s, f in zip(scenarios, fits, strict=False)] or fits
+        sealed = write_seal(meant, [list(curve.load) for curve in curves], seal)
+    written = _drawn(fits, curves, scenarios, report) if report is not None else None
     shown = [knees_of(f, slo) for f in fits] if as_json or knees or slo is not None else []
     if as_json:
         parts = [
             {**fit_document(f, found), "points": curve.to_dicts()}
-            for (f, curve), found in zip(curves, shown, strict=True)
+            for f, curve, found in zip(fits, curves, shown, strict=True)
         ]
-        print_json({**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict()})
+        for part, s, curve in zip(parts, scenarios, changed, strict=False):
+            part["what_if"] = {**s.to_dict(), **fit_document(s.fit, knees_of(s.fit, slo)), "points": curve.to_dicts()}
+        print_json({
+            **parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), "report": written,
+        })  # fmt: skip
         return
-    tables = [f"\n\n{knee_table(found, f.load_name, f.level)}" for f, found in zip(fits, shown, strict=False)]
-    say("\n\n".join(f"{f}\n\n{curve}{''.join(tables[i : i + 1])}" for i, (f, curve) in enumerate(curves)))
+    for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
+        blocks = [str(f), str(curve)]
+        blocks += [knee_table(found, f.load_name, f.level) for found in shown[i : i + 1]]
+        blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]
+        say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     if sealed is not None:
         say(f"\n{sealed}\nkept in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
+    if written is not None:
+        say(f"\nreport: {written}")
+
+
+def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -> list[Scenario]:
+    """The scenario of each fit that is meant; the others may tell of another block size."""
+    if change is None:
+        return []
+    from calibrate.whatif import what_if
+
+    return [what_if(f, change, fits) for f in fits if series is None or f.series == series]
+
+
+def _drawn(fits: Sequence[Fit], curves: Sequence[Curve], scenarios: Sequence[Scenario], path: Path) -> str:
+    from calibrate.report.page import write_sections
+    from calibrate.report.predicted import predicted_section
+
+    beside: list[Scenario | None] = [*scenarios] if scenarios else [None] * len(fits)
+    parts = [predicted_section(f, list(c.load), s) for f, c, s in zip(fits, curves, beside, strict=True)]
+    return str(write_sections(parts, path, title="Prediction"))
 
 
 def _measured(data: Sequence[str], dataset: str | None, calibration: dict[str, Any]) -> bool:
@@ -169,15 +221,13 @@ def _calibrated(
 
 
 def _fits(path: Path, series: str | None) -> list[Fit]:
+    """Every fit of the file; wrong usage where none is of ``series``."""
     from calibrate.cli.fit_files import read_fits
 
     fits = read_fits(path)
-    if series is None:
-        return fits
-    chosen = [f for f in fits if f.series == series]
-    if not chosen:
+    if series is not None and series not in [f.series for f in fits]:
         raise wrong_usage(f"--series: {parsing.not_one_of(series, [f.series for f in fits])}")
-    return chosen
+    return fits
 
 
 def _sheet(idle_latency: float | None, peak_iops: float | None, sharpness: float | None) -> Fit:
