@@ -33,6 +33,8 @@ class Finding:
     def __str__(self) -> str:
         where = ", ".join(part for part in (self.series, None if self.load is None else f"load {self.load:g}") if part)
         text = f"[{self.severity}] {self.check}{f' ({where})' if where else ''}: {self.message}"
+        if (self.hypothesis or self.remedy) and not text.endswith("."):
+            text += "."
         if self.hypothesis:
             text += f" Likely: {self.hypothesis}"
         if self.remedy:
