@@ -66,7 +66,7 @@ def first_choices(loads: Sequence[float]) -> tuple[Choice, Choice]:
     ordered = sorted(loads)
     deep = next((n for n in ordered if n >= DEEP), ordered[-1])
     return (
-        Choice(ordered[0], "start", "the latency of a lone request"),
+        Choice(ordered[0], "start", "the latency of a lone request" if ordered[0] == 1 else "the least load there is"),
         Choice(deep, "start", "a deep queue, for the peak"),
     )
 
