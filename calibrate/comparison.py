@@ -15,6 +15,7 @@ from calibrate.ladder import Rung, ladder, mape
 from calibrate.points import Points, points_of
 from calibrate.posterior import Array, Mask
 from calibrate.prediction import Curve, grid, predict
+from calibrate.probe_depths import next_depth
 from calibrate.truth import TruthCheck, check_truth, true_curve
 from measure.auditing import audit
 from measure.dataset import CACHE_LINE_BYTES, LoadKind, Provenance, Sweep
@@ -166,21 +167,19 @@ class Comparison:
         interval = f"[{knee.low:.3g}, {knee.high:.3g}]"
         if not knee.identified:
             return (
-                f"The knee is not identifiable from these points: anywhere in {interval} outstanding requests; "
-                f"{self._where_to_measure(knee.low, knee.high)} to pin it."
+                f"The knee is not identifiable from these points: N* = {knee.load:.3g} is the best guess, anywhere in "
+                f"{interval} outstanding requests fits; {self._where_to_measure(knee.high)}."
             )
         return (
             f"The knee is at N* = {knee.load:.3g} outstanding requests {interval}: {rate} at {time}. "
             "Deeper queues buy mostly latency."
         )
 
-    def _where_to_measure(self, low: float, high: float) -> str:
-        used = self.fit.used or (1.0,)
-        if low < min(used):
-            return f"calibrate on a depth of {max(1, round(low))} as well"
-        if high > max(used):
-            return f"calibrate on a depth of {round(2 * high)} as well"
-        return f"calibrate on a depth near {round((low * high) ** 0.5)} as well"
+    def _where_to_measure(self, high: float) -> str:
+        if self.fit.used and high > max(self.fit.used):
+            return f"a depth of {round(2 * high)} would pin it"
+        wanted = next_depth(self.fit)
+        return "more repeats would narrow it" if wanted is None else f"depth {wanted.load:g} would narrow it most"
 
     def _error_sentence(self) -> str:
         s, used = self.summary, ", ".join(f"{n:g}" for n in self.fit.used)
