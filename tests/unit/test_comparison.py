@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from calibrate import compare, compare_all, fit
+from calibrate.points import points_of
 from measure import DataError, load_dataset
 
 REQUIRED_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
@@ -94,7 +95,7 @@ def held_out_errors(name: str, series: str, use: list[float] | None = None, belo
     sweep = load_dataset(name, corrected=True)
     errors: list[float] = []
     for one in (s for s in sweep.series if series in s):
-        comparison = compare(sweep, use, series=one)
+        comparison = compare(sweep, use or points_of(sweep, one).default_use(), series=one)
         keep = comparison.held_out & (comparison.points.load < below)
         errors += list(np.abs(comparison.residual_throughput_pct[keep]))
     return errors
