@@ -81,8 +81,8 @@ class Comparison:
 
     @property
     def is_open(self) -> bool:
-        """Whether the loads are arrival rates."""
-        return self.points.load_kind == "arrival_rate"
+        """Whether the loads are throughputs themselves (arrival rates, or bandwidths): response times are predicted."""
+        return self.points.throughput_is_given
 
     @cached_property
     def truth(self) -> TruthCheck | None:
@@ -144,6 +144,12 @@ class Comparison:
         if knee.load is None or knee.low is None or knee.high is None:
             return f"No knee: {knee.note}."
         known = "" if knee.identified else "not identifiable from these points; the best guess is "
+        if self.points.load_kind == "bandwidth":
+            at, low, high = (format_bandwidth(v) for v in (knee.load, knee.low, knee.high))
+            return (
+                f"The knee is {known}at {at} [{low}, {high}], by the tangent: an access takes "
+                f"{format_duration(knee.response_time_s)} there, and more traffic buys mostly latency."
+            )
         rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
         return (
             f"The knee is {known}at {rate} [{format_rate(knee.low)}, {format_rate(knee.high)}], by the tangent: a "
@@ -187,8 +193,10 @@ class Comparison:
             return f"Calibrated on every point ({used}), so nothing is left to check the prediction with."
         noise = "" if s.repeat_noise_pct is None else f" (repeats of one point differ by {s.repeat_noise_pct:.2g} %)"
         if self.is_open:
+            if self.points.load_kind == "bandwidth":
+                used = ", ".join(format_bandwidth(x) for x in self.fit.used)
             return (
-                f"Calibrated on the rates {used} alone, the model predicts the {s.held_out_points} other point(s) with "
+                f"Calibrated on the loads {used} alone, the model predicts the {s.held_out_points} other point(s) with "
                 f"a mean error of {s.held_out_mape_response_pct:.2g} % in response time{noise}."
             )
         return (
@@ -297,7 +305,7 @@ class Comparison:
 
 def throughput_text(kind: LoadKind) -> Callable[[float], str]:
     """How a throughput is written: requests a second, or a memory's cache lines as a bandwidth."""
-    if kind == "injected_delay":
+    if kind in ("injected_delay", "bandwidth"):
         return lambda lines_per_s: format_bandwidth(lines_per_s * CACHE_LINE_BYTES)
     return format_rate
 
@@ -339,7 +347,7 @@ def compare(
 
 
 def _ladder(points: Points, used: Mask) -> list[Rung]:
-    enough = 3 if points.load_kind == "injected_delay" else 2
+    enough = 3 if points.load_kind in ("injected_delay", "bandwidth") else 2
     return ladder(points, used) if used.sum() >= enough else []
 
 

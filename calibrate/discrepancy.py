@@ -32,9 +32,17 @@ class Discrepancy:
     own: float
     pivot: float = 0.0
 
+    def seen(self, used: Array) -> Discrepancy:
+        """The same, given the loads that were calibrated on: some kinds measure nearness by these."""
+        return self
+
+    def place(self, loads: Array) -> Array:
+        """Where a load stands, so that differences are distances."""
+        return np.asarray(np.log(loads + self.pivot))
+
     def between(self, some: Array, others: Array) -> Array:
         """The correlation (m, k) of d at ``some`` loads (m,) and at ``others`` (k,): different measurements."""
-        apart = np.log(some + self.pivot)[:, None] - np.log(others + self.pivot)[None, :]
+        apart = self.place(some)[:, None] - self.place(others)[None, :]
         return np.asarray((1 - self.own) * np.exp(-0.5 * (apart / self.length) ** 2))
 
     def among(self, loads: Array) -> Array:
@@ -78,6 +86,7 @@ def beyond_the_points(
     wide = np.broadcast_to(error[:, None], (len(error), len(loads)))
     if discrepancy is None or len(used) == 0:
         return np.zeros_like(wide), wide
+    discrepancy = discrepancy.seen(used)
     white = Whitening.of(noise, discrepancy.among(used))
     share = wide[:, :1] ** 2 / white.variance(error)
     to_new = discrepancy.between(loads, used) @ white.basis.T

@@ -23,13 +23,14 @@ from calibrate.curve_models import (
 from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.discrepancy import beyond_the_points
 from calibrate.knee import Knee
+from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.open_models import MGc, OpenModel, ggc, open_named
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import Points, points_of
 from calibrate.posterior import Array, Mask, most_probable, posterior
 from measure.dataset import LOAD_NAMES, LoadKind, Sweep
 from measure.errors import DataError
-from measure.units import format_duration, format_rate
+from measure.units import format_bandwidth, format_duration, format_rate
 
 SCHEMA = "qsim-fit/2"
 USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
@@ -107,7 +108,7 @@ class Fit:
             end, more = (
                 ("deepest calibrated point", "deeper")
                 if self.load_kind == "queue_depth"
-                else ("highest calibrated rate", "at higher rates")
+                else ("highest calibrated load", "at higher loads")
             )
             note = f"beyond the {end} ({max(self.used):g}): an extrapolation; measure {more} to pin it"
         spread = drawn.throughput if self.load_kind == "injected_delay" else drawn.load
@@ -187,6 +188,8 @@ def quantity(value: float | None, unit: str) -> str:
         return ""
     if unit in ("1/s", "lines/s"):
         return format_rate(value)
+    if unit == "B/s":
+        return format_bandwidth(value)
     base, per, rest = unit.partition(" per ")
     return format_duration(value) + per + rest if base == "s" else f"{value:.3g} {unit}".strip()
 
@@ -230,7 +233,7 @@ def fit(
 
 def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
-    needed = 3 if points.load_kind == "injected_delay" else 2
+    needed = 3 if points.load_kind in ("injected_delay", "bandwidth") else 2
     if len(points) < needed:
         raise DataError(
             f"{points.series}: {len(points)} point(s) cannot calibrate the {curve_model.name} model, which needs "
@@ -355,7 +358,7 @@ def curve_of_mode(points: Points, curve_model: CurveModel, mode: Array, loads: A
     if points.load_kind == "queue_depth":
         return throughput * more, response / more  # N = X R
     slower = carried(points.response_time_s, at_used[1], noise[-len(points) :])
-    return throughput if points.load_kind == "arrival_rate" else throughput * more, response * slower
+    return throughput if points.throughput_is_given else throughput * more, response * slower
 
 
 def _correlation(curve_model: CurveModel, load: Array) -> Array | None:
@@ -367,7 +370,7 @@ def _correlation(curve_model: CurveModel, load: Array) -> Array | None:
         return None
     ones = np.ones_like(load)
     blocks = len(curve_model.observables(ones, ones)) // len(load)
-    return np.asarray(np.kron(np.eye(blocks), curve_model.discrepancy.among(load)), dtype=np.float64)
+    return np.asarray(np.kron(np.eye(blocks), curve_model.discrepancy.seen(load).among(load)), dtype=np.float64)
 
 
 def _log_prediction(curve_model: CurveModel, load: Array) -> Callable[[Array], Array]:
@@ -409,8 +412,13 @@ def _model_for(points: Points, name: str | None) -> CurveModel:
     if name is None and points.load_kind == "queue_depth":
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
     if name is None:
-        return MGc if is_open else DelayLaw()
+        return MGc if is_open else MemoryCurve() if points.load_kind == "bandwidth" else DelayLaw()
     found = model_named(name)
+    if isinstance(found, MemoryQueue) != (points.load_kind == "bandwidth"):
+        raise ValueError(
+            f"model {name!r} is for {'' if isinstance(found, MemoryQueue) else 'no '}curves over the bandwidth itself, "
+            f"and the load of {points.series} is {LOAD_NAMES[points.load_kind]}"
+        )
     if isinstance(found, OpenModel) != is_open:
         meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
         raise ValueError(f"model {name!r} is for a sweep over {meant}, and {points.series} is none")
@@ -430,7 +438,7 @@ def model_named(name: str) -> CurveModel:
         m.name: m
         for m in (
             OnsetPNorm(), Declining(), PNorm(), AsymptoticBounds(), RandomRouting(), ScalabilityLaw(), DelayLaw(),
-            Unloaded(),
+            Unloaded(), MemoryCurve(), MemoryQueue(),
         )
     }  # fmt: skip
     if name in models:

@@ -22,6 +22,7 @@ from calibrate.curve_models import (
 )
 from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.fitting import curve_of_mode, mode_of
+from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.open_models import MD1, MG1, MM1, MGc, ggc, mmc
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import Points
@@ -79,6 +80,8 @@ def ladder(points: Points, calibrated: Mask) -> list[Rung]:
 def _models(points: Points) -> list[CurveModel]:
     if points.load_kind == "injected_delay":
         return [DelayLaw(), Unloaded()]
+    if points.load_kind == "bandwidth":
+        return [MemoryCurve(), MemoryQueue()]
     if points.load_kind == "arrival_rate":
         known = [ggc(*points.variability)] if points.variability is not None else []
         servers = float(MGc.report(mode_of(points, MGc)[None, :])["c"][1][0])
@@ -102,7 +105,7 @@ def _climb(model: CurveModel, chosen: Points, rest: Points) -> Rung:
     return Rung(
         model.name, model.assumption, parameters,
         mape(fitted, chosen.throughput_per_s), mape(response, chosen.response_time_s), x_error, r_error,
-        "response time" if chosen.load_kind == "arrival_rate" else "throughput", 0, "",
+        "response time" if chosen.throughput_is_given else "throughput", 0, "",
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.memory_curve import MIDDLE
 from calibrate.posterior import Array, Mask
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
@@ -16,6 +17,9 @@ from measure.units import format_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
+
+GIVEN: tuple[LoadKind, ...] = ("arrival_rate", "bandwidth")
+"""Loads that are throughputs themselves."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,11 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.load)
+
+    @property
+    def throughput_is_given(self) -> bool:
+        """Whether the load is the throughput itself, so that the response time alone is predicted."""
+        return self.load_kind in GIVEN
 
     def loads_text(self) -> str:
         """The loads, for messages."""
@@ -86,14 +95,19 @@ class Points:
     def default_use(self) -> list[float]:
         """What the source suggests; else the first depth and the first of at least 32 (or the last).
 
-        For delays the ends and the middle, which is the one whose throughput is nearest the geometric mean of theirs;
-        for arrival rates the ends and the one nearest their middle.
+        For bandwidths the ends and the one nearest ``MIDDLE`` of the highest; for delays the ends and the middle, which
+        is the one whose throughput is nearest the geometric mean of theirs; for arrival rates the ends and the one
+        nearest their middle.
         """
         if self.suggested and all(np.any(np.isclose(self.load, n)) for n in self.suggested):
             return list(self.suggested)
         if self.load_kind == "arrival_rate":
             nearest = int(np.argmin(np.abs(self.load - self.load[[0, -1]].mean())))
             return sorted({float(self.load[i]) for i in (0, nearest, -1)})
+        if self.load_kind == "bandwidth":
+            inner = np.abs(self.load[1:-1] - MIDDLE * self.load[-1])
+            middle = [float(self.load[1 + int(np.argmin(inner))])] if len(inner) else []
+            return sorted({float(self.load[0]), *middle, float(self.load[-1])})
         if self.load_kind != "injected_delay":
             deep = self.load[self.load >= 32]
             return sorted({float(self.load[0]), float(deep[0] if len(deep) else self.load[-1])})
@@ -110,7 +124,7 @@ class Points:
         root = np.sqrt(np.maximum(self.repeats, 1))
         throughput = np.nan_to_num(self.throughput_spread, nan=0.0) / root
         response = np.nan_to_num(self.response_spread, nan=0.0) / root
-        if self.load_kind == "arrival_rate":
+        if self.throughput_is_given:
             return response if self.response_error is None else np.fmax(response, self.response_error)
         return throughput if blocks == 1 else np.concatenate([throughput, response])
 
@@ -119,18 +133,13 @@ class Points:
 
         Of the throughput, and of the response time in open sweeps, whose throughput is what was asked for.
         """
-        spread = self.response_spread if self.load_kind == "arrival_rate" else self.throughput_spread
+        spread = self.response_spread if self.throughput_is_given else self.throughput_spread
         known = spread[np.isfinite(spread)]
         return float(100 * np.median(known)) if len(known) else None
 
 
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
     """The points of one series. DataError where several are there and none is named, or where no load was varied."""
-    if sweep.load_kind == "bandwidth":
-        raise DataError(
-            f"{sweep.name or 'the sweep'} holds bandwidth and latency only, and no load (delay, pause or depth) that a "
-            "model could be fitted to; qsim audit can check it, and a table with the pause or the delay can be fitted"
-        )
     if sweep.load_kind == "buffer_size":
         raise DataError(_of_buffer_sizes(sweep))
     if series is None and len(sweep.series) > 1:

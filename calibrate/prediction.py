@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.discrepancy import beyond_the_points, together
+from calibrate.points import GIVEN
 from calibrate.posterior import Array
 from measure.units import format_duration, format_rate
 
@@ -88,7 +89,7 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         drift, spread = _missed_response(fit, fit.draws, fit.error_draws, loads)
         r_scatter = drift + rng.standard_normal(r_draws.shape) * spread
     tails = [50 * (1 - fit.level), 50 * (1 + fit.level)]
-    if fit.load_kind == "arrival_rate":  # what arrives leaves, but for a peak below it
+    if fit.load_kind in GIVEN:  # what arrives leaves, but for a peak below it
         shift, scatter = np.zeros_like(shift), np.zeros_like(scatter)
     throughput, response = throughput * np.exp(shift), response * np.exp(r_shift)
     x_low, x_high = np.percentile(x_draws * np.exp(scatter), tails, axis=0)

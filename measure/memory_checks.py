@@ -40,8 +40,8 @@ def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
     """Findings on curves that were published as bandwidth and latency only."""
     yield Finding(
         "no-load", "info",
-        "the curves hold bandwidth and latency and not what was varied (a delay, a pause, a depth), so no model can be "
-        "fitted to them.",
+        "the curves hold bandwidth and latency and not what was varied (a delay, a pause, a depth), so only the "
+        "latency can be predicted.",
         remedy="load a table that has the pause or the delay as a column.",
     )  # fmt: skip
     caches = recorded_caches(sweep.provenance.details)

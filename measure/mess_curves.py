@@ -6,9 +6,9 @@ in GB/s and the latency in ns: a curve over an injected delay, one for each read
 read percentage (``bwlat_70.txt``), hold bandwidth in MB/s and latency and nothing else. multiload (of multichase)
 prints a table with ChaseNS and LdAvgMibs.
 
-Where no pause is told, the load is the bandwidth itself (load_kind "bandwidth"). That is a curve to look at and to
-audit, but no model can be fitted to it: bandwidth is an answer of the memory, not something that was asked of it, and
-where a curve bends back one bandwidth has two latencies.
+Where no pause is told, the load is the bandwidth itself (load_kind "bandwidth"). Bandwidth is an answer of the memory,
+not something that was asked of it, so only the latency can be predicted, and where a curve bends back one bandwidth has
+two latencies.
 """
 
 from __future__ import annotations

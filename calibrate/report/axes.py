@@ -33,7 +33,7 @@ def latency_axis(seconds: Array) -> Axis:
 
 def throughput_axis(per_second: Array, kind: LoadKind) -> Axis:
     """Requests a second with a prefix, or GB/s where the requests are a memory's cache lines."""
-    if kind == "injected_delay":
+    if kind in ("injected_delay", "bandwidth"):
         return Axis("bandwidth (GB/s)", CACHE_LINE_BYTES / 1e9)
     peak, what = float(np.nanmax(per_second)), "arrival rate" if kind == "arrival_rate" else "throughput"
     for prefix, factor in (("M", 1e-6), ("k", 1e-3)):

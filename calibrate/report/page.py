@@ -130,6 +130,11 @@ _Drawn = tuple[str, Callable[[Comparison], "Figure"], str]
 
 def _drawn(comparison: Comparison) -> list[_Drawn]:
     """(title, figure, caption) by the kind of load."""
+    if comparison.points.load_kind == "bandwidth":
+        return [
+            ("Latency against bandwidth", figures.latency_against_throughput, _SQUARES),
+            ("Residuals", figures.residuals, _RESIDUALS),
+        ]
     if comparison.is_open:
         return [
             ("Response time against arrival rate", figures.latency_against_throughput, _SQUARES),
@@ -205,7 +210,7 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     """(value, its interval, what it is), the few numbers that stand at the top."""
     knee, summary = comparison.knee, comparison.summary
     numbers: list[tuple[str, str, str]] = []
-    if comparison.points.load_kind == "injected_delay":
+    if comparison.points.load_kind in ("injected_delay", "bandwidth"):
         low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0
         numbers.append((
             format_bandwidth(knee.throughput_per_s * CACHE_LINE_BYTES),

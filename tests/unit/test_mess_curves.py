@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrate import compare, fit
+from calibrate import compare
 from measure import audit, load
 from measure.csv_table import csv_sweep, to_csv
 from measure.errors import DataError
@@ -60,12 +60,12 @@ def test_multiload_adds_the_chasers_own_bandwidth_and_keeps_the_loaders() -> Non
     assert sweep.points["latency_s"].iloc[2] == pytest.approx(171.3e-9)
 
 
-def test_what_has_no_load_is_audited_but_neither_fitted_nor_compared() -> None:
+def test_what_has_no_load_is_audited_and_predicted_over_its_bandwidth() -> None:
     sweep = load(DATA / "bwlat_70.txt")
     assert "no-load" in {f.check for f in audit(sweep)}
-    for work in (fit, compare):
-        with pytest.raises(DataError, match=r"bandwidth and latency only, and no load .* qsim audit can check it"):
-            work(sweep)
+    made = compare(sweep)
+    assert (made.fit.model, made.fit.load_kind) == ("latency curve", "bandwidth")
+    assert made.summary.held_out_mape_throughput_pct == pytest.approx(0)  # it is the load
 
 
 def test_a_curve_that_bends_back_is_told() -> None:

@@ -1,0 +1,71 @@
+"""Latency over bandwidth: the curve is found again, its knee is the tangent, and a sweep of that kind is compared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize_scalar
+
+from calibrate import compare, fit, predict
+from calibrate.memory_curve import MemoryCurve, MemoryQueue
+from calibrate.points import points_of
+from measure.dataset import Sweep
+
+TRUE = np.array([90e-9, 0.35, 0.08, 101e9])
+BANDWIDTHS = np.array([0.2, 5, 15, 30, 45, 60, 70, 80, 88, 94, 98, 100]) * 1e9
+
+
+def published(values: np.ndarray = TRUE) -> Sweep:
+    lines, latency = MemoryCurve().curve(values[None, :], BANDWIDTHS)
+    points = pd.DataFrame({"series": "read", "load": BANDWIDTHS, "throughput_per_s": lines[0], "latency_s": latency[0]})
+    return Sweep(points, "bandwidth", "B/s")
+
+
+def test_the_ends_and_a_point_near_the_middle_are_asked_for() -> None:
+    assert points_of(published()).default_use() == [0.2e9, 60e9, 100e9]
+
+
+@pytest.mark.parametrize("climb", [0.1, 0.35, 0.9])
+@pytest.mark.parametrize("wall", [0.02, 0.08, 0.2])
+def test_unseen_latencies_are_predicted_from_three(climb: float, wall: float) -> None:
+    made = compare(published(np.array([90e-9, climb, wall, 101e9])))
+    assert made.summary.held_out_points == 9
+    assert made.summary.held_out_mdape_response_pct < 2.5  # type: ignore[operator]
+    assert made.summary.held_out_mape_throughput_pct == pytest.approx(0)
+    assert made.summary.inside_band_pct == 100
+
+
+@pytest.mark.parametrize(("model", "values"), [(MemoryCurve(), TRUE), (MemoryQueue(), np.array([90e-9, 9e-9, 110e9]))])
+def test_the_knee_maximises_bandwidth_over_latency(model: MemoryQueue, values: np.ndarray) -> None:
+    knee = model.knee(values[None, :])
+
+    def negative_power(bandwidth: float) -> float:
+        return -bandwidth / float(model.curve(values[None, :], np.array([bandwidth]))[1][0, 0])
+
+    best = minimize_scalar(negative_power, bounds=(1e9, values[-1] * 0.9999), method="bounded", options={"xatol": 1e3})
+    assert knee.load[0] == pytest.approx(best.x, rel=1e-3)
+    assert knee.throughput[0] == pytest.approx(best.x / 64, rel=1e-3)
+
+
+def test_the_band_widens_between_points_and_towards_the_wall() -> None:
+    made = fit(published())
+    at = predict(made, [60e9, 60.5e9, 80e9, 99e9])
+    width = np.log(at.response_time_high_s / at.response_time_low_s)
+    assert width[0] < width[2] < 0.5
+    assert width[1] < width[2]
+
+
+def test_models_for_other_loads_are_refused_and_two_points_are_too_few() -> None:
+    with pytest.raises(ValueError, match="'delay law' is for no curves over the bandwidth itself"):
+        fit(published(), model="delay law")
+    with pytest.raises(ValueError, match=r"2 point.s. cannot calibrate the latency curve model, which needs 3"):
+        fit(published(), [0.2e9, 100e9])
+
+
+def test_it_says_what_it_found_and_ranks_the_queue_beside_it() -> None:
+    made = compare(published())
+    assert made.verdict().startswith("The knee is at ")
+    assert "GB/s" in made.verdict()
+    assert {rung.name for rung in made.models} == {"latency curve", "latency of a queue"}
+    assert all(rung.ranked_by == "response time" for rung in made.models)
