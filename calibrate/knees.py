@@ -28,7 +28,7 @@ from calibrate.knee import Knee
 from calibrate.points import points_of
 from calibrate.posterior import Array
 from calibrate.prediction import expected, predict
-from measure.dataset import Sweep
+from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.errors import DataError
 from measure.units import format_duration, format_rate
 
@@ -167,6 +167,8 @@ def _path(fit: Fit, model: CurveModel, values: Array, loads: Array | None = None
     loads = _loads(fit, None if peak is None else peak) if loads is None else loads
     throughput, response = model.curve(values, loads)
     reached = throughput.max(axis=1) if peak is None else peak
+    if fit.load_kind == "bandwidth" and peak is not None:
+        reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
     return _Path(
         loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_kind == "queue_depth"
     )

@@ -242,8 +242,9 @@ def _with(fit: Fit, mode: Array, draws: Array, wider: float = 1.0) -> Fit:
     old, new = (fit.curve_model.curve(m[None, :], n)[0][0] for m, n in ((fit.mode, before), (mode, after)))
     throughput = np.array(fit.used_throughput_per_s) * new / old
     return replace(
-        fit, mode=mode, draws=draws, used=tuple(after.tolist()), used_throughput_per_s=tuple(throughput.tolist())
-    )
+        fit, mode=mode, draws=draws, used=tuple(after.tolist()), used_throughput_per_s=tuple(throughput.tolist()),
+        used_response_s=tuple((after / throughput).tolist()),
+    )  # fmt: skip
 
 
 def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:

@@ -27,6 +27,7 @@ From a fit (qsim fit DATA --out fit.json), from a few points of DATA (--use), or
 Examples:
 qsim predict fit.json --at 1,8,64
 qsim predict sweep/ --use 1,32 --seal before.json
+qsim predict sweep/ --use 1 --peak-iops 600k
 qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
 qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
 """
@@ -50,7 +51,7 @@ def predict(
     peak_iops: Annotated[
         float | None,
         typer.Option(metavar="RATE", parser=parsing.per_second, show_default=False,
-                     help="Data sheet: peak requests a second, as 600k."),
+                     help="Data sheet, or beside one measured point (--use 1): peak requests a second, as 600k."),
     ] = None,
     sharpness: Annotated[
         float | None,
@@ -89,7 +90,7 @@ def predict(
     sheet = {"--idle-latency": idle_latency, "--peak-iops": peak_iops, "--sharpness": sharpness}
     calibration = {"--use": use, "--model": model, "--level": level, "--seed": seed, "--columns": columns}
     measured = _measured(data or (), dataset, calibration)
-    _check(data or (), measured, sheet, series)
+    _check(data or (), measured, sheet, series, use)
     if seal is not None:
         from calibrate.sealing import check_unsealed
 
@@ -100,7 +101,7 @@ def predict(
         check_report_path(report)
     if measured:
         source = Source(data or (), dataset, columns)
-        fits = _calibrated(source, series, use, model, level, seed)
+        fits = _calibrated(source, series, use, model, level, seed, peak_iops)
     else:
         fits = _fits(Path(data[0]), series) if data else [_sheet(idle_latency, peak_iops, sharpness)]
 
@@ -167,13 +168,16 @@ def _measured(data: Sequence[str], dataset: str | None, calibration: dict[str, A
     return any(Path(name).is_dir() or Path(name).suffix.lower() in (".csv", ".txt") for name in data)
 
 
-def _check(data: Sequence[str], measured: bool, sheet: dict[str, Any], series: str | None) -> None:
+def _check(
+    data: Sequence[str], measured: bool, sheet: dict[str, Any], series: str | None, use: Sequence[float] | None
+) -> None:
     given = [name for name, value in sheet.items() if value is not None]
     if measured:
-        if not data:
-            return  # a dataset, or Source says what is missing
-        if given:
-            raise wrong_usage(f"{given[0]} is of a data sheet, and DATA is measured: predict from one of them")
+        if given and (given != ["--peak-iops"] or use is None or len(use) != 1):
+            raise wrong_usage(
+                f"{given[0]} is of a data sheet, and DATA is measured: predict from one of them (only --peak-iops goes "
+                "with a single measured point, as --use 1 --peak-iops 600k)"
+            )
         return
     if data and given:
         raise wrong_usage(f"FIT and {given[0]} were both given: predict from a fit or from a data sheet, not from both")
@@ -193,10 +197,13 @@ def _calibrated(
     model: str | None,
     level: float | None,
     seed: int | None,
+    peak_iops: float | None,
 ) -> list[Fit]:
-    """The fits of every curve, or of the one named, each with what it was calibrated on."""
+    """The fits of every curve, or of the one named, each with what it was calibrated on; of one point with a peak."""
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
+    from calibrate.one_point import from_one_point
+    from calibrate.points import points_of
     from calibrate.sealing import with_origin
     from measure.errors import DataError
 
@@ -208,7 +215,11 @@ def _calibrated(
     refused: list[str] = []
     for name in names:
         try:
-            made = calibrated(sweep, use or source.default_use(), series=name, model=model, level=level, seed=seed)
+            if use is not None and len(use) == 1 and model is None:
+                points = points_of(sweep, name).choose(use)
+                made = from_one_point(points, peak_iops, level=level, seed=seed)
+            else:
+                made = calibrated(sweep, use or source.default_use(), series=name, model=model, level=level, seed=seed)
             fits.append(with_origin(made, sweep))
         except DataError as error:
             refused.append(str(error))

@@ -348,3 +348,18 @@ def test_a_what_if_that_cannot_be_is_one_line(qsim, change, code, part):
     run = qsim(*SHEET, "--what-if", change)
     assert run.code == code
     assert part in run.error
+
+
+def test_depth_one_alone_predicts_with_what_is_assumed(qsim, sweep_csv):
+    alone = qsim("predict", str(sweep_csv), "--use", "1", "--at", "1,64", "--json").json
+    with_peak = qsim("predict", str(sweep_csv), "--use", "1", "--peak-iops", "100k", "--at", "1,64", "--json").json
+    widths = [
+        d["points"][1]["throughput_high_per_s"] / d["points"][1]["throughput_low_per_s"] for d in (alone, with_peak)
+    ]
+    assert widths[1] < widths[0] / 3
+    assert not alone["knee"]["identified"]
+    assert any("assumed" in note for note in alone["notes"])
+    assert with_peak["knee"]["load"] == pytest.approx(10, rel=0.1)
+    refused = qsim("predict", str(sweep_csv), "--use", "1,64", "--peak-iops", "100k")
+    assert refused.code == 2
+    assert "--peak-iops" in refused.error
