@@ -10,6 +10,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.audit import check_findings
+from calibrate.cli.compare_tails import add_tails, say_tails, tails_of_all, write_page
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import Source, check_use, known_series, tell_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
@@ -99,7 +100,6 @@ def compare(
 
     from calibrate.cli.report_files import check_report_path
     from calibrate.fitting import model_named
-    from calibrate.report.page import write_report
 
     if model is not None:
         model_named(model)
@@ -118,7 +118,8 @@ def compare(
 
         done, refused = _held_against(sweep, names, read_fits(fit), fit)
     title = source.name if held is None else f"{source.name}, predicted before: SHA-256 {held.sha256}"
-    written = str(write_report(done, report, refused=refused, title=title)) if report is not None else None
+    tails, untold = tails_of_all(done, sweep, seed or 0)
+    written = None if report is None else write_page(done, refused, tails, report, title)
 
     tell_findings(sweep, names)
     for name, reason in refused.items():
@@ -126,10 +127,13 @@ def compare(
     shown = _knees(done, slo, sweep, knees) if as_json or knees or slo is not None else []
     if not as_json:
         _tell(done, held, written, shown)
+        say_tails(tails)
     document = {**comparison_document(done, refused, written), "seal": None if held is None else held.to_dict()}
     for part, found in zip(document["series"], shown, strict=False):
         part["knees"] = [k.to_dict() for k in found]
-    document["knees"] = document["series"][0].get("knees")
+    add_tails(document["series"], tails, untold)
+    for key in ("knees", "tails", "tail_structures", "tails_refused"):
+        document[key] = document["series"][0].get(key)
     _check(done, fail_on, max_error, document if as_json else None)
     if as_json:
         print_json(document)

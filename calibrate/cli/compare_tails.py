@@ -1,0 +1,63 @@
+"""Tails in ``qsim compare``: simulated where the histograms are there, told as text, JSON and a section of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrate.cli.console import say, table
+from calibrate.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from calibrate import Comparison
+    from calibrate.tails import Tails
+    from measure import Sweep
+
+
+def tails_of_all(done: Sequence[Comparison], sweep: Sweep, seed: int) -> tuple[dict[str, Tails], dict[str, str]]:
+    """The tails of every curve that has histograms, and why others that have them cannot be told."""
+    from calibrate.tails import tails_of
+    from measure.errors import DataError
+
+    found: dict[str, Tails] = {}
+    refused: dict[str, str] = {}
+    with Bar("simulating tails") as bar:
+        for number, comparison in enumerate(done):
+            try:
+                tails = tails_of(comparison, sweep, seed=seed)
+            except DataError as error:
+                refused[comparison.series] = str(error)
+            else:
+                if tails is not None:
+                    found[comparison.series] = tails
+            bar.share((number + 1) / len(done))
+    return found, refused
+
+
+def add_tails(parts: Sequence[dict[str, Any]], found: Mapping[str, Tails], refused: Mapping[str, str]) -> None:
+    """``tails``, ``tail_structures`` and ``tails_refused`` for each curve of a JSON document."""
+    for part in parts:
+        tails = found.get(part["name"])
+        part["tails"] = [] if tails is None else tails.to_list()
+        part["tail_structures"] = [] if tails is None else tails.structures_to_list()
+        part["tails_refused"] = refused.get(part["name"])
+
+
+def say_tails(found: Mapping[str, Tails]) -> None:
+    """A table and a sentence for each curve."""
+    from calibrate.report.tails import tail_rows
+
+    for series, tails in found.items():
+        say(f"\n\n{series}: tails\n{table(*tail_rows(tails), left=0)}\n\n{tails.sentence()}")
+
+
+def write_page(
+    done: Sequence[Comparison], refused: Mapping[str, str], found: Mapping[str, Tails], path: Path, title: str
+) -> str:
+    """The page of ``write_report`` with a section on the tails of each curve."""
+    from calibrate.report.page import Section, write_sections
+    from calibrate.report.tails import tail_section
+
+    sections = [Section(title, done, refused), *(tail_section(series, tails) for series, tails in found.items())]
+    return str(write_sections(sections, path, title=title))

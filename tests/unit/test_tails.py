@@ -1,0 +1,96 @@
+"""Tails from the histogram at depth 1: structures whose truth is known are told apart, and their percentiles met."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrate.report.tails import tail_section, tail_table
+from calibrate.service import of_samples
+from calibrate.tails import QUANTILES, predict_tails
+from measure.errors import DataError
+from measure.latency_bins import Histogram
+from qsim import Closed, Distribution, HyperExponential, LogNormal, Shifted, Station, simulate
+
+DEPTHS = (2, 4, 8, 16, 32)
+
+
+def seen(law: Distribution, servers: int, queues: str) -> tuple[dict[float, Histogram], dict[float, float]]:
+    """What a device would show: its histogram at every depth, and the mean response times."""
+    times = of_samples(law.sample(np.random.default_rng(3), 30_000))
+    found = {1.0: Histogram(times.lower_s, times.upper_s, times.counts.astype(np.int64))}
+    means = {1.0: times.mean_s}
+    shares = np.concatenate([np.linspace(0.001, 0.98, 100), 1 - np.geomspace(0.019, 0.0002, 60)])
+    for depth in DEPTHS:
+        run = simulate(Closed(depth, [Station(law, servers=servers, queues=queues)]), customers=200_000, seed=depth)
+        edges = np.array([run.quantile(float(q)) for q in shares])
+        counts = np.rint(1e6 * np.diff(shares)).astype(np.int64)
+        kept = np.diff(edges) > 0
+        counts[0] += 1000
+        found[float(depth)] = Histogram(edges[:-1][kept], edges[1:][kept], counts[kept])
+        means[float(depth)] = float(run.W)
+    return found, means
+
+
+@pytest.mark.parametrize("queues", ["shared", "random"])
+@pytest.mark.parametrize("law", [LogNormal(2e-3, 2.0), HyperExponential.from_moments(2e-3, 4.0)], ids=["LN", "H2"])
+def test_a_known_structure_is_found_and_its_tails_met(law: Distribution, queues: str) -> None:
+    found, means = seen(law, 4, queues)
+    tails = predict_tails(found, {n: means[n] for n in (1.0, 32.0)}, sorted(found))
+    assert tails.structure.servers == 4
+    assert tails.structure.queues == queues
+    assert tails.median_error_pct("p99_s") < 8
+    assert tails.median_error_pct("p50_s") < 8
+    held = [p for p in tails.points if p.held_out]
+    assert [p.load for p in held] == [2, 4, 8, 16]
+    inside = [p.low[q] <= p.observed[q] <= p.high[q] for p in held for q in ("p50_s", "p95_s", "p99_s")]
+    assert sum(inside) >= 9  # of 12 at 90 %
+
+
+def test_means_alone_tell_the_routing() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 4, "random")
+    alone = {1.0: found[1.0], 8.0: found[8.0]}
+    tails = predict_tails(alone, {n: means[n] for n in (1.0, 4.0, 32.0)}, [1, 8, 16])
+    assert tails.structure.queues == "random"
+    assert [bool(p.observed) for p in tails.points] == [True, True, False]
+    assert abs(tails.points[1].residual_pct["p99_s"]) < 15
+
+
+def test_a_device_that_is_slower_when_busy_is_met_where_it_was_calibrated() -> None:
+    found, means = seen(Shifted(LogNormal(1e-3, 1.0), 5e-4), 4, "shared")
+    slow = {n: Histogram(1.5 * h.lower_s, 1.5 * h.upper_s, h.counts) if n > 1 else h for n, h in found.items()}
+    used = {1.0: means[1.0], 32.0: 1.5 * means[32.0]}
+    tails = predict_tails(slow, used, sorted(slow))
+    last = tails.points[-1]
+    assert not last.held_out
+    assert last.residual_pct == pytest.approx(dict.fromkeys(QUANTILES, 0.0), abs=1e-6)
+
+
+def test_intervals_widen_away_from_what_was_calibrated() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
+    tails = predict_tails(found, {n: means[n] for n in (1.0, 8.0)}, [8, 16, 32])
+    widths = [p.high["p99_s"] / p.low["p99_s"] for p in tails.points]
+    assert widths[0] < widths[1] < widths[2]
+
+
+def test_without_depth_1_or_a_deep_point_it_says_what_to_measure() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
+    with pytest.raises(DataError, match=r"depth 1 .*--use 1,32"):
+        predict_tails(found, {4.0: means[4.0]}, [8])
+    with pytest.raises(DataError, match="deep point"):
+        predict_tails(found, {1.0: means[1.0]}, [8])
+
+
+def test_a_section_of_the_page_holds_every_depth() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
+    tails = predict_tails(found, {n: means[n] for n in (1.0, 32.0)}, sorted(found))
+    section = tail_section("4 KiB random read", tails)
+    assert tail_table(tails)["load"].tolist() == [1, *DEPTHS]
+    assert [len(v.text.rows) for v in section.views] == [6]
+    assert len(section.views[0].figure.data) == 12
+    assert "p99 is missed by" in section.lead
+    entry = tails.to_list()[1]
+    assert entry["residual_pct"]["p99_s"] == pytest.approx(
+        100 * (entry["predicted"]["p99_s"] / entry["observed"]["p99_s"] - 1)
+    )
+    assert tails.structures_to_list()[0]["servers"] == 1
