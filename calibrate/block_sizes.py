@@ -1,0 +1,187 @@
+"""Throughput over the block size: S(b) = alpha + beta b, from two sizes.
+
+At a given number N of outstanding requests a request of b bytes takes the device N / X(b) of its time, which is a part
+alpha that every request costs and a part beta b that every byte costs. So N / X is a straight line in b: 1 / beta times
+N is the bandwidth that large blocks approach, N / alpha the request rate of small ones, and the two cross at
+b* = alpha / beta. The line is exact for one server; where large blocks are spread over several channels the time grows
+more slowly at first, which is among the misses: a Gaussian process in ln b (:mod:`calibrate.discrepancy`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrate.discrepancy import Discrepancy, beyond_the_points
+from calibrate.posterior import Array, ErrorPrior, Mask, Parameter, posterior
+from measure.dataset import Sweep
+from measure.errors import DataError
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+
+LEVEL = 0.9
+ERROR = ErrorPrior(median=0.1)
+MISSES = Discrepancy(length=1.5, own=0.05)
+"""Published drives miss the line by 1 to 20 %, at sizes within a factor of four or five alike."""
+
+
+@dataclass(frozen=True)
+class BlockLine:
+    """One line: the sizes ``block_bytes`` (m,), which of them it was calibrated on, and X observed and predicted."""
+
+    series: str
+    outstanding: float
+    block_bytes: Array
+    calibrated: Mask
+    observed_per_s: Array
+    predicted_per_s: Array
+    low_per_s: Array
+    high_per_s: Array
+    per_request_s: tuple[float, float, float]
+    per_byte_s: tuple[float, float, float]
+    level: float = LEVEL
+
+    @property
+    def crossing_bytes(self) -> float:
+        """b* = alpha / beta, where a block's transfer takes as long as the rest of the request."""
+        return self.per_request_s[0] / self.per_byte_s[0]
+
+    @property
+    def bandwidth_limit_bytes_per_s(self) -> float:
+        """What ever larger blocks approach."""
+        return self.outstanding / self.per_byte_s[0]
+
+    @property
+    def error_pct(self) -> Array:
+        """100 (predicted / observed - 1), (m,)."""
+        return np.asarray(100 * (self.predicted_per_s / self.observed_per_s - 1))
+
+    @property
+    def extrapolated(self) -> Mask:
+        """True (m,) for sizes beyond those calibrated on."""
+        ends = self.block_bytes[self.calibrated]
+        return np.asarray((self.block_bytes < ends.min()) | (self.block_bytes > ends.max()))
+
+    @property
+    def held_out_mdape_pct(self) -> float | None:
+        """The median of |error| over the sizes that were not calibrated on; None where there is none."""
+        held = np.abs(self.error_pct[~self.calibrated])
+        return float(np.median(held)) if len(held) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in asdict(self).items()}
+        return {
+            **plain, "error_pct": self.error_pct.tolist(), "extrapolated": self.extrapolated.tolist(),
+            "crossing_bytes": self.crossing_bytes, "bandwidth_limit_bytes_per_s": self.bandwidth_limit_bytes_per_s,
+            "held_out_mdape_pct": self.held_out_mdape_pct,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        alpha, beta = self.per_request_s, self.per_byte_s
+        lines = [
+            f"{self.series}: N / X = alpha + beta b at {self.outstanding:g} outstanding",
+            f"  alpha  {format_duration(alpha[0])}  [{format_duration(alpha[1])}, {format_duration(alpha[2])}]",
+            f"  N/beta {format_bandwidth(self.bandwidth_limit_bytes_per_s)}  "
+            f"[{format_bandwidth(self.outstanding / beta[2])}, {format_bandwidth(self.outstanding / beta[1])}]",
+            f"  b*     {format_bytes(round(self.crossing_bytes))}: below, requests bind; above, bytes",
+            f"{'block':>10}  {'observed':>10} {'predicted':>10}  {f'[{100 * self.level:g} % band]':>22} {'error':>8}",
+        ]
+        for i, size in enumerate(self.block_bytes):
+            band = f"[{format_rate(self.low_per_s[i])}, {format_rate(self.high_per_s[i])}]"
+            how = "calibrated on" if self.calibrated[i] else "extrapolated" if self.extrapolated[i] else ""
+            lines.append(
+                f"{format_bytes(size):>10}  {format_rate(self.observed_per_s[i]):>10} "
+                f"{format_rate(self.predicted_per_s[i]):>10}  {band:>22} {self.error_pct[i]:>+7.1f}%  {how}".rstrip()
+            )
+        return "\n".join(lines)
+
+
+def block_lines(
+    sweep: Sweep, use: Sequence[float] | None = None, *, level: float = LEVEL, seed: int = 0
+) -> list[BlockLine]:
+    """A line for each depth, mix and pattern of ``sweep`` at which two or more block sizes were measured.
+
+    ``use``: the block sizes in bytes to calibrate on; None the smallest and the largest. Raises DataError where the
+    sweep is not one over depths, no such group has two sizes, or none has the sizes named.
+    """
+    if sweep.load_kind != "queue_depth" or not sweep.points["block_bytes"].gt(0).any():
+        raise DataError(
+            f"{sweep.name or 'the sweep'} tells no block sizes of requests; measure with --block 4KiB,64KiB"
+        )
+    if use is not None and len(set(use)) < 2:
+        raise DataError("a line over the block size needs two sizes to calibrate on; name two")
+    found = [line for group in _groups(sweep) if (line := _line(*group, use, level, seed)) is not None]
+    if not found:
+        wanted = "two block sizes" if use is None else " and ".join(format_bytes(b) for b in use)
+        raise DataError(
+            f"{sweep.name or 'the sweep'} has {wanted} at no depth; measure more sizes: qsim measure fio TARGET "
+            "--block 4KiB,16KiB,64KiB,256KiB --out DIR"
+        )
+    return found
+
+
+def _groups(sweep: Sweep) -> list[tuple[str, float, Array, Array]]:
+    """(name, outstanding, sizes, throughputs), sizes ascending and each once."""
+    table = sweep.points.assign(read_fraction=sweep.points["read_fraction"].fillna(-1.0))
+    table["pattern"] = table["pattern"].fillna("") if "pattern" in table else ""
+    groups = []
+    for _, group in table.groupby(["read_fraction", "pattern", "load"], sort=True):
+        mix, pattern, load = (group[column].iloc[0] for column in ("read_fraction", "pattern", "load"))
+        means = group.groupby("block_bytes")["throughput_per_s"].mean()
+        if len(means) < 2:
+            continue
+        told = "" if mix < 0 else f"{100 * mix:g} % read"
+        name = " ".join(part for part in (pattern, told) if part) or "all points"
+        groups.append((name, float(load), means.index.to_numpy(float), means.to_numpy(float)))
+    return groups
+
+
+def _line(
+    series: str,
+    outstanding: float,
+    sizes: Array,
+    throughput: Array,
+    use: Sequence[float] | None,
+    level: float,
+    seed: int,
+) -> BlockLine | None:
+    """The line through the sizes ``use``; None where one of them was not measured."""
+    wanted = np.array([sizes[0], sizes[-1]] if use is None else list(use))
+    if not np.isclose(wanted[:, None], sizes[None, :]).any(axis=1).all():
+        return None
+    calibrated = np.isclose(sizes[:, None], wanted[None, :]).any(axis=1)
+    used, log_x = sizes[calibrated], np.log(throughput[calibrated])
+    times = outstanding / throughput[calibrated]
+    slope = max((times[-1] - times[0]) / (used[-1] - used[0]), times[-1] / used[-1] / 100)
+    start = np.array([max(times[0] - slope * used[0], times[0] / 100), slope])
+    parameters = (
+        Parameter("alpha", "s", start[0] / 1e3, float(times.max()) * 2),
+        Parameter("beta", "s per B", start[1] / 1e3, float((times / used).max()) * 2),
+    )
+
+    def log_throughput(values: Array, at: Array) -> Array:
+        return np.asarray(np.log(outstanding) - np.log(values[:, 0, None] + values[:, 1, None] * at[None, :]))
+
+    noise = np.zeros(len(used))
+    found = posterior(
+        parameters, start, lambda v: log_throughput(v, used), log_x, noise, ERROR, MISSES.among(used), seed=seed
+    )
+
+    def at_sizes(values: Array, error: Array) -> tuple[Array, Array]:
+        drift, spread = beyond_the_points(MISSES, used, noise, log_x - log_throughput(values, used), error, sizes)
+        return log_throughput(values, sizes) + drift, spread
+
+    estimate, _ = at_sizes(found.mode[None, :], np.array([ERROR.median]))
+    drawn, spread = at_sizes(found.draws, found.error)
+    scattered = drawn + np.random.default_rng(seed).standard_normal(drawn.shape) * spread
+    tails = [50 * (1 - level), 50 * (1 + level)]
+    low, high = np.exp(np.percentile(scattered, tails, axis=0))
+    (alpha_low, beta_low), (alpha_high, beta_high) = np.percentile(found.draws, tails, axis=0)
+    return BlockLine(
+        series, outstanding, sizes, calibrated, throughput, np.exp(estimate[0]), low, high,
+        (float(found.mode[0]), float(alpha_low), float(alpha_high)),
+        (float(found.mode[1]), float(beta_low), float(beta_high)), level,
+    )  # fmt: skip
