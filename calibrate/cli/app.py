@@ -10,6 +10,7 @@ import typer
 from calibrate.cli import (
     audit,
     bench,
+    blocks,
     compare,
     datasets,
     demo,
@@ -111,6 +112,7 @@ _add(measuring, "mlc", measure_mlc.measure_mlc, measure_mlc.HELP)
 _add(measuring, "suite", measure_suite.measure_suite, measure_suite.HELP)
 _add(app, "audit", audit.audit, audit.HELP)
 _add(app, "show", show.show, show.HELP)
+_add(app, "blocks", blocks.blocks, blocks.HELP)
 _add(app, "fit", fit.fit, fit.HELP)
 _add(app, "fit-service", fit_service.fit_service, fit_service.HELP)
 _add(app, "predict", predict.predict, predict.HELP)

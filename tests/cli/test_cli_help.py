@@ -14,7 +14,8 @@ from calibrate.cli.app import app
 from calibrate.cli.failures import EXIT_CODES
 from calibrate.cli.help_text import folded
 
-COMMANDS = ("demo", "doctor", "solve", "simulate", "measure", "audit", "fit", "predict", "compare", "datasets", "bench")
+COMMANDS = ("demo", "doctor", "solve", "simulate", "measure", "audit", "fit", "predict", "compare", "datasets", "bench",
+            "blocks")  # fmt: skip
 MEASURES = ("fio", "memory", "mlc")
 SEALS = ("add", "show", "reveal")
 GROUPS = ("measure", "seal")
