@@ -255,12 +255,13 @@ def _observed(figure: Figure, comparison: Comparison, x: Array, y: Array, hover:
 
 def _bounds(comparison: Comparison, load: Array, what: str) -> list[tuple[str, Array]]:
     fit = comparison.fit
-    lone, peak = fit.parameters.get("R1"), fit.parameters.get("Xmax")
-    if lone is None or peak is None or lone.estimate is None or peak.estimate is None:
+    name = "Rbusy" if "Rbusy" in fit.parameters else "R1"
+    least, peak = fit.parameters.get(name), fit.parameters.get("Xmax")
+    if least is None or peak is None or least.estimate is None or peak.estimate is None:
         return []
     if what == "throughput":
-        return [("bound N/R1", load / lone.estimate), ("bound Xmax", np.full_like(load, peak.estimate))]
-    return [("bound R1", np.full_like(load, lone.estimate)), ("bound N/Xmax", load / peak.estimate)]
+        return [(f"bound N/{name}", load / least.estimate), ("bound Xmax", np.full_like(load, peak.estimate))]
+    return [(f"bound {name}", np.full_like(load, least.estimate)), ("bound N/Xmax", load / peak.estimate)]
 
 
 def _mark_knee(figure: Figure, comparison: Comparison) -> None:

@@ -148,7 +148,7 @@ def _drawn(comparison: Comparison) -> list[_Drawn]:
         ("Latency against " + ("bandwidth" if memory else "throughput"), figures.latency_against_throughput,
          _SQUARES),
         ("Bandwidth against delay" if memory else "Throughput against load", figures.throughput_against_load,
-         "Dashed: the asymptotic bounds, which no device of this idle latency and peak can pass."
+         "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass."
          if not memory else "Less delay, more load: the loaders pause longer to the right."),
         ("Latency against delay" if memory else "Response time against load", figures.response_against_load,
          "Left of the knee more load costs little time; right of it, mostly time."

@@ -85,4 +85,4 @@ def test_observed_points_are_drawn_where_they_were_measured() -> None:
     assert list(held.x) == list(comparison.points.load[comparison.held_out])
     assert list(held.y) == pytest.approx(list(comparison.points.throughput_per_s[comparison.held_out] / 1e3))
     assert "bound Xmax" in traces
-    assert "bound N/R1" in traces
+    assert "bound N/Rbusy" in traces
