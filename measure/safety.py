@@ -171,7 +171,7 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
             ) from error
         if os.fstat(descriptor).st_size != target.size_bytes:
             # fio replaces a file that is shorter than its job by a new one, which would not be ours any more.
-            os.ftruncate(descriptor, target.size_bytes)
+            _lengthen(descriptor, target)
         try:
             _try_direct_io(target)
         except UnsafeTargetError:
@@ -182,6 +182,16 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
         os.close(descriptor)
         if not keep:
             _remove_though_interrupted(target.path)
+
+
+def _lengthen(descriptor: int, target: Target) -> None:
+    try:
+        os.ftruncate(descriptor, target.size_bytes)
+    except OSError as error:
+        raise UnsafeTargetError(
+            f"{target.path} cannot be made {format_bytes(target.size_bytes)} long: {error.strerror or error}; ask for "
+            "a smaller size or name another directory"
+        ) from error
 
 
 def mark_filled(target: Target, preconditioned: str = "none") -> None:
@@ -294,9 +304,10 @@ def _foreign_file(
     _refuse_memory(path)
     size = size_bytes or status.st_size
     if status.st_size < size or size < DIRECT_BYTES:
+        wanted = format_bytes(max(size, DIRECT_BYTES))
         raise UnsafeTargetError(
-            f"{shown} has {format_bytes(status.st_size)}, too little to measure {format_bytes(size)} of it; "
-            "ask for a smaller size or name a larger file"
+            f"{shown} has {format_bytes(status.st_size)}, too little to measure {wanted} of it; ask for a smaller "
+            "size or name a larger file"
         )
     if status.st_blocks * 512 < 0.95 * status.st_size:
         raise UnsafeTargetError(

@@ -268,3 +268,17 @@ def test_each_signature_is_found_where_it_belongs(offset: int, magic: bytes, nam
     assert signature(bytes(head)) is None
     head[offset : offset + len(magic)] = magic
     assert signature(bytes(head)) == name
+
+
+def test_a_file_that_cannot_be_made_as_long_as_asked_is_said_and_removed(
+    tmp_path: Path, free: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_descriptor: int, _length: int) -> None:
+        raise OSError(27, "File too large")
+
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    monkeypatch.setattr(os, "ftruncate", refuse)
+    said = pytest.raises(UnsafeTargetError, match=r"new cannot be made 1 MiB long: File too large; ask for a smaller")
+    with said, held(target, keep=False):
+        pass
+    assert not list(tmp_path.iterdir())
