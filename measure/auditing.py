@@ -78,12 +78,12 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     return _sorted(_merged(found))
 
 
-def audit_dataset(name: str) -> list[Finding]:
-    """The audit of a dataset of the catalogue, also of those that are tables and no curves."""
+def audit_dataset(name: str, link: str | None = None) -> list[Finding]:
+    """The audit of a dataset of the catalogue, also of those that are tables and no curves (and know no ``link``)."""
     from measure.datasets import about, dataset_table, load_dataset
 
     if about(name).curve:
-        return audit(load_dataset(name))
+        return audit(load_dataset(name), link=link)
     if name == "002-ssd-tails":
         tails, baseline = dataset_table(name), dataset_table("002-ssd-baseline")
         at_one = tails[tails["queue_depth"] == 1]

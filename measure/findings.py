@@ -32,11 +32,13 @@ class Finding:
 
     def __str__(self) -> str:
         where = ", ".join(part for part in (self.series, None if self.load is None else f"load {self.load:g}") if part)
-        text = f"[{self.severity}] {self.check}{f' ({where})' if where else ''}: {self.message}"
-        if (self.hypothesis or self.remedy) and not text.endswith("."):
-            text += "."
+        text = _sentence(f"[{self.severity}] {self.check}{f' ({where})' if where else ''}: {self.message}")
         if self.hypothesis:
-            text += f" Likely: {self.hypothesis}"
+            text += f" Likely: {_sentence(self.hypothesis)}"
         if self.remedy:
-            text += f" To settle it: {self.remedy}"
+            text += f" To settle it: {_sentence(self.remedy)}"
         return text
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -78,7 +78,7 @@ def _findings(source: Source, link: str | None) -> list[Finding]:
     if source.dataset is not None:
         from calibrate.cli.data import known_dataset
 
-        return audit_dataset(known_dataset(source.dataset))
+        return audit_dataset(known_dataset(source.dataset), link)
     sweep = source.load()
     found = [*sweep.findings, *audited(sweep, link=link)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity))

@@ -267,6 +267,8 @@ def test_a_link_is_held_against_the_bandwidth(qsim, tmp_path):
     over = qsim("audit", str(table), "--link", "sata3", "--json").json["findings"]
     assert any(f["check"] == "above-the-link" and f["severity"] == "error" for f in over)
     assert not any(f["check"] == "above-the-link" for f in qsim("audit", str(table), "--json").json["findings"])
+    published = qsim("audit", "--dataset", "004-ssd-depth", "--link", "sata3", "--json").json["findings"]
+    assert any(f["check"] == "above-the-link" for f in published)
     unknown = qsim("audit", str(table), "--link", "string")
     assert unknown.code == 2
     assert "--link" in unknown.err

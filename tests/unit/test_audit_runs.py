@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -162,3 +163,9 @@ def test_a_run_that_drifts_between_its_snapshots_is_told() -> None:
     assert "the throughput goes from" in found.message
     assert "(-50 %)" in found.message
     assert "--ramp_time" in found.remedy
+
+
+def test_a_finding_is_told_in_sentences() -> None:
+    whole = Finding("c", "info", "Seen.", "the cause.", "the remedy.", series="4 KiB", load=2.0)
+    bare = replace(whole, message="Seen", hypothesis="the cause", remedy="the remedy")
+    assert str(bare) == str(whole) == "[info] c (4 KiB, load 2): Seen. Likely: the cause. To settle it: the remedy."
