@@ -183,9 +183,7 @@ def test_a_budget_is_shared_by_the_points(tmp_path: Path) -> None:
     assert 59.5 <= made.seconds() <= 60.0
     assert {option(p.argv, "runtime") for p in made.points} == {f"{round(made.runtime_s * 1e3)}ms"}
     least = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5, runtime_s=0.5)
-    with pytest.raises(
-        ValueError, match=r"budget of 1\.00 s is too short for 4 points: that .* least, 500 ms"
-    ):
+    with pytest.raises(ValueError, match=r"budget of 1\.00 s is too short for 4 points: that .* least, 500 ms"):
         made.within(1.0)
     assert made.within(least.seconds() + 0.01).runtime_s == pytest.approx(0.5)
     with pytest.raises(ValueError, match=r"too short for 1 point: that takes .* at least, 2\.67 s each"):
