@@ -9,6 +9,8 @@ whose standard deviation is ``MISFIT``, which even a right structure has). The p
 
 What the best structures still miss at the calibrated depths is corrected there, and between them in proportion to the
 logarithm of the depth, as real devices are slower or faster when busy. So a percentile seen at a deep depth is met.
+Where no structure does well, as on a virtual disk whose host has other things to do, the mean is that of the fitted
+curve, and the structures only say how far the percentiles lie from it.
 """
 
 from __future__ import annotations
@@ -35,10 +37,15 @@ MISFIT = 0.06
 """Relative error of a percentile that a structure which is right for all purposes has."""
 DRIFT = 0.05
 """Relative error that comes on top with each doubling of the depth away from a calibrated one."""
+UNTRUSTED_DRIFT = 0.2
+"""The same where no structure does well at the calibrated depths."""
+WRONG = 10
+"""Half the trust in a structure is lost when the mean square of what it misses is this many times MISFIT squared."""
 KEPT = 6
 MOST_SERVERS = 512
 _AROUND = (0.6, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 _Z90 = 1.645
+_TERMS = 2.5  # at each calibrated depth: the mean, and half of each of three percentiles
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,8 @@ class Tails:
 
     points: tuple[TailPoint, ...]
     structures: tuple[tuple[Structure, float], ...]
+    trust: float
+    """How well the likeliest structure does at the calibrated depths: 1 as well as one that is right, 0 not at all."""
 
     @property
     def structure(self) -> Structure:
@@ -108,7 +117,12 @@ class Tails:
         error = self.median_error_pct()
         missed = "" if error is None else f"; p99 is missed by {error:.2g} % (median of the held-out depths)"
         share = self.structures[0][1]
-        return f"Tails as of {self.structure.label} ({100 * share:.0f} % of the weight){missed}."
+        doubt = (
+            ""
+            if self.trust > 0.5
+            else ", which does not do well at the calibrated depths, so that the means are the fit's"
+        )
+        return f"Tails as of {self.structure.label} ({100 * share:.0f} % of the weight){doubt}{missed}."
 
     def to_list(self) -> list[dict[str, Any]]:
         """JSON-ready: one entry a load."""
@@ -124,14 +138,18 @@ def predict_tails(
     used: Mapping[float, float],
     at: Sequence[float],
     *,
+    curve: Mapping[float, float] | None = None,
+    noise: Array | None = None,
     customers: int = CUSTOMERS,
     seed: int = 0,
 ) -> Tails:
     """The tails at the depths ``at`` from those in ``used``, {depth: mean response time in seconds}.
 
     ``seen_at`` {depth: histogram} are calibrated on at the depths in ``used`` and compared with at all others; that
-    of the smallest used depth, which must be 1, is the law of service. Raises DataError where it is missing, or where
-    no deeper depth was used, so that nothing tells how many requests are served at once.
+    of the smallest used depth, which must be 1, is the law of service. ``curve`` {depth: mean
+    response time} is what a fit predicts, for structures that do not do; ``noise`` (4,) the relative standard deviation
+    of one measurement of each percentile, by repeats. Raises DataError where depth 1 is missing, or where no deeper
+    depth was used, so that nothing tells how many requests are served at once.
     """
     if 1 not in used or 1 not in seen_at:
         raise DataError(
@@ -149,15 +167,18 @@ def predict_tails(
             simulated[structure, depth] = _simulated(alone, structure, depth, customers, seed)
         return simulated[structure, depth]
 
-    seen: Seen = {n: (used[n], _observed(seen_at[n]) if n in seen_at else None) for n in deep}
+    own_noise = np.zeros(len(QUANTILES)) if noise is None else noise
+    seen: Seen = {n: (used[n], _observed(seen_at[n]) if n in seen_at else None) for n in (1.0, *deep)}
     candidates = _candidates(alone, deep[-1], used[deep[-1]])
     misfits = np.array([_misfit(run, c, seen) for c in candidates])
     order = np.argsort(misfits)[:KEPT]
     weights = np.exp(-(misfits[order] - misfits[order[0]]) / 2)
     structures = tuple((candidates[i], float(w)) for i, w in zip(order, weights / weights.sum(), strict=True))
+    trust = 1 / (1 + (misfits[order[0]] / (_TERMS * len(deep)) / WRONG) ** 2)
     points = []
     for depth in at:
-        centre, spread = _blended(run, structures, depth, seen)
+        centre, spread = _blended(run, structures, depth, seen, trust, (curve or {}).get(depth))
+        spread = np.sqrt(spread**2 + own_noise**2 + _sampling(seen_at[1]) ** 2)
         predicted, half = np.exp(centre), np.exp(_Z90 * spread)
         names = list(QUANTILES)
         told = _observed(seen_at[depth]) if depth in seen_at else None
@@ -166,7 +187,7 @@ def predict_tails(
             {} if told is None else dict(zip(names, map(float, told), strict=True)),
             *(dict(zip(names, map(float, v), strict=True)) for v in (predicted, predicted / half, predicted * half)),
         ))  # fmt: skip
-    return Tails(tuple(points), structures)
+    return Tails(tuple(points), structures, float(trust))
 
 
 def _candidates(alone: Histogram, deepest: float, response_s: float) -> list[Structure]:
@@ -193,34 +214,51 @@ def _misfit(run: Run, structure: Structure, seen: Seen) -> float:
 
 
 def _blended(
-    run: Run, structures: Sequence[tuple[Structure, float]], depth: float,
-    seen: Seen,
+    run: Run, structures: Sequence[tuple[Structure, float]], depth: float, seen: Seen, trust: float,
+    mean_s: float | None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """The mean of the structures' log percentiles at a depth, corrected, and its standard error."""
-    logs = np.array([np.log(run(s, depth)[1]) + _correction(run, s, depth, seen) for s, _ in structures])
     weights = np.array([w for _, w in structures])
+    logs = np.array([_corrected(run, s, depth, seen, trust, mean_s) for s, _ in structures])
     centre = weights @ logs
-    known = np.log2([1.0, *seen])
-    away = float(np.min(np.abs(known - math.log2(depth))))
+    away = float(np.min(np.abs(np.log2(list(seen)) - math.log2(depth))))
     between = weights @ (logs - centre) ** 2
-    return centre, np.sqrt(between + MISFIT**2 / 4 + (DRIFT * away) ** 2)
+    drift = DRIFT * trust + UNTRUSTED_DRIFT * (1 - trust)
+    return centre, np.sqrt(between + MISFIT**2 / 4 + (drift * away) ** 2)
 
 
-def _correction(
-    run: Run, structure: Structure, depth: float, seen: Seen
+def _corrected(
+    run: Run, structure: Structure, depth: float, seen: Seen, trust: float, mean_s: float | None
 ) -> Array:  # fmt: skip
-    """What a structure misses at the calibrated depths, for another depth: even in the logarithm of the depth.
+    """A structure's log percentiles at a depth, less what it misses at the calibrated ones, even in log depth.
 
-    At depth 1 it is nothing. Where only a mean was seen, the percentiles are off as much as it.
+    Where only a mean was seen, the percentiles are off as much as it. As far as the structure is not to be trusted, the
+    mean is ``mean_s``, that of the fitted curve.
     """
-    depths, missed = [1.0], [np.zeros(len(QUANTILES))]
+    at_mean, at_quantiles = [], []
     for n, (mean, quantiles) in seen.items():
         simulated_mean, simulated = run(structure, n)
-        by_mean = np.full(len(QUANTILES), math.log(mean / simulated_mean))
-        depths.append(n)
-        missed.append(by_mean if quantiles is None else np.log(quantiles / simulated))
-    x = np.log(depths)
-    return np.array([np.interp(math.log(depth), x, column) for column in np.transpose(missed)])
+        at_mean.append(math.log(mean / simulated_mean))
+        at_quantiles.append(
+            np.full(len(QUANTILES), at_mean[-1]) if quantiles is None else np.log(quantiles / simulated)
+        )
+    x, here = np.log(list(seen)), math.log(depth)
+    simulated_mean, simulated = run(structure, depth)
+    found = np.log(simulated) + [np.interp(here, x, column) for column in np.transpose(at_quantiles)]
+    if mean_s is None:
+        return np.asarray(found)
+    own_mean = math.log(simulated_mean) + float(np.interp(here, x, at_mean))
+    return np.asarray(found + (1 - trust) * (math.log(mean_s) - own_mean))
+
+
+def _sampling(histogram: Histogram) -> Array:
+    """Relative standard errors of the percentiles of so many requests, from the times on either side of them."""
+    shares = np.array(list(QUANTILES.values()))
+    error = np.sqrt(shares * (1 - shares) / histogram.total)
+    low, high = (
+        np.array([histogram.quantile(float(q)) for q in np.clip(shares + side * error, 0, 1)]) for side in (-1, 1)
+    )
+    return np.asarray(np.log(high / low) / 2)
 
 
 def _simulated(alone: Histogram, structure: Structure, depth: float, customers: int, seed: int) -> tuple[float, Array]:
@@ -265,7 +303,16 @@ def tails_of(comparison: Comparison, sweep: Sweep, *, seed: int = 0) -> Tails | 
         for load, response, held in zip(points.load, points.response_time_s, comparison.held_out, strict=True)
         if not held
     }
-    return predict_tails(pooled, used, sorted(pooled), seed=seed)
+    noise = _repeat_noise([several for load, several in by_depth.items() if load in used])
+    predicted = map(float, comparison.predicted.response_time_s)
+    curve = dict(zip(map(float, points.load), predicted, strict=True))
+    return predict_tails(pooled, used, sorted(pooled), curve=curve, noise=noise, seed=seed)
+
+
+def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array:
+    """The standard deviation of the log percentiles of one repeat, over the depths repeated (median); 0 for none."""
+    spreads = [np.std([np.log(_observed(h)) for h in s], axis=0, ddof=1) for s in at_depths if len(s) > 1]
+    return np.asarray(np.median(spreads, axis=0)) if spreads else np.zeros(len(QUANTILES))
 
 
 def _together(several: Sequence[Histogram]) -> Histogram:

@@ -39,6 +39,7 @@ def test_a_known_structure_is_found_and_its_tails_met(law: Distribution, queues:
     tails = predict_tails(found, {n: means[n] for n in (1.0, 32.0)}, sorted(found))
     assert tails.structure.servers == 4
     assert tails.structure.queues == queues
+    assert tails.trust > 0.9
     assert tails.median_error_pct("p99_s") < 8
     assert tails.median_error_pct("p50_s") < 8
     held = [p for p in tails.points if p.held_out]
@@ -64,6 +65,26 @@ def test_a_device_that_is_slower_when_busy_is_met_where_it_was_calibrated() -> N
     last = tails.points[-1]
     assert not last.held_out
     assert last.residual_pct == pytest.approx(dict.fromkeys(QUANTILES, 0.0), abs=1e-6)
+
+
+def test_where_no_structure_does_the_mean_is_that_of_the_fitted_curve() -> None:
+    found, means = seen(LogNormal(1e-3, 0.1), 4, "shared")
+    odd = {n: Histogram(h.lower_s**1.5, h.upper_s**1.5, h.counts) if n > 1 else h for n, h in found.items()}
+    used = {1.0: means[1.0], 32.0: 0.3 * means[32.0]}
+    plain = predict_tails(odd, used, [8])
+    guided = predict_tails(odd, used, [8], curve={8.0: 10 * means[8.0]})
+    higher = predict_tails(odd, used, [8], curve={8.0: 20 * means[8.0]})
+    assert guided.trust < 0.2
+    assert higher.points[0].predicted["p99_s"] > 1.7 * guided.points[0].predicted["p99_s"]
+    assert guided.points[0].predicted["p99_s"] > plain.points[0].predicted["p99_s"]
+    assert "does not do well" in guided.sentence()
+
+
+def test_noise_of_repeats_widens_the_intervals() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
+    used = {n: means[n] for n in (1.0, 32.0)}
+    quiet, loud = (predict_tails(found, used, [8], noise=np.full(4, sd)).points[0] for sd in (0.0, 0.5))
+    assert loud.high["p99_s"] / loud.low["p99_s"] > 2 * quiet.high["p99_s"] / quiet.low["p99_s"]
 
 
 def test_intervals_widen_away_from_what_was_calibrated() -> None:
