@@ -11,6 +11,7 @@ from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from calibrate import Comparison
+    from calibrate.report.measured import MeasuredSection
     from calibrate.tails import Tails
     from measure import Sweep
 
@@ -59,5 +60,6 @@ def write_page(
     from calibrate.report.page import Section, write_sections
     from calibrate.report.tails import tail_section
 
-    sections = [Section(title, done, refused), *(tail_section(series, tails) for series, tails in found.items())]
+    sections: list[Section | MeasuredSection] = [Section(title, done, refused)]
+    sections += [tail_section(series, tails) for series, tails in found.items()]
     return str(write_sections(sections, path, title=title))
