@@ -246,7 +246,7 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     found = posterior(
         parameters, curve_model.start(load, throughput, response), _log_prediction(curve_model, load),
         curve_model.observables(throughput, response), noise, curve_model.error_prior,
-        _correlation(curve_model, load), seed=seed,
+        correlation_of(curve_model, load), seed=seed,
     )  # fmt: skip
     keep = np.linspace(0, len(found.draws) - 1, KEPT_DRAWS).astype(int)
     draws = found.draws[keep]
@@ -338,7 +338,7 @@ def mode_of(points: Points, curve_model: CurveModel) -> Array:
     return most_probable(
         curve_model.parameters(load, throughput, response), curve_model.start(load, throughput, response),
         _log_prediction(curve_model, load), observed, points.noise(len(observed) // len(load)), curve_model.error_prior,
-        _correlation(curve_model, load),
+        correlation_of(curve_model, load),
     )  # fmt: skip
 
 
@@ -361,7 +361,7 @@ def curve_of_mode(points: Points, curve_model: CurveModel, mode: Array, loads: A
     return throughput if points.throughput_is_given else throughput * more, response * slower
 
 
-def _correlation(curve_model: CurveModel, load: Array) -> Array | None:
+def correlation_of(curve_model: CurveModel, load: Array) -> Array | None:
     """That of the model's misses at ``load``; None where they are independent.
 
     Where throughput and response are both fitted, those of the one tell nothing of the other's.
