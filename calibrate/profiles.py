@@ -136,4 +136,4 @@ def _crossing(values: Array, rise: Array, allowed: float) -> float | None:
 
 def _pins(fit: Fit) -> str:
     wanted = next_depth(fit) if fit.load_kind == "queue_depth" else None
-    return "more loads, the heaviest and the lightest first" if wanted is None else str(wanted)
+    return "measure more loads" if wanted is None else f"measure depth {wanted.load:g}"

@@ -12,7 +12,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import Source, check_use, known_series, tell_findings
-from calibrate.cli.knee_tables import knee_table, knees_of
+from calibrate.cli.knee_tables import knee_table, knees_of, profile_table
 from calibrate.cli.options import (
     AsJson,
     AsPublished,
@@ -31,6 +31,8 @@ from calibrate.cli.options import (
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.knees import NamedKnee
+    from calibrate.profiles import Profile
+    from measure import Sweep
 
 HELP = """Calibrate a device model on a few points of a sweep.
 
@@ -61,6 +63,11 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier fit (never another file).")] = False,
     slo: Objective = None,
     knees: Knees = False,
+    profiles: Annotated[
+        bool,
+        typer.Option("--profiles", help="Also profile the likelihood of each parameter: what the points alone, without "
+                     "priors, say of it."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Fit every series, or the one named, and keep the fits."""
@@ -100,15 +107,26 @@ def fit(
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     shown = [knees_of(f, slo, sweep if knees else None) for f in fits] if as_json or knees or slo is not None else []
+    profiled = _profiles(fits, sweep) if profiles else []
     if as_json:
         parts = [fit_document(f, found) for f, found in zip(fits, shown, strict=True)]
+        for part, found_profiles in zip(parts, profiled, strict=False):
+            part["profiles"] = [p.to_dict() for p in found_profiles]
         written = str(out) if out is not None else None
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
     tables = [f"\n\n{knee_table(found, f.load_name, f.level)}" for f, found in zip(fits, shown, strict=False)]
-    say("\n\n".join(f"{f}{advice(f)}{''.join(tables[i : i + 1])}" for i, f in enumerate(fits)))
+    told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
+    say("\n\n".join(f"{f}{advice(f)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
     if out is not None:
         say(f"\nkept in {out}; next: qsim predict {out} --at 1..256")
+
+
+def _profiles(fits: Sequence[Fit], sweep: Sweep) -> list[tuple[Profile, ...]]:
+    from calibrate.points import points_of
+    from calibrate.profiles import profiles
+
+    return [profiles(f, points_of(sweep, f.series)) for f in fits]
 
 
 def advice(fit: Fit) -> str:

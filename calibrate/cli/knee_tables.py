@@ -1,4 +1,4 @@
-"""The knees by every definition, as commands print them."""
+"""The knees by every definition, and the profiles of the parameters, as commands print them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from calibrate.cli.console import table, warn
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.knees import NamedKnee
+    from calibrate.profiles import Profile
     from measure import Sweep
 
 
@@ -38,3 +39,15 @@ def knee_table(found: Sequence[NamedKnee], load_name: str, level: float) -> str:
     header = ["knee", load_name, f"{100 * level:g} % interval", "throughput", "response", "over repeats", ""]
     kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+def profile_table(found: Sequence[Profile], level: float) -> str:
+    """One row for each parameter: where its profile likelihood bounds it, and what would."""
+    from calibrate.fitting import quantity
+
+    rows = [
+        (p.name, quantity(p.low, p.unit) or "open", quantity(p.high, p.unit) or "open",
+         "" if p.identified else f"not identifiable: {p.pins}")
+        for p in found
+    ]  # fmt: skip
+    return table(("likelihood alone", f"{100 * level:g} % from", "to", ""), rows)

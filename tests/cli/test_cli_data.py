@@ -365,3 +365,12 @@ def test_depth_one_alone_predicts_with_what_is_assumed(qsim, sweep_csv):
     refused = qsim("predict", str(sweep_csv), "--use", "1,64", "--peak-iops", "100k")
     assert refused.code == 2
     assert "--peak-iops" in refused.error
+
+
+def test_profiles_tell_what_the_points_alone_bound(qsim, sweep_csv):
+    args = ("fit", str(sweep_csv), "--use", "1,64", "--model", "p-norm", "--profiles")
+    found = {p["name"]: p for p in qsim(*args, "--json").json["profiles"]}
+    assert found["R1"]["low"] < 1e-4 < found["R1"]["high"]
+    assert found["p"]["high"] is None
+    assert len(found["p"]["values"]) == len(found["p"]["rise"])
+    assert "not identifiable: measure depth" in qsim(*args).out
