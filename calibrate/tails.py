@@ -41,6 +41,9 @@ UNTRUSTED_DRIFT = 0.2
 """The same where no structure does well at the calibrated depths."""
 WRONG = 10
 """Half the trust in a structure is lost when the mean square of what it misses is this many times MISFIT squared."""
+UNREPEATED = (0.1, 0.3, 0.6, 0.4)
+"""Noise of the percentiles of one measurement where no structure does well and nothing was repeated, so that it is not
+known: what repeats on a busy virtual machine had."""
 KEPT = 6
 MOST_SERVERS = 512
 _AROUND = (0.6, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
@@ -167,7 +170,6 @@ def predict_tails(
             simulated[structure, depth] = _simulated(alone, structure, depth, customers, seed)
         return simulated[structure, depth]
 
-    own_noise = np.zeros(len(QUANTILES)) if noise is None else noise
     seen: Seen = {n: (used[n], _observed(seen_at[n]) if n in seen_at else None) for n in (1.0, *deep)}
     candidates = _candidates(alone, deep[-1], used[deep[-1]])
     misfits = np.array([_misfit(run, c, seen) for c in candidates])
@@ -175,6 +177,7 @@ def predict_tails(
     weights = np.exp(-(misfits[order] - misfits[order[0]]) / 2)
     structures = tuple((candidates[i], float(w)) for i, w in zip(order, weights / weights.sum(), strict=True))
     trust = 1 / (1 + (misfits[order[0]] / (_TERMS * len(deep)) / WRONG) ** 2)
+    own_noise = (1 - trust) * np.array(UNREPEATED) if noise is None else noise
     points = []
     for depth in at:
         centre, spread = _blended(run, structures, depth, seen, trust, (curve or {}).get(depth))
@@ -309,10 +312,10 @@ def tails_of(comparison: Comparison, sweep: Sweep, *, seed: int = 0) -> Tails | 
     return predict_tails(pooled, used, sorted(pooled), curve=curve, noise=noise, seed=seed)
 
 
-def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array:
-    """The standard deviation of the log percentiles of one repeat, over the depths repeated (median); 0 for none."""
+def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array | None:
+    """The standard deviation of the log percentiles of one repeat, over the depths repeated (median)."""
     spreads = [np.std([np.log(_observed(h)) for h in s], axis=0, ddof=1) for s in at_depths if len(s) > 1]
-    return np.asarray(np.median(spreads, axis=0)) if spreads else np.zeros(len(QUANTILES))
+    return np.asarray(np.median(spreads, axis=0)) if spreads else None
 
 
 def _together(several: Sequence[Histogram]) -> Histogram:
