@@ -279,7 +279,7 @@ def _mark_knee(figure: Figure, comparison: Comparison) -> None:
 
 
 def _load_symbol(comparison: Comparison) -> str:
-    return {"queue_depth": "N*", "arrival_rate": "λ*"}.get(comparison.points.load_kind, "delay")
+    return {"queue_depth": "N*", "arrival_rate": "λ*", "bandwidth": "bytes/s"}.get(comparison.points.load_kind, "delay")
 
 
 def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
