@@ -313,9 +313,7 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
         if job.get("jobname") == "All clients":  # the sum of the others
             continue
         own = _options(job.get("job options"))
-        key = json.dumps(
-            [job.get("jobname"), job.get("groupid"), _host(job), own], sort_keys=True, default=str
-        )
+        key = json.dumps([job.get("jobname"), job.get("groupid"), _host(job), own], sort_keys=True, default=str)
         groups.setdefault(key, []).append(job)
     for clones in groups.values():
         own = _options(clones[0].get("job options"))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from measure.errors import UnsafeTargetError
-from measure.fio_command import Common, beginnings_s, point_command
+from measure.fio_command import Common, point_command
 from measure.fio_engines import choose_engine, choose_submitting_engine
 from measure.fio_json import SYNC_ENGINES
 from measure.host import tool_version
@@ -139,8 +139,8 @@ class FioPlan:
     def point_seconds(self) -> float:
         """How long one point takes, where it settles within one window."""
         settling_s = self.settling.window_s + START_S if self.settling else 0.0
-        beginnings = max(beginnings_s(p.job, self.ramp_s) for p in self.points)
-        return settling_s + beginnings + self.ramp_s + self.runtime_s + START_S
+        beginnings_s = self.ramp_s if self.is_open else 0.0  # at most
+        return settling_s + beginnings_s + self.ramp_s + self.runtime_s + START_S
 
     def most_seconds(self) -> float:
         """How long the whole sweep takes at most, where no point settles before its time is up."""
