@@ -128,6 +128,7 @@ def posterior(
     cloud = first + scale * rng.standard_normal((WALKERS, len(first)))
     cloud[:, :-1] = np.clip(cloud[:, :-1], low + 1e-9, high - 1e-9)
     sampler = emcee.EnsembleSampler(WALKERS, len(first), log_probability, vectorize=True)
+    sampler.log_prob_fn = log_probability  # without emcee's wrapper, which prints an interruption to stdout
     legacy_state = np.random.RandomState(seed).get_state()  # the form in which emcee takes its seed
     sampler.run_mcmc(emcee.State(cloud, random_state=legacy_state), STEPS, skip_initial_state_check=True)
     chain = sampler.get_chain(discard=BURNED)

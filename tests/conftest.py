@@ -10,6 +10,7 @@ import ctypes
 import importlib.util
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +30,17 @@ def missing(what: str, remedy: str) -> None:
     if os.environ.get("QSIM_REQUIRE_TOOLS"):
         pytest.fail(f"QSIM_REQUIRE_TOOLS is set, and {message}")
     pytest.skip(message)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_reach_programs() -> None:
+    """Where the tests run in the background, SIGINT is ignored, and so it would be in every program they start.
+
+    A handler that does nothing is not handed on: the program begins with the default.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture

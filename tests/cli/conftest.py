@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,19 +73,28 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Callable[[Sequence[str]], subprocess.Popen[str]]:
-    """``program(["solve", ...])`` starts qsim as a process with its streams captured, in an empty directory."""
+def program(tmp_path: Path) -> Iterator[Callable[[Sequence[str]], subprocess.Popen[str]]]:
+    """``program(["solve", ...])`` starts qsim as a process with its streams captured, in an empty directory.
+
+    Whatever a failed test leaves running is killed.
+    """
+    started: list[subprocess.Popen[str]] = []
 
     def start(args: Sequence[str]) -> subprocess.Popen[str]:
         code = "from calibrate.cli.app import app; app()"
         # No bytecode or debug setting of the test's own environment reaches the program.
         env = {k: v for k, v in os.environ.items() if k != "QSIM_DEBUG"}
-        return subprocess.Popen(
+        started.append(subprocess.Popen(
             [sys.executable, "-c", code, *args], cwd=tmp_path, env=env, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        ))  # fmt: skip
+        return started[-1]
 
-    return start
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 @pytest.fixture
