@@ -439,7 +439,8 @@ def _run_all(targets: list[str], runs: int) -> int:
             done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path.cwd())
         executed = [line for line in done.stderr.splitlines() if "number_of_executed_units" in line]
         count = executed[0].split()[-1] if executed else "?"
-        print(f"{target}: {'passed' if done.returncode == 0 else 'FAILED'} after {count} inputs", flush=True)  # noqa: T201
+        outcome = f"FAILED (exit code {done.returncode})" if done.returncode else "passed"
+        print(f"{target}: {outcome} after {count} inputs", flush=True)  # noqa: T201
         if done.returncode:
             failed += 1
             print("\n".join(done.stderr.splitlines()[-12:] + done.stdout.splitlines()[-40:]))  # noqa: T201
