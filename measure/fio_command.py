@@ -18,8 +18,6 @@ Why the commands are as they are:
   and starts the clock after the wait. fio takes whole rates, so that some jobs take one request a second more.
   In a mix, reads and writes come from jobs of their own: two Poisson processes together are one whose requests have
   random directions.
-- ``startdelay``: those jobs begin at random moments. fio begins each job's counted time with a request, and as many
-  requests as jobs at one moment are no Poisson process: near saturation such a heap takes long to work off.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ from measure.safety import Target
 from measure.workload import FioJob
 
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})
-STARTS_SHARE = 0.2  # of the arrival rate: what the jobs' first requests add to it while the jobs begin
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,6 @@ def point_command(key: str, job: FioJob, common: Common, seed: int, *, log: bool
     shared = [f"--bs={job.block_bytes}", f"--randseed={zlib.crc32(f'{seed} {key}'.encode())}", *common.options()]
     if job.is_open:
         shared.append("--rate_process=poisson")
-        beginnings_ms = round(beginnings_s(job, common.ramp_s) * 1e3)
-        shared += [f"--startdelay=0-{beginnings_ms}ms"] if beginnings_ms else []
     if log:  # of the total latency alone; those of its two parts would be as long again
         shared += [f"--write_lat_log={key}", "--disable_clat=1", "--disable_slat=1"]
     sections = _sections(job, common.engine)
@@ -113,12 +108,6 @@ def _outstanding(depth: int, jobs: int, engine: str) -> list[list[str]]:
 def submitters_of(job: FioJob) -> int:
     """How many jobs share the arrivals of an open point, both directions together."""
     return sum(count for _, count, _ in _shares(job))
-
-
-def beginnings_s(job: FioJob, ramp_s: float) -> float:
-    """Over how long (seconds) the jobs of an open point begin; no longer than the ramp, so that the first counted
-    request finds every job at work. 0 for a closed point."""
-    return min(ramp_s, submitters_of(job) / (STARTS_SHARE * job.load)) if job.is_open else 0.0
 
 
 def _shares(job: FioJob) -> list[tuple[str, int, int]]:

@@ -139,8 +139,7 @@ class FioPlan:
     def point_seconds(self) -> float:
         """How long one point takes, where it settles within one window."""
         settling_s = self.settling.window_s + START_S if self.settling else 0.0
-        beginnings_s = self.ramp_s if self.is_open else 0.0  # at most
-        return settling_s + beginnings_s + self.ramp_s + self.runtime_s + START_S
+        return settling_s + self.ramp_s + self.runtime_s + START_S
 
     def most_seconds(self) -> float:
         """How long the whole sweep takes at most, where no point settles before its time is up."""

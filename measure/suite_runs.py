@@ -37,7 +37,6 @@ OPEN_RAMP_S = 0.5
 RAMP_SHARE = 0.25  # of the runtime, before a point is counted
 SHORTEST_S = 0.3  # below this a run is mostly its beginning and its end
 MOST_JOBS = 512  # that wait for their arrivals: more of them keep the processors from the device
-OPEN_RAMPS = 2  # the jobs of an open point take up to a ramp to begin, before their own
 WORTH_REPEATING_S = 1.0  # a budget buys repeats only where runs stay as long as this
 
 
@@ -94,8 +93,9 @@ class SuitePlan:
 
     def step_seconds(self, step: Step, points: int | None = None) -> float:
         """How long ``points`` points of ``step`` (default: all) will about take."""
-        before_s = self.ramp_of(step) * (OPEN_RAMPS if step.fractions else 1)
-        return (step.count * self.repeats if points is None else points) * (self.runtime_of(step) + before_s + START_S)
+        return (step.count * self.repeats if points is None else points) * (
+            self.runtime_of(step) + self.ramp_of(step) + START_S
+        )
 
     def seconds(self) -> float:
         """How long the whole will about take."""
@@ -262,7 +262,7 @@ def _within(
     for count in tries:
         open_points, closed_points = (sum(s.count for s in steps if bool(s.fractions) == o) for o in (True, False))
         starts = START_S * (open_points + closed_points)
-        ramps = OPEN_RAMPS * _open_ramp(ramp_s) * open_points + (ramp_s or 0.0) * closed_points
+        ramps = _open_ramp(ramp_s) * open_points + (ramp_s or 0.0) * closed_points
         weights = count * sum(s.count * (s.suite.patience + share) for s in steps if not s.fractions)
         # Open points run as long as the others, but not shorter than they can.
         at_least = _shortest_open(_open_ramp(ramp_s))

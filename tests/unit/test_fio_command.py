@@ -41,16 +41,6 @@ def test_the_jobs_of_an_open_loop_add_up_to_the_rate(rate: int, percent: int, jo
     assert not rates or max(rates) - min(rates) <= 1
 
 
-@given(st.integers(2, 200_000), st.integers(1, 300))
-def test_the_jobs_of_an_open_loop_begin_at_different_moments_within_the_ramp(rate: int, jobs: int) -> None:
-    job = FioJob.open(rate, jobs=min(jobs, rate))
-    first, last = (int(ms) for ms in sections(job, "psync")[0].get("startdelay", "0-0").removesuffix("ms").split("-"))
-    assert first == 0
-    assert last <= 500  # the ramp
-    assert last == pytest.approx(min(500, 1000 * submitters_of(job) / (0.2 * rate)), abs=1)
-    assert "startdelay" not in sections(FioJob(8, 1, 4096, 100, "random"))[0]
-
-
 def test_reads_and_writes_of_jobs_of_their_own_are_reported_apart() -> None:
     for job in (FioJob.open(1000, read_percent=70), FioJob(8, 1, 4096, 70, "random", mixing="parallel")):
         _, each = sections(job, "psync")
