@@ -78,6 +78,17 @@ def test_global_options_may_be_an_object_or_a_list(shape: type) -> None:
     assert (row["load"], row["block_bytes"]) == (16, 8192)
 
 
+def test_runs_within_one_second_keep_their_order() -> None:
+    one = job(read3(1000.0, 1e6, runtime=300))
+    documents = [
+        document({**one, "job options": {**one["job options"], "iodepth": depth}}, timestamp_ms=end_ms)
+        for depth, end_ms in (("32", 1_795_253_180_400), ("2", 1_795_253_180_900))
+    ]
+    points = sweep_of(*documents).points.sort_values("started_at")
+    assert points["load"].tolist() == [32, 2]
+    assert points["started_at"].tolist() == ["2026-11-21T09:26:20.100+00:00", "2026-11-21T09:26:20.600+00:00"]
+
+
 def test_absent_options_are_defaults() -> None:
     own = job(read3(1000, 1e6))
     own["job options"] = {"rw": "read", "direct": "1"}
