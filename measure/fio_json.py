@@ -581,7 +581,7 @@ def _disk(document: Mapping[str, Any]) -> str:
 
 
 def _started_at(document: Mapping[str, Any], runtime_s: float) -> str:
-    """When the run began, to the millisecond where fio stamped its end so, else to the second; empty without a stamp."""
+    """When the run began, as finely as fio stamped its end (to the millisecond or second); empty without a stamp."""
     ended_ms = _number(document, "timestamp_ms")
     ended = ended_ms / 1e3 or _number(document, "timestamp")
     if not 0 < ended - runtime_s < 32503680000:  # the year 3000
