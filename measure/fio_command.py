@@ -25,7 +25,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
-from measure.fio_json import SYNC_ENGINES
+from measure.fio_record import SYNC_ENGINES
 from measure.safety import Target
 from measure.workload import FioJob
 

@@ -27,8 +27,9 @@ from measure.durable import write_durably
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
 from measure.fio_hosts_plan import HostsPlan, HostsPoint, client_command, plan_hosts
-from measure.fio_json import FioRecord, parse_fio, pooled
+from measure.fio_json import parse_fio
 from measure.fio_output import sweep_of_records, why_unusable
+from measure.fio_record import FioRecord, pooled
 from measure.host import host_facts
 from measure.hosts import Host, parse_hosts, read_hosts
 from measure.process import Finished, run_tool

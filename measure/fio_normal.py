@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio_json import IMPOSSIBLE, FioRecord, Moments, pooled
+from measure.fio_record import IMPOSSIBLE, FioRecord, Moments, pooled
 from measure.windows import Window, between_snapshots
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")

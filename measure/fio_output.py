@@ -21,9 +21,10 @@ from typing import Any
 from measure.dataset import Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio_json import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio, parse_fio_size, pooled
+from measure.fio_json import parse_fio
 from measure.fio_logs import log_name
 from measure.fio_normal import looks_like_normal, parse_normal
+from measure.fio_record import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio_size, pooled
 from measure.fio_terse import looks_like_terse, parse_terse
 from measure.latency_bins import Histogram, histogram
 from measure.record_checks import check_record

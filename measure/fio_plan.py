@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 from measure.errors import UnsafeTargetError
 from measure.fio_command import Common, point_command
 from measure.fio_engines import choose_engine, choose_submitting_engine
-from measure.fio_json import SYNC_ENGINES
+from measure.fio_record import SYNC_ENGINES
 from measure.host import tool_version
 from measure.preconditioning import Pass, chosen_state, passes, state_after
 from measure.process import find_tool

@@ -17,8 +17,9 @@ from measure.dataset import describe_series
 from measure.errors import DataError, StoreError
 from measure.findings import Finding
 from measure.fio_command import submitters_of
-from measure.fio_json import SYNC_ENGINES, FioRecord, parse_fio, pooled
+from measure.fio_json import parse_fio
 from measure.fio_output import Placed, why_unusable
+from measure.fio_record import SYNC_ENGINES, FioRecord, pooled
 from measure.steady_state import noted_columns
 from measure.store import StoredPoint
 from measure.units import format_rate

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio_json import IMPOSSIBLE, FioRecord, Moments, pooled
+from measure.fio_record import IMPOSSIBLE, FioRecord, Moments, pooled
 
 _LINE = re.compile(r"^[2-5];[^;\n]{0,200};[^;\n]{0,200};\d{1,9};", re.MULTILINE)
 _PERCENTILES = 20

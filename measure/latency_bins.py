@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from measure.errors import DataError
-from measure.fio_json import FioRecord
+from measure.fio_record import FioRecord
 
 BITS = 6
 PER_OCTAVE = 2**BITS

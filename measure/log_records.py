@@ -9,8 +9,8 @@ from pathlib import Path
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio_json import FioRecord, Moments, pooled
 from measure.fio_logs import LogKind, LogName, LogSummary, log_name, summarise
+from measure.fio_record import FioRecord, Moments, pooled
 from measure.windows import Window
 
 #: Which of several logs of one run to read: the total latency before completion alone, requests before histograms.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from measure.findings import Finding
-from measure.fio_json import SYNC_ENGINES, FioRecord
+from measure.fio_record import SYNC_ENGINES, FioRecord
 from measure.units import format_duration, format_rate
 from measure.windows import Window
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from measure.dataset import Sweep
 from measure.findings import Finding
-from measure.fio_json import parse_fio_size
+from measure.fio_record import parse_fio_size
 from measure.units import format_bytes
 
 #: The relative standard deviation between repeats of one point from which on they disagree, and badly so.

@@ -20,9 +20,9 @@ from typing import Literal
 from measure.dataset import Sweep
 from measure.errors import MeasureError, StoreError, ToolFailedError
 from measure.fio import Progress, run_fio
-from measure.fio_json import SYNC_ENGINES
 from measure.fio_plan import GAPS, START_S, FioPlan, plan_workloads
 from measure.fio_points import BUSY
+from measure.fio_record import SYNC_ENGINES
 from measure.preconditioning import chosen_state, passes
 from measure.safety import TEST_FILE, Precondition, Target, remove_leftover
 from measure.store import MANIFEST, SweepStore
