@@ -24,11 +24,11 @@ from measure.fio_plan import DEFAULT_DEPTHS, START_S, FioPlan, FioPoint, plan_fi
 from measure.fio_points import job_of, measured, place, why_no_point
 from measure.fio_run import PointRun, Tick, run_point
 from measure.host import host_facts, storage_behind
+from measure.own_file import check_unchanged, held, mark_filled, remove_leftover
 from measure.preconditioning import Pass
 from measure.process import run_tool
 from measure.request_logs import SUFFIX as LOG_SUFFIX
 from measure.request_logs import check_room, log_folder
-from measure.safety import check_unchanged, held, mark_filled, remove_leftover
 from measure.served import with_served
 from measure.store import MANIFEST, StoredPoint, SweepStore
 from measure.workload import FioJob

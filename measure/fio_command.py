@@ -26,7 +26,7 @@ import zlib
 from dataclasses import dataclass
 
 from measure.fio_record import SYNC_ENGINES
-from measure.safety import Target
+from measure.target import Target
 from measure.workload import FioJob
 
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})

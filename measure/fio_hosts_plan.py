@@ -39,7 +39,7 @@ from measure.host import tool_version
 from measure.hosts import Host
 from measure.preconditioning import SEQUENTIAL_BYTES_PER_S
 from measure.process import find_tool
-from measure.safety import Target
+from measure.target import Target
 from measure.units import format_bytes, format_duration
 from measure.workload import FioJob
 

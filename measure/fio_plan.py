@@ -22,10 +22,12 @@ from measure.fio_command import Common, point_command
 from measure.fio_engines import choose_engine, choose_submitting_engine
 from measure.fio_record import SYNC_ENGINES
 from measure.host import tool_version
+from measure.own_file import is_ours
 from measure.preconditioning import Pass, chosen_state, passes, state_after
 from measure.process import find_tool
-from measure.safety import TEST_FILE, Precondition, Target, check_target, is_ours
+from measure.safety import TEST_FILE, check_target
 from measure.settling import Settling
+from measure.target import Precondition, Target
 from measure.units import format_bytes, format_duration, format_rate
 from measure.workload import FioJob, Mixing, Pattern
 

@@ -24,7 +24,7 @@ import pandas as pd
 
 from measure.findings import Finding
 from measure.fio_command import fill_command
-from measure.safety import FILE_STATES, Precondition, Target
+from measure.target import FILE_STATES, Precondition, Target
 from measure.workload import FioJob
 
 SEQUENTIAL_BYTES_PER_S = 200e6  # for the estimates only

@@ -23,10 +23,12 @@ from measure.fio import Progress, run_fio
 from measure.fio_plan import GAPS, START_S, FioPlan, plan_workloads
 from measure.fio_points import BUSY
 from measure.fio_record import SYNC_ENGINES
+from measure.own_file import remove_leftover
 from measure.preconditioning import chosen_state, passes
-from measure.safety import TEST_FILE, Precondition, Target, remove_leftover
+from measure.safety import TEST_FILE
 from measure.store import MANIFEST, SweepStore
 from measure.suites import Suite, suites
+from measure.target import Precondition, Target
 from measure.units import format_duration
 from measure.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
 

@@ -10,8 +10,8 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
 from measure import units
-from measure.safety import Precondition
 from measure.settling import Settling
+from measure.target import Precondition
 from measure.units import format_duration
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from measure.errors import UnsafeTargetError
-from measure.safety import check_target, held
+from measure.own_file import held
+from measure.safety import check_target
 
 
 @pytest.fixture

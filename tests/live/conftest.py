@@ -12,8 +12,9 @@ from measure.dataset import Sweep
 from measure.device_sweep import DeviceSweep
 from measure.errors import ToolMissingError, UnsafeTargetError
 from measure.known_device import truth_of
+from measure.own_file import held
 from measure.process import find_tool
-from measure.safety import check_target, held
+from measure.safety import check_target
 
 KNOWN_DEPTHS = (1, 2, 3, 4, 6, 8, 16, 32)
 

@@ -28,8 +28,9 @@ from measure.dataset import Sweep
 from measure.errors import DataError, MeasureError, StoreError, ToolFailedError, UnsafeTargetError
 from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
 from measure.fio_command import fill_command
+from measure.own_file import held
 from measure.process import run_tool, running
-from measure.safety import check_target, held
+from measure.safety import check_target
 from measure.store import MANIFEST, SweepStore
 
 pytestmark = pytest.mark.live

@@ -21,8 +21,8 @@ from measure import fio_plan
 from measure.dataset import Sweep
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
 from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
+from measure.own_file import is_ours
 from measure.process import run_tool
-from measure.safety import is_ours
 from measure.store import SweepStore
 
 pytestmark = pytest.mark.live

@@ -14,8 +14,10 @@ import pytest
 from measure.auditing import audit
 from measure.dataset import Sweep
 from measure.fio_plan import plan_fio
+from measure.own_file import held, mark_filled
 from measure.preconditioning import chosen_state, passes, state_after
-from measure.safety import Target, check_target, held, mark_filled
+from measure.safety import check_target
+from measure.target import Target
 from measure.workload import FioJob
 
 MIB = 2**20

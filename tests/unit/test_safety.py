@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from measure import safety
+from measure import block_devices, own_file, safety
+from measure.block_devices import device_in_use, signature
 from measure.errors import UnsafeTargetError
 from measure.host import Storage
-from measure.safety import TEST_FILE, check_target, device_in_use, held, is_ours, mark_filled, remove_own, signature
+from measure.own_file import held, is_ours, mark_filled, remove_own
+from measure.safety import TEST_FILE, check_target
 
 MIB = 2**20
 
@@ -25,7 +27,8 @@ def free(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def storage(path: Path) -> Storage:
         return Storage("ext4", "/", "/dev/x", "", None, space[0])
 
-    monkeypatch.setattr(safety, "storage_behind", storage)
+    for module in (safety, own_file):
+        monkeypatch.setattr(module, "storage_behind", storage)
     return space
 
 
@@ -127,7 +130,7 @@ def test_a_hard_link_to_our_file_makes_it_foreign(tmp_path: Path, free: list[int
 
 def test_a_kill_between_mark_and_file_leaves_an_empty_file_that_is_ours(tmp_path: Path, free: list[int]) -> None:
     path = tmp_path / "new"
-    safety._write_mark(path, None)
+    own_file._write_mark(path, None)
     assert check_target(path, MIB, writes=True).exists is False
     path.touch()
     assert is_ours(path)
@@ -262,9 +265,9 @@ def test_a_mounted_block_device_is_never_written(root_device: Path) -> None:
     assert "is mounted on" in str(device_in_use(root_device))
 
 
-@pytest.mark.parametrize(("offset", "magic", "name"), safety.SIGNATURES)
+@pytest.mark.parametrize(("offset", "magic", "name"), block_devices.SIGNATURES)
 def test_each_signature_is_found_where_it_belongs(offset: int, magic: bytes, name: str) -> None:
-    head = bytearray(safety.SIGNATURE_BYTES)
+    head = bytearray(block_devices.SIGNATURE_BYTES)
     assert signature(bytes(head)) is None
     head[offset : offset + len(magic)] = magic
     assert signature(bytes(head)) == name

@@ -243,7 +243,7 @@ def test_an_interruption_leaves_no_test_file_unless_it_is_kept(
 ) -> None:
     plan = planned(keep=keep)
     assert plan.file is not None
-    from measure.safety import held
+    from measure.own_file import held
 
     with held(plan.file, keep=True):
         pass
