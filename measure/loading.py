@@ -10,32 +10,22 @@ those runs went; logs alone are points themselves, and are read in pieces, so th
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import pandas as pd
-
-from measure.csv_table import csv_sweep, looks_like_table
-from measure.dataset import Provenance, Sweep
-from measure.errors import DataError, MeasureError, StoreError
+from measure.csv_table import csv_sweep
+from measure.dataset import Sweep
+from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio_logs import log_name, looks_like_log
-from measure.fio_normal import looks_like_normal
-from measure.fio_terse import looks_like_terse
-from measure.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
-from measure.mlc_output import looks_like_mlc, mlc_sweep
-from measure.store import MANIFEST, SweepStore
-from measure.text_files import read_head, read_text
+from measure.joining import join
+from measure.mess_curves import curves_sweep, looks_like_pairs
+from measure.mlc_output import mlc_sweep
+from measure.sniffing import NAMES, Format, InputFile, read_file
+from measure.store import MANIFEST
+from measure.stored_sweeps import load_store
 
-Format = Literal["fio", "mlc", "curves", "table", "log"]
-
-_NAMES: Mapping[Format, str] = {
-    "fio": "fio JSON", "mlc": "MLC text", "curves": "bandwidth-latency text", "table": "table", "log": "fio log",
-}  # fmt: skip
-_ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 _MAX_FILES = 20_000
 _MAX_LISTED = 20
 _MAX_TEXT = 2**29  # characters of all files together, logs aside
@@ -62,17 +52,17 @@ def load(
     directories = [p for p in paths if p.is_dir()]
     if directories:
         sweeps = [_load_one(p, columns, units) for p in paths]
-        return _join([(str(p), s) for p, s in zip(paths, sweeps, strict=True)], " and ".join(map(str, paths)))
+        return join([(str(p), s) for p, s in zip(paths, sweeps, strict=True)], " and ".join(map(str, paths)))
     names = _short_names(paths)
-    read: list[tuple[Format, _File]] = []
+    read: list[tuple[Format, InputFile]] = []
     characters = 0
     for name, path in zip(names, paths, strict=True):
-        read.append(_read(path, name))
+        read.append(read_file(path, name))
         characters = _counted(characters, read[-1][1], ", ".join(map(str, paths[:3])))
     kinds = {kind for kind, _ in read}
     if len(kinds) > 1 and kinds != {"fio", "log"}:
         raise DataError(
-            f"{', '.join(map(str, paths[:3]))}: {' and '.join(sorted(_NAMES[k] for k in kinds))} cannot be one sweep; "
+            f"{', '.join(map(str, paths[:3]))}: {' and '.join(sorted(NAMES[k] for k in kinds))} cannot be one sweep; "
             "load them one after the other"
         )
     kind = "fio" if "fio" in kinds else next(iter(kinds))
@@ -80,56 +70,7 @@ def load(
     return _sweep(kind, [f for k, f in read if k == kind], columns, units, logs if kind == "fio" else ())
 
 
-def sniff(text: str, name: str) -> Format:
-    """Which tool's output a text is; DataError saying what it looks like where it is none that is read."""
-    start = text.lstrip("\ufeff \t\r\n")
-    if '"fio version"' in text or looks_like_terse(text) or looks_like_normal(text):
-        return "fio"
-    if looks_like_mlc(text):
-        return "mlc"
-    if looks_like_curves(text):
-        return "curves"
-    if start.startswith(("{", "[")):
-        raise DataError(f'{name} is JSON, but not fio\'s (no "fio version"); run fio with --output-format=json+')
-    if "verify failed" in text[:65536] or "\nverify: " in text[:65536]:
-        raise DataError(
-            f"{name} holds fio's messages of a data verification that failed, and no result; settle that, then "
-            "measure again"
-        )
-    if start.startswith(("fio:", "fio-")) or "fio: terminating" in text[:65536] or _ANNOUNCED.search(text[:65536]):
-        raise DataError(f"{name} holds fio's messages but no JSON result; run fio again with --output-format=json+")
-    if looks_like_table(text):
-        return "table"
-    begins = " ".join(start[:40].split())
-    raise DataError(
-        f"{name} is neither fio's output, MLC's text, a bandwidth-latency curve nor a CSV table; begins {begins!r}"
-    )
-
-
-@dataclass(frozen=True)
-class _File:
-    """One file; the text of a log stays on the disk."""
-
-    name: str
-    path: Path
-    text: str
-
-
-def _read(path: Path, name: str) -> tuple[Format, _File]:
-    """What the file is, with its text. A log is told by its first lines and its name, and is not read yet."""
-    if looks_like_log(read_head(path)):
-        if log_name(path.name) is None:
-            raise DataError(
-                f"{name} looks like a log of fio's, but its name does not say of what; name it as fio does, for "
-                "example "
-                "NAME_lat.1.log"
-            )
-        return "log", _File(name, path, "")
-    text = read_text(path)
-    return sniff(text, name), _File(name, path, text)
-
-
-def _counted(characters: int, file: _File, where: str) -> int:
+def _counted(characters: int, file: InputFile, where: str) -> int:
     """The characters read so far; DataError where all files together would fill the memory."""
     characters += len(file.text)
     if characters > _MAX_TEXT:
@@ -159,12 +100,12 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
 def _load_one(path: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sweep:
     if path.is_dir():
         return _load_directory(path, columns, units)
-    kind, file = _read(path, str(path))
+    kind, file = read_file(path, str(path))
     return _sweep(kind, [replace(file, name=path.name)], columns, units)
 
 
 def _sweep(
-    kind: Format, files: Sequence[_File], columns: Mapping[str, str] | None, units: Mapping[str, str] | None,
+    kind: Format, files: Sequence[InputFile], columns: Mapping[str, str] | None, units: Mapping[str, str] | None,
     logs: Sequence[Path] = (),
 ) -> Sweep:  # fmt: skip
     """The sweep in files of one format; ``logs`` are those beside fio's results."""
@@ -179,7 +120,7 @@ def _sweep(
         sweep = curves_sweep(texts, units)
     else:
         tables = [(f.name, csv_sweep(f.text, columns, units, name=f.name)) for f in files]
-        sweep = tables[0][1] if len(tables) == 1 else _join(tables, ", ".join(texts))
+        sweep = tables[0][1] if len(tables) == 1 else join(tables, ", ".join(texts))
     name = sweep.name or files[0].name
     return replace(sweep, raw=tuple(f.path for f in files), name=name)
 
@@ -231,15 +172,15 @@ def _log_sweep(paths: Sequence[Path]) -> Sweep:
 
 def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sweep:
     if (directory / MANIFEST).is_file():
-        return _load_store(directory)
+        return load_store(directory)
     stores, paths = _walk(directory)
     refused: list[Finding] = []
-    files: dict[Format, dict[Path, list[_File]]] = {kind: {} for kind in _NAMES}
+    files: dict[Format, dict[Path, list[InputFile]]] = {kind: {} for kind in NAMES}
     characters = 0
     for path in paths:
         name = str(path.relative_to(directory))
         try:
-            found, file = _read(path, name)
+            found, file = read_file(path, name)
         except DataError as error:
             refused.append(_refusal(str(error)))
             continue
@@ -247,15 +188,15 @@ def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: M
         characters = _counted(characters, file, str(directory))
     parts: list[tuple[str, Sweep]] = []
     for store in stores:
-        _try(lambda store=store: _load_store(store), _label(store, directory), parts, refused)  # type: ignore[misc]
-    kind = next((k for k in _NAMES if files[k]), None)
+        _try(lambda store=store: load_store(store), _label(store, directory), parts, refused)  # type: ignore[misc]
+    kind = next((k for k in NAMES if files[k]), None)
     if kind is not None:
         for folder, members in sorted(files[kind].items()):
             logs = [f.path for f in files["log"].pop(folder, ())] if kind == "fio" else []
             _load_members(kind, _label(folder, directory), members, columns, units, logs, parts, refused)
         refused += [
-            _refusal(f"{f.name} is a {_NAMES[k]} in a directory of {_NAMES[kind]}; load it by its own name.", "info")
-            for k in _NAMES if k != kind for members in files[k].values() for f in members
+            _refusal(f"{f.name} is a {NAMES[k]} in a directory of {NAMES[kind]}; load it by its own name.", "info")
+            for k in NAMES if k != kind for members in files[k].values() for f in members
         ]  # fmt: skip
     if not parts:
         first = f" (the first: {refused[0].message})" if refused else ""
@@ -263,19 +204,19 @@ def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: M
             f"{directory} holds nothing that can be read as a measurement, {len(paths)} file(s) tried{first}; "
             "name a directory with fio JSON, MLC text or a sweep of ours"
         )
-    sweep = _join(parts, str(directory)) if len(parts) > 1 else parts[0][1]
+    sweep = join(parts, str(directory)) if len(parts) > 1 else parts[0][1]
     return replace(sweep, findings=(*sweep.findings, *_capped(refused)), name=directory.name or str(directory))
 
 
 def _load_members(
-    kind: Format, label: str, members: list[_File], columns: Mapping[str, str] | None,
+    kind: Format, label: str, members: list[InputFile], columns: Mapping[str, str] | None,
     units: Mapping[str, str] | None, logs: Sequence[Path], parts: list[tuple[str, Sweep]], refused: list[Finding],
 ) -> None:  # fmt: skip
     """Load the files of one folder together, without those that cannot be read alone."""
     try:
         parts.append((label, _sweep(kind, members, columns, units, logs)))
     except DataError:
-        good: list[_File] = []
+        good: list[InputFile] = []
         for member in members:
             try:
                 _sweep(kind, [member], columns, units)
@@ -313,43 +254,6 @@ def _walk(directory: Path) -> tuple[list[Path], list[Path]]:
     return stores, files
 
 
-def _load_store(directory: Path) -> Sweep:
-    """A sweep directory of ours, read by the module that wrote it."""
-    try:
-        store = SweepStore.read(directory)
-        tool = store.manifest.get("tool")
-        if tool == "fio":
-            from measure.fio import read_fio_store
-
-            return read_fio_store(store)
-        if tool == "fio-hosts":
-            from measure.fio_hosts import read_hosts_store
-
-            return read_hosts_store(store)
-        if tool in ("memory", "memory_probe"):
-            from measure.memory_probe import read_memory_store
-
-            return read_memory_store(store)
-        if tool == "mlc":
-            from measure.mlc import read_mlc_store
-
-            return read_mlc_store(store)
-    except DataError:
-        raise
-    except (StoreError, OSError) as error:
-        raise DataError(str(error)) from error
-    except MeasureError as error:
-        raise DataError(f"{directory}: {error}") from error
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        # Our own records are read as they were written; one that was edited by hand may fail anywhere.
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-        raise DataError(
-            f"{directory} holds a record that qsim does not write ({said}); it was edited or damaged: restore it, or "
-            "measure into another directory"
-        ) from error
-    raise DataError(f"{directory} holds a sweep by {tool!r}, which this version cannot read; update qsim")
-
-
 def _label(folder: Path, root: Path) -> str:
     return "" if folder == root else str(folder.relative_to(root))
 
@@ -363,46 +267,3 @@ def _capped(findings: Sequence[Finding]) -> list[Finding]:
     if len(findings) > _MAX_LISTED:
         shown.append(_refusal(f"{len(findings) - _MAX_LISTED} more file(s) were not read either."))
     return shown
-
-
-def _join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
-    """Several sweeps as one, each curve under the name of where it comes from."""
-    labelled = list(parts)
-    kinds = {s.load_kind for _, s in labelled}
-    if len(kinds) > 1:
-        raise DataError(f"{name}: curves over {' and over '.join(sorted(kinds))} cannot be one sweep; load one of them")
-    load_units = {s.load_unit for _, s in labelled}
-    if len(load_units) > 1:
-        raise DataError(f"{name}: loads in {' and in '.join(sorted(load_units))} cannot be one sweep; load one of them")
-    tables, findings = [], []
-    details: dict[str, Any] = {label or s.name: dict(s.provenance.details) for label, s in labelled}
-    buffers: dict[str, float] = {}
-    for label, sweep in labelled:
-        prefix = f"{label}: " if label else ""
-        tables.append(sweep.points.assign(series=prefix + sweep.points["series"]))
-        given = sweep.provenance.details.get("buffer_bytes")
-        if isinstance(given, int | float):
-            given = dict.fromkeys(sweep.series, given)
-        buffers.update({prefix + series: float(size) for series, size in (given or {}).items()})
-        findings += [replace(f, series=prefix + f.series) if f.series else f for f in sweep.findings]
-    first = labelled[0][1]
-    provenances = [s.provenance for _, s in labelled]
-    provenance = Provenance(
-        tool=_common(p.tool for p in provenances),
-        tool_version=_common(p.tool_version for p in provenances),
-        commands=tuple(c for p in provenances for c in p.commands),
-        host=_common(p.host for p in provenances), kernel=_common(p.kernel for p in provenances),
-        cpu=_common(p.cpu for p in provenances), device=_common(p.device for p in provenances),
-        source=name, details=details,
-    )  # fmt: skip
-    if buffers:
-        details["buffer_bytes"] = buffers
-    raw = tuple(r for _, s in labelled for r in s.raw)
-    with_rows = [t.dropna(axis="columns", how="all") for t in tables]
-    return Sweep(pd.concat(with_rows, ignore_index=True), first.load_kind, first.load_unit, provenance,
-                 tuple(findings), raw, name)  # fmt: skip
-
-
-def _common(values: Iterable[str]) -> str:
-    """The values without repetition, for a field that may differ between the parts."""
-    return ", ".join(dict.fromkeys(v for v in values if v))

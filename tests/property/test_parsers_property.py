@@ -17,9 +17,9 @@ from measure.csv_columns import parse_columns
 from measure.csv_table import csv_sweep, looks_like_table, to_csv
 from measure.dataset import Sweep
 from measure.errors import DataError
-from measure.loading import sniff
 from measure.mlc_output import mlc_sweep
 from measure.read_write_mix import parse_mix
+from measure.sniffing import sniff
 from measure.text_files import decode
 
 CELLS = st.sampled_from(
