@@ -18,7 +18,6 @@ from calibrate.curve_models import (
     OnsetPNorm,
     PNorm,
     RandomRouting,
-    server_counts,
 )
 from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.discrepancy import beyond_the_points
@@ -233,6 +232,8 @@ def fit(
 
 def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
+    from calibrate.structure import servers_and_think  # which takes Estimate from here
+
     needed = 3 if points.load_kind in ("injected_delay", "bandwidth") else 2
     if len(points) < needed:
         raise DataError(
@@ -257,7 +258,7 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     return Fit(
         model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
         load_unit=points.load_unit, series=points.series, used=tuple(float(n) for n in load),
-        parameters={**estimates, **_servers_and_think(points, found.mode, draws, level)},
+        parameters={**estimates, **servers_and_think(points, found.mode, draws, level)},
         mode=found.mode, draws=draws, error_draws=found.error[keep],
         used_throughput_per_s=tuple(float(x) for x in throughput), used_noise=tuple(float(e) for e in points.noise(1)),
         used_response_s=tuple(float(r) for r in response),
@@ -287,48 +288,6 @@ def reaching(low: float, high: float, least: float, level: float) -> float:
     """
     tail = (1 - level) / 2
     return least if low - least <= tail / (1 - tail) * (high - least) else low
-
-
-LIKELY = 2.71
-"""The rise of the squared misfit, in standard errors, that a 90 % profile-likelihood interval allows."""
-
-
-UNLIKELY = 4.0
-"""The mean squared misfit beyond which a model is held to be wrong: two standard errors a point."""
-
-
-def _servers_and_think(points: Points, mode: Array, draws: Array, level: float) -> dict[str, Estimate]:
-    """Which numbers of servers c, and so which delays Z, explain the points about as well as the best one does.
-
-    Each c is fitted as delay + M/M/c; those within ``LIKELY`` of the best squared misfit are kept. Means alone rarely
-    tell c, so this is an interval and seldom more. Where even the best c misses the points, c is None. The delay
-    Z = R1 - c / Xmax is as uncertain as R1 and Xmax are, which the ``draws`` (n, 3) of N* and Xmax tell.
-    """
-    if points.load_kind != "queue_depth":
-        return {}
-    error = float(np.hypot(PNorm.error_prior.median, np.median(points.noise(1))))
-    misfits: dict[int, tuple[float, float]] = {}
-    for servers in server_counts(float(mode[0])):
-        crossing, peak = mode_of(points, DelayMMc(servers))
-        throughput, _ = DelayMMc(servers).curve(np.array([[crossing, peak]]), points.load)
-        squared = float((np.log(throughput[0] / points.throughput_per_s) ** 2).sum()) / error**2
-        misfits[servers] = (squared, max(crossing - servers, 0.0) / peak)
-    least = min(squared for squared, _ in misfits.values())
-    if least > UNLIKELY * len(points):
-        missed = f"{100 * error * np.sqrt(least / len(points)):.2g} %"
-        why = f"no number of servers behind one queue explains these points: the best misses them by {missed}"
-        return {"c": Estimate(None, None, None, False, "", why), "Z": Estimate(None, None, None, False, "s", why)}
-    likely = {c: think for c, (squared, think) in misfits.items() if squared <= least + LIKELY}
-    low, high = min(likely), max(likely)
-    known = low == high
-    why = "" if known else f"any number of servers from {low} to {high} explains these means"
-    tails = [50 * (1 - level), 50 * (1 + level)]
-    ends = np.array([np.percentile(np.maximum(draws[:, 0] - c, 0.0) / draws[:, 1], tails) for c in likely])
-    least_z, most_z = float(ends[:, 0].min()), float(ends[:, 1].max())
-    return {
-        "c": Estimate(float(low) if known else None, float(low), float(high), known, "", why),
-        "Z": Estimate(likely[low] if known else None, reaching(least_z, most_z, 0.0, level), most_z, known, "s", why),
-    }
 
 
 def mode_of(points: Points, curve_model: CurveModel) -> Array:
