@@ -12,7 +12,7 @@ from calibrate.prediction import Curve, grid, predict
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, empty_figure, solid
 from calibrate.report.measured.section import MeasuredSection
-from calibrate.report.measured.view import View
+from calibrate.report.view import View
 from calibrate.whatif import Scenario
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from calibrate.posterior import Array
 from calibrate.report.axes import Axis
 from calibrate.report.drawing import GREY, PALETTE, dashed, empty_figure, marker, solid
 from calibrate.report.measured.section import MeasuredSection
-from calibrate.report.measured.tables import Shown
-from calibrate.report.measured.view import View
+from calibrate.report.view import Shown, View
 from calibrate.service.goodness import Goodness
 from calibrate.service.ladder import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.times import Times

@@ -10,8 +10,7 @@ import pandas as pd
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import PALETTE, empty_figure
 from calibrate.report.measured.section import MeasuredSection
-from calibrate.report.measured.tables import Shown
-from calibrate.report.measured.view import View
+from calibrate.report.view import Shown, View
 from calibrate.tails import QUANTILES, Tails
 from measure.units import format_duration
 

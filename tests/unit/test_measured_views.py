@@ -24,8 +24,8 @@ from calibrate.report.measured import (
 )
 from calibrate.report.measured.crossover import crossover
 from calibrate.report.measured.scales import load_scale
-from calibrate.report.measured.view import View
 from calibrate.report.page import render
+from calibrate.report.view import View
 from measure import DataError, MeasureError, Provenance, Sweep, load_dataset
 from measure.datasets import dataset_names, dataset_table
 from measure.repeats import LEVEL

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from calibrate.report.measured.points import Measured, measured, published
 from calibrate.report.measured.section import MeasuredSection, section_of, together, write_csv
-from calibrate.report.measured.tables import Shown, shown
-from calibrate.report.measured.view import View
+from calibrate.report.measured.tables import shown
 from calibrate.report.measured.views import views_of
+from calibrate.report.view import Shown, View
 
 __all__ = [
     "Measured",

@@ -13,7 +13,8 @@ from calibrate.report.measured.drawings import bars, lines
 from calibrate.report.measured.points import Measured
 from calibrate.report.measured.scales import Scale
 from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import View, with_ends
+from calibrate.report.measured.view import with_ends
+from calibrate.report.view import View
 from measure.units import format_rate
 
 

@@ -15,7 +15,8 @@ from calibrate.report.measured.drawings import MOST_LINES, lines
 from calibrate.report.measured.points import Measured
 from calibrate.report.measured.scales import Scale, load_scale
 from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import View, axis_of, columns_of, rate_of, word_of
+from calibrate.report.measured.view import axis_of, columns_of, rate_of, word_of
+from calibrate.report.view import View
 from measure import repeats
 from measure.errors import DataError
 

@@ -10,7 +10,6 @@ from calibrate.report.measured.points import Measured, end_of
 from calibrate.report.measured.scales import Scale, mix_scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import (
-    View,
     axis_of,
     columns_of,
     fewer_lines,
@@ -21,6 +20,7 @@ from calibrate.report.measured.view import (
     with_loads,
     word_of,
 )
+from calibrate.report.view import View
 from measure.units import format_bytes
 
 MOST_GROUPS = 12

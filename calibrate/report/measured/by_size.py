@@ -15,7 +15,8 @@ from calibrate.report.measured.drawings import lines
 from calibrate.report.measured.points import Measured
 from calibrate.report.measured.scales import size_scale
 from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import View, axis_of, columns_of, fewer_lines, load_text, with_loads
+from calibrate.report.measured.view import axis_of, columns_of, fewer_lines, load_text, with_loads
+from calibrate.report.view import View
 from measure.units import format_bytes
 
 if TYPE_CHECKING:

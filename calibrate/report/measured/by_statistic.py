@@ -10,7 +10,8 @@ from calibrate.report.measured.drawings import bars, several_lines
 from calibrate.report.measured.points import PERCENTILES, Measured
 from calibrate.report.measured.scales import load_scale
 from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import View, columns_of, text_of, with_ends
+from calibrate.report.measured.view import columns_of, text_of, with_ends
+from calibrate.report.view import View
 from measure.repeats import LEVEL
 
 MOST_FIGURES = 6

@@ -11,7 +11,7 @@ import pandas as pd
 
 from calibrate.report.measured.against import memory_against_storage
 from calibrate.report.measured.points import Measured
-from calibrate.report.measured.view import View
+from calibrate.report.view import View
 from measure.dataset import Provenance
 from measure.errors import MeasureError
 from measure.findings import Finding

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from calibrate.report.measured.points import end_of
+from calibrate.report.view import Shown
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
 NAMES: Mapping[str, str] = {
@@ -22,15 +22,6 @@ _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_bytes_per_s", format_bandwidth), ("_per_s", format_rate), ("_bytes", format_bytes), ("_s", format_duration),
     ("_fraction", lambda v: f"{100 * v:g} %"), ("_pct", lambda v: f"{v:.3g} %"), ("_ratio", lambda v: f"{v:.2f}"),
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A table as text: header, rows, and which columns are words (flush left) and not numbers."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: tuple[bool, ...]
 
 
 def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:

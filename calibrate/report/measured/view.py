@@ -1,40 +1,19 @@
-"""One view of what was measured: a table, a figure, and the sentence that says how to read them."""
+"""What the views of a measurement share: its columns, their axes and words, and which loads are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.measured.points import PERCENTILES, Measured, end_of
-from calibrate.report.measured.tables import Shown, shown
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from calibrate.report.measured.tables import shown
+from calibrate.report.view import Shown
 
 MOST_LOADS = 3
 MOST_LINES = 8
-
-
-@dataclass(frozen=True)
-class View:
-    """``kind`` is what it shows ("heat-map"), ``name`` tells it from the others of its kind, fit for a file name.
-
-    ``table`` holds what is shown, columns in SI units; ``text`` the table as people read it, None where the figure
-    says it all; ``figure`` is None where there is nothing to draw.
-    """
-
-    kind: str
-    name: str
-    title: str
-    caption: str
-    table: pd.DataFrame
-    figure: Figure | None = None
-    text: Shown | None = None
 
 
 def rate_of(measured: Measured) -> str:

@@ -10,7 +10,8 @@ from calibrate.report.measured.by_mix import against_mix, heat_maps, read_agains
 from calibrate.report.measured.by_size import against_size
 from calibrate.report.measured.by_statistic import baseline, tails
 from calibrate.report.measured.points import Measured
-from calibrate.report.measured.view import View, columns_of, text_of
+from calibrate.report.measured.view import columns_of, text_of
+from calibrate.report.view import View
 
 
 def views_of(
