@@ -20,6 +20,7 @@ from calibrate.cli.options import (
     Data,
     Dataset,
     DeviceModel,
+    Force,
     Knees,
     Level,
     Objective,
@@ -60,7 +61,7 @@ def fit(
         typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
                      help="Keep the fit here, for qsim predict and qsim compare --fit."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier fit (never another file).")] = False,
+    force: Force = False,
     slo: Objective = None,
     knees: Knees = False,
     profiles: Annotated[

@@ -1,4 +1,4 @@
-"""Fits on disk: one fit, or several under one schema; nothing but a fit of ours is ever replaced."""
+"""Fits on disk: one fit, or several under one schema; nothing but a file of ours of the same kind is ever replaced."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ONE = "qsim-fit/2"
 SEVERAL = "qsim-fits/2"
 
 
-def check_writable(path: Path, *, force: bool) -> None:
-    """MeasureError where ``path`` must not or cannot be written; nothing is changed."""
+def check_writable(path: Path, *, force: bool, kind: str = "fit") -> None:
+    """MeasureError where ``path`` must not or cannot be written; nothing is changed. ``kind``: a fit, or a law."""
     if path.is_dir():
-        raise MeasureError(f"{path} is a directory; name a file, such as {path / 'fit.json'}")
+        raise MeasureError(f"{path} is a directory; name a file, such as {path / f'{kind}.json'}")
     if not path.parent.is_dir():
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     if not path.exists():
         return
-    if not _is_fit(path):
-        raise MeasureError(f"{path} exists and is no fit of qsim, so it is not replaced; choose another --out")
+    if not _is_ours(path, kind):
+        raise MeasureError(f"{path} exists and is no {kind} of qsim, so it is not replaced; choose another --out")
     if not force:
-        raise MeasureError(f"{path} holds a fit already; replace it with --force, or choose another --out")
+        raise MeasureError(f"{path} holds a {kind} already; replace it with --force, or choose another --out")
 
 
 def write_fits(fits: Sequence[Fit], path: Path) -> None:
@@ -66,10 +66,10 @@ def read_fits(path: Path) -> list[Fit]:
         raise DataError(f"{path}: {error}") from error
 
 
-def _is_fit(path: Path) -> bool:
+def _is_ours(path: Path, kind: str) -> bool:
     try:
         with path.open("rb") as file:
             head = file.read(200)
     except OSError:
         return False
-    return b'"schema": "qsim-fit' in head
+    return f'"schema": "qsim-{kind}'.encode() in head

@@ -13,7 +13,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import Source, tell
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import AsJson, Columns, Data, Dataset, Level, Seed, Series
+from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Level, Report, Seed, Series
 from calibrate.cli.progress import Bar
 from calibrate.cli.service_source import is_table, of_sweep, of_table, of_typed
 from calibrate.cli.show import part_of
@@ -33,6 +33,7 @@ Examples:
 qsim fit-service sweep/ --report service.html
 qsim fit-service --dataset 002-ssd-tails --load 1 --requests 10k
 qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2ms --requests 1e6
+qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s --service fitted:law.json
 """
 
 
@@ -63,22 +64,27 @@ def fit_service(
     ] = None,
     level: Level = None,
     seed: Seed = None,
-    report: Annotated[
+    out: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Also write a page to look at: one HTML file that opens offline."),
+        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Keep the law here; wherever a law is taken, fitted:FILE is it (one curve: name it with "
+                     "--series where there are several)."),
     ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option("--family", metavar="NAME", show_default=False,
+                     help="With --out: keep this family and not the best one, as 'shifted gamma'."),
+    ] = None,
+    force: Force = False,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, fit each series or the one named, print, report."""
     _check_usage(data, dataset, percentiles, {"--series": series, "--load": load}, requests, bootstrap)
+    _check_outputs(report, out, family, force=force)
 
-    from calibrate.cli.report_files import check_report_path
-    from calibrate.service.goodness import REPLICATES
     from measure.errors import DataError
 
-    if report is not None:
-        check_report_path(report)
     found, refused, provenance = (
         of_typed(percentiles, requests) if percentiles is not None else
         of_table(dataset, series, load, requests) if dataset is not None and is_table(dataset) else
@@ -86,16 +92,10 @@ def fit_service(
     )  # fmt: skip
     if not found:
         raise DataError(next(iter(refused.values())))
-    draws = REPLICATES if bootstrap is None else bootstrap
-    fits: dict[str, tuple[ServiceFit, Goodness | None]] = {}
-    with Bar("fitting") as bar:
-        for done, (name, times) in enumerate(found.items()):
-            try:
-                fits[name] = _fitted(times, level, draws, seed or 0, part_of(bar, done, len(found)))
-            except DataError as error:
-                refused[name] = str(error)
-    if not fits:
-        raise DataError(next(iter(refused.values())))
+    if out is not None and len(found) > 1:
+        raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
+    fits = _fitted_all(found, refused, level, bootstrap, seed or 0)
+    kept = None if out is None else _kept(out, family, fits)
     written = _written(report, fits, provenance)
     for reason in refused.values():
         warn(f"not fitted: {reason}")
@@ -103,9 +103,11 @@ def fit_service(
         tell(fit.findings)
     if as_json:
         parts = [service_document(name, *pair) for name, pair in fits.items()]
-        print_json({**parts[0], "series": parts, "refused": refused, "report": written})
+        print_json({**parts[0], "series": parts, "refused": refused, "kept": kept, "report": written})
         return
     say("\n\n\n".join(_text(name, *pair) for name, pair in fits.items()))
+    if kept is not None:
+        say(f"\nkept in {kept}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{kept}")
     if written is not None:
         say(f"\nreport: {written}")
 
@@ -123,6 +125,39 @@ def _check_usage(
         raise wrong_usage(f"--requests must be at least 1, not {requests:g}")
     if bootstrap is not None and bootstrap != 0 and bootstrap < 19:
         raise wrong_usage(f"--bootstrap must be 0 (none) or at least 19, not {bootstrap}")
+
+
+def _check_outputs(report: Path | None, out: Path | None, family: str | None, *, force: bool) -> None:
+    """CommandError or MeasureError where an output is asked for that cannot be written, before any work."""
+    from calibrate.cli.fit_files import check_writable
+    from calibrate.cli.report_files import check_report_path
+
+    if out is None and (family is not None or force):
+        raise wrong_usage(f"{'--force' if family is None else '--family'} is about --out FILE, where the law is kept")
+    if report is not None:
+        check_report_path(report)
+    if out is not None:
+        check_writable(out, force=force, kind="law")
+
+
+def _fitted_all(
+    found: Mapping[str, Times], refused: dict[str, str], level: float | None, bootstrap: int | None, seed: int
+) -> dict[str, tuple[ServiceFit, Goodness | None]]:
+    """The fits by name; why others cannot be goes to ``refused``, and DataError where none can."""
+    from calibrate.service.goodness import REPLICATES
+    from measure.errors import DataError
+
+    draws = REPLICATES if bootstrap is None else bootstrap
+    fits: dict[str, tuple[ServiceFit, Goodness | None]] = {}
+    with Bar("fitting") as bar:
+        for done, (name, times) in enumerate(found.items()):
+            try:
+                fits[name] = _fitted(times, level, draws, seed, part_of(bar, done, len(found)))
+            except DataError as error:
+                refused[name] = str(error)
+    if not fits:
+        raise DataError(next(iter(refused.values())))
+    return fits
 
 
 def _fitted(
@@ -165,6 +200,20 @@ def _text(name: str, fit: ServiceFit, goodness: Goodness | None) -> str:
     left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
     tried = f"\n\n{goodness.sentence()}" if goodness is not None else ""
     return f"{name}: {requests} ({fit.times.kind})\n\n{fit}{left}{tried}"
+
+
+def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, Goodness | None]]) -> str:
+    """Write the law of the only fit, or of the family named; CommandError where that was not fitted."""
+    from measure.law_file import write_law
+
+    name, (fit, _) = next(iter(fits.items()))
+    names = [f.name for f in fit.families]
+    if family is not None and family not in names:
+        raise wrong_usage(f"--family: {parsing.not_one_of(family, names)}")
+    chosen = fit.best if family is None else fit.family(family)
+    about = {"name": name, "family": chosen.name, "requests": fit.times.total, "kind": fit.times.kind, "ks": chosen.ks}
+    write_law(chosen.law, path, about)
+    return str(path)
 
 
 def _written(

@@ -1,4 +1,4 @@
-"""Distributions as typed: ``lognormal:mean=80us,scv=2``, ``lognormal:80us:scv=2``, ``histogram:FILE``."""
+"""Distributions as typed: ``lognormal:mean=80us,scv=2``, ``lognormal:80us:scv=2``, ``fitted:FILE``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Law:
-    """A distribution as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``, or a histogram in ``file``."""
+    """A distribution as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``, or one that is in ``file``."""
 
     text: str
     family: str
@@ -25,13 +25,11 @@ class Law:
     file: Path | None = None
 
     def distribution(self) -> Distribution:
-        """The distribution itself. Raises DataError where the file of a histogram cannot be read as one."""
+        """The distribution itself. Raises DataError where its file holds none."""
         import qsim
 
         if self.file is not None:
-            from measure.histogram_file import read_histogram
-
-            return read_histogram(self.file)
+            return _read(self.family, self.file)
         v = dict(self.values)
         shift = v.pop("shift", None)
         made: dict[str, Callable[..., Distribution]] = {
@@ -58,7 +56,13 @@ LAWS: Mapping[str, tuple[str, ...]] = {
     "weibull": ("shape", "mean"),
     "burr": ("c", "k", "mean"),
     "histogram": ("FILE",),
+    "fitted": ("FILE",),
 }
+FILES = (
+    "histogram:FILE (fio's json+ output, or a table with the header latency_s,count), fitted:FILE (the law that qsim "
+    "fit-service --out kept)"
+)
+"""The laws that a file holds, for help texts."""
 _TIMES = ("mean", "shift")
 
 
@@ -69,9 +73,9 @@ def _law(text: str) -> Law:
         raise ValueError(
             f"distribution {parsing.not_one_of(family, tuple(LAWS))}; write it like lognormal:mean=80us,scv=2"
         )
-    if family == "histogram":
+    if LAWS[family] == ("FILE",):
         made = Law(text, family, {}, True, parsing.path(rest.strip()))
-        made.distribution()  # raises for a file that holds no histogram
+        made.distribution()  # raises for a file that holds no law
         return made
     wanted = LAWS[family]
     example = f"{family}:{','.join(f'{name}=...' for name in wanted)}"
@@ -97,6 +101,16 @@ def _law(text: str) -> Law:
 
 
 law = parsing.parser(_law)
+
+
+def _read(family: str, path: Path) -> Distribution:
+    if family == "fitted":
+        from measure.law_file import read_law
+
+        return read_law(path)
+    from measure.histogram_file import read_histogram
+
+    return read_histogram(path)
 
 
 def _constant(mean: float) -> Distribution:

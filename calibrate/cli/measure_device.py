@@ -10,9 +10,9 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.laws import Law, law
+from calibrate.cli.laws import FILES, Law, law
 from calibrate.cli.measuring import directory, keeping, points_text, sweep_document
-from calibrate.cli.options import AsJson, DryRun, SweepDirectory
+from calibrate.cli.options import ArrivalRates, AsJson, DryRun, LoadOrder, Ramp, SweepDirectory
 from calibrate.cli.progress import Bar
 from measure.units import format_duration, format_rate
 
@@ -42,8 +42,7 @@ def measure_device(
         Law | None,
         typer.Option(metavar="LAW", parser=law, show_default="exponential:2ms",
                      help="Service times: exponential:2ms, deterministic:2ms, lognormal:2ms:scv=2, "
-                     "hyperexponential:2ms:scv=4, erlang:2ms:k=3, histogram:FILE (fio's json+ output, or a table with "
-                     "the header latency_s,count)."),
+                     f"hyperexponential:2ms:scv=4, erlang:2ms:k=3, {FILES}."),
     ] = None,
     queues: Annotated[
         str,
@@ -56,11 +55,7 @@ def measure_device(
         typer.Option(metavar="N,...", parser=parsing.depths, show_default="1..32",
                      help="Closed: outstanding requests, as 1,2,4,8 or 1..32 (doubling)."),
     ] = None,
-    arrival_rates: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="RATES", parser=parsing.rates, show_default=False,
-                     help="Open: arrivals a second, as 100,200,300 or 1k/s."),
-    ] = None,
+    arrival_rates: ArrivalRates = None,
     utilizations: Annotated[
         parsing.Numbers | None,
         typer.Option(metavar="RHO,...", parser=parsing.shares, show_default=False,
@@ -76,16 +71,9 @@ def measure_device(
         float,
         typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="5s", help="Time per point."),
     ] = 5.0,
-    ramp_s: Annotated[
-        float, typer.Option("--ramp", metavar="TIME", parser=parsing.seconds, show_default="1s",
-                            help="Time before each point that is not counted.")
-    ] = 1.0,
+    ramp_s: Ramp = 1.0,
     repeats: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Rounds over all points.")] = 1,
-    order: Annotated[
-        str,
-        typer.Option(metavar="ORDER", parser=parsing.choice("ascending", "descending", "random"),
-                     help="Order of the points: ascending, descending or random."),
-    ] = "ascending",
+    order: LoadOrder = "ascending",
     seed: Annotated[
         int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of the service times and of fio's addresses.")
     ] = 1,

@@ -14,7 +14,7 @@ from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measure_hosts import hosts_of, measure_on_hosts, refuse_with_hosts
 from calibrate.cli.measuring import directory, keeping, naming_consent, points_text, sweep_document
-from calibrate.cli.options import AsJson, DryRun, SweepDirectory
+from calibrate.cli.options import ArrivalRates, AsJson, DryRun, LoadOrder, Ramp, SweepDirectory
 from calibrate.cli.planning import kept_in, left_text, plan_document, plan_text
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import (
@@ -73,11 +73,7 @@ def measure_fio(
         typer.Option(metavar="N,...", parser=parsing.depths, show_default="1..64",
                      help="Closed: queue depths, as 1,2,4,8 or 1..64 (doubling)."),
     ] = None,
-    arrival_rates: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="RATES", parser=parsing.rates, show_default=False,
-                     help="Open: arrivals a second, as 500,1k,20k/s; many jobs with the engine psync share them."),
-    ] = None,
+    arrival_rates: ArrivalRates = None,
     block_bytes: Annotated[
         parsing.Numbers,
         typer.Option("--block", metavar="SIZE,...", parser=parsing.sizes, show_default="4KiB", help="Block sizes."),
@@ -108,10 +104,7 @@ def measure_fio(
         typer.Option("--budget", metavar="TIME", parser=parsing.seconds, show_default=False,
                      help="Instead of --runtime: the time for everything, shared by the points."),
     ] = None,
-    ramp_s: Annotated[
-        float, typer.Option("--ramp", metavar="TIME", parser=parsing.seconds, show_default="1s",
-                            help="Time before each point that is not counted.")
-    ] = 1.0,
+    ramp_s: Ramp = 1.0,
     size_bytes: Annotated[
         int | None,
         typer.Option("--size", metavar="SIZE", parser=parsing.size, show_default="1GiB for a new file",
@@ -132,12 +125,7 @@ def measure_fio(
         typer.Option(metavar="N,...", parser=parsing.depths, show_default="1; for arrival rates what they need",
                      help="Jobs, each at the depth; or the jobs that share the arrivals."),
     ] = None,
-    order: Annotated[
-        str,
-        typer.Option(metavar="ORDER",
-                     parser=parsing.choice("ascending", "descending", "random"),
-                     help="Order of the loads: ascending, descending or random."),
-    ] = "ascending",
+    order: LoadOrder = "ascending",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False,
     log: Annotated[

@@ -80,6 +80,29 @@ Knees: TypeAlias = Annotated[
     typer.Option("--knees", help="Also print the knee by every definition, with intervals (over repeats too, where "
                  "each point was measured several times)."),
 ]  # fmt: skip
+Report: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
+                 help="Also write a page to look at: one HTML file that opens offline."),
+]  # fmt: skip
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Replace an earlier file of the same kind (never another file).")
+]
+ArrivalRates: TypeAlias = Annotated[
+    parsing.Numbers | None,
+    typer.Option("--arrival-rates", metavar="RATES", parser=parsing.rates, show_default=False,
+                 help="Open: arrivals a second, as 500,1k,20k/s; many jobs with the engine psync share them."),
+]  # fmt: skip
+Ramp: TypeAlias = Annotated[
+    float,
+    typer.Option("--ramp", metavar="TIME", parser=parsing.seconds, show_default="1s",
+                 help="Time before each point that is not counted."),
+]  # fmt: skip
+LoadOrder: TypeAlias = Annotated[
+    str,
+    typer.Option("--order", metavar="ORDER", parser=parsing.choice("ascending", "descending", "random"),
+                 help="Order of the loads: ascending, descending or random."),
+]  # fmt: skip
 FailOn: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -121,11 +121,11 @@ def rates(text: str) -> Numbers:
 
 @parser
 def shares(text: str) -> Numbers:
-    """``.3,.5,.7``: shares of the whole, between 0 and 1."""
+    """``.3,.5,.7`` or ``0.5,0.99``: utilizations, quantiles, whatever lies between 0 and 1."""
     values = units.parse_list(text, "list")
     for value in values:
         if not 0 < value < 1:
-            raise ValueError(f"{value:g} does not lie between 0 and 1; write them like .3,.5,.7")
+            raise ValueError(f"{value:g} does not lie between 0 and 1; write shares like .3,.5,.7 or 0.5,0.99")
     return Numbers(values)
 
 
@@ -170,16 +170,6 @@ def words(text: str) -> Words:
     if not values:
         raise ValueError(f"{text!r} is empty; write words with commas between them")
     return Words(values)
-
-
-@parser
-def quantiles(text: str) -> Numbers:
-    """``0.5,0.99``."""
-    values = units.parse_list(text, "list")
-    for value in values:
-        if not 0 < value < 1:
-            raise ValueError(f"{value:g} is no quantile; write them between 0 and 1, like 0.5,0.99")
-    return Numbers(values)
 
 
 @parser

@@ -13,7 +13,20 @@ from calibrate.cli import parsing, what_ifs
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import Source, check_use, known_series, tell_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import AsJson, At, Columns, Dataset, DeviceModel, Knees, Level, Objective, Seed, Series, Use
+from calibrate.cli.options import (
+    AsJson,
+    At,
+    Columns,
+    Dataset,
+    DeviceModel,
+    Knees,
+    Level,
+    Objective,
+    Report,
+    Seed,
+    Series,
+    Use,
+)
 
 if TYPE_CHECKING:
     from calibrate import Curve, Fit
@@ -79,11 +92,7 @@ def predict(
                      "stripe), service=0.5 (half the service time; host=TIME of the latency is none), block=4KiB:16KiB "
                      "(needs two sizes in the fit, or the link's bandwidth=3GB/s), write-cache=off,medium=3ms."),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Also draw the prediction: one HTML file that opens offline."),
-    ] = None,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Read the fit, calibrate one, or write the data sheet down, and predict."""

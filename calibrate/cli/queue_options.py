@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.laws import LAWS, Law, law
+from calibrate.cli.laws import FILES, LAWS, Law, law
 from calibrate.cli.parsing import Quantity
 
 DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO")
@@ -110,8 +110,8 @@ BatchSize: TypeAlias = Annotated[
 Service: TypeAlias = Annotated[
     Law | None,
     typer.Option(metavar="LAW", parser=law, show_default=False,
-                 help=f"Service times by family, as lognormal:mean=80us,scv=2. Families: {', '.join(LAWS)}:FILE (fio's "
-                 "json+ output, or a table with the header latency_s,count)."),
+                 help=f"Service times by family, as lognormal:mean=80us,scv=2. Families: "
+                 f"{', '.join(name for name, values in LAWS.items() if values != ('FILE',))}, {FILES}."),
 ]  # fmt: skip
 Arrivals: TypeAlias = Annotated[
     Law | None,
@@ -129,6 +129,6 @@ ArrivalScv: TypeAlias = Annotated[
 ]  # fmt: skip
 Quantiles: TypeAlias = Annotated[
     parsing.Numbers | None,
-    typer.Option("--quantiles", metavar="Q,...", parser=parsing.quantiles, show_default=False,
+    typer.Option("--quantiles", metavar="Q,...", parser=parsing.shares, show_default=False,
                  help="Also the response times that these shares stay below, as 0.5,0.99."),
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import Source, known_dataset
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import AsJson, AsPublished, Columns, Data
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Report
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
@@ -38,11 +38,6 @@ Csv = Annotated[
     Path | None,
     typer.Option("--csv", metavar="DIR", parser=parsing.path, show_default=False,
                  help="Also write the data of every view there, as CSV in SI units."),
-]  # fmt: skip
-Report = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,
-                 help="Also write a page to look at: one HTML file that opens offline."),
 ]  # fmt: skip
 DatasheetIops = Annotated[
     float | None,

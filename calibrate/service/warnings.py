@@ -54,13 +54,13 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
         yield Finding(
             "infinite-variance", "warning", f"the {best.name} has a tail without a variance, so that no queue fed by "
             "it has a mean waiting time", "the largest times are too few to say how the tail goes on",
-            "measure longer, or take the next family",
+            "measure longer, or take the next family (--out FILE --family NAME keeps it)",
         )  # fmt: skip
     elif times.kind != "percentiles" and abs(best.law.mean / times.mean_s - 1) > FAR_MEAN:
         yield Finding(
             "mean-by-the-tail", "warning", f"the {best.name} has a mean of {format_duration(best.law.mean)}, and the "
             f"requests one of {format_duration(times.mean_s)}", "a few very long times decide, of which more or less "
-            "is made than was seen", "measure longer, or take the next family",
+            "is made than was seen", "measure longer, or take the next family (--out FILE --family NAME keeps it)",
         )  # fmt: skip
     if best.ks > POOR_KS:
         yield Finding(

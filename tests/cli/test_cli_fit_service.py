@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from measure.device_truth import law_from_dict
+from measure.law_file import read_law
+from qsim import MG1, simulate, solve
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "data"
 JSON_PLUS = str(GOLDEN / "fio" / "json-plus.json")
 TYPED = "p10=40us,p50=80us,p90=120us,p95=140us,p99=200us,p99.9=320us"
+SLOW = TYPED.replace("us", "0us")
 
 
 def test_a_histogram_of_fio_becomes_a_law_and_a_page(qsim, tmp_path):
@@ -47,6 +50,31 @@ def test_a_published_table_of_percentiles(qsim):
     assert "requests-unknown" in run.err
 
 
+def test_the_law_is_kept_and_drives_solve_simulate_and_the_known_device(qsim, tmp_path):
+    run = qsim("fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json",
+               "--json")  # fmt: skip
+    assert run.code == 0
+    law = law_from_dict(run.json["law"])
+    assert read_law(tmp_path / "law.json") == law
+    solved = qsim("solve", "mg1", "--arrival-rate", "500/s", "--service", "fitted:law.json", "--json")
+    assert solved.json["W"] == pytest.approx(solve(MG1(500.0, law)).W, rel=1e-12)
+    simulated = qsim(
+        "simulate", "mg1", "--arrival-rate", "500/s", "--service", "fitted:law.json", "--customers", "3e5", "--seed",
+        "1", "--json",
+    )  # fmt: skip
+    assert simulated.json["W"] == simulate(MG1(500.0, law), customers=300_000, seed=1).W
+    played = qsim("measure", "device", "--service", "fitted:law.json", "--dry-run", "--json")
+    assert played.json["truth"]["mean_service_time_s"] == law.mean
+    again = qsim("fit-service", "--percentiles", SLOW, "--bootstrap", "0", "--out", "law.json")
+    assert again.code == 1
+    assert "holds a law already; replace it with --force" in again.error
+    one = qsim("fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json",
+               "--force", "--family", "exponential")  # fmt: skip
+    assert one.code == 0
+    assert "service fitted:law.json" in one.out
+    assert type(read_law(tmp_path / "law.json")).__name__ == "Exponential"
+
+
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
@@ -61,6 +89,11 @@ def test_a_published_table_of_percentiles(qsim):
         (["--dataset", "002-ssd-tails", "--series", "nonsense"], 2, "'nonsense' is unknown"),
         (["--dataset", "003-ssd-read"], 1, "neither a histogram nor a log nor percentiles"),
         ([], 2, "give DATA"),
+        (["--percentiles", TYPED, "--force"], 2, "--force is about --out"),
+        (["--percentiles", TYPED, "--family", "gamma"], 2, "--family is about --out"),
+        (["--percentiles", TYPED, "--bootstrap", "0", "--out", "l.json", "--family", "gama"], 2, "did you mean gamma?"),
+        (["--dataset", "002-ssd-tails", "--load", "1", "--out", "l.json"], 2, "there are 2 curves; name one"),
+        (["--percentiles", TYPED, "--out", "none/law.json"], 1, "there is no directory none"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(qsim, args, code, words):
