@@ -27,6 +27,7 @@ from calibrate.cli import (
     show,
     simulate,
     solve,
+    trace,
 )
 from calibrate.cli.failures import EXIT_CODES
 from calibrate.cli.help_text import folded
@@ -104,6 +105,7 @@ _add(app, "demo", demo.demo, demo.HELP)
 _add(app, "doctor", doctor.doctor, doctor.HELP)
 _add(app, "solve", solve.solve, solve.HELP)
 _add(app, "simulate", simulate.simulate, simulate.HELP)
+_add(app, "trace", trace.trace, trace.HELP)
 app.add_typer(measuring, name="measure", help=MEASURE_HELP)
 _add(measuring, "fio", measure_fio.measure_fio, measure_fio.HELP)
 _add(measuring, "device", measure_device.measure_device, measure_device.HELP)

@@ -21,8 +21,8 @@ def metrics_text(metrics: Metrics, *, with_units: bool, quantiles: Sequence[floa
     text = _table(metrics) if with_units else str(metrics)
     for q in quantiles:
         low, high = metrics.quantile_interval(q)
-        value = _show("W", metrics.quantile(q), with_units)
-        between = "" if low == high else f"  [{_show('W', low, with_units)}, {_show('W', high, with_units)}]"
+        value = value_text("W", metrics.quantile(q), with_units)
+        between = "" if low == high else f"  [{value_text('W', low, with_units)}, {value_text('W', high, with_units)}]"
         text += f"\nW({q:g})  {value}{between}  {100 * q:g} % of the response times are below"
     return text
 
@@ -46,10 +46,12 @@ def _table(metrics: Metrics) -> str:
         if math.isnan(value):  # not known
             continue
         ends = metrics.intervals.get(name)
-        between = f"{_show(name, ends[0], True)} .. {_show(name, ends[1], True)}" if ends else ""
+        between = f"{value_text(name, ends[0], True)} .. {value_text(name, ends[1], True)}" if ends else ""
         kind = metrics.kind_of(name)
         said = meaning.replace(", customers per time unit", ", customers a second")
-        rows.append((symbol, _show(name, value, True), between, said if kind == metrics.kind else f"{said} [{kind}]"))
+        rows.append(
+            (symbol, value_text(name, value, True), between, said if kind == metrics.kind else f"{said} [{kind}]")
+        )
     level = f"{100 * metrics.confidence:g} % interval" if metrics.confidence is not None else ""
     text = table(("", "value", level, ""), [(s, v, b, "") for s, v, b, _ in rows]).splitlines()
     lines = [
@@ -60,7 +62,8 @@ def _table(metrics: Metrics) -> str:
     return "\n".join([head, *lines, *(f"warning: {w}" for w in metrics.warnings)])
 
 
-def _show(name: str, value: float, with_units: bool) -> str:
+def value_text(name: str, value: float, with_units: bool) -> str:
+    """One of the values by name, with its unit where ``with_units``."""
     if with_units and name in _TIMES:
         return format_duration(value, 4)
     if with_units and name in _RATES:

@@ -77,17 +77,22 @@ def trace(
     gaps, times = _times("interarrivals", interarrivals), _times("services", services)
     if gaps.size != times.size:
         raise ValueError(f"services must be as many as interarrivals ({gaps.size}), not {times.size}")
-    shared = isinstance(model, Open) and (model.queues == "shared" or model.servers == 1)
-    if not shared or not plan(model).first_come or model.servers == math.inf:
-        raise NoEngineError(
-            f"trace follows open first-come-first-served queues without a limit on places, not {model.kendall}"
-        )
+    require_followed(model)
     arrivals = np.cumsum(gaps)
     if engine == "compiled":
         return _compiled(arrivals, times, model.servers)
     if engine == "reference":
         return _reference(gaps, times, model.servers)
     raise ValueError(f"engine must be 'compiled' or 'reference', not {engine!r}")
+
+
+def require_followed(model: Open) -> None:
+    """NoEngineError for a model that :func:`trace` does not follow."""
+    shared = isinstance(model, Open) and (model.queues == "shared" or model.servers == 1)
+    if not shared or not plan(model).first_come or model.servers == math.inf:
+        raise NoEngineError(
+            f"trace follows open first-come-first-served queues without a limit on places, not {model.kendall}"
+        )
 
 
 def _times(name: str, values: npt.ArrayLike) -> FloatArray:
