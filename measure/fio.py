@@ -21,9 +21,10 @@ from measure.findings import Finding
 from measure.fio_engines import choose_engine
 from measure.fio_output import sweep_of_points
 from measure.fio_plan import DEFAULT_DEPTHS, START_S, FioPlan, FioPoint, plan_fio, plan_workloads
-from measure.fio_points import job_of, measured, place, why_no_point
+from measure.fio_points import job_of, measured, place, request_of, why_no_point
 from measure.fio_run import PointRun, Tick, run_point
 from measure.host import host_facts, storage_behind
+from measure.kept_points import failure, keep_point, kept_points, provenance_of
 from measure.own_file import check_unchanged, held, mark_filled, remove_leftover
 from measure.preconditioning import Pass
 from measure.process import run_tool
@@ -50,8 +51,6 @@ __all__ = [
 TOOL = "fio"
 Progress = Callable[[int, int, float, str], None]
 More = Callable[[Sweep], Sequence[FioPoint]]
-
-STDERR_KEPT = 4000
 
 
 def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None, more: More | None = None) -> Sweep:
@@ -89,27 +88,16 @@ def read_fio_store(store: SweepStore) -> Sweep:
 
     Raises DataError where no point is finished, StoreError where the directory is damaged.
     """
-    finished, failed = _split(store.points())
-    if not finished:
-        reason = f": {failed[-1].record.get('reason')}" if failed else ""
-        raise DataError(f"{store.directory} holds no finished point yet{reason}; run the measurement again")
+    kept = kept_points(store)
+    finished = kept.finished
     placed, noticed = place(m for point in finished for m in measured(point))
     if not placed:
         raise DataError(f"{store.directory} holds no usable point: {noticed[0].message} {noticed[0].remedy}")
-    sweep = sweep_of_points(placed, [*map(_failure, failed), *store.findings(), *noticed])
+    sweep = sweep_of_points(placed, [*map(_failure, kept.failed), *store.findings(), *noticed])
     is_open = job_of(finished[0]).is_open
-    points = sweep.points
-    kept = store.manifest.get("provenance", {})
-    provenance = Provenance.from_dict(
-        {
-            **kept,
-            "details": {**sweep.provenance.details, **kept.get("details", {})},
-            "commands": [p.record["command"] for p in finished],
-            "started_at": finished[0].record["started_at"],
-            "source": str(store.directory.name),
-        }
-    )
-    points = with_served(points, store, finished)
+    known = provenance_of(store, finished)
+    provenance = replace(known, details={**sweep.provenance.details, **known.details})
+    points = with_served(sweep.points, store, finished)
     raw = tuple(path for p in finished for path in (p.raw, *p.attached) if path is not None)
     return replace(
         sweep, points=points, provenance=provenance, raw=raw, name=store.directory.name,
@@ -184,22 +172,11 @@ def _tell(tick: Tick, text: str, elapsed_s: float) -> None:
 
 def _keep(store: SweepStore, plan: FioPlan, point: FioPoint, run: PointRun) -> None:
     """Keep the point as measured or as failed."""
-    finished = run.finished
-    record = {
-        "status": "failed" if run.reason else "ok",
-        "command": point.command,
-        "request": {**asdict(point.job), "load": point.job.load, "repeat": point.repeat},
-        "started_at": finished.started_at,
-        "ended_at": finished.ended_at,
-        "returncode": finished.returncode,
-        "timed_out": finished.timed_out,
-        "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
-        **run.notes,
-        **({"preconditioned": plan.preconditioned} if plan.preconditioned else {}),
-    }
-    if run.reason:
-        record["reason"] = run.reason
-    store.add(point.key, finished.stdout or None, record, attached={LOG_SUFFIX: run.log} if run.log else None)
+    keep_point(
+        store, point.key, run.finished, run.reason, command=point.command, request=request_of(point.job, point.repeat),
+        notes={**run.notes, **({"preconditioned": plan.preconditioned} if plan.preconditioned else {})},
+        attached={LOG_SUFFIX: run.log} if run.log else None,
+    )  # fmt: skip
 
 
 def _write(plan: FioPlan, step: Pass, on_tick: Callable[[float], None]) -> None:
@@ -221,20 +198,9 @@ def _write(plan: FioPlan, step: Pass, on_tick: Callable[[float], None]) -> None:
     mark_filled(plan.file, step.leaves)
 
 
-def _split(points: list[StoredPoint]) -> tuple[list[StoredPoint], list[StoredPoint]]:
-    """(finished points, failures of points that were never finished)."""
-    finished = [p for p in points if p.ok]
-    keys = {p.key for p in finished}
-    return finished, [p for p in points if not p.ok and p.key.partition(".failed")[0] not in keys]
-
-
 def _failure(point: StoredPoint) -> Finding:
     known = "load" in point.record["request"]  # not in the records of older versions
-    return Finding(
-        "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
-        remedy="start the same sweep again; only what is missing is measured",
-        load=point.asked("load") if known else point.asked("depth") * point.asked("jobs"),
-    )  # fmt: skip
+    return failure(point, point.asked("load") if known else point.asked("depth") * point.asked("jobs"))
 
 
 def _provenance(plan: FioPlan) -> Provenance:

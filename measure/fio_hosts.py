@@ -16,7 +16,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,11 @@ from measure.findings import Finding
 from measure.fio_hosts_plan import HostsPlan, HostsPoint, client_command, plan_hosts
 from measure.fio_json import parse_fio
 from measure.fio_output import sweep_of_records, why_unusable
+from measure.fio_points import request_of
 from measure.fio_record import FioRecord, pooled
 from measure.host import host_facts
 from measure.hosts import Host, parse_hosts, read_hosts
+from measure.kept_points import failure, keep_point, kept_points, provenance_of, raw_text
 from measure.process import Finished, run_tool
 from measure.store import StoredPoint, SweepStore
 
@@ -45,7 +47,6 @@ GRACE_S = 5.0  # the client tells the hosts to stop, and they remove what they w
 LOOK_LIMIT_S = 8.0
 REMOVE_LIMIT_S = 20.0
 SLOWEST_FILL_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
-STDERR_KEPT = 4000
 SAID_KEPT = 240
 
 _SAID = re.compile(r"\bfio: |disconnected|version mismatch", re.IGNORECASE)
@@ -85,20 +86,18 @@ def read_hosts_store(store: SweepStore) -> Sweep:
 
     Raises DataError where no point is finished, StoreError where the directory is damaged.
     """
-    points = store.points()
-    finished = [p for p in points if p.ok]
-    keys = {p.key for p in finished}
-    failed = [p for p in points if not p.ok and p.key.partition(".failed")[0] not in keys]
-    if not finished:
-        reason = f": {failed[-1].record.get('reason')}" if failed else ""
-        raise DataError(f"{store.directory} holds no finished point yet{reason}; run the measurement again")
-    known = Provenance.from_dict(store.manifest.get("provenance", {}))
-    rank = {host: i for i, host in enumerate(known.details.get("hosts", ()))}
+    kept = kept_points(store)
+    finished = kept.finished
+    provenance = provenance_of(store, finished)
+    rank = {host: i for i, host in enumerate(provenance.details.get("hosts", ()))}
     records = [
-        [replace(r, device=known.device) for r in sorted(_records_of(p), key=lambda r: rank.get(r.host, len(rank)))]
+        [
+            replace(r, device=provenance.device)
+            for r in sorted(_records_of(p), key=lambda r: rank.get(r.host, len(rank)))
+        ]
         for p in finished
     ]
-    findings = [*map(_failure, failed), *store.findings(), *_left(store)]
+    findings = [*(failure(p, p.asked("load")) for p in kept.failed), *store.findings(), *_left(store)]
     each = sweep_of_records([r for of_point in records for r in of_point], findings)
     table = each.points
     if all(len(of_point) > 1 for of_point in records):
@@ -108,10 +107,6 @@ def read_hosts_store(store: SweepStore) -> Sweep:
     table = table.assign(repeat=[repeats[source] for source in table["source"]]).sort_values(
         ["series", "load", "repeat"], key=lambda c: c.map(order) if c.name == "series" else c, ignore_index=True
     )
-    provenance = replace(
-        known, commands=tuple(str(p.record.get("command", "")) for p in finished), source=store.directory.name,
-        started_at=str(finished[0].record.get("started_at", "")),
-    )  # fmt: skip
     raw = tuple(p.raw for p in finished if p.raw is not None)
     return replace(each, points=table, provenance=provenance, raw=raw, name=store.directory.name)
 
@@ -192,20 +187,11 @@ def _client(
 def _keep(store: SweepStore, plan: HostsPlan, point: HostsPoint, finished: Finished) -> str:
     """Keep the point as measured or as failed; the reason of a failure, or ""."""
     reason = _why_failed(plan, point.key, finished)
-    record = {
-        "status": "failed" if reason else "ok",
-        "command": shlex.join(client_command(plan.hosts, point.key, readonly=not plan.writes(point))),
-        "job_files": {str(host): text for host, text in plan.point_jobs(point).items()},
-        "request": {**asdict(point.job), "load": point.job.load, "repeat": point.repeat},
-        "started_at": finished.started_at,
-        "ended_at": finished.ended_at,
-        "returncode": finished.returncode,
-        "timed_out": finished.timed_out,
-        "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
-    }
-    if reason:
-        record["reason"] = reason
-    store.add(point.key, finished.stdout or None, record)
+    keep_point(
+        store, point.key, finished, reason, request=request_of(point.job, point.repeat),
+        command=shlex.join(client_command(plan.hosts, point.key, readonly=not plan.writes(point))),
+        notes={"job_files": {str(host): text for host, text in plan.point_jobs(point).items()}},
+    )  # fmt: skip
     return reason
 
 
@@ -317,17 +303,7 @@ def _left(store: SweepStore) -> list[Finding]:
 
 
 def _records_of(point: StoredPoint) -> list[FioRecord]:
-    if point.raw is None or not point.raw.exists():
-        raise StoreError(f"point {point.key} has lost its raw output; remove its record to measure it again")
-    return parse_fio(point.raw.read_text("utf-8", "replace"), point.raw.name)
-
-
-def _failure(point: StoredPoint) -> Finding:
-    return Finding(
-        "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
-        remedy="see to that host and start the same sweep again; only what is missing is measured",
-        load=point.asked("load"),
-    )  # fmt: skip
+    return parse_fio(raw_text(point), point.raw.name if point.raw else point.key)
 
 
 def _token(store: SweepStore) -> str:

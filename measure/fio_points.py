@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from measure.dataset import describe_series
@@ -20,6 +20,7 @@ from measure.fio_command import submitters_of
 from measure.fio_json import parse_fio
 from measure.fio_output import Placed, why_unusable
 from measure.fio_record import SYNC_ENGINES, FioRecord, pooled
+from measure.kept_points import raw_text
 from measure.steady_state import noted_columns
 from measure.store import StoredPoint
 from measure.units import format_rate
@@ -42,12 +43,15 @@ class Measured:
 
 def measured(point: StoredPoint) -> list[Measured]:
     """The finished point, once for each host that measured it. StoreError where its raw output is lost."""
-    if point.raw is None or not point.raw.exists():
-        raise StoreError(f"point {point.key} has lost its raw output; remove its record to measure it again")
     job = job_of(point)
-    records = joined(parse_fio(point.raw.read_text("utf-8", "replace"), point.raw.name), job)
+    records = joined(parse_fio(raw_text(point), point.raw.name if point.raw else point.key), job)
     columns = noted_columns(point.record)
     return [Measured(record, job, int(point.asked("repeat")), columns) for record in records]
+
+
+def request_of(job: FioJob, repeat: int) -> dict[str, Any]:
+    """What a record keeps of the workload that was asked for; the inverse of ``job_of``."""
+    return {**asdict(job), "load": job.load, "repeat": repeat}
 
 
 def job_of(point: StoredPoint) -> FioJob:

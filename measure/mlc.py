@@ -26,6 +26,7 @@ from measure.dataset import Provenance, Sweep
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
 from measure.host import host_facts
+from measure.kept_points import failure, keep_point, kept_points, provenance_of, raw_text
 from measure.mlc_output import mlc_figures, mlc_sweep, mlc_version
 from measure.mlc_plan import DELAYS_FILE, MIXES, MlcPlan, MlcRun, Mode, curve_name, plan_mlc
 from measure.process import Finished, run_tool
@@ -36,7 +37,6 @@ __all__ = ["MlcFigures", "MlcPlan", "MlcResult", "MlcRun", "plan_mlc", "read_mlc
 
 TOOL = "mlc"
 GRACE_S = 10.0  # to switch the prefetchers on again
-STDERR_KEPT = 4000
 SAID_KEPT = 200
 
 Progress = Callable[[int, int, float, str], None]
@@ -124,25 +124,19 @@ def read_mlc(store: SweepStore) -> MlcResult:
 
     Raises DataError where no run is finished, StoreError where the directory is damaged.
     """
-    points = store.points()
-    finished = [p for p in points if p.ok]
-    failed = [p for p in points if not p.ok and p.key.partition(".failed")[0] not in {f.key for f in finished}]
-    if not finished:
-        reason = f": {failed[-1].record.get('reason')}" if failed else ""
-        raise DataError(f"{store.directory} holds no finished run of MLC yet{reason}; run the measurement again")
-    texts = {p.key: _text(p) for p in finished}
+    kept = kept_points(store)
+    finished = kept.finished
+    texts = {p.key: raw_text(p) for p in finished}
     values = {key: found for key, text in texts.items() if (found := mlc_figures(text))}
     figures = tuple(_figures(p, values[p.key]) for p in finished if p.key in values)
-    findings = (*store.findings(), *(_failure(p) for p in failed), *_prefetchers(texts))
+    findings = (*store.findings(), *map(failure, kept.failed), *_prefetchers(texts))
     curves = [p for p in finished if _asked(p)["mode"] == "loaded-latency"]
     random_chase = bool(store.manifest.get("settings", {}).get("random_chase"))
     parts = [_curve(p, texts[p.key], curve_name(_asked(p), random_chase)) for p in curves]
     buffers = {s: b for part in parts for s, b in part.provenance.details.get("buffer_bytes", {}).items()}
-    known = Provenance.from_dict(store.manifest.get("provenance", {}))
+    known = provenance_of(store, finished)
     provenance = replace(
         known, tool_version=", ".join(dict.fromkeys(v for t in texts.values() if (v := mlc_version(t)))),
-        commands=tuple(str(p.record.get("command", "")) for p in finished), source=store.directory.name,
-        started_at=str(finished[0].record.get("started_at", "")),
         details={**known.details, **values, **({"buffer_bytes": buffers} if buffers else {})},
     )  # fmt: skip
     if not parts:
@@ -177,19 +171,7 @@ def _run(run: MlcRun, on_tick: Callable[[float], None]) -> Finished:
 def _keep(store: SweepStore, run: MlcRun, finished: Finished) -> str:
     """Keep the run as measured or as failed; the reason of a failure, or ""."""
     reason = _why_failed(run, finished)
-    record = {
-        "status": "failed" if reason else "ok",
-        "command": run.command,
-        "request": run.request(),
-        "started_at": finished.started_at,
-        "ended_at": finished.ended_at,
-        "returncode": finished.returncode,
-        "timed_out": finished.timed_out,
-        "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
-    }
-    if reason:
-        record["reason"] = reason
-    store.add(run.key, finished.stdout or None, record, ".txt")
+    keep_point(store, run.key, finished, reason, command=run.command, request=run.request(), raw_suffix=".txt")
     return reason
 
 
@@ -264,19 +246,6 @@ def _asked(point: StoredPoint) -> Mapping[str, Any]:
     if not isinstance(asked, Mapping) or not set(_ASKED) <= set(asked) or (asked["mix"] or "R") not in MIXES:
         raise StoreError(f"the record of run {point.key} does not tell what was asked; remove it to measure it again")
     return asked
-
-
-def _text(point: StoredPoint) -> str:
-    if point.raw is None or not point.raw.exists():
-        raise StoreError(f"run {point.key} has lost its raw output; remove its record to measure it again")
-    return point.raw.read_text("utf-8", "replace")
-
-
-def _failure(point: StoredPoint) -> Finding:
-    return Finding(
-        "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
-        remedy="settle the reason and start the same command again; only what is missing is measured",
-    )  # fmt: skip
 
 
 def _prefetchers(texts: Mapping[str, str]) -> list[Finding]:

@@ -191,7 +191,7 @@ def test_where_nothing_can_be_measured_the_last_reason_is_told(tmp_path: Path, f
         run_mlc(plan_mlc(), tmp_path / "s")
     store = SweepStore.read(tmp_path / "s")
     assert [p.ok for p in store.points()] == [False, False]
-    with pytest.raises(DataError, match="no finished run of MLC yet"):
+    with pytest.raises(DataError, match="no finished point yet"):
         read_mlc_store(store)
 
 
