@@ -18,18 +18,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from calibrate.comparison import Comparison
+from calibrate.points import points_of
 from calibrate.posterior import Array
+from calibrate.prediction import predict
 from calibrate.service.times import of_histogram
 from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.fio_output import histograms
 from measure.latency_bins import Histogram
 from qsim import Closed, Delay, Deterministic, Distribution, Empirical, Metrics, Station, simulate
+
+if TYPE_CHECKING:
+    from calibrate.comparison import Comparison
+    from calibrate.fitting import Fit
 
 QUANTILES: Mapping[str, float] = {"p50_s": 0.5, "p95_s": 0.95, "p99_s": 0.99, "p999_s": 0.999}
 CUSTOMERS = 60_000
@@ -286,30 +291,37 @@ def _observed(histogram: Histogram) -> Array:
 
 
 def tails_of(comparison: Comparison, sweep: Sweep, *, seed: int = 0) -> Tails | None:
-    """The tails of a compared curve at every depth measured, calibrated on the points that its fit used.
+    """The tails of a compared curve at every depth measured: ``fitted_tails`` of its fit."""
+    return fitted_tails(comparison.fit, sweep, comparison.series, seed=seed)
+
+
+def fitted_tails(
+    fit: Fit, sweep: Sweep, series: str, at: Sequence[float] | None = None, *, seed: int = 0
+) -> Tails | None:
+    """The tails of one curve of ``sweep`` at the depths ``at`` (None: those measured), by the points that ``fit`` used.
 
     None where the sweep varies no depth or kept no two histograms. Raises DataError as ``predict_tails``, where the
     points calibrated on cannot tell the tails.
     """
-    points = comparison.points
-    if points.load_kind != "queue_depth" or not sweep.raw:
+    if sweep.load_kind != "queue_depth" or not sweep.raw:
         return None
     by_depth: dict[float, list[Histogram]] = {}
-    for (series, load, _), one in histograms(sweep).items():
-        if series == points.series:
+    for (name, load, _), one in histograms(sweep).items():
+        if name == series:
             by_depth.setdefault(load, []).append(one)
     if len(by_depth) < 2:
         return None
+    points = points_of(sweep, series)
     pooled = {load: _together(several) for load, several in by_depth.items()}
     used = {
         float(load): float(response)
-        for load, response, held in zip(points.load, points.response_time_s, comparison.held_out, strict=True)
-        if not held
+        for load, response, was_used in zip(points.load, points.response_time_s, fit.was_used(points), strict=True)
+        if was_used
     }
     noise = _repeat_noise([several for load, several in by_depth.items() if load in used])
-    predicted = map(float, comparison.predicted.response_time_s)
-    curve = dict(zip(map(float, points.load), predicted, strict=True))
-    return predict_tails(pooled, used, sorted(pooled), curve=curve, noise=noise, seed=seed)
+    depths = sorted(pooled) if at is None else [float(n) for n in at]
+    curve = dict(zip(depths, map(float, predict(fit, depths).response_time_s), strict=True))
+    return predict_tails(pooled, used, depths, curve=curve, noise=noise, seed=seed)
 
 
 def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array | None:
