@@ -17,6 +17,7 @@ from calibrate.cli import (
     doctor,
     fit,
     fit_service,
+    lab,
     measure_device,
     measure_fio,
     measure_memory,
@@ -124,4 +125,5 @@ _add(sealing, "add", seal.add, seal.HELP_ADD)
 _add(sealing, "show", seal.show, seal.HELP_SHOW)
 _add(sealing, "reveal", seal.reveal, seal.HELP_REVEAL)
 _add(app, "datasets", datasets.datasets, datasets.HELP)
+_add(app, "lab", lab.lab, lab.HELP)
 _add(app, "bench", bench.bench, bench.HELP)

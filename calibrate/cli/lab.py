@@ -1,0 +1,80 @@
+"""``qsim lab``: the lab page, served on this machine until Ctrl-C."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import remark, say, warn
+from calibrate.cli.failures import CommandError, wrong_usage
+from calibrate.cli.interrupts import stop_if_told
+
+HELP = """Open the lab page: explore queues, guess a knee before it is measured live, compare datasets.
+
+A local web page for a class. Everything that it measures and keeps lies in one folder, and nothing on the page can
+name another. It answers this machine alone; with --host others too, and then only to who has the token that is printed.
+
+\b
+Examples:
+qsim lab
+qsim lab --folder class --no-browser --port 0
+qsim lab --host 0.0.0.0
+"""
+
+PORT = 8050
+
+
+def lab(
+    folder: Annotated[
+        Path,
+        typer.Option("--folder", metavar="DIR", parser=parsing.path, show_default="qsim-lab",
+                     help="The lab's own folder: its runs, and in DIR/sweeps what you put there to be compared."),
+    ] = Path("qsim-lab"),
+    host: Annotated[
+        str,
+        typer.Option("--host", metavar="ADDRESS",
+                     help="The address to listen on; 0.0.0.0: every one of this machine. Beyond 127.0.0.1 a token is "
+                     "asked for."),
+    ] = "127.0.0.1",
+    port: Annotated[
+        str, typer.Option("--port", metavar="N", help="The port; 0 takes a free one.")
+    ] = str(PORT),
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+) -> None:  # fmt: skip
+    """Serve the page until interrupted."""
+    number = _port(port)
+    try:
+        from calibrate.lab.app import build
+        from calibrate.lab.server import serving
+    except ModuleNotFoundError as error:
+        raise CommandError(f"the lab needs {error.name}, which is not installed: pip install 'qsim[lab]'") from error
+    app = build()
+    with serving(app, host, number) as address:
+        if address.teacher != address.viewers:
+            warn("everyone who has an address below and reaches this machine can open the lab; it is not encrypted")
+            say(f"for the class: {address.viewers}")
+        say(f"the lab: {address.teacher}")
+        remark("Ctrl-C ends it")
+        if not no_browser:
+            _open(address.teacher)
+        while True:
+            threading.Event().wait(1.0)
+            stop_if_told()
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 <= int(text) < 2**16:
+        raise wrong_usage(f"--port is {text!r}; it must be a whole number from 0 to 65535")
+    return int(text)
+
+
+def _open(address: str) -> None:
+    """Open the page, and say where it is when there is no browser to open it."""
+    import webbrowser
+
+    if not webbrowser.open(address):
+        remark("no browser could be opened; open the address yourself")

@@ -1,0 +1,77 @@
+"""The Dash application: one page with three parts, everything served from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from dash import Dash, Input, Output, State, dcc, html
+from dash.development.base_component import Component
+
+from calibrate.lab.explore import page as explore
+from calibrate.lab.widgets import in_browser, told
+
+TITLE = "qsim lab"
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>{%metas%}<title>{%title%}</title>{%css%}</head>
+<body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
+</html>"""
+
+
+class Part(NamedTuple):
+    """A part of the lab: its words in the menu, and what it shows."""
+
+    label: str
+    layout: Callable[[], Component]
+
+
+def build() -> Dash:
+    """The application with all its callbacks; serve its ``server`` with any WSGI server."""
+    app = Dash(
+        __name__, title=TITLE, update_title="", assets_folder=str(Path(__file__).with_name("assets")),
+        serve_locally=True, suppress_callback_exceptions=True, add_log_handler=False, pages_folder="",
+        include_pages_meta=False, index_string=PAGE,
+        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+    )  # fmt: skip
+    parts: Mapping[str, Part] = {
+        "/explore": Part("Explore", explore.layout),
+    }
+    explore.register(app)
+    app.layout = _frame(parts)
+
+    def shown(path: object) -> tuple[Component, *tuple[str, ...]]:
+        chosen = path if path in parts else "/explore"
+        marks = tuple("page" if address == chosen else "false" for address in parts)
+        return parts[str(chosen)].layout(), *marks
+
+    app.callback(
+        Output("part", "children"), *(Output(f"menu{address}".replace("/", "-"), "aria-current") for address in parts),
+        Input("address", "pathname"),
+    )(shown)  # fmt: skip
+    in_browser(
+        app, "theme", Output("theme", "data"), Output("theme-toggle", "children"),
+        Input("theme-toggle", "n_clicks"), State("theme", "data"),
+    )  # fmt: skip
+    return app
+
+
+def _frame(parts: Mapping[str, Part]) -> Component:
+    """What every part stands in: the menu, and the choice of light or dark."""
+    menu = [
+        html.Span(dcc.Link(part.label, href=address), id=f"menu{address}".replace("/", "-"), className="item")
+        for address, part in parts.items()
+    ]
+    return html.Div(
+        [
+            dcc.Location(id="address"),
+            dcc.Store(id="theme", storage_type="local"),
+            html.Header(
+                [html.H1(TITLE), told(html.Nav(menu), "parts of the lab"),
+                 html.Button("Dark", id="theme-toggle", n_clicks=0, className="small")],
+            ),
+            html.Main(id="part"),
+        ],
+        className="lab",
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Explore: a queue whose parameters the student moves, solved, simulated and drawn at once."""

@@ -1,0 +1,109 @@
+"""The curves of a model, solved and simulated: L, Lq, W, X over utilization (open) or requests in flight (closed)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from calibrate.lab.explore.settings import Settings
+from qsim import Metrics, UnstableQueueError, asymptotic_bounds, closed_curve, simulate, solve
+from qsim.models import Model
+
+QUANTITIES: Mapping[str, str] = {
+    "L": "number present L",
+    "Lq": "number waiting Lq",
+    "W": "response time W",
+    "throughput": "throughput X",
+}
+CUSTOMERS = 60_000
+SEED = 1
+_RHOS = np.concatenate([np.linspace(0.01, 0.9, 50), 1 - np.geomspace(0.09, 0.02, 12)])
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One value of each quantity at ``x``, with its interval (both ends equal where it is exact)."""
+
+    x: float
+    values: Mapping[str, tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """``lines`` maps each quantity to its values at ``x``; ``bounds`` to lines that it cannot cross.
+
+    ``here`` is where the student is, None where the queue is unstable; ``simulated`` are runs of the engine.
+    """
+
+    x: Sequence[float]
+    x_title: str
+    lines: Mapping[str, Sequence[float]]
+    bounds: Mapping[str, Sequence[Sequence[float]]]
+    knee: float | None
+    here: Mark | None
+    metrics: Metrics | None
+    simulated: tuple[Mark, ...] = field(default=())
+
+
+def curves_of(settings: Settings) -> Curves:
+    """The theory's curves around the settings."""
+    return _over_utilization(settings) if settings.is_open else _over_population(settings)
+
+
+def with_simulation(settings: Settings, curves: Curves, customers: int = CUSTOMERS) -> Curves:
+    """The same with simulated values at the operating point and at a few places beside it."""
+    if settings.is_open:
+        rates = [rho * settings.servers / settings.service_time for rho in (0.3, 0.6, 0.85)]
+        models = [(rho, settings.at_rate(r)) for rho, r in zip((0.3, 0.6, 0.85), rates, strict=True)]
+    else:
+        places = sorted({max(1, round(curves.x[-1] * share)) for share in (0.1, 0.35, 0.8)})
+        models = [(float(n), settings.at_population(n)) for n in places]  # type: ignore[misc]
+    if curves.here is not None:
+        models.append((curves.here.x, settings.model()))  # type: ignore[arg-type]
+    return replace(curves, simulated=tuple(_run(x, model, customers) for x, model in models))
+
+
+def _run(x: float, model: Model, customers: int) -> Mark:
+    run = simulate(model, customers=customers, seed=SEED, allow_short=True)
+    return Mark(x, {name: (getattr(run, name), *run.interval(name)) for name in QUANTITIES})
+
+
+def _over_utilization(settings: Settings) -> Curves:
+    rates = _RHOS * settings.servers / settings.service_time
+    solved = [solve(settings.at_rate(float(rate))) for rate in rates]
+    try:
+        metrics = solve(settings.model())
+    except UnstableQueueError:
+        metrics = None
+    return Curves(
+        x=_RHOS.tolist(), x_title="utilization ρ = λS/c",
+        lines={name: [getattr(m, name) for m in solved] for name in QUANTITIES},
+        bounds={}, knee=None, metrics=metrics,
+        here=None if metrics is None else _mark(settings.utilization, metrics),
+    )  # fmt: skip
+
+
+def _over_population(settings: Settings) -> Curves:
+    cycle = settings.think_time + settings.service_time
+    knee = cycle * settings.servers / settings.service_time
+    most = min(512, max(2 * settings.population, math.ceil(2 * knee), 8))
+    populations = np.unique(np.linspace(1, most, 60).round().astype(int))
+    curve = closed_curve(settings.at_population(1), populations.tolist())
+    limits = asymptotic_bounds(populations, settings.think_time, [settings.service_time], servers=[settings.servers])
+    metrics = solve(settings.model())
+    throughput = curve.throughput
+    return Curves(
+        x=populations.tolist(), x_title="requests in flight N",
+        lines={"L": (throughput * curve.response_time).tolist(), "Lq": (throughput * curve.waiting_time).tolist(),
+               "W": curve.response_time.tolist(), "throughput": throughput.tolist()},
+        bounds={"throughput": [limits.throughput_high.tolist(), limits.throughput_low.tolist()],
+                "W": [limits.response_time_low.tolist(), limits.response_time_high.tolist()]},
+        knee=limits.knee, metrics=metrics, here=_mark(settings.population, metrics),
+    )  # fmt: skip
+
+
+def _mark(x: float, metrics: Metrics) -> Mark:
+    return Mark(x, {name: (getattr(metrics, name),) * 3 for name in QUANTITIES})

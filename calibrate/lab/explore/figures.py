@@ -1,0 +1,74 @@
+"""The plots of Explore: the four quantities with the operating point on them, and N(t) of a sample path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrate.lab.explore.curves import QUANTITIES, Curves, Mark
+from calibrate.lab.explore.path import Path
+from calibrate.lab.themes import Theme, line, marks
+
+TOP_OF_OPEN = 0.93
+"""Up to which utilization an open queue's curve is shown in full; beyond, it leaves the picture."""
+
+
+def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, Any]:
+    """One quantity against utilization or requests in flight."""
+    values = curves.lines[quantity]
+    traces = [line(curves.x, values, "theory", theme.blue)]
+    for i, bound in enumerate(curves.bounds.get(quantity, ())):
+        traces.append(
+            line(curves.x, bound, "bounds", theme.line, line={"dash": "dash", "width": 2}, legendgroup="bounds",
+                 showlegend=i == 0)
+        )  # fmt: skip
+    traces.append(_simulated(curves.simulated, quantity, theme))
+    top = _top(curves, quantity)
+    if curves.here is not None:
+        here = curves.here.values[quantity][0]
+        traces.append(
+            marks([curves.here.x], [here], f"here: {here:.4g}", theme.red,
+                  marker={"size": 18, "symbol": "diamond", "line": {"width": 2, "color": theme.ground}})
+        )  # fmt: skip
+    shapes = [] if curves.knee is None else [_upright(curves.knee, theme)]
+    layout = theme.layout(
+        curves.x_title, QUANTITIES[quantity], yaxis={"range": [0, top]}, xaxis={"range": [0, curves.x[-1] * 1.02]},
+        shapes=shapes, uirevision=quantity,
+    )  # fmt: skip
+    if curves.knee is not None:
+        layout["annotations"] = [{"x": curves.knee, "y": 0, "yref": "paper", "text": f"N* = {curves.knee:.3g}",
+                                  "showarrow": False, "xanchor": "left", "yanchor": "bottom"}]  # fmt: skip
+    return {"data": traces, "layout": layout}
+
+
+def path_figure(path: Path, mean: float | None, theme: Theme) -> dict[str, Any]:
+    """N(t) of a sample path, with its own average and the theory's L (None where there is none)."""
+    times, counts = path.present()
+    traces = [line(times, counts, "N(t) of one run", theme.blue, line={"shape": "hv", "width": 2})]
+    own = path.mean_present()
+    traces.append(line([0, path.end], [own, own], f"its average {own:.3g}", theme.green, line={"dash": "dot"}))
+    if mean is not None:
+        traces.append(line([0, path.end], [mean, mean], f"theory, L = {mean:.3g}", theme.red, line={"dash": "dash"}))
+    return {"data": traces, "layout": theme.layout("time", "number present N(t)")}
+
+
+def _simulated(simulated: tuple[Mark, ...], quantity: str, theme: Theme) -> dict[str, Any]:
+    values = [mark.values[quantity] for mark in simulated]
+    error = {"type": "data", "symmetric": False, "array": [high - v for v, _, high in values],
+             "arrayminus": [v - low for v, low, _ in values], "thickness": 2, "width": 6}  # fmt: skip
+    return marks([m.x for m in simulated], [v for v, _, _ in values], "simulated, 95 %", theme.green,
+                 error_y=error, marker={"size": 10, "symbol": "circle-open", "line": {"width": 3}})  # fmt: skip
+
+
+def _top(curves: Curves, quantity: str) -> float:
+    """Where the y axis ends: an open queue's curve grows without bound, and the operating point must stay visible."""
+    values = curves.lines[quantity]
+    shown = max(values)
+    if curves.knee is None:
+        shown = max(v for x, v in zip(curves.x, values, strict=True) if x <= TOP_OF_OPEN)
+    here = 0.0 if curves.here is None else curves.here.values[quantity][0]
+    return 1.08 * max(shown, here) or 1.0
+
+
+def _upright(x: float, theme: Theme) -> dict[str, Any]:
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper",
+            "line": {"color": theme.orange, "width": 2, "dash": "dashdot"}}  # fmt: skip

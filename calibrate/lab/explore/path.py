@@ -1,0 +1,86 @@
+"""A sample path: one short stretch of a queue's life, for the plot of N(t) and for the queue that moves."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrate.lab.explore.settings import Settings
+
+SEED = 7
+REQUESTS = 80
+
+
+@dataclass(frozen=True)
+class Path:
+    """One entry per request in order of arrival, in the model's time unit; servers are counted from 0."""
+
+    arrival: list[float]
+    start: list[float]
+    finish: list[float]
+    server: list[int]
+    servers: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, for the page's animation."""
+        return {"arrival": self.arrival, "start": self.start, "finish": self.finish, "server": self.server,
+                "servers": self.servers}  # fmt: skip
+
+    @property
+    def end(self) -> float:
+        """When the picture ends: at the last arrival, after which the queue only empties."""
+        return self.arrival[-1]
+
+    def present(self) -> tuple[list[float], list[int]]:
+        """N(t) as steps: the times at which it changes, and the number present from then on."""
+        changes = sorted([(t, 1) for t in self.arrival] + [(t, -1) for t in self.finish if t <= self.end])
+        times, counts, here = [0.0], [0], 0
+        for time, step in changes:
+            here += step
+            times.append(time)
+            counts.append(here)
+        return times, counts
+
+    def mean_present(self) -> float:
+        """The time average of N(t) over the picture."""
+        times, counts = self.present()
+        spans = np.diff([*times, self.end])
+        return float(np.dot(spans, counts) / self.end) if self.end > 0 else 0.0
+
+
+def path_of(settings: Settings, requests: int = REQUESTS, seed: int = SEED) -> Path:
+    """A path of the model, the same for the same settings; an overloaded queue has one too."""
+    return _open(settings, requests, seed) if settings.is_open else _closed(settings, requests, seed)
+
+
+def _open(settings: Settings, requests: int, seed: int) -> Path:
+    from qsim import trace
+
+    model, rng = settings.at_rate(settings.arrival_rate), np.random.default_rng(seed)
+    gaps = model.arrivals.sample(rng, requests)  # type: ignore[union-attr]
+    followed = trace(model, gaps, model.service.sample(rng, requests))
+    return Path(followed.arrival.tolist(), followed.start.tolist(), followed.finish.tolist(),
+                followed.server.tolist(), settings.servers)  # fmt: skip
+
+
+def _closed(settings: Settings, requests: int, seed: int) -> Path:
+    """N requests circle: each thinks, queues for the first free server, is served, and thinks again."""
+    rng = np.random.default_rng(seed)
+    thinking = [float(t) for t in rng.exponential(settings.think_time, settings.population)]
+    heapq.heapify(thinking)
+    free = [(0.0, server) for server in range(settings.servers)]
+    path = Path([], [], [], [], settings.servers)
+    while len(path.arrival) < requests and thinking:
+        arrival = heapq.heappop(thinking)
+        since, server = heapq.heappop(free)
+        start = max(arrival, since)
+        finish = start + float(rng.exponential(settings.service_time))
+        heapq.heappush(free, (finish, server))
+        heapq.heappush(thinking, finish + float(rng.exponential(settings.think_time)))
+        for column, value in zip((path.arrival, path.start, path.finish), (arrival, start, finish), strict=True):
+            column.append(value)
+        path.server.append(server)
+    return path

@@ -1,0 +1,118 @@
+"""What a student sets: a model and its parameters, checked, since browsers may send anything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from qsim import Closed, Distribution, Open
+
+Kind = Literal["mm1", "mmc", "mg1", "closed"]
+KINDS: Mapping[Kind, str] = {
+    "mm1": "M/M/1",
+    "mmc": "M/M/c",
+    "mg1": "M/G/1",
+    "closed": "closed, N requests circle",
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number to set: its words, its range, and the models that have it."""
+
+    name: str
+    label: str
+    low: float
+    high: float
+    step: float
+    start: float
+    kinds: tuple[Kind, ...]
+
+    def end_for(self, kind: object) -> float:
+        """Where its slider ends: one server of the usual speed needs no range for sixteen."""
+        return 2.0 if self.name == "arrival_rate" and kind in ("mm1", "mg1") else self.high
+
+    def checked(self, value: object) -> float:
+        """``value`` as a number in the range. ValueError naming the parameter."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ValueError(f"{self.label}: give a number from {self.low:g} to {self.high:g}")
+        if not self.low <= value <= self.high:
+            raise ValueError(f"{self.label} is {value:g}; it must be from {self.low:g} to {self.high:g}")
+        if self.step == 1 and value != int(value):
+            raise ValueError(f"{self.label} is {value:g}; it must be a whole number")
+        return float(value)
+
+
+_OPEN: tuple[Kind, ...] = ("mm1", "mmc", "mg1")
+PARAMETERS: Mapping[str, Parameter] = {
+    p.name: p
+    for p in (
+        Parameter("arrival_rate", "arrival rate λ", 0.05, 20.0, 0.05, 0.7, _OPEN),
+        Parameter("service_time", "service time S", 0.1, 5.0, 0.05, 1.0, (*_OPEN, "closed")),
+        Parameter("servers", "servers c", 1, 16, 1, 4, ("mmc", "closed")),
+        Parameter("scv", "variability of service c²", 0.0, 10.0, 0.1, 4.0, ("mg1",)),
+        Parameter("population", "requests in flight N (iodepth)", 1, 128, 1, 8, ("closed",)),
+        Parameter("think_time", "think time Z", 0.0, 20.0, 0.1, 1.0, ("closed",)),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A model with its parameters, in one time unit; those that the model lacks keep their defaults."""
+
+    kind: Kind
+    arrival_rate: float = 0.7
+    service_time: float = 1.0
+    servers: int = 1
+    scv: float = 1.0
+    population: int = 8
+    think_time: float = 1.0
+
+    @property
+    def utilization(self) -> float:
+        """rho = lambda S / c of an open model."""
+        return self.arrival_rate * self.service_time / self.servers
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests come from outside."""
+        return self.kind != "closed"
+
+    def at_rate(self, arrival_rate: float) -> Open:
+        """The open model at another arrival rate."""
+        from qsim import MG1, MMc
+
+        if self.kind == "mg1":
+            return MG1(arrival_rate, self._law())
+        return MMc(arrival_rate, 1 / self.service_time, self.servers)
+
+    def at_population(self, population: int) -> Closed:
+        """The closed model with another number of requests."""
+        from qsim import MMcN
+
+        return MMcN(population, self.think_time, self.service_time, self.servers)
+
+    def model(self) -> Open | Closed:
+        """The model as it is set."""
+        return self.at_rate(self.arrival_rate) if self.is_open else self.at_population(self.population)
+
+    def _law(self) -> Distribution:
+        """The service law: a gamma law has any variability, 0 is a constant and 1 the exponential."""
+        from qsim import Deterministic, Exponential, Gamma
+
+        if self.scv == 0:
+            return Deterministic(self.service_time)
+        return Exponential(self.service_time) if self.scv == 1 else Gamma(self.service_time, self.scv)
+
+
+def settings_of(kind: object, values: Mapping[str, Any]) -> Settings:
+    """The settings that a page sends. ValueError in the student's words where one makes no sense."""
+    if kind not in get_args(Kind):
+        raise ValueError("choose one of the models")
+    numbers = {name: p.checked(values.get(name)) for name, p in PARAMETERS.items() if kind in p.kinds}
+    whole = {name: int(v) if PARAMETERS[name].step == 1 else v for name, v in numbers.items()}
+    return Settings(kind, **whole)  # type: ignore[arg-type]

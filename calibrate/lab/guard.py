@@ -1,0 +1,118 @@
+"""Who may talk to the lab: right Host, right Origin, and, beyond this machine, a token.
+
+A page from elsewhere must not reach a server on this machine through its reader's browser. So a request must name a
+host of ours (a foreign name that resolves to 127.0.0.1, DNS rebinding, does not), and whatever tells an origin must
+tell ours. Where the lab listens beyond the loopback, every browser brings a token once, in the address, and then a
+cookie: that of the class may watch and guess, that of the teacher may start and stop measurements too.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlencode, urlsplit
+
+from flask import Flask, Response, g, redirect, request
+
+COOKIE = "qsim-lab"
+MAX_REQUEST_BYTES = 256 * 1024
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+_SITES = (None, "same-origin", "none")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens on ``host``."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Guard:
+    """``names`` are the host names by which the lab may be called, without the port.
+
+    ``any_address`` also allows every bare IP address, for a lab that listens on all of them: no other site can make a
+    browser call us by an address and pass for the same origin. The tokens are None where none is asked for.
+    """
+
+    names: frozenset[str]
+    any_address: bool = False
+    teacher: str | None = None
+    viewer: str | None = None
+
+    @classmethod
+    def of(cls, host: str) -> Guard:
+        """The guard of a lab that listens on ``host``: tokens where others can reach it."""
+        names = frozenset((*_LOOPBACK_NAMES, _bracketed(host)))
+        if is_loopback(host):
+            return cls(names)
+        everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+        return cls(names, everywhere, secrets.token_urlsafe(18), secrets.token_urlsafe(18))
+
+    def attach(self, server: Flask) -> None:
+        """Check every request of ``server`` and put safe headers on every answer."""
+        server.config["MAX_CONTENT_LENGTH"] = MAX_REQUEST_BYTES
+        server.before_request(self._check)
+
+    def _check(self) -> Response | None:
+        if not self._is_ours(request.host):
+            return _refused("this lab does not answer to that host name; use the address that qsim lab printed")
+        origin = request.headers.get("Origin")
+        if origin is not None and origin != f"{request.scheme}://{request.host}":
+            return _refused("a page of another origin may not use the lab")
+        if request.headers.get("Sec-Fetch-Site") not in _SITES and request.headers.get("Sec-Fetch-Mode") != "navigate":
+            return _refused("a page of another site may not use the lab")
+        return self._admit()
+
+    def _is_ours(self, host: str) -> bool:
+        name = (urlsplit(f"//{host}").hostname or "").lower()
+        if _bracketed(name) in self.names:
+            return True
+        return self.any_address and _is_address(name)
+
+    def _admit(self) -> Response | None:
+        """Let in who has a token; the first visit turns the one in the address into a cookie."""
+        if self.teacher is None or self.viewer is None:
+            g.teaches = True
+            return None
+        given = request.args.get("token", "")
+        shown = given or request.cookies.get(COOKIE, "")
+        g.teaches = _same(shown, self.teacher)
+        if not (g.teaches or _same(shown, self.viewer)):
+            return _refused("this lab asks for a token: open the whole address that qsim lab printed")
+        if not given:
+            return None
+        rest = urlencode([(k, v) for k, v in request.args.items(multi=True) if k != "token"])
+        answer = redirect(request.path + (f"?{rest}" if rest else ""))
+        answer.set_cookie(COOKIE, shown, httponly=True, samesite="Strict")
+        return answer  # type: ignore[return-value]
+
+
+def teaches() -> bool:
+    """Whether the request at hand comes from who may start and stop measurements."""
+    return bool(g.get("teaches", False))
+
+
+def _same(given: str, expected: str) -> bool:
+    return secrets.compare_digest(given.encode(), expected.encode())
+
+
+def _bracketed(host: str) -> str:
+    """A host as it stands in an address: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _refused(why: str) -> Response:
+    return Response(f"{why}\n", status=403, mimetype="text/plain")

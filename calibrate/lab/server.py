@@ -1,0 +1,106 @@
+"""Serving the lab until it is told to stop."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+from dash import Dash
+from flask import Response
+
+from calibrate.lab.guard import Guard
+from measure.errors import MeasureError
+
+THREADS = 8
+SAFE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+POLICY = (
+    "default-src 'self'; script-src 'self' {hashes}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""What a browser may load for the page: what this server gives, and the few scripts that Dash writes inline."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the lab answers: the address of the teacher, and of the class (the same on this machine alone)."""
+
+    teacher: str
+    viewers: str
+
+
+@contextmanager
+def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
+    """Serve ``app`` in the background while the block runs; port 0 takes a free one.
+
+    Raises MeasureError where nothing can listen there.
+    """
+    from waitress import create_server
+
+    guard = Guard.of(host)
+    guard.attach(app.server)
+    app.server.after_request(_with_safe_headers(app))
+    try:
+        server = create_server(app.server, host=host, port=port, threads=THREADS, ident="qsim lab")
+    except (OSError, ValueError) as error:
+        raise MeasureError(_why_not(error, host, port)) from error
+    thread = threading.Thread(target=server.run, name="lab", daemon=True)
+    thread.start()
+    try:
+        base = f"http://{_shown(host)}:{server.effective_port}/"
+        yield Address(_with_token(base, guard.teacher), _with_token(base, guard.viewer))
+    finally:
+        server.close()
+
+
+def _with_safe_headers(app: Dash) -> Callable[[Response], Response]:
+    @cache  # only the first request makes Dash gather its inline scripts
+    def policy() -> str:
+        return POLICY.format(hashes=" ".join(app.csp_hashes()))
+
+    def add(response: Response) -> Response:
+        response.headers.update(SAFE_HEADERS)
+        response.headers["Content-Security-Policy"] = policy()
+        return response
+
+    return add
+
+
+def _with_token(base: str, token: str | None) -> str:
+    return base if token is None else f"{base}?token={token}"
+
+
+def _shown(host: str) -> str:
+    """A host that a browser can open: the machine's own address where the lab listens on all of them."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        return _own_address()
+    return f"[{host}]" if ":" in host else host
+
+
+def _own_address() -> str:
+    """The address by which others reach this machine, the loopback's where it has no network."""
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # a datagram socket sends nothing by being connected
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"
+
+
+def _why_not(error: Exception, host: str, port: int) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is taken, perhaps by another lab; choose another one: --port 0 takes a free one"
+    reason = getattr(error, "strerror", None) or error
+    return f"the lab cannot listen on {host} port {port}: {reason}"

@@ -1,0 +1,63 @@
+"""The two looks of the page's plots, and plots as plain dictionaries, which are made in no time.
+
+Colours are Okabe and Ito's, told apart by the colour-blind, in shades that stand out on either ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FONT_SIZE = 16
+
+
+class Theme:
+    """The colours of one look."""
+
+    def __init__(self, *, dark: bool) -> None:
+        self.dark = dark
+        self.text = "#e8edf2" if dark else "#1b2733"
+        self.grid = "#33414f" if dark else "#dde4ea"
+        self.line = "#8fa1b3" if dark else "#5a6b7b"
+        self.ground = "#16202a" if dark else "#ffffff"
+        self.blue = "#56B4E9" if dark else "#0072B2"
+        self.red = "#FF7A3D" if dark else "#D55E00"
+        self.green = "#2CC79B" if dark else "#009E73"
+        self.orange = "#E69F00"
+        self.purple = "#CC79A7"
+        self.palette = (self.blue, self.red, self.green, self.purple, self.orange,
+                        "#0072B2" if dark else "#56B4E9", "#F0E442" if dark else "#8a7d00", self.line)  # fmt: skip
+
+    def layout(self, x_title: str, y_title: str, **more: Any) -> dict[str, Any]:
+        """A plot's layout: axes with titles from zero, the legend above."""
+        axis = {"gridcolor": self.grid, "linecolor": self.line, "zerolinecolor": self.line, "showline": True,
+                "ticks": "outside", "automargin": True, "rangemode": "tozero"}  # fmt: skip
+        layout = {
+            "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"size": FONT_SIZE, "color": self.text}, "margin": {"l": 60, "r": 12, "t": 36, "b": 50},
+            "xaxis": {**axis, "title": {"text": x_title}}, "yaxis": {**axis, "title": {"text": y_title}},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": FONT_SIZE - 2}},
+            "hovermode": "closest",
+            "hoverlabel": {"bgcolor": self.ground, "font": {"color": self.text}},
+        }  # fmt: skip
+        for name, value in more.items():
+            before = layout.get(name)
+            layout[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, Mapping) else value
+        return layout
+
+
+def theme_of(name: object) -> Theme:
+    """The theme that a page asks for by name; the light one where it asks for none of ours."""
+    return Theme(dark=name == "dark")
+
+
+def line(x: Sequence[float], y: Sequence[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
+    """A curve."""
+    style = {"color": colour, "width": 3, **more.pop("line", {})}
+    return {"type": "scatter", "mode": "lines", "x": list(x), "y": list(y), "name": name, "line": style, **more}
+
+
+def marks(x: Sequence[float], y: Sequence[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
+    """Points; ``marker`` says more of their looks."""
+    style = {"size": 12, "color": colour, **more.pop("marker", {})}
+    return {"type": "scatter", "mode": "markers", "x": list(x), "y": list(y), "name": name, "marker": style, **more}
