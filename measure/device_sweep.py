@@ -18,12 +18,14 @@ from measure.device_truth import Truth
 from measure.errors import ToolFailedError
 from measure.fio import Progress, run_fio
 from measure.fio_json import parse_fio
-from measure.fio_plan import FioPlan, Order, plan_workloads
+from measure.fio_plan import FioPlan, plan_workloads
+from measure.fio_settings import FioSettings
 from measure.known_device import MAX_THREADS, known_device
 from measure.process import run_tool
 from measure.served import FOLDER
 from measure.units import format_rate
 from measure.workload import FioJob, submitters
+from measure.workloads import Order
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
@@ -76,10 +78,11 @@ class DeviceSweep:
         truth = replace(self.truth, early_s=way_s)
         workloads = [FioJob(depth, 1, 4096, 100, "random") for depth in self.depths]
         workloads += [FioJob.open(rate, jobs=self.jobs or self._submitters(rate)) for rate in self.arrival_rates]
-        return plan_workloads(
-            uri, workloads, runtime_s=self.runtime_s, ramp_s=self.ramp_s, repeats=self.repeats, order=self.order,
-            seed=truth.seed, label=truth.label, details={"truth": truth.to_dict()},
+        settings = FioSettings(
+            runtime_s=self.runtime_s, ramp_s=self.ramp_s, repeats=self.repeats, order=self.order, seed=truth.seed,
+            label=truth.label, details={"truth": truth.to_dict()},
         )  # fmt: skip
+        return plan_workloads(uri, workloads, settings)
 
     def run(self, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
         """Measure what is missing in ``out_dir`` and return all of it; the device is gone afterwards in any case.
@@ -108,9 +111,8 @@ def measured_way() -> float:
     Raises ToolMissingError, ToolFailedError.
     """
     with known_device(WAY_SERVICE_S, 1, threads=1) as device:
-        point = plan_workloads(
-            device.uri, [FioJob(1, 1, 4096, 100, "random")], runtime_s=WAY_RUNTIME_S, ramp_s=0.1
-        ).points[0]  # fmt: skip
+        settings = FioSettings(runtime_s=WAY_RUNTIME_S, ramp_s=0.1)
+        (point,) = plan_workloads(device.uri, [FioJob(1, 1, 4096, 100, "random")], settings).points
         finished = run_tool(point.argv, 30.0)
     if finished.returncode != 0 or finished.timed_out:
         said = finished.stderr.decode("utf-8", "replace").strip().splitlines()

@@ -27,14 +27,9 @@ from typing import Any, Literal
 from measure.errors import UnsafeTargetError
 from measure.fio_command import Common, fill_command, point_command
 from measure.fio_engines import USUAL
-from measure.fio_plan import (
-    DEFAULT_FILE_BYTES,
-    MARGIN_S,
-    START_S,
-    Order,
-    check_settings,
-    in_order,
-)
+from measure.fio_plan import MARGIN_S, START_S
+from measure.fio_settings import RunSettings
+from measure.fio_target import DEFAULT_FILE_BYTES, check_room
 from measure.host import tool_version
 from measure.hosts import Host
 from measure.preconditioning import SEQUENTIAL_BYTES_PER_S
@@ -193,23 +188,14 @@ def plan_hosts(
     target: str,
     hosts: Sequence[Host],
     workloads: Sequence[FioJob],
-    *,
-    runtime_s: float = 5.0,
-    ramp_s: float = 1.0,
-    size_bytes: int | None = None,
-    repeats: int = 1,
-    engine: str = "auto",
-    seed: int = 1,
-    order: Order = "ascending",
-    consent: Literal["read"] | None = None,
+    settings: RunSettings | None = None,
 ) -> HostsPlan:
     """A closed sweep of ``target`` on every host at once: a directory that is there on each, or with
     ``consent="read"`` a file or device that is there and is only read.
 
-    ``size_bytes`` (default 1 GiB for our files, all of what exists otherwise) is how much of it is used on each host.
-
     Nothing is run. Raises ToolMissingError (no fio here), ValueError (a setting, named), UnsafeTargetError.
     """
+    settings = settings or RunSettings()
     workloads = list(dict.fromkeys(workloads))
     if not workloads:
         raise ValueError("workloads is empty; give at least one")
@@ -219,29 +205,19 @@ def plan_hosts(
         raise ValueError("arrival_rates cannot be offered on many hosts; measure over depths, or one host by itself")
     if any(w.is_parallel for w in workloads):
         raise ValueError("mixing is parallel; on many hosts only mixed requests can be measured")
-    check_settings(
-        runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, seed=seed, order=order
-    )  # fmt: skip
-    _check_target(target, only_read=consent == "read", writes=any(w.read_percent < 100 for w in workloads))
-    if consent is None:
+    only_read, size_bytes, engine = settings.consent == "read", settings.size_bytes, settings.engine
+    _check_target(target, only_read=only_read, writes=any(w.read_percent < 100 for w in workloads))
+    if not only_read:
         size_bytes = (size_bytes or DEFAULT_FILE_BYTES) // 4096 * 4096
-        for job in workloads:
-            if size_bytes < job.block_bytes * job.depth:
-                raise ValueError(
-                    f"size_bytes {format_bytes(size_bytes)} holds fewer than {job.depth} blocks of "
-                    f"{format_bytes(job.block_bytes)}; ask for a larger size or smaller depths"
-                )
+        check_room(size_bytes, workloads)
     if engine not in ("auto", *USUAL):
         raise ValueError(f"engine {engine!r} is not for hosts that cannot be asked; there are auto, {', '.join(USUAL)}")
     find_tool("fio")
     reason = "every fio for Linux has it, and what the hosts have cannot be asked" if engine == "auto" else "asked for"
-    points = [
-        HostsPoint(f"{job.key}.r{repeat}", job, repeat)
-        for repeat in range(repeats) for job in in_order(workloads, order, seed + repeat)
-    ]  # fmt: skip
+    points = [HostsPoint(f"{job.key}.r{repeat}", job, repeat) for job, repeat in settings.rounds(workloads)]
     return HostsPlan(
-        tuple(hosts), target, tuple(points), consent == "read", size_bytes, ENGINE if engine == "auto" else engine,
-        reason, runtime_s, ramp_s, seed, tool_version("fio") or "", secrets.token_hex(_TOKEN_BYTES),
+        tuple(hosts), target, tuple(points), only_read, size_bytes, ENGINE if engine == "auto" else engine, reason,
+        settings.runtime_s, settings.ramp_s, settings.seed, tool_version("fio") or "", secrets.token_hex(_TOKEN_BYTES),
     )  # fmt: skip
 
 

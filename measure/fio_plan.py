@@ -8,37 +8,31 @@ fio is asked for, and why, is in :mod:`measure.fio_command`.
 from __future__ import annotations
 
 import math
-import os
-import random
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import product
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from measure.errors import UnsafeTargetError
 from measure.fio_command import Common, point_command
 from measure.fio_engines import choose_engine, choose_submitting_engine
 from measure.fio_record import SYNC_ENGINES
+from measure.fio_settings import FioSettings
+from measure.fio_target import check_room, file_for
 from measure.host import tool_version
-from measure.own_file import is_ours
 from measure.preconditioning import Pass, chosen_state, passes, state_after
 from measure.process import find_tool
-from measure.safety import TEST_FILE, check_target
 from measure.settling import Settling
-from measure.target import Precondition, Target
+from measure.target import Target
 from measure.units import format_bytes, format_duration, format_rate
 from measure.workload import FioJob, Mixing, Pattern
-
-Order = Literal["ascending", "descending", "random"]
+from measure.workloads import combinations
 
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop, beside its run
 SHORTEST_RUN_S = 0.5  # what a budget must leave for each point
 GAPS = 10  # between the arrivals of one job of an open loop, in the shortest of runs
 MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
-DEFAULT_FILE_BYTES = 2**30
 
 
 @dataclass(frozen=True)
@@ -205,158 +199,85 @@ def plan_fio(
     jobs: int | Sequence[int] | None = None,
     arrival_rates: Sequence[float] | None = None,
     mixing: Mixing = "mixed",
-    runtime_s: float = 5.0,
-    ramp_s: float = 1.0,
-    size_bytes: int | None = None,
-    repeats: int = 1,
-    engine: str = "auto",
-    seed: int = 1,
-    order: Order = "ascending",
-    keep: bool = False,
-    consent: Literal["read"] | None = None,
-    write_device: str | None = None,
-    label: str = "",
-    details: Mapping[str, Any] | None = None,
-    settling: Settling | None = None,
-    log: bool = False,
-    precondition: Precondition = "auto",
+    **settings: Any,
 ) -> FioPlan:
     """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
 
     ``jobs`` is how many jobs there are of each depth (default 1), or how many share the arrivals (default: as many as
-    :func:`measure.workload.submitters` says). The rest is as in :func:`plan_workloads`, and so are the errors raised.
+    :func:`measure.workload.submitters` says). ``settings`` are those of :class:`measure.fio_settings.FioSettings`. The
+    rest is as in :func:`plan_workloads`, and so are the errors raised.
     """
     workloads = combinations(
         depths, block_bytes=block_bytes, read_percent=read_percent, pattern=pattern, jobs=jobs,
         arrival_rates=arrival_rates, mixing=mixing,
     )  # fmt: skip
-    return plan_workloads(
-        target, workloads, runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, engine=engine,
-        seed=seed, order=order, keep=keep, consent=consent, write_device=write_device, label=label, details=details,
-        settling=settling, log=log, precondition=precondition,
-    )  # fmt: skip
+    return plan_workloads(target, workloads, FioSettings(**settings))
 
 
-def combinations(
-    depths: Sequence[int],
-    *,
-    block_bytes: int | Sequence[int] = 4096,
-    read_percent: int | Sequence[int] = 100,
-    pattern: Pattern | Sequence[Pattern] = "random",
-    jobs: int | Sequence[int] | None = None,
-    arrival_rates: Sequence[float] | None = None,
-    mixing: Mixing = "mixed",
-) -> list[FioJob]:
-    """Every combination of what is given, as :func:`plan_fio` takes it. ValueError naming what is empty or wrong."""
-    blocks, percents = _several(block_bytes), _several(read_percent)
-    patterns: Sequence[Pattern] = (pattern,) if isinstance(pattern, str) else pattern
-    for name, values in (("depths", depths if arrival_rates is None else (1,)), ("arrival_rates", arrival_rates),
-                         ("block_bytes", blocks), ("read_percent", percents), ("pattern", patterns),
-                         ("jobs", None if jobs is None else _several(jobs))):  # fmt: skip
-        if values is not None and not len(values):
-            raise ValueError(f"{name} is empty; give at least one")
-    workloads: list[FioJob] = []
-    for pattern_, percent, block in product(patterns, percents, blocks):
-        if arrival_rates is not None:
-            workloads += [
-                FioJob.open(rate, block_bytes=block, read_percent=percent, pattern=pattern_, jobs=count)
-                for count, rate in product([None] if jobs is None else _several(jobs), arrival_rates)
-            ]
-        else:
-            workloads += [
-                FioJob(depth, count, block, percent, pattern_, mixing=mixing)
-                for count, depth in product([1] if jobs is None else _several(jobs), depths)
-            ]
-    return workloads
-
-
-def plan_workloads(
-    target: str | Path,
-    workloads: Sequence[FioJob],
-    *,
-    runtime_s: float = 5.0,
-    ramp_s: float = 1.0,
-    size_bytes: int | None = None,
-    repeats: int = 1,
-    engine: str = "auto",
-    seed: int = 1,
-    order: Order = "ascending",
-    keep: bool = False,
-    consent: Literal["read"] | None = None,
-    write_device: str | None = None,
-    label: str = "",
-    details: Mapping[str, Any] | None = None,
-    settling: Settling | None = None,
-    log: bool = False,
-    precondition: Precondition = "auto",
-) -> FioPlan:
-    """A sweep of ``target`` over any workloads, all closed or all open.
+def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: FioSettings | None = None) -> FioPlan:
+    """A sweep of ``target`` over any workloads, all closed or all open, measured by ``settings``.
 
     ``target`` is a file that does not exist yet, a directory, or see :mod:`measure.safety`; ``nbd+unix:///?socket=PATH``
-    names a network block device, which needs no file. ``size_bytes`` (default 1 GiB for a file of our own, all of
-    what exists otherwise) is how much of it is used. Repeats go round all workloads, so that drift shows as repeats
-    that disagree; ``order`` is the order of the loads of each curve in a round, or a random one of all workloads.
-    With ``log`` every request of every point is kept, for :func:`measure.samples`.
-    With ``settling`` each point runs until it is steady before it is measured, with closed loads only. What is written
-    to the file before is told by ``precondition`` (see :mod:`measure.preconditioning`).
+    names a network block device, which needs no file.
 
     Nothing is written. Raises ToolMissingError (no fio), ValueError (a setting, named), UnsafeTargetError.
     """
+    settings = settings or FioSettings()
     workloads = list(dict.fromkeys(workloads))
+    check_workloads(workloads, settings)
+    find_tool("fio")
+    version = tool_version("fio") or ""
+    uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
+    is_open = workloads[0].is_open
+    file = None
+    if uri:
+        chosen, reason = "nbd", "the target is a network block device"
+    else:
+        file = file_for(
+            Path(target), settings.size_bytes, writes=any(w.read_percent < 100 for w in workloads),
+            consent=settings.consent, write_device=settings.write_device,
+        )  # fmt: skip
+        check_room(file.size_bytes, workloads)
+        chosen, reason = (choose_submitting_engine if is_open else choose_engine)(settings.engine)
+        if is_open and chosen not in SYNC_ENGINES:
+            raise ValueError(f"engine is {chosen}; an open loop takes a synchronous one, as psync (see the manual)")
+        if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
+            reason += "; it is synchronous, so a depth of N is N jobs with one request each"
+    state = chosen_state(settings.precondition, file, workloads)
+    plan = FioPlan(
+        (), file, uri, settings.label or (uri if file is None else str(file.path)), chosen, reason, settings.runtime_s,
+        settings.ramp_s, settings.seed, settings.keep, version, dict(settings.details), settings.settling, settings.log,
+        passes(state, file, chosen, workloads), state_after(state, file),
+    )  # fmt: skip
+    return replace(plan, points=tuple(plan.point(job, repeat) for job, repeat in settings.rounds(workloads)))
+
+
+def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
+    """ValueError where the workloads are no sweep, or cannot be measured by ``settings``."""
     if not workloads:
         raise ValueError("workloads is empty; give at least one")
     is_open = workloads[0].is_open
     if any(w.is_open != is_open for w in workloads):
         raise ValueError("workloads holds depths and arrival rates; measure them into two directories, as two sweeps")
-    check_settings(
-        runtime_s=runtime_s, ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats, seed=seed, order=order
-    )  # fmt: skip
-    if is_open and ramp_s <= 0:
+    if not is_open:
+        return
+    if settings.settling is not None:
+        raise ValueError("settling is for depths; arrivals at a given rate come at that rate, steady or not")
+    if settings.ramp_s <= 0:
         raise ValueError(
-            f"ramp_s is {ramp_s:g}; the jobs of an open loop all begin with a request at once, so give it a ramp of "
-            "some 0.5 s that is not counted"
+            f"ramp_s is {settings.ramp_s:g}; the jobs of an open loop all begin with a request at once, so give it a "
+            "ramp of some 0.5 s that is not counted"
         )
     for job in workloads:
-        if job.is_open and runtime_s < (shortest_s := shortest_run_s(job, ramp_s)):
+        if settings.runtime_s < (shortest_s := shortest_run_s(job, settings.ramp_s)):
             raise ValueError(
-                f"runtime_s is {runtime_s:g}; after a ramp of {ramp_s:g} s, {format_rate(job.load)} shared among "
-                f"{job.jobs} jobs take a runtime of {math.ceil(10 * shortest_s) / 10:g} s at least"
+                f"runtime_s is {settings.runtime_s:g}; after a ramp of {settings.ramp_s:g} s, {format_rate(job.load)} "
+                f"shared among {job.jobs} jobs take a runtime of {math.ceil(10 * shortest_s) / 10:g} s at least"
             )
-    find_tool("fio")
-    version = tool_version("fio") or ""
-    uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
-    file = None
-    if uri:
-        chosen, reason = "nbd", "the target is a network block device"
-    else:
-        file = _file(
-            Path(target), size_bytes, writes=any(w.read_percent < 100 for w in workloads), consent=consent,
-            write_device=write_device,
-        )  # fmt: skip
-        _check_room(file, workloads)
-        chosen, reason = (choose_submitting_engine if is_open else choose_engine)(engine)
-        if is_open and chosen not in SYNC_ENGINES:
-            raise ValueError(f"engine is {chosen}; an open loop takes a synchronous one, as psync (see the manual)")
-        if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
-            reason += "; it is synchronous, so a depth of N is N jobs with one request each"
-    if is_open and settling is not None:
-        raise ValueError("settling is for depths; arrivals at a given rate come at that rate, steady or not")
-    state = chosen_state(precondition, file, workloads)
-    plan = FioPlan(
-        (), file, uri, label or (uri if file is None else str(file.path)), chosen, reason, runtime_s, ramp_s,
-        seed, keep, version, dict(details or {}), settling, log, passes(state, file, chosen, workloads),
-        state_after(state, file),
-    )  # fmt: skip
-    rounds = ((repeat, job) for repeat in range(repeats) for job in in_order(workloads, order, seed + repeat))
-    return replace(plan, points=tuple(plan.point(job, repeat) for repeat, job in rounds))
 
 
 def _points(count: int) -> str:
     return f"{count} point{'' if count == 1 else 's'}"
-
-
-def _several(value: int | Sequence[int]) -> Sequence[int]:
-    return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
 def shortest_run_s(job: FioJob, ramp_s: float) -> float:
@@ -366,67 +287,3 @@ def shortest_run_s(job: FioJob, ramp_s: float) -> float:
     with which its ramp ends; so an open point runs for the ramp and several gaps between the arrivals of one job.
     """
     return max(SHORTEST_RUN_S, ramp_s + GAPS * job.jobs / job.load) if job.is_open else SHORTEST_RUN_S
-
-
-def check_settings(**settings: Any) -> None:
-    """ValueError naming the first setting that cannot be measured."""
-    s = settings
-    rules: tuple[tuple[str, bool, str], ...] = (
-        ("order", s["order"] in get_args(Order), "ascending, descending or random"),
-        ("runtime_s", 0.1 <= s["runtime_s"] <= 86400, "from 0.1 s to a day"),
-        ("ramp_s", 0 <= s["ramp_s"] <= 86400, "from 0 s to a day"),
-        ("repeats", 1 <= s["repeats"] <= 1000, "from 1 to 1000"),
-        ("seed", 0 <= s["seed"] < 2**32, "a whole number from 0 to 4294967295"),
-        ("size_bytes", s["size_bytes"] is None or s["size_bytes"] > 0, "a size such as 1 GiB"),
-    )
-    for name, holds, wanted in rules:
-        if not holds:
-            raise ValueError(f"{name} is {s[name]!r}; it must be {wanted}")
-
-
-def _file(
-    target: Path, size_bytes: int | None, *, writes: bool, consent: Literal["read"] | None, write_device: str | None
-) -> Target:
-    """The file or device that may be used; UnsafeTargetError where it may not."""
-    _refuse_characters(str(target))
-    size = size_bytes or _default_size(target)
-    file = check_target(target, size, writes=writes, consent=consent, write_device=write_device)
-    _refuse_characters(str(file.path))
-    return replace(file, size_bytes=file.size_bytes // 4096 * 4096)
-
-
-def _check_room(file: Target, workloads: Sequence[FioJob]) -> None:
-    for job in workloads:
-        if file.size_bytes < job.block_bytes * job.depth:
-            raise ValueError(
-                f"size {format_bytes(file.size_bytes)} holds fewer than {job.depth} blocks of "
-                f"{format_bytes(job.block_bytes)}; ask for a larger size or smaller depths"
-            )
-
-
-def _default_size(target: Path) -> int | None:
-    """1 GiB for a file of our own that is to be created; what is there already is used whole."""
-    path = target / TEST_FILE if os.path.isdir(target) else target
-    if not os.path.exists(path) or (is_ours(path) and path.stat().st_size == 0):
-        return DEFAULT_FILE_BYTES
-    return None
-
-
-def _refuse_characters(path: str) -> None:
-    """fio takes a colon for the end of a file name and replaces $words, so such a name could mean another file."""
-    for character in ":\\$\"'\n\r":
-        if character in path:
-            raise UnsafeTargetError(
-                f"target {path!r} contains {character!r}, which fio reads as something else; name a path without it"
-            )
-    if path != path.strip():
-        raise UnsafeTargetError(f"target {path!r} begins or ends with a space, which fio drops; name a path without it")
-
-
-def in_order(workloads: Sequence[FioJob], order: Order, seed: int) -> list[FioJob]:
-    """The workloads of one round: in random order, or curve by curve as the curves appear, each by its load."""
-    if order == "random":
-        return random.Random(seed).sample(list(workloads), len(workloads))
-    curves = {curve: i for i, curve in enumerate(dict.fromkeys(w.curve for w in workloads))}
-    sign = -1 if order == "descending" else 1
-    return sorted(workloads, key=lambda w: (curves[w.curve], sign * w.load))

@@ -23,6 +23,7 @@ from measure.fio import Progress, run_fio
 from measure.fio_plan import GAPS, START_S, FioPlan, plan_workloads
 from measure.fio_points import BUSY
 from measure.fio_record import SYNC_ENGINES
+from measure.fio_settings import FioSettings
 from measure.own_file import remove_leftover
 from measure.preconditioning import chosen_state, passes
 from measure.safety import TEST_FILE
@@ -114,11 +115,12 @@ class SuitePlan:
                 raise ToolFailedError(f"the rates of {step.directory} are shares of a peak that was not measured")
             workloads = arrivals(measured[step.after], step.fractions)
             engine = engine if engine in SYNC_ENGINES else "auto"
-        return plan_workloads(
-            self.target, workloads, runtime_s=self.runtime_of(step), ramp_s=self.ramp_of(step),
-            size_bytes=self.size_bytes, repeats=self.repeats, engine=engine, seed=self.seed, keep=True,
-            consent=self.consent, precondition=self.precondition, details={"suite": step.suite.name},
+        settings = FioSettings(
+            runtime_s=self.runtime_of(step), ramp_s=self.ramp_of(step), size_bytes=self.size_bytes,
+            repeats=self.repeats, engine=engine, seed=self.seed, keep=True, consent=self.consent,
+            precondition=self.precondition, details={"suite": step.suite.name},
         )  # fmt: skip
+        return plan_workloads(self.target, workloads, settings)
 
 
 @dataclass(frozen=True)
@@ -164,11 +166,12 @@ def plan_suites(
         size_bytes = QUICK_FILE_BYTES
 
     def closed(allowed: Sequence[Suite], state: Precondition) -> FioPlan:
-        return plan_workloads(
-            target, [w for s in allowed for w in s.workloads], size_bytes=size_bytes, engine=engine, seed=seed,
-            consent=consent, repeats=REPEATS if repeats is None else repeats, ramp_s=0.0 if ramp_s is None else ramp_s,
-            runtime_s=RUNTIME_S if runtime_s is None else runtime_s, precondition=state,
+        settings = FioSettings(
+            runtime_s=RUNTIME_S if runtime_s is None else runtime_s, ramp_s=0.0 if ramp_s is None else ramp_s,
+            size_bytes=size_bytes, repeats=REPEATS if repeats is None else repeats, engine=engine, seed=seed,
+            consent=consent, precondition=state,
         )  # fmt: skip
+        return plan_workloads(target, [w for s in allowed for w in s.workloads], settings)
 
     # Whether the target may be written is told by a plan that only reads.
     file = closed([s.reading() for s in chosen], "auto").file

@@ -33,8 +33,8 @@ from measure.units import format_duration
 
 if TYPE_CHECKING:
     from measure.fio import FioPlan
-    from measure.fio_plan import Order
     from measure.store import SweepStore
+    from measure.workloads import Order
 
 HELP = """Measure a drive with fio over queue depths or arrival rates, each point kept as it is finished.
 
@@ -170,7 +170,8 @@ def measure_fio(
     order_: Order = "random" if order == "random" else "descending" if order == "descending" else "ascending"
 
     from measure.fio import plan_workloads, run_fio
-    from measure.fio_plan import combinations
+    from measure.fio_settings import FioSettings, RunSettings
+    from measure.workloads import combinations
 
     workloads = combinations(
         [int(n) for n in depths or (DEFAULT_DEPTHS if adaptive is None else depths_to_choose_among())],
@@ -189,19 +190,22 @@ def measure_fio(
         })  # fmt: skip
         measure_on_hosts(
             target, remote, workloads, where, dry_run=dry_run, as_json=as_json,
-            runtime_s=_runtime(runtime_s, None, None), ramp_s=ramp_s, size_bytes=size_bytes, repeats=repeats.first,
-            engine=engine, seed=seed, order=order_, consent="read" if allow_read else None,
+            settings=RunSettings(
+                _runtime(runtime_s, None, None), ramp_s, size_bytes, repeats.first, engine, seed, order_,
+                "read" if allow_read else None,
+            ),
         )  # fmt: skip
         return
 
     kept = kept_in(where)
     with naming_consent():
-        plan = plan_workloads(
-            target, workloads, runtime_s=_runtime(runtime_s, budget_s, kept), ramp_s=ramp_s, size_bytes=size_bytes,
-            repeats=repeats.first if budget_s is None else repeats.most or repeats.first, engine=engine, seed=seed,
-            order=order_, keep=keep, consent="read" if allow_read else None, write_device=write_device, log=log,
-            settling=steady, precondition=precondition_of(precondition),
+        settings = FioSettings(
+            _runtime(runtime_s, budget_s, kept), ramp_s, size_bytes,
+            repeats.first if budget_s is None else repeats.most or repeats.first, engine, seed, order_,
+            "read" if allow_read else None, keep=keep, write_device=write_device, log=log, settling=steady,
+            precondition=precondition_of(precondition),
         )  # fmt: skip
+        plan = plan_workloads(target, workloads, settings)
     if adaptive is not None:
         measure_adaptively(plan, where, adaptive, tolerance, dry_run=dry_run, as_json=as_json)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
@@ -15,6 +15,7 @@ from measure.units import format_duration
 
 if TYPE_CHECKING:
     from measure.fio_hosts import Host
+    from measure.fio_settings import RunSettings
     from measure.workload import FioJob
 
 
@@ -40,12 +41,12 @@ def refuse_with_hosts(typed: Mapping[str, object]) -> None:
 
 def measure_on_hosts(
     target: str, hosts: Sequence[Host], workloads: Sequence[FioJob], where: Path | None, *, dry_run: bool,
-    as_json: bool, **settings: Any,
+    as_json: bool, settings: RunSettings,
 ) -> None:  # fmt: skip
-    """Plan, say what will be done, do it, print the points; ``settings`` are those of ``plan_hosts``."""
+    """Plan, say what will be done, do it, print the points."""
     from measure.fio_hosts import plan_hosts, run_hosts
 
-    plan = plan_hosts(target, hosts, workloads, **settings)
+    plan = plan_hosts(target, hosts, workloads, settings)
     if dry_run or where is None:
         if as_json:
             points = [

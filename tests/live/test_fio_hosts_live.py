@@ -14,6 +14,7 @@ from measure.dataset import Sweep
 from measure.errors import DataError, ToolFailedError
 from measure.fio_hosts import HostsPlan, plan_hosts, run_hosts
 from measure.fio_hosts_plan import client_command
+from measure.fio_settings import RunSettings
 from measure.process import run_tool
 from measure.store import SweepStore
 from measure.workload import FioJob
@@ -26,7 +27,7 @@ def small(disk: Path, servers: list[Server], depths: tuple[int, ...] = (1, 4), *
     settings = {"size_bytes": 16 * MIB, "runtime_s": 0.3, "ramp_s": 0.0, **more}
     reads = settings.pop("read_percent", 100)
     workloads = [FioJob(depth, 1, 4096, reads, "random") for depth in depths]  # type: ignore[arg-type]
-    return plan_hosts(str(disk), [s.host for s in servers], workloads, **settings)  # type: ignore[arg-type]
+    return plan_hosts(str(disk), [s.host for s in servers], workloads, RunSettings(**settings))  # type: ignore[arg-type]
 
 
 def littles_law_holds(sweep: Sweep) -> bool:
@@ -115,8 +116,8 @@ def test_what_exists_is_read_and_left_as_it_is(disk: Path, tmp_path: Path, serve
     path.write_bytes(os.urandom(4 * MIB))
     before = path.read_bytes(), path.stat().st_mtime_ns
     plan = plan_hosts(
-        str(path), [s.host for s in servers], [FioJob(2, 1, 4096, 100, "random")], runtime_s=0.3, ramp_s=0.0,
-        consent="read",
+        str(path), [s.host for s in servers], [FioJob(2, 1, 4096, 100, "random")],
+        RunSettings(runtime_s=0.3, ramp_s=0.0, consent="read"),
     )  # fmt: skip
     sweep = run_hosts(plan, tmp_path / "s")
     assert littles_law_holds(sweep)
@@ -158,8 +159,8 @@ def test_an_interruption_keeps_what_is_finished_and_removes_the_files(
 def test_every_point_that_fails_leaves_no_number(disk: Path, tmp_path: Path, servers: list[Server]) -> None:
     (disk / "small").write_bytes(b"tiny")
     plan = plan_hosts(
-        str(disk / "small"), [s.host for s in servers], [FioJob(1, 1, 4096, 100, "random")], runtime_s=0.2, ramp_s=0.0,
-        consent="read",
+        str(disk / "small"), [s.host for s in servers], [FioJob(1, 1, 4096, 100, "random")],
+        RunSettings(runtime_s=0.2, ramp_s=0.0, consent="read"),
     )  # fmt: skip
     with pytest.raises(ToolFailedError, match="no point of the sweep could be measured; the last: 4096-randread"):
         run_hosts(plan, tmp_path / "s")

@@ -15,6 +15,7 @@ from measure.dataset import Sweep
 from measure.fio import FioPlan, plan_fio, plan_workloads, run_fio
 from measure.fio_engines import choose_engine
 from measure.fio_logs import read_latency_log
+from measure.fio_settings import FioSettings
 from measure.process import run_tool
 from measure.workload import FioJob
 
@@ -88,7 +89,7 @@ def test_more_than_the_device_takes_is_said_and_left_out(require_tool: Callable[
 
     with known_device(5e-3, servers=1) as device:
         jobs = [FioJob.open(50, jobs=10), FioJob.open(1000, jobs=10)]
-        plan = plan_workloads(device.uri, jobs, runtime_s=4.0, ramp_s=0.5, label="device")
+        plan = plan_workloads(device.uri, jobs, FioSettings(runtime_s=4.0, ramp_s=0.5, label="device"))
         sweep = run_fio(plan, tmp_path / "s")
     assert list(sweep.points["asked_rate_per_s"]) == [50.0]
     overloaded = [f for f in sweep.findings if f.check == "overloaded"]

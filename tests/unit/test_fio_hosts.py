@@ -13,6 +13,7 @@ from measure import fio_hosts_plan
 from measure.errors import DataError, StoreError, UnsafeTargetError
 from measure.fio_hosts import plan_hosts, read_hosts_store
 from measure.fio_hosts_plan import HostsPlan, client_command
+from measure.fio_settings import RunSettings
 from measure.hosts import parse_hosts, read_hosts
 from measure.loading import load
 from measure.store import SweepStore
@@ -29,7 +30,7 @@ def no_fio_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def two(target: str = "/data", *workloads: FioJob, **more: Any) -> HostsPlan:
-    return plan_hosts(target, parse_hosts(["a", "b:8766"]), workloads or (READS,), **more)
+    return plan_hosts(target, parse_hosts(["a", "b:8766"]), workloads or (READS,), RunSettings(**more))
 
 
 def test_hosts_are_named_as_typed_and_as_fio_takes_them() -> None:
