@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from calibrate.cli import queue_options as q
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
@@ -21,6 +25,7 @@ Examples:
 qsim solve mm1 --arrival-rate 16 --service-rate 20
 qsim solve mmcn --population 64 --service-time 80us --servers 32
 qsim solve mm1 --arrival-rate 10k/s --service-time 80us --quantiles 0.5,0.99
+qsim solve mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --explain
 """
 
 
@@ -41,6 +46,9 @@ def solve(
     arrivals: q.Arrivals = None,
     arrival_scv: q.ArrivalScv = None,
     quantiles: q.Quantiles = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also print how it comes about, step by step with the numbers put in.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Build the queue that the options describe, solve it, print it."""
@@ -53,7 +61,9 @@ def solve(
     queue = queue_of(given)
 
     import qsim
+    from calibrate.cli.derivation_text import derivation_document, derivation_text
     from calibrate.cli.metrics_text import metrics_document, metrics_text
+    from qsim.derivations import derive
 
     try:
         metrics = qsim.solve(queue)
@@ -61,7 +71,11 @@ def solve(
         reason = str(error).partition(";")[0]
         raise wrong_usage(f"{reason}; simulate it: qsim simulate {given.command_line()}") from error
     wanted = quantiles or ()
+    derivation = derive(queue) if explain else None
     if as_json:
-        print_json(metrics_document(metrics, with_units=given.with_units, quantiles=wanted))
-    else:
-        say(metrics_text(metrics, with_units=given.with_units, quantiles=wanted))
+        document = metrics_document(metrics, with_units=given.with_units, quantiles=wanted)
+        print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
+        return
+    say(metrics_text(metrics, with_units=given.with_units, quantiles=wanted))
+    if derivation is not None:
+        say(f"\n{derivation_text(derivation, with_units=given.with_units)}")

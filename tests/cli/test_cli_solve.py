@@ -187,3 +187,23 @@ def test_an_order_without_a_formula_names_the_command_that_simulates_it(qsim) ->
     refused = qsim("solve", *words)
     assert refused.code == 2
     assert f"qsim simulate {' '.join(words)}" in refused.err
+
+
+def test_the_derivation_ends_in_the_values(qsim):
+    words = ("solve", "mmc", "--arrival-rate", "2.7", "--service-rate", "1", "--servers", "3", "--explain")
+    text = qsim(*words).out
+    assert "B(3) = a * B(2) / (3 + a * B(2)) = 2.7 * 0.496256 / (3 + 2.7 * 0.496256) = 0.308738" in text
+    document = qsim(*words, "--json").json
+    ends = {line["name"]: line["value"] for line in document["derivation"]["lines"] if line.get("name")}
+    assert ends.pop("p_wait") == pytest.approx(0.817061, rel=1e-6)
+    assert all(value == pytest.approx(document[name]) for name, value in ends.items())
+
+
+def test_a_derivation_with_units_ends_in_units(qsim):
+    text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--explain").out
+    assert "W = L / lambda = 4 / 10000 = 400.0 us" in text
+
+
+def test_without_being_asked_nothing_is_derived(qsim):
+    document = qsim("solve", "mm1", "--arrival-rate", "16", "--service-rate", "20", "--json").json
+    assert "derivation" not in document

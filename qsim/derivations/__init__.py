@@ -1,0 +1,64 @@
+"""How an answer comes about, step by step with the numbers put in.
+
+The steps are those of a textbook, worked out from the model and not taken from :func:`qsim.solve`; that both agree
+is tested.  Where a family is solved numerically, in a way that no board has room for, the derivation gives what the
+numbers must obey, and what one would estimate by hand.
+
+>>> from qsim import MM1
+>>> print(derive(MM1(arrival_rate=16, service_rate=20)).steps[2].equation())
+rho = lambda / mu = 16 / 20 = 0.8
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from qsim.analytic import (
+    Family,
+    approximations,
+    batches,
+    disciplines,
+    find_family,
+    gimc,
+    infinite_servers,
+    loss,
+    mdc,
+    mg1,
+    mm1,
+    mmc,
+    mmck,
+    random_routing,
+    repairman,
+    split,
+)
+from qsim.derivations import circles, combined, general, numerical, poisson
+from qsim.derivations.page import Derivation, Page, Remark, Step
+from qsim.errors import NoFormulaError
+from qsim.models import Model
+
+__all__ = ["Derivation", "Remark", "Step", "derive"]
+
+_PAGES: Mapping[Family, Callable[[Page, Model], bool]] = {
+    mm1: poisson.one_server, mmc: poisson.several_servers, mmck: poisson.limited_places, loss: poisson.no_queue,
+    infinite_servers: poisson.endless_servers, mg1: general.pollaczek, mdc: general.constant, batches: general.batches,
+    gimc: general.any_arrivals, approximations: general.by_authors, split: combined.split,
+    disciplines: combined.other_order, repairman: circles.repairman, random_routing: circles.scattered,
+}  # fmt: skip
+
+
+def derive(model: Model) -> Derivation:
+    """The derivation of :func:`qsim.solve` for this model.
+
+    Raises what solve raises: UnstableQueueError, NoFormulaError, ValueError.
+    """
+    from qsim.analytic import solve
+
+    answer = solve(model)
+    family = find_family(model)
+    if family is None:
+        raise NoFormulaError(model.kendall)
+    page, write = Page(), _PAGES.get(family)
+    if write is None or not write(page, model):
+        page = Page()
+        numerical.write(page, model, answer)
+    return page.derivation(model, answer.method)

@@ -1,0 +1,34 @@
+"""Answers that no board has room for: the values, what they must obey, and what one would estimate by hand."""
+
+from __future__ import annotations
+
+import math
+
+from qsim.analytic.approximations import applies as two_moments_apply
+from qsim.derivations.circles import bounds
+from qsim.derivations.general import allen_cunneen, moments
+from qsim.derivations.page import Page
+from qsim.metrics import Metrics
+from qsim.models import Closed, Model, Open
+
+
+def write(page: Page, model: Model, answer: Metrics) -> None:
+    """The values of ``answer`` with the laws between them."""
+    if isinstance(model, Closed):
+        bounds(page, model)
+    elif isinstance(model, Open) and model.arrival_rate > 0 and two_moments_apply(model):
+        moments(page, model)
+        allen_cunneen(page)
+        page.let("estimate", "AC + S", "so much for the response by hand; the exact answer:")
+    page.without("throughput", "utilization")
+    page.remark(f"solved numerically: {answer.method}")
+    how = "numerically"
+    for name, value in (("X", answer.throughput), ("W", answer.W), ("Wq", answer.Wq)):
+        if math.isfinite(value):
+            page.found(name, value, "", how)
+    for name, formula, inputs in (("L", "X * W", (answer.W,)), ("Lq", "X * Wq", (answer.Wq,))):
+        if all(map(math.isfinite, inputs)):
+            page.let(name, formula, "Little's law")
+    for name, value in (("rho", answer.utilization), ("p_wait", answer.p_wait), ("p_block", answer.p_block)):
+        if math.isfinite(value):
+            page.found(name, value, "", how)

@@ -1,0 +1,138 @@
+"""A derivation as it grows: what is given, and step by step what follows, each worked out from what stands above."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qsim.derivations.expressions import number, numbers_of, symbol, symbols_of, value_of
+from qsim.metrics import SYMBOLS
+from qsim.models import Model
+
+_SHOWN_FIRST, _SHOWN_LAST = 3, 2
+_NAMES = {**{text: name for name, (text, _) in SYMBOLS.items()}, "p_wait": "p_wait", "p_block": "p_block"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line: ``symbol = formula = numbers = value``, and why.
+
+    ``formula`` is "" for what is given; ``numbers`` is "" where the formula cannot be put into a line of numbers.
+    ``name`` is the value of :class:`qsim.Metrics` that the step ends in, "" where there is none.
+    """
+
+    symbol: str
+    formula: str
+    numbers: str
+    value: float
+    because: str = ""
+    name: str = ""
+
+    def equation(self, value: str = "") -> str:
+        """The line without its reason, with the value written as ``value`` where that is given."""
+        sides = [self.symbol, self.formula, self.numbers, value or number(self.value)]
+        told = [side for i, side in enumerate(sides) if side and side not in sides[:i]]
+        return " = ".join(told)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A sentence between the lines."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """How the answer for ``model`` comes about; ``method`` names the theory and its source."""
+
+    model: Model
+    method: str
+    lines: tuple[Step | Remark, ...]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The lines with numbers."""
+        return tuple(line for line in self.lines if isinstance(line, Step))
+
+    def __str__(self) -> str:
+        told = [line.text if isinstance(line, Remark) else f"{line.equation()}    {line.because}".rstrip()
+                for line in self.lines]  # fmt: skip
+        return "\n".join([f"{self.model.kendall}: {self.method}", *told])
+
+
+class Page:
+    """Where a derivation is written. Names are those of :mod:`qsim.derivations.expressions`."""
+
+    def __init__(self) -> None:
+        self.lines: list[Step | Remark] = []
+        self.values: dict[str, float] = {}
+
+    def given(self, name: str, value: float, because: str) -> None:
+        """What the model says."""
+        self.values[name] = float(value)
+        self.lines.append(Step(symbol(name), "", "", float(value), because))
+
+    def let(self, name: str, formula: str, because: str = "") -> float:
+        """What follows from what stands above, by ``formula``."""
+        value = value_of(formula, self.values)
+        step = Step(symbol(name), symbols_of(formula), numbers_of(formula, self.values), value, because)
+        return self._add(name, step)
+
+    def found(self, name: str, value: float, formula: str, because: str = "", numbers: str = "") -> float:
+        """What a page has no room to work out: a root, a long sum. ``formula`` and ``numbers`` are shown as given."""
+        return self._add(name, Step(symbol(name), formula, numbers, float(value), because))
+
+    def total(self, name: str, parts: Sequence[float], formula: str, because: str = "") -> float:
+        """The sum of many parts, the first few and the last of them written out."""
+        return self.found(name, float(sum(parts)), formula, because, " + ".join(_some([number(p) for p in parts])))
+
+    def repeat(self, indices: Sequence[int], formulas: Mapping[str, str], because: str = "") -> None:
+        """Formulas for each index, with ``{i}`` and ``{j}`` (the index before); those in the middle are not shown.
+
+        Values are named ``name_i``; the reason stands at the first line only.
+        """
+        shown = set(_some(list(indices), gap=-1))
+        for place, i in enumerate(indices):
+            if i not in shown and indices[place - 1] in shown:
+                self.remark("...")
+            for name, formula in formulas.items():
+                written = formula.format(i=i, j=i - 1)
+                if i in shown:
+                    self.let(f"{name}_{i}", written, because)
+                    because = ""
+                else:
+                    self.values[f"{name}_{i}"] = value_of(written, self.values)
+
+    def remark(self, text: str) -> None:
+        """A sentence between the lines."""
+        self.lines.append(Remark(text))
+
+    def without(self, *names: str) -> None:
+        """The values of these names are not those of the model's Metrics, or not only."""
+        self.lines = [
+            dataclasses.replace(line, name="") if isinstance(line, Step) and line.name in names else line
+            for line in self.lines
+        ]
+
+    def drop(self, name: str) -> None:
+        """Take the lines away that end in this name."""
+        self.lines = [line for line in self.lines if not (isinstance(line, Step) and line.name == name)]
+
+    def derivation(self, model: Model, method: str) -> Derivation:
+        """What was written."""
+        return Derivation(model, method, tuple(self.lines))
+
+    def _add(self, name: str, step: Step) -> float:
+        self.values[name] = step.value
+        self.lines.append(dataclasses.replace(step, name=_NAMES.get(name, "")))
+        return step.value
+
+
+def _some(items: list[Any], gap: Any = "...") -> list[Any]:
+    """The first items and the last ones, with a gap between them where some are left out."""
+    if len(items) <= _SHOWN_FIRST + _SHOWN_LAST + 1:
+        return items
+    return [*items[:_SHOWN_FIRST], gap, *items[-_SHOWN_LAST:]]
