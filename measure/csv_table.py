@@ -100,7 +100,8 @@ def csv_sweep(
     if roles.ignored:
         findings.append(Finding(
             "columns", "info", f"{name}: the column(s) {_listed(roles.ignored)} were not used.",
-            remedy="declare them with --columns if they matter.",
+            "their names say nothing that is known here.",
+            "declare them if they matter: --columns ROLE=COLUMN (qsim compare --help names the roles).",
         ))  # fmt: skip
     unit = roles[role].unit if kind == "injected_delay" and roles[role].unit else _UNIT_OF_LOAD[kind]
     return Sweep(
@@ -235,7 +236,8 @@ def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
     shown = ", ".join(map(str, lines[:_MOST_LINES])) + (", ..." if len(lines) > _MOST_LINES else "")
     return Finding(
         "rows-left-out", "warning", f"{name}: {len(lines)} row(s) were left out, because {reason} (line {shown}).",
-        remedy="fill the cells or measure the points again.",
+        "the export lost the cells, or the points were never measured.",
+        "fill the cells and run qsim audit on the table again, or measure the points.",
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from measure.dataset import Provenance, Sweep, describe_series
 from measure.errors import DataError
-from measure.findings import Finding
+from measure.findings import Finding, unreadable
 from measure.fio_json import parse_fio
 from measure.fio_logs import log_name
 from measure.fio_normal import looks_like_normal, parse_normal
@@ -76,7 +76,7 @@ def read_all(texts: Mapping[str, str]) -> tuple[list[FioRecord], list[Finding], 
             records.extend(read_fio(text, name))
         except DataError as error:
             refusals.append(str(error))
-            findings.append(Finding("unreadable-file", "error", str(error)))
+            findings.append(unreadable(str(error), "error"))
     return records, findings, refusals
 
 
@@ -117,11 +117,11 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
         if point.record.depth is None:
             found.append(Finding(
                 "depth-not-recorded", "warning",
-                f"{point.record.source}: job {point.record.job!r} does not record its depth (fio before 2.17, its "
-                "terse "
-                f"output, a log); the load is taken as throughput x latency = {point.outstanding:.4g}, so Little's law "
-                "cannot be checked",
-                remedy="measure with fio 3 and --output-format=json", series=point.series, load=point.load,
+                f"{point.record.source}: job {point.record.job!r} does not record its depth; the load is taken as "
+                f"throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
+                "an fio before 2.17, or its terse output or a log, which do not hold the options",
+                "measure with fio 3 and --output-format=json+, or with qsim measure fio, which keep them",
+                point.series, point.load,
             ))  # fmt: skip
     order = {name: i for i, name in enumerate(dict.fromkeys(p.series for p in points))}
     rows = _rows(points)

@@ -90,7 +90,9 @@ def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
         elif share > 0.85:
             yield Finding(
                 "at-the-link", "info", f"the peak of {told} is {100 * share:.0f} % of what {carries}.",
-                "the link is the bottleneck, one server with a sharp knee.", series=str(series), load=load,
+                "the link is the bottleneck, one server with a sharp knee.",
+                "smaller blocks move the bottleneck back into the drive: qsim measure fio TARGET --block 4KiB,16KiB "
+                "--out DIR.", series=str(series), load=load,
             )  # fmt: skip
 
 

@@ -13,12 +13,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from measure.csv_table import csv_sweep
 from measure.dataset import Sweep
 from measure.errors import DataError
-from measure.findings import Finding
+from measure.findings import Finding, unreadable
 from measure.joining import join
 from measure.mess_curves import curves_sweep, looks_like_pairs
 from measure.mlc_output import mlc_sweep
@@ -137,9 +136,9 @@ def _fio_sweep(texts: Mapping[str, str], logs: Sequence[Path]) -> Sweep:
             records, left = with_windows(records, groups)
         except DataError as error:
             left = []
-            findings.append(_refusal(str(error)))
+            findings.append(unreadable(str(error)))
         findings += [
-            _refusal(f"{g.files[0].name} is a log of none of the results beside it; load it by its own name.", "info")
+            unreadable(f"{g.files[0].name} is a log of none of the results beside it; load it by its own name.", "info")
             for g in left
         ]  # fmt: skip
     return sweep_of_all(records, findings, refusals)
@@ -163,7 +162,7 @@ def _log_sweep(paths: Sequence[Path]) -> Sweep:
             records.append(record_of_logs(group))
         except DataError as error:
             refusals.append(str(error))
-            findings.append(_refusal(str(error)))
+            findings.append(unreadable(str(error)))
     return sweep_of_all(records, findings, refusals)
 
 
@@ -182,7 +181,7 @@ def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: M
         try:
             found, file = read_file(path, name)
         except DataError as error:
-            refused.append(_refusal(str(error)))
+            refused.append(unreadable(str(error)))
             continue
         files[found].setdefault(path.parent, []).append(file)
         characters = _counted(characters, file, str(directory))
@@ -195,7 +194,7 @@ def _load_directory(directory: Path, columns: Mapping[str, str] | None, units: M
             logs = [f.path for f in files["log"].pop(folder, ())] if kind == "fio" else []
             _load_members(kind, _label(folder, directory), members, columns, units, logs, parts, refused)
         refused += [
-            _refusal(f"{f.name} is a {NAMES[k]} in a directory of {NAMES[kind]}; load it by its own name.", "info")
+            unreadable(f"{f.name} is a {NAMES[k]} in a directory of {NAMES[kind]}; load it by its own name.", "info")
             for k in NAMES if k != kind for members in files[k].values() for f in members
         ]  # fmt: skip
     if not parts:
@@ -222,7 +221,7 @@ def _load_members(
                 _sweep(kind, [member], columns, units)
                 good.append(member)
             except DataError as error:
-                refused.append(_refusal(str(error)))
+                refused.append(unreadable(str(error)))
         if good:
             _try(lambda: _sweep(kind, good, columns, units, logs), label, parts, refused)
 
@@ -231,7 +230,7 @@ def _try(read: Callable[[], Sweep], label: str, parts: list[tuple[str, Sweep]], 
     try:
         parts.append((label, read()))
     except DataError as error:
-        refused.append(_refusal(str(error)))
+        refused.append(unreadable(str(error)))
 
 
 def _walk(directory: Path) -> tuple[list[Path], list[Path]]:
@@ -258,12 +257,8 @@ def _label(folder: Path, root: Path) -> str:
     return "" if folder == root else str(folder.relative_to(root))
 
 
-def _refusal(message: str, severity: Literal["info", "warning"] = "warning") -> Finding:
-    return Finding("unreadable-file", severity, message)
-
-
 def _capped(findings: Sequence[Finding]) -> list[Finding]:
     shown = list(findings[:_MAX_LISTED])
     if len(findings) > _MAX_LISTED:
-        shown.append(_refusal(f"{len(findings) - _MAX_LISTED} more file(s) were not read either."))
+        shown.append(unreadable(f"{len(findings) - _MAX_LISTED} more file(s) were not read either."))
     return shown

@@ -42,7 +42,8 @@ def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
         "no-load", "info",
         "the curves hold bandwidth and latency and not what was varied (a delay, a pause, a depth), so only the "
         "latency can be predicted.",
-        remedy="load a table that has the pause or the delay as a column.",
+        "they were published for plotting.",
+        "load a table that has the pause or the delay as a column, or measure one: qsim measure memory --out DIR.",
     )  # fmt: skip
     caches = recorded_caches(sweep.provenance.details)
     for series, group in sweep.mean_points().groupby("series", sort=False):
@@ -71,6 +72,9 @@ def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
             f"{between} the latency rises by a factor of {step.factor:.3g}.",
             f"{ends} ends there." if ends else "a share of a cache ends there, or of the pages that the TLB holds: no "
             "reported cache has that size." if caches else "a cache ends there.",
+            "measure the sizes between: qsim measure memory --buffers "
+            f"{step.after_bytes:.0f},{(step.after_bytes * step.upto_bytes) ** 0.5 // 4096 * 4096:.0f},"
+            f"{step.upto_bytes:.0f} --out DIR; lscpu --caches tells the caches.",
             load=float(step.upto_bytes),
         )  # fmt: skip
 
@@ -95,8 +99,9 @@ def _bends_back(name: str, bandwidth: np.ndarray[Any, Any], latency: np.ndarray[
             f"the highest latency, {format_duration(float(latency[slowest]))}, is reached at "
             f"{bandwidth[slowest] / 1e9:.4g} GB/s, below the peak of {bandwidth.max() / 1e9:.4g} GB/s.",
             "past saturation more requests in flight lose bandwidth (row buffers, turns between reads and writes), "
-            "so one "
-            "bandwidth has two latencies.", series=name, load=float(bandwidth[slowest]),
+            "so one bandwidth has two latencies.",
+            "repeat the shortest delays: qsim measure memory --delays 0,25,50 --repeats 5 --out DIR.",
+            series=name, load=float(bandwidth[slowest]),
         )  # fmt: skip
 
 

@@ -199,6 +199,7 @@ def _left_out(rows: Sequence[Mapping[str, Any]], name: str) -> list[Finding]:
             "ns, and "
             "not as points of a curve.",
             "the tool sets the bandwidth of its longest pause to zero.",
+            "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause.",
         ))  # fmt: skip
     return found
 
@@ -219,7 +220,7 @@ def _assumed_unit(
     )
     if 0.9 <= lines <= 1.3:
         told = f"{evidence}, as a pointer chase alone has it; so the units are right."
-        return [Finding("latency-unit", "info", told, remedy=remedy)]
+        return [Finding("latency-unit", "info", told, "the columns are as most tools write them.", remedy)]
     return [Finding(
         "latency-unit", "warning", f"{evidence}, so that nothing confirms the units.",
         "the latency may be in cycles of the CPU, as Mess's simulator takes it; divide by the clock in GHz "

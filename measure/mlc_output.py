@@ -101,7 +101,8 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     findings = [_cut_finding(run, name) for run, name in zip(whole, names, strict=True) if run.cut]
     findings += [
         Finding("mlc-empty-run", "warning", f"{r.source}: run {r.number} has no whole row and was left out.",
-                remedy="run MLC again.")
+                "MLC was stopped in its first delay, or the text was cut when it was copied.",
+                "measure it again: qsim measure mlc --modes loaded-latency --out DIR.")
         for r in runs if not r.rows
     ]  # fmt: skip
     points = pd.concat([_table(run, name) for run, name in zip(whole, names, strict=True)], ignore_index=True)

@@ -219,7 +219,15 @@ def _on_pages(facts: dict[str, Any]) -> list[Finding]:
 
 def _on_buffers(facts: dict[str, Any]) -> list[Finding]:
     notes = [note for note in facts.get("notes", ()) if "cache" in str(note)]
-    return [Finding("cache-size", "warning", f"About the buffers: {note}.") for note in notes]
+    return [
+        Finding(
+            "cache-size", "warning", f"About the buffers: {note}.",
+            "A cache holds a part of each buffer, so that latency and bandwidth are better than the memory's.",
+            "see where the caches end: qsim measure memory --buffers 16KiB..1GiB --out DIR; then measure with a larger "
+            "--buffer or fewer --loaders",
+        )
+        for note in notes
+    ]  # fmt: skip
 
 
 def _delay_or_kind(record: ProbeRecord) -> str:
