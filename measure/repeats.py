@@ -186,36 +186,33 @@ def check_outliers(points: pd.DataFrame, *, closed: bool) -> Iterator[Finding]:
     """A finding for each curve and kind of outlier; the same rule as :func:`flag_outliers`."""
     flags = flag_outliers(points, closed=closed)
     for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):
-        yield from _of_repeats(str(series), rows, points) if flag == "repeat" else _of_curve(str(series), rows, points)
+        curve = points[points["series"] == series]
+        yield Finding(
+            "outlier", "warning", _repeats_told(curve, rows) if flag == "repeat" else _course_told(curve, rows),
+            "something else used the device or the processors during that run.",
+            "measure the load again: the same command with --remeasure; nothing is overwritten.",
+            str(series), float(rows["load"].iloc[0]),
+        )  # fmt: skip
 
 
-def _of_repeats(series: str, rows: pd.DataFrame, points: pd.DataFrame) -> Iterator[Finding]:
+def _repeats_told(curve: pd.DataFrame, rows: pd.DataFrame) -> str:
+    """The repeats in ``rows`` against the others of their points."""
     told = []
     for _, row in rows.iterrows():
-        same = points[(points["series"] == series) & (points["load"] == row["load"])]["throughput_per_s"]
-        others = same.drop(row.name)
+        others = curve[curve["load"] == row["load"]]["throughput_per_s"].drop(row.name)
         told.append(
             f"repeat {int(row['repeat']) + 1} at load {row['load']:g} gives {format_rate(row['throughput_per_s'])} "
             f"where the other {len(others)} give {format_rate(others.min())} to {format_rate(others.max())}"
         )
-    yield Finding(
-        "outlier", "warning", "; ".join(told) + ". The means hold all of them.",
-        "something else used the device or the processors during that run.",
-        "measure the load again: the same command with --remeasure; nothing is overwritten.",
-        series, float(rows["load"].iloc[0]),
-    )  # fmt: skip
+    return "; ".join(told) + ". The means hold all of them."
 
 
-def _of_curve(series: str, rows: pd.DataFrame, points: pd.DataFrame) -> Iterator[Finding]:
-    curve = points[points["series"] == series].groupby("load")["throughput_per_s"].median()
+def _course_told(curve: pd.DataFrame, rows: pd.DataFrame) -> str:
+    """The loads in ``rows`` against those beside them on the curve."""
+    medians = curve.groupby("load")["throughput_per_s"].median()
     told = []
     for load in dict.fromkeys(rows["load"]):
-        below, above = curve[curve.index < load], curve[curve.index > load]
+        below, above = medians[medians.index < load], medians[medians.index > load]
         beside = [f"{format_rate(c.iloc[i])} at {c.index[i]:g}" for c, i in ((below, -1), (above, 0)) if len(c)]
-        told.append(f"{format_rate(curve[load])} at load {load:g}, beside {' and '.join(beside)}")
-    yield Finding(
-        "outlier", "warning", "; ".join(told) + ": the curve leaves its course and comes back.",
-        "something else used the device or the processors during that run.",
-        "measure the load again: the same command with --remeasure; nothing is overwritten.",
-        series, float(rows["load"].iloc[0]),
-    )  # fmt: skip
+        told.append(f"{format_rate(medians[load])} at load {load:g}, beside {' and '.join(beside)}")
+    return "; ".join(told) + ": the curve leaves its course and comes back."
