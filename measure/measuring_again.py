@@ -12,6 +12,7 @@ import pandas as pd
 
 from measure.dataset import Sweep
 from measure.fio_plan import FioPlan, FioPoint
+from measure.probe_record import RETRY_SHARE
 from measure.repeats import flag_outliers, precision
 from measure.workload import FioJob
 
@@ -67,7 +68,7 @@ def either(*mores: More) -> More:
 
 
 def flags(sweep: Sweep) -> pd.Series[str]:
-    """What is wrong with each row: "outlier", "off the curve", "warm-up", "drift", "never settled"; "" for nothing.
+    """What is wrong with each row: "outlier", "off the curve", "disturbed", "warm-up", "drift", "never settled"; or "".
 
     The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
     """
@@ -80,6 +81,8 @@ def flags(sweep: Sweep) -> pd.Series[str]:
 
 
 def _of_runs(points: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
+    if "off_cpu_share" in points:
+        yield "disturbed", points["off_cpu_share"] > RETRY_SHARE
     if "warmup_s" in points:
         yield "warm-up", points["warmup_s"] > 0
         yield "drift", (points["steady"] == 0) & (points["throughput_trend"] == 1)

@@ -37,11 +37,12 @@ from typing import Any
 
 from measure.dataset import Provenance, Sweep
 from measure.host import host_facts, timer_resolution_s
+from measure.probe_again import More
 from measure.probe_bench import Bench, Progress, keep, now
 from measure.probe_buffers import BufferBench, BufferPlan, plan_buffers
 from measure.probe_figures import idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
 from measure.probe_placement import Placement, allowed_cpus
-from measure.probe_plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, plan_memory
+from measure.probe_plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_memory
 from measure.probe_repeats import Repeated
 from measure.probe_steps import Plateau, Step, plateaus, steps
 from measure.probe_stores import streaming_instruction
@@ -75,34 +76,48 @@ __all__ = [
 TOOL = "memory_probe"  # the store's tag
 
 
-def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
+def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None, more: More | None = None) -> Sweep:
     """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
 
     Order: the idle latency, then for each traffic its delays (shuffled by the plan's seed) and the peak bandwidth of
-    all cores, then the idle latency again (it differs where others loaded the memory meanwhile). An interruption stops
-    the threads at once, keeps every finished point, and is raised again. Raises StoreError where ``out_dir`` holds
+    all cores, then the idle latency again (it differs where others loaded the memory meanwhile). When all is measured,
+    ``more(sweep)`` is asked for further points, and again, until it names none that is new. An interruption stops the
+    threads at once, keeps every finished point, and is raised again. Raises StoreError where ``out_dir`` holds
     something else, ToolFailedError where a point could not be measured truthfully.
     """
     tell = on_progress or (lambda *_: None)
     facts = _provenance(plan.placement, plan.notes, buffer_bytes=plan.buffer_bytes)
     store = SweepStore.create(out_dir, TOOL, plan.settings(), facts.to_dict())
     with store.locked():
-        done = store.finished()
-        points = plan.points()
-        missing = [point for point in points if point.key not in done]
-        if missing:
-            seconds = plan.prepare_seconds() + len(missing) * plan.seconds_per_point()
-            tell(len(points) - len(missing), len(points), seconds, "filling buffers")
-            bench = Bench.prepare(plan)
-        for number, point in enumerate(missing):
-            left = len(missing) - number
-            tell(len(points) - left, len(points), left * plan.seconds_per_point(), point.describe())
-            request = {"kind": point.kind, "delay_iterations": point.delay}
-            keep(store, point.key, plan.command(point), request, lambda point=point: bench.measure(point))  # type: ignore[misc]
-        sweep = read_memory_store(store)
+        points, bench = list(plan.points()), None
+        while True:
+            done = store.finished()
+            missing = [point for point in points if point.key not in done]
+            if missing and bench is None:
+                seconds = plan.prepare_seconds() + len(missing) * plan.seconds_per_point()
+                tell(len(points) - len(missing), len(points), seconds, "filling buffers")
+                bench = Bench.prepare(plan)
+            if bench is not None:
+                _measure(plan, bench, store, missing, len(points), tell)
+            sweep = read_memory_store(store)
+            known = {point.key for point in points}
+            new = [point for point in (more(sweep) if more is not None else ()) if point.key not in known]
+            if not new:
+                break
+            points += new
         store.write_table(sweep.points.to_csv(index=False))
         tell(len(points), len(points), 0.0, "done")
     return sweep
+
+
+def _measure(
+    plan: MemoryPlan, bench: Bench, store: SweepStore, missing: Sequence[Point], total: int, tell: Progress
+) -> None:
+    for number, point in enumerate(missing):
+        left = len(missing) - number
+        tell(total - left, total, left * plan.seconds_per_point(), point.describe())
+        request = {"kind": point.kind, "delay_iterations": point.delay}
+        keep(store, point.key, plan.command(point), request, lambda point=point: bench.measure(point))  # type: ignore[misc]
 
 
 def run_buffers(plan: BufferPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:

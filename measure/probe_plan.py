@@ -7,7 +7,7 @@ size of a cache still finds about 1/k of its lines there. They must also fit in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ Kind = Literal["loaded", "idle", "peak"]
 MLC_DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
 DEMO_DELAYS = (0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000)
 
+AGAIN = ".again-"  # in the key of a point that is measured another time
 CGROUP = Path("/sys/fs/cgroup")
 
 WARM_UP_S = 0.05
@@ -47,6 +48,10 @@ class Point:
     traffic: Traffic | None = None
     loaders: int = 0
     delay: int = 0
+
+    def once_more(self, number: int) -> Point:
+        """The same point measured another time, the ``number``-th behind the first, under a key of its own."""
+        return replace(self, key=f"{self.key}{AGAIN}{number}")
 
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""

@@ -27,6 +27,7 @@ from measure.probe_threads import ChaserCount, LoaderCount
 from measure.units import format_bytes
 
 SCHEMA = "qsim-memory-probe/1"
+RETRY_SHARE = 0.25  # of a thread's time off its CPU: worth measuring again
 _MOST = 2.0**63
 
 

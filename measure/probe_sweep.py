@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.dataset import Provenance as SweepProvenance
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.probe_record import ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
+from measure.probe_record import RETRY_SHARE, ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
 from measure.probe_repeats import Repeated
 from measure.store import SweepStore
 from measure.units import format_bandwidth, format_bytes, format_duration
@@ -23,7 +24,6 @@ from measure.units import format_bandwidth, format_bytes, format_duration
 LOAD_UNIT = "loop iterations"
 BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings
 DISTURBED_SHARE = 0.05  # of a thread's time off its CPU: worth a word
-RETRY_SHARE = 0.25  # worth measuring again
 HUGE_SHARE = 0.95
 DRIFT_FACTOR = 1.1  # ratio of idle latencies, before and after
 _MOST_NAMED = 8
@@ -60,7 +60,7 @@ def read_memory_store(store: SweepStore) -> Sweep:
         rows = buffer_rows(records)
         noticed = [*_on_pages(details), *_on_disturbance(found, _size), *_on_streaming(found, details)]
     else:
-        rows = [row for path, r in records.items() if r.kind == "loaded" for row in r.rows(path.name)]
+        rows = _loaded_rows(records)
         noticed = findings(found, details) if rows else []
     if not rows:
         what = "size" if over_buffers else "delay"
@@ -94,6 +94,18 @@ def _read_records(store: SweepStore) -> tuple[dict[Path, ProbeRecord], list[str]
         if records[point.raw].kind == "loaded" or store.manifest.get("settings", {}).get("mode") == BUFFERS:
             commands.append(str(point.record.get("command", "")))
     return records, commands
+
+
+def _loaded_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
+    """The rows of a sweep over delays; the repeats of a point that was measured several times are counted on."""
+    rows: list[dict[str, Any]] = []
+    repeats: Counter[tuple[str, float]] = Counter()
+    for path, record in records.items():
+        for row in record.rows(path.name) if record.kind == "loaded" else ():
+            point = (row["series"], row["load"])
+            rows.append({**row, "repeat": repeats[point]})
+            repeats[point] += 1
+    return rows
 
 
 def buffer_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
@@ -258,7 +270,7 @@ def _on_disturbance(
             f"At {told} a thread was kept off its CPU, for up to {most:.0f} % of a repeat.",
             "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
             "and memory were shared.",
-            "stop what else runs and measure again into a new directory",
+            "stop what else runs, then measure those delays once more: the same command with --remeasure",
         )
     ]  # fmt: skip
 

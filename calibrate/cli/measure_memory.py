@@ -16,6 +16,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring import directory, keeping, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
+from calibrate.cli.repeating import Remeasure
 from measure.cache_line import CACHE_LINE_BYTES
 from measure.probe_traffic import parse_traffics
 from measure.units import format_bandwidth, format_bytes, format_duration
@@ -86,6 +87,7 @@ def measure_memory(
     seconds_per_repeat: Annotated[
         float, typer.Option("--seconds", metavar="TIME", parser=parsing.seconds, help="Time of one repeat.")
     ] = 0.2,
+    remeasure: Remeasure = False,
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of the order and the ring.")] = 1,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -100,6 +102,8 @@ def measure_memory(
         raise wrong_usage("--buffer is the size for a sweep over delays; --buffers lists the sizes to sweep over")
     if strides is not None and (buffers is not None or idle or peak):
         raise wrong_usage("--strides is for a sweep over delays")
+    if remeasure and (buffers is not None or idle or peak):
+        raise wrong_usage("--remeasure is for a sweep over delays")
     if idle or peak:
         if out is not None:
             raise wrong_usage("--idle and --peak print their figures and keep nothing; leave --out out")
@@ -108,6 +112,7 @@ def measure_memory(
     where = None if dry_run and out is None else directory(out)
 
     from measure.memory_probe import DEMO_DELAYS, plan_buffers, plan_memory, run_buffers, run_memory
+    from measure.probe_again import flagged_again
 
     plan: MemoryPlan | BufferPlan
     if buffers is not None:
@@ -123,13 +128,17 @@ def measure_memory(
             strides=[int(s) for s in strides or (CACHE_LINE_BYTES,)],
         )  # fmt: skip
         plan, what = curve, f"{len(curve.delays)} delays"
+    further = f"; then flagged points again, {format_duration(curve.seconds_per_point())} each" if remeasure else ""
     if dry_run or where is None:
-        _show_plan(plan, as_json)
+        _show_plan(plan, as_json, further)
         return
     several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
-    opening = f"{what}{several}, about {format_duration(plan.seconds())}, into {where}"
+    opening = f"{what}{several}, about {format_duration(plan.seconds())}{further}, into {where}"
     with keeping(where), Bar("measuring", opening=opening) as bar:
-        sweep = run_buffers(sizes, where, bar.points) if buffers is not None else run_memory(curve, where, bar.points)
+        if buffers is not None:
+            sweep = run_buffers(sizes, where, bar.points)
+        else:
+            sweep = run_memory(curve, where, bar.points, flagged_again(curve) if remeasure else None)
     tell_findings(sweep)
     if as_json:
         print_json(_document(sweep, where))
@@ -137,7 +146,7 @@ def measure_memory(
         say(_text(sweep, where))
 
 
-def _show_plan(plan: MemoryPlan | BufferPlan, as_json: bool) -> None:
+def _show_plan(plan: MemoryPlan | BufferPlan, as_json: bool, further: str) -> None:
     """The plan on stdout, for a dry run: each point with its command and its seconds."""
     from measure.memory_probe import BufferPlan
 
@@ -157,7 +166,7 @@ def _show_plan(plan: MemoryPlan | BufferPlan, as_json: bool) -> None:
         print_json({"dry_run": True, "points": points, "commands": [plan.command()], "seconds": plan.seconds(),
                     "settings": plan.settings(), "notes": list(plan.notes)})  # fmt: skip
     else:
-        say(plan.describe() + "\n\n" + plan.command())
+        say(plan.describe() + further + "\n\n" + plan.command())
 
 
 def _figures(

@@ -91,7 +91,7 @@ Remeasure: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--remeasure",
-        help="Measure points that are flagged (outlier, warm-up, drift) again, twice at most; all are kept.",
+        help="Measure points that are flagged (outlier, warm-up, drift, disturbed) again, twice at most; all are kept.",
     ),
 ]
 

@@ -94,6 +94,7 @@ def test_plans_state_their_points_and_time_and_write_nothing(qsim):
     assert "--buffers 16384" in sizes["points"][0]["command"]
     assert "s in all" in qsim("measure", "memory", "--buffers", "16KiB..1MiB", "--dry-run").out
     assert "s in all" in qsim("measure", "memory", "--idle", "--dry-run").out
+    assert "then flagged points again" in qsim("measure", "memory", "--remeasure", "--dry-run").out
     assert list(Path().iterdir()) == []
 
 
@@ -120,6 +121,7 @@ def test_a_command_of_the_plan_gives_the_same_plan(qsim):
         (["--out", "m", "--strides", "100"], ["strides", "100 B"]),
         (["--out", "m", "--strides", "64,128", "--traffic", "nt-write"], ["nt-write has no stride"]),
         (["--out", "m", "--strides", "128", "--buffers", "16KiB"], ["--strides"]),
+        (["--out", "m", "--buffers", "16KiB", "--remeasure"], ["--remeasure", "delays"]),
         (["--out", "m", "--idle"], ["--idle", "--out"]),
         (["--idle", "--buffers", "16KiB"], ["--idle", "--buffers"]),
         (["--peak", "--repeats", "0"], ["repeats=0"]),

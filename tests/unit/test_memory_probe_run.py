@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from measure import memory_probe, probe_bench
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.memory_probe import MemoryPlan, Repeated, read_memory_store, run_memory, summarize
+from measure.probe_again import flagged_again
 from measure.probe_placement import Placement
 from measure.probe_plan import Point
 from measure.probe_record import ProbeRecord, Trial
@@ -111,6 +113,34 @@ def test_a_finished_sweep_is_only_read_and_new_delays_extend_it(
     monkeypatch.setattr(memory_probe.Bench, "prepare", no_bench)
     again = run_memory(plan(0, 100, 300), tmp_path / "m")
     assert again.points.equals(longer.points)
+
+
+def test_a_flagged_point_is_measured_again_beside_what_is_kept(tmp_path: Path) -> None:
+    wanted = plan(0, 100, repeats=2)
+    run_memory(wanted, tmp_path / "m")
+    raw = tmp_path / "m" / "raw" / "read-1-delay-100.json"
+    disturb(tmp_path / "m", raw.stem)
+    before = raw_files(tmp_path / "m")
+    sweep = run_memory(wanted, tmp_path / "m", more=flagged_again(wanted))
+    after = raw_files(tmp_path / "m")
+    assert {name: after[name] for name in before} == before
+    # The other point is measured again only where the machine was busy.
+    again = {name for name in set(after) - set(before) if name.startswith("read-1-delay-100")}
+    assert again == {"read-1-delay-100.again-1.json", "read-1-delay-100.again-2.json"}
+    assert list(sweep.points[sweep.points["load"] == 100]["repeat"]) == [0, 1, 2, 3, 4, 5]
+    third = run_memory(wanted, tmp_path / "m", more=flagged_again(wanted))  # the next ones get the next numbers
+    assert list(third.points[third.points["load"] == 100]["repeat"]) == list(range(10))
+
+
+def disturb(directory: Path, key: str) -> None:
+    """Let the record of a point say that other programs took the CPU away for half of its first repeat."""
+    raw, record = directory / "raw" / f"{key}.json", directory / "points" / f"{key}.json"
+    document = json.loads(raw.read_text())
+    document["trials"][0]["chaser"]["cpu_ns"] = document["trials"][0]["chaser"]["elapsed_ns"] // 2
+    raw.write_text(json.dumps(document))
+    kept = json.loads(record.read_text())
+    kept |= {"raw_bytes": raw.stat().st_size, "raw_sha256": hashlib.sha256(raw.read_bytes()).hexdigest()}
+    record.write_text(json.dumps(kept))
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:
