@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -49,11 +50,12 @@ def lab(
     number = _port(port)
     try:
         from calibrate.lab.app import build
+        from calibrate.lab.folder import opened
+        from calibrate.lab.run.table import Table
         from calibrate.lab.server import serving
     except ModuleNotFoundError as error:
         raise CommandError(f"the lab needs {error.name}, which is not installed: pip install 'qsim[lab]'") from error
-    app = build()
-    with serving(app, host, number) as address:
+    with opened(folder) as kept, closing(Table(kept)) as table, serving(build(table), host, number) as address:
         if address.teacher != address.viewers:
             warn("everyone who has an address below and reaches this machine can open the lab; it is not encrypted")
             say(f"for the class: {address.viewers}")

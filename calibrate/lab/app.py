@@ -10,6 +10,9 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from calibrate.lab.explore import page as explore
+from calibrate.lab.run import api
+from calibrate.lab.run import page as run
+from calibrate.lab.run.table import Table
 from calibrate.lab.widgets import in_browser, told
 
 TITLE = "qsim lab"
@@ -27,8 +30,8 @@ class Part(NamedTuple):
     layout: Callable[[], Component]
 
 
-def build() -> Dash:
-    """The application with all its callbacks; serve its ``server`` with any WSGI server."""
+def build(table: Table) -> Dash:
+    """The application with all its callbacks, on the runs of ``table``."""
     app = Dash(
         __name__, title=TITLE, update_title="", assets_folder=str(Path(__file__).with_name("assets")),
         serve_locally=True, suppress_callback_exceptions=True, add_log_handler=False, pages_folder="",
@@ -37,8 +40,11 @@ def build() -> Dash:
     )  # fmt: skip
     parts: Mapping[str, Part] = {
         "/explore": Part("Explore", explore.layout),
+        "/run": Part("Run", lambda: run.layout(table)),
     }
     explore.register(app)
+    run.register(app, table)
+    api.register(app.server, table)
     app.layout = _frame(parts)
 
     def shown(path: object) -> tuple[Component, *tuple[str, ...]]:

@@ -11,12 +11,12 @@ from dash.development.base_component import Component
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
 
 
-def graph(identity: str, what: str, *, figure: dict[str, Any] | None = None) -> Component:
+def graph(identity: str, what: str, *, tall: bool = False) -> Component:
     """A plot that says to those who hear the page what it shows."""
     empty = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False},
                                     "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}}  # fmt: skip
-    drawn = dcc.Graph(id=identity, config=_CONFIG, figure=figure or empty, responsive=True)
-    return told(html.Div(drawn, role="img", className="chart"), f"plot: {what}")
+    drawn = dcc.Graph(id=identity, config=_CONFIG, figure=empty, responsive=True)
+    return told(html.Div(drawn, role="img", className="chart tall" if tall else "chart"), f"plot: {what}")
 
 
 def told(component: Component, label: str) -> Component:

@@ -1,0 +1,145 @@
+/* The plots of a run, drawn in the browser from what the lab has told. */
+window.qsimLab = window.qsimLab || {};
+
+(function (lab) {
+  "use strict";
+
+  const LINE_BYTES = 64;
+
+  lab.colours = function (theme) {
+    const dark = theme === "dark";
+    return {
+      text: dark ? "#e8edf2" : "#1b2733", grid: dark ? "#33414f" : "#dde4ea", line: dark ? "#8fa1b3" : "#5a6b7b",
+      ground: dark ? "#16202a" : "#ffffff", blue: dark ? "#56B4E9" : "#0072B2", red: dark ? "#FF7A3D" : "#D55E00",
+      green: dark ? "#2CC79B" : "#009E73", orange: "#E69F00", purple: "#CC79A7",
+      band: dark ? "rgba(86,180,233,0.20)" : "rgba(0,114,178,0.15)",
+    };
+  };
+
+  lab.escaped = function (text) {
+    return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+  };
+
+  function axis(c, title, more) {
+    return Object.assign({ title: { text: title }, gridcolor: c.grid, linecolor: c.line, zerolinecolor: c.line,
+      showline: true, ticks: "outside", automargin: true, rangemode: "tozero", fixedrange: true }, more || {});
+  }
+
+  function layout(c, x, y, more) {
+    return Object.assign({
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size: 16, color: c.text },
+      margin: { l: 60, r: 12, t: 40, b: 50 }, xaxis: x, yaxis: y, dragmode: false, hovermode: "closest",
+      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 14 } },
+      hoverlabel: { bgcolor: c.ground, font: { color: c.text } },
+    }, more || {});
+  }
+
+  /* Units that keep numbers short, from the largest value that there is. */
+  function throughputUnit(state) {
+    if (state.opened && state.opened.load_kind === "injected_delay") {
+      return { title: "bandwidth (GB/s)", factor: LINE_BYTES / 1e9 };
+    }
+    const top = Math.max(0, ...state.points.map((p) => p.throughput_per_s));
+    const scale = top >= 1e6 ? ["M ", 1e-6] : top >= 1e3 ? ["k ", 1e-3] : ["", 1];
+    return { title: "throughput (" + scale[0] + "requests/s)", factor: scale[1] };
+  }
+
+  function latencyUnit(state) {
+    const values = state.points.map((p) => p.latency_s).sort((a, b) => a - b);
+    const middle = values.length ? values[Math.floor(values.length / 2)] : 1;
+    const unit = middle >= 1 ? ["s", 1] : middle >= 1e-3 ? ["ms", 1e3] : middle >= 1e-6 ? ["µs", 1e6] : ["ns", 1e9];
+    return { title: "response time (" + unit[0] + ")", factor: unit[1] };
+  }
+
+  /* A delay of zero has no place on a logarithmic axis: it stands a step before the smallest other one. */
+  lab.place = function (state, load) {
+    if (load > 0) { return load; }
+    const positive = state.opened.loads.filter((n) => n > 0);
+    return (positive.length ? Math.min(...positive) : 1) / 2;
+  };
+
+  function loadAxis(state, c) {
+    if (!state.opened) { return axis(c, "load"); }
+    const places = state.opened.loads.map((n) => lab.place(state, n));
+    const low = Math.log10(Math.min(...places)), high = Math.log10(Math.max(...places));
+    const room = 0.06 * (high - low || 1);
+    return axis(c, state.opened.load_name, { type: "log", range: [low - room, high + room], tickmode: "array",
+      tickvals: places, ticktext: state.opened.loads.map((n) => String(n)), rangemode: "normal" });
+  }
+
+  function band(x, low, high, c) {
+    return { type: "scatter", mode: "lines", x: x.concat(x.slice().reverse()), y: high.concat(low.slice().reverse()),
+      fill: "toself", fillcolor: c.band, line: { width: 0 }, hoverinfo: "skip", name: "its band" };
+  }
+
+  function upright(x, colour, dash) {
+    return { type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line: { color: colour, width: 3, dash: dash } };
+  }
+
+  function measured(x, y, c) {
+    return { type: "scatter", mode: "markers", x: x, y: y, name: "measured",
+      marker: { size: 13, color: c.red, line: { color: c.ground, width: 1 } } };
+  }
+
+  lab.throughputFigure = function (state, mine, knee, theme) {
+    const c = lab.colours(theme), unit = throughputUnit(state), traces = [], shapes = [];
+    const at = (rows) => rows.map((r) => lab.place(state, r.load));
+    if (state.sealed) {
+      const curve = state.sealed.curve, x = at(curve), of = (name) => curve.map((r) => r[name] * unit.factor);
+      traces.push(band(x, of("throughput_low_per_s"), of("throughput_high_per_s"), c));
+      traces.push({ type: "scatter", mode: "lines", x: x, y: of("throughput_per_s"), name: "the model, sealed",
+        line: { color: c.blue, width: 3 } });
+    }
+    traces.push(measured(at(state.points), state.points.map((p) => p.throughput_per_s * unit.factor), c));
+    const guess = mine && mine.run === state.run ? mine.knee : knee;
+    if (guess > 0 && state.run) {
+      shapes.push(upright(guess, c.green, "dot"));
+      traces.push({ type: "scatter", mode: "lines", x: [null], y: [null], name: "your guess: " + guess,
+        line: { color: c.green, width: 3, dash: "dot" } });
+    }
+    if (state.revealed) {
+      const knee = state.revealed.knee, rows = state.revealed.leaderboard.filter((r) => r.knee > 0);
+      if (knee.load > 0) {
+        shapes.push(upright(knee.load, c.orange, "solid"));
+        if (knee.low > 0 && knee.high > 0) {
+          shapes.push({ type: "rect", x0: knee.low, x1: knee.high, y0: 0, y1: 1, yref: "paper", line: { width: 0 },
+            fillcolor: c.orange, opacity: 0.18 });
+        }
+        traces.push({ type: "scatter", mode: "lines", x: [null], y: [null], line: { color: c.orange, width: 3 },
+          name: "the knee: " + knee.load.toPrecision(3) });
+      }
+      traces.push({ type: "scatter", mode: "markers", x: rows.map((r) => r.knee), y: rows.map(() => 0), cliponaxis: false,
+        text: rows.map((r) => lab.escaped(r.name)), hovertemplate: "%{text}: %{x}<extra></extra>", name: "all guesses",
+        marker: { symbol: "triangle-up", size: 13, color: c.purple } });
+    }
+    const y = axis(c, unit.title, state.points.length ? {} : { range: [0, 1], showticklabels: false });
+    return { data: traces, layout: layout(c, loadAxis(state, c), y, { shapes: shapes }) };
+  };
+
+  lab.latencyFigure = function (state, theme) {
+    const c = lab.colours(theme), unit = throughputUnit(state), time = latencyUnit(state), traces = [];
+    if (state.sealed) {
+      const curve = state.sealed.curve;
+      traces.push({ type: "scatter", mode: "lines", x: curve.map((r) => r.throughput_per_s * unit.factor),
+        y: curve.map((r) => r.response_time_s * time.factor), name: "the model, sealed", line: { color: c.blue, width: 3 } });
+    }
+    traces.push(measured(state.points.map((p) => p.throughput_per_s * unit.factor),
+      state.points.map((p) => p.latency_s * time.factor), c));
+    const blank = state.points.length ? {} : { range: [0, 1], showticklabels: false };
+    const spread = state.points.map((p) => p.latency_s);
+    const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? { type: "log", rangemode: "normal" } : {};
+    return { data: traces, layout: layout(c, axis(c, unit.title, blank), axis(c, time.title, Object.assign({}, blank, log))) };
+  };
+
+  lab.residualFigure = function (state, theme) {
+    const c = lab.colours(theme), rows = state.revealed.residuals, at = (r) => lab.place(state, r.load);
+    const series = (name, key, colour, symbol) => ({ type: "scatter", mode: "markers", name: name, x: rows.map(at),
+      y: rows.map((r) => r[key]), marker: { size: 13, color: colour, line: { color: colour, width: 2 },
+        symbol: rows.map((r) => symbol + (r.held_out ? "" : "-open")) } });
+    return {
+      data: [series("throughput", "throughput_pct", c.blue, "circle"),
+             series("response time", "response_pct", c.red, "diamond")],
+      layout: layout(c, loadAxis(state, c), axis(c, "predicted / measured − 1 (%)", { rangemode: "normal", zeroline: true })),
+    };
+  };
+})(window.qsimLab);

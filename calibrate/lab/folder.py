@@ -1,0 +1,127 @@
+"""The lab's own folder: its runs, the sweeps to compare, and the place of the test file. Nothing outside is touched.
+
+    FOLDER/runs/001/          a run: events.jsonl, order.json, guesses.json, prediction.json, sweep/, report.html
+    FOLDER/sweeps/            what the teacher puts there: sweep directories, fio JSON, MLC text, CSV tables
+    FOLDER/disk/              the test file of fio, while a disk is measured
+
+The page never names a path. It is given identifiers, which only this module turns into paths, and only into those that
+it found itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from measure.errors import DataError, MeasureError, StoreError
+
+if TYPE_CHECKING:
+    from measure import Sweep
+
+RUNS, SWEEPS, DISK = "runs", "sweeps", "disk"
+RUN_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something measured before: a published dataset (``dataset`` is its name) or a sweep in the folder (``path``)."""
+
+    identity: str
+    label: str
+    dataset: str = ""
+    path: Path | None = None
+
+    def load(self) -> Sweep:
+        """The sweep. DataError and StoreError where it cannot be read (any more)."""
+        from measure import load, load_dataset
+
+        return load_dataset(self.dataset, corrected=True) if self.path is None else load(self.path)
+
+
+@dataclass(frozen=True)
+class LabFolder:
+    """The folder in ``root``, which exists."""
+
+    root: Path
+
+    @property
+    def runs(self) -> Path:
+        """Where the runs are kept."""
+        return self.root / RUNS
+
+    @property
+    def disk(self) -> Path:
+        """Where fio's test file goes."""
+        return self.root / DISK
+
+    def run_directories(self) -> list[Path]:
+        """The runs, the oldest first."""
+        return sorted(p for p in self.runs.iterdir() if p.is_dir() and p.name.isdecimal())
+
+    def new_run(self) -> Path:
+        """A directory for a new run. StoreError where none can be made."""
+        last = max((int(p.name) for p in self.run_directories()), default=0)
+        path = self.runs / f"{last + 1:0{RUN_DIGITS}d}"
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise StoreError(f"{path} cannot be created: {error.strerror or error}") from error
+        return path
+
+    def sources(self) -> Mapping[str, Source]:
+        """Everything measured before, by identifier: the published datasets, the teacher's sweeps, earlier runs."""
+        from measure.datasets import about, dataset_names
+
+        published = [
+            Source(f"dataset-{name}", f"{name}: {about(name).title}", dataset=name)
+            for name in dataset_names(curves_only=True)
+        ]
+        own = [_own(p, p.name) for p in sorted((self.root / SWEEPS).iterdir()) if not p.name.startswith(".")]
+        runs = [_own(p / "sweep", f"run {p.name}") for p in self.run_directories() if (p / "sweep").is_dir()]
+        return {source.identity: source for source in (*published, *own, *runs)}
+
+    def source(self, identity: object) -> Source:
+        """The source of that identifier. DataError where there is none."""
+        found = self.sources().get(str(identity))
+        if found is None:
+            raise DataError("that measurement is not in the lab (any more); choose another one")
+        return found
+
+
+def _own(path: Path, label: str) -> Source:
+    digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
+    return Source(f"own-{digest[:12]}", label.encode("utf-8", "replace").decode(), path=path)
+
+
+@contextmanager
+def opened(root: Path) -> Iterator[LabFolder]:
+    """The lab's folder in ``root``, made where it is missing, and held: one lab at a time.
+
+    Raises MeasureError where it cannot be made, is no folder of a lab, or another lab has it.
+    """
+    _refuse_foreign(root)
+    try:
+        for name in (RUNS, SWEEPS, DISK):
+            (root / name).mkdir(parents=True, exist_ok=True)
+        lock = (root / ".lock").open("w")
+    except OSError as error:
+        raise MeasureError(f"the lab's folder {root} cannot be used: {error.strerror or error}") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise MeasureError(f"another lab uses {root}; close it, or name another folder: --folder DIR") from error
+        yield LabFolder(root.resolve())
+
+
+def _refuse_foreign(root: Path) -> None:
+    """MeasureError where ``root`` is a file, or a folder with something else in it."""
+    if root.exists() and not root.is_dir():
+        raise MeasureError(f"{root} is a file; name a folder for the lab: --folder DIR")
+    if root.is_dir() and not (root / RUNS).is_dir() and any(not p.name.startswith(".") for p in root.iterdir()):
+        raise MeasureError(f"{root} is not empty and no folder of a lab; name another one: --folder DIR")

@@ -1,0 +1,12 @@
+"""The files of a run, in its directory."""
+
+from __future__ import annotations
+
+ORDER = "order.json"
+EVENTS = "events.jsonl"
+TOLD = "told.json"
+SWEEP = "sweep"
+GUESSES = "guesses.json"
+PREDICTION = "prediction.json"
+RESULT = "result.json"
+REPORT = "report.html"

@@ -1,0 +1,99 @@
+"""Measuring what was ordered, the first points first: memory, disk, known device, or a replay of an earlier sweep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from calibrate.lab.folder import DISK
+from calibrate.lab.run.orders import DISK_BYTES, Device
+from calibrate.lab.run.telling import Teller, first_loads
+from measure.dataset import Sweep
+
+MOST_SEEDS = 10_000
+MEMORY_TRAFFIC = "mix"
+REPLAY_S = 0.8
+RAMP_S = 0.3
+
+
+def measure(teller: Teller) -> Sweep:
+    """Measure what is missing, telling every point, and return the whole sweep. Raises what the measurements raise."""
+    sweep = _MEASUREMENTS[teller.order.device](teller)
+    teller.points(sweep)
+    teller.seal(sweep)
+    return sweep
+
+
+def _disk(teller: Teller) -> Sweep:
+    """fio on a file in the lab's folder; the file is gone afterwards."""
+    from measure.fio import FioPoint, plan_fio, run_fio
+
+    depths = [int(n) for n in teller.order.loads]
+    plan = plan_fio(
+        teller.directory.parents[1] / DISK, [int(n) for n in first_loads(teller.order)],
+        runtime_s=teller.order.seconds_per_point, ramp_s=RAMP_S, size_bytes=DISK_BYTES, label=teller.order.label,
+    )  # fmt: skip
+
+    def more(sweep: Sweep) -> Sequence[FioPoint]:
+        teller.points(sweep)
+        teller.seal(sweep)
+        return [plan.point(replace(plan.points[0].job, depth=depth), 0) for depth in depths]
+
+    return run_fio(plan, teller.sweep_directory, teller.progress, more)
+
+
+def _known(teller: Teller) -> Sweep:
+    """nbdkit with the truth that the order drew; its first depths are a sweep of their own, which then goes on."""
+    from measure.device_sweep import DeviceSweep
+    from measure.known_device import truth_of
+    from qsim import Exponential
+
+    order = teller.order
+    truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
+    sweep = None
+    for loads in (first_loads(order), order.loads):
+        depths = tuple(int(n) for n in loads)
+        ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
+        sweep = ordered.run(teller.sweep_directory, teller.progress)
+        teller.points(sweep)
+        teller.seal(sweep)
+    assert sweep is not None  # noqa: S101 - the loop has two rounds
+    return sweep
+
+
+def _memory(teller: Teller) -> Sweep:
+    """The built-in probe. Delays are shuffled against drift, by a seed that takes the first points first."""
+    from measure.memory_probe import MemoryPlan, plan_memory, run_memory
+
+    order, first = teller.order, set(first_loads(teller.order))
+
+    def begins_well(plan: MemoryPlan) -> bool:
+        loaded = [p.delay for p in plan.points() if p.kind == "loaded"]
+        return set(loaded[: len(first)]) == first
+
+    plan = plan_memory(order.loads, traffic=MEMORY_TRAFFIC, repeats=3, seconds_per_repeat=order.seconds_per_point / 5)
+    shuffled = (replace(plan, seed=seed) for seed in range(1, MOST_SEEDS))
+    return run_memory(next(p for p in shuffled if begins_well(p)), teller.sweep_directory, teller.progress)
+
+
+def _replay(teller: Teller) -> Sweep:
+    """An earlier sweep point by point, as if it were measured now."""
+    order = teller.order
+    sweep = order.source().load().select(order.series)
+    first = first_loads(order)
+    wanted = [*first, *(n for n in order.loads if n not in first)]
+    for done, load in enumerate(wanted):
+        left = len(wanted) - done
+        teller.tell("progress", text=f"replaying {order.load_name} {load:g}", seconds_left=left * REPLAY_S)
+        time.sleep(0.0 if teller.has(load) else REPLAY_S)
+        here = sweep.points[sweep.points["load"].isin(wanted[: done + 1])]
+        so_far = replace(sweep, points=here)
+        teller.points(so_far)
+        teller.seal(so_far)
+    return sweep
+
+
+_MEASUREMENTS: Mapping[Device, Callable[[Teller], Sweep]] = {
+    "memory": _memory, "disk": _disk, "known": _known, "replay": _replay,
+}  # fmt: skip

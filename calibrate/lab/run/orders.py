@@ -1,0 +1,160 @@
+"""What a run measures: the devices to choose from, and the order by which the measuring process knows what to do."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from calibrate.lab.folder import LabFolder, Source
+from measure.dataset import LOAD_NAMES, LoadKind
+from measure.durable import write_durably
+from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
+
+Device = Literal["memory", "disk", "known", "replay"]
+DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+DELAYS = (0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000)
+PACES = {0.5: "quick: half a second a point", 1.0: "1 s a point", 3.0: "3 s a point", 10.0: "10 s a point"}
+REPLAYED = ("queue_depth", "injected_delay", "arrival_rate")
+FEWEST = 4
+DISK_BYTES = 256 * 2**20
+KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
+
+
+@dataclass(frozen=True)
+class Order:
+    """``loads`` are all that will be measured, in SI units or counts; ``label`` is what the class sees.
+
+    ``servers``, ``service_s`` and ``seed`` are the known device's truth; ``dataset`` or ``path``, and ``series``, are
+    what is replayed.
+    """
+
+    device: Device
+    label: str
+    load_kind: LoadKind
+    loads: tuple[float, ...]
+    seconds_per_point: float
+    servers: int = 1
+    service_s: float = 0.0
+    seed: int = 1
+    dataset: str = ""
+    path: str = ""
+    series: str = ""
+
+    @property
+    def load_name(self) -> str:
+        """What the load is, in words."""
+        return LOAD_NAMES[self.load_kind]
+
+    def source(self) -> Source:
+        """What is replayed."""
+        return Source("", self.label, self.dataset, Path(self.path) if self.path else None)
+
+    def write(self, path: Path) -> None:
+        """Keep it. StoreError where that cannot be."""
+        try:
+            write_durably(path, json.dumps(asdict(self), indent=1).encode())
+        except OSError as error:
+            raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
+
+    @classmethod
+    def read(cls, path: Path) -> Order:
+        """What ``write`` kept. StoreError where it cannot be read."""
+        try:
+            values: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            return cls(**{**values, "loads": tuple(values["loads"])})
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise StoreError(f"{path} cannot be read: {error}") from error
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A device to choose: ``missing`` says why it cannot be had here; empty where it can."""
+
+    value: str
+    label: str
+    missing: str = ""
+
+
+def choices(folder: LabFolder) -> list[Choice]:
+    """The devices of this machine, then everything that can be replayed."""
+    live = [
+        Choice("memory", "the memory of this machine", _why_no_memory()),
+        Choice("disk", "the disk of this machine: fio on a file of the lab", _why_no_tools("fio")),
+        Choice("known", "a device whose truth is known, shown at the reveal", _why_no_tools("fio", "nbdkit")),
+    ]
+    return [*live, *(Choice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
+
+
+def series_of(folder: LabFolder, value: object) -> list[str]:
+    """The curves of what is to be replayed; none for a device of this machine. DataError where it cannot be read."""
+    if value in get_args(Device):
+        return []
+    sweep = folder.source(value).load()
+    if sweep.load_kind not in REPLAYED:
+        raise DataError("this measurement tells no curve over a load; choose another one")
+    return [s for s in sweep.series if sweep.select(s).points["load"].nunique() >= FEWEST]
+
+
+def order_for(folder: LabFolder, value: object, series: object, seconds_per_point: object) -> Order:
+    """The order for what was chosen on the page. MeasureError (in the teacher's words) where it cannot be had."""
+    pace = next((p for p in PACES if p == seconds_per_point), 1.0)
+    if value == "memory":
+        _need(_why_no_memory())
+        return Order("memory", "the memory of this machine", "injected_delay", _floats(DELAYS), pace)
+    if value == "disk":
+        _need(_why_no_tools("fio"))
+        return Order("disk", "the disk of this machine", "queue_depth", _floats(DEPTHS), pace)
+    if value == "known":
+        _need(_why_no_tools("fio", "nbdkit"))
+        order = Order("known", "a device whose truth is known", "queue_depth", _floats(DEPTHS[:-1]), pace)
+        draw = secrets.SystemRandom()
+        return replace(order, servers=draw.randint(*KNOWN_SERVERS), service_s=draw.choice(KNOWN_SERVICE_S),
+                       seed=draw.randint(1, 10**6))  # fmt: skip
+    return _replay(folder, value, series, pace)
+
+
+def _replay(folder: LabFolder, value: object, series: object, pace: float) -> Order:
+    source = folder.source(value)
+    names = series_of(folder, value)
+    if not names:
+        raise DataError(f"{source.label} has no curve of {FEWEST} points or more; choose another one")
+    chosen = str(series) if series in names else names[0]
+    one = source.load().select(chosen)
+    loads = tuple(sorted({float(n) for n in one.points["load"]}))
+    path = "" if source.path is None else str(source.path)
+    return Order("replay", f"replay of {source.label}: {chosen}", one.load_kind, loads, pace, dataset=source.dataset,
+                 path=path, series=chosen)  # fmt: skip
+
+
+def _need(missing: str) -> None:
+    if missing:
+        raise ToolMissingError(missing)
+
+
+def _why_no_tools(*names: str) -> str:
+    from measure.process import find_tool
+
+    try:
+        for name in names:
+            find_tool(name)
+    except ToolMissingError as error:
+        return str(error)
+    return ""
+
+
+def _why_no_memory() -> str:
+    from measure.memory_probe import plan_memory
+
+    try:
+        plan_memory((0,), repeats=1)
+    except (ValueError, MeasureError) as error:
+        return str(error)
+    return ""
+
+
+def _floats(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(v) for v in values)

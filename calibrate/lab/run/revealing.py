@@ -1,0 +1,56 @@
+"""What is revealed at the end: residuals of the sealed prediction, the audit, who guessed best, and the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from calibrate.comparison import Comparison, compare
+from calibrate.fitting import Fit, fit
+from calibrate.guesses import leaderboard, read_revealed
+from calibrate.lab.run.files import GUESSES, PREDICTION, REPORT
+from calibrate.report.page import write_report
+from calibrate.sealing import read_seal, unseen
+from measure.dataset import Sweep
+from measure.errors import DataError
+
+
+def reveal(sweep: Sweep, directory: Path, title: str) -> dict[str, Any]:
+    """Hold everything that was sealed in ``directory`` against ``sweep``, write the report, return what to show.
+
+    JSON-ready. Raises DataError where the points are too few, MeasureError where the report cannot be written.
+    """
+    sealed = read_seal(directory / PREDICTION)
+    comparison = compare(sweep, fitted=sealed.fits[0])
+    observed = fit(sweep, sorted({float(n) for n in sweep.points["load"]}))
+    write_report([comparison], directory / REPORT, title=title)
+    rows, why_none = _leaderboard(directory, sweep, observed)
+    return {
+        "verdict": comparison.verdict(),
+        "knee": {"load": observed.knee.load, "low": observed.knee.low, "high": observed.knee.high},
+        "residuals": _residuals(comparison),
+        "audit": [{"severity": f.severity, "text": str(f)} for f in comparison.audit],
+        "leaderboard": rows,
+        "no_leaderboard": why_none,
+    }
+
+
+def _leaderboard(directory: Path, sweep: Sweep, observed: Fit) -> tuple[list[dict[str, Any]], str]:
+    """The rows, or why there are none (no guess can be judged without a knee)."""
+    paths = [path for path in (directory / GUESSES, directory / PREDICTION) if path.exists()]
+    try:
+        # The model sealed its prediction after the first points, so it is judged by the others.
+        others = unseen(read_seal(directory / PREDICTION), sweep, drop=True)
+        return [row.to_dict() for row in leaderboard(read_revealed(paths), observed, others)], ""
+    except DataError as error:
+        return [], str(error)
+
+
+def _residuals(comparison: Comparison) -> list[dict[str, Any]]:
+    return [
+        {"load": float(load), "held_out": bool(held), "throughput_pct": float(x), "response_pct": float(r)}
+        for load, held, x, r in zip(
+            comparison.points.load, comparison.held_out, comparison.residual_throughput_pct,
+            comparison.residual_response_pct, strict=True,
+        )
+    ]  # fmt: skip

@@ -1,0 +1,194 @@
+"""One run: its guesses, its measurement in a process of its own, and its log, from which every browser is told."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Literal
+
+from calibrate.lab.run.event_log import Event, EventLog
+from calibrate.lab.run.files import EVENTS, GUESSES, ORDER, REPORT, RESULT, TOLD
+from calibrate.lab.run.orders import Order
+from measure.durable import write_durably
+from measure.errors import MeasureError, StoreError
+from measure.process import run_tool
+
+Phase = Literal["open", "running", "stopped", "failed", "measured", "revealed"]
+_PHASES: dict[str, Phase] = {
+    "opened": "open", "started": "running", "stopped": "stopped", "failed": "failed", "measured": "measured",
+    "revealed": "revealed",
+}  # fmt: skip
+_TOLD_BY_WORKER = ("point", "sealed", "measured", "progress")
+LONGEST_NAME, MOST_GUESSES, HIGHEST_KNEE = 40, 500, 1e9
+TIME_LIMIT_S = 3600.0
+GRACE_S = 10.0
+MODEL_NAME = "qsim"
+
+
+class RefusedError(Exception):
+    """What a viewer asked for cannot be done now; the message says why, in the viewer's words."""
+
+
+class _StopAskedError(Exception):
+    """The teacher stopped the measurement, or the lab ends."""
+
+
+class Run:
+    """A run kept in ``directory``; every method may be called by several threads."""
+
+    def __init__(self, directory: Path) -> None:
+        """The run that is in ``directory``. StoreError where it cannot be read."""
+        self.directory = directory
+        self.order = Order.read(directory / ORDER)
+        self.log = EventLog(directory / EVENTS)
+        self._lock = threading.RLock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.progress: dict[str, Any] = {}
+        if self.phase == "running":
+            self.log.add("stopped", why="the lab was closed while it measured")
+
+    @classmethod
+    def begin(cls, directory: Path, order: Order) -> Run:
+        """A new run, open for guesses. StoreError where it cannot be written."""
+        order.write(directory / ORDER)
+        EventLog(directory / EVENTS).add(
+            "opened", label=order.label, load_kind=order.load_kind, load_name=order.load_name, loads=list(order.loads)
+        )
+        return cls(directory)
+
+    @property
+    def name(self) -> str:
+        """By which a browser knows it."""
+        return self.directory.name
+
+    @property
+    def phase(self) -> Phase:
+        """Where it stands."""
+        return _PHASES[str(self.log.of_kind(*_PHASES)[-1]["kind"])]
+
+    def guess(self, name: object, knee: object) -> Event:
+        """Seal a guess. RefusedError where it is none, came too late, or the name has guessed already."""
+        from calibrate.guesses import Guess, add_guess
+
+        who = _checked_name(name)
+        if isinstance(knee, bool) or not isinstance(knee, int | float) or not 0 < knee <= HIGHEST_KNEE:
+            raise RefusedError(f"the knee must be a number above 0, in {self.order.load_name}")
+        with self._lock:
+            made = self.log.of_kind("guess")
+            if self.phase != "open":
+                raise RefusedError("guesses are closed: the measurement has begun")
+            if any(str(e["name"]).casefold() == who.casefold() for e in made):
+                raise RefusedError(f"{who} has sealed a guess already; a sealed guess is not changed")
+            if len(made) >= MOST_GUESSES:
+                raise RefusedError(f"{MOST_GUESSES} guesses are sealed; no more are taken")
+            own = self.directory / f"guesses.{secrets.token_hex(6)}.guess.json"
+            entry, _ = add_guess(self.directory / GUESSES, Guess(who, float(knee)), own)
+            return self.log.add("guess", name=who, commitment=entry.commitment)
+
+    def start(self) -> None:
+        """Begin to measure, or go on. RefusedError where that cannot be."""
+        with self._lock:
+            if self.phase not in ("open", "stopped", "failed"):
+                raise RefusedError("this run cannot be started (any more)")
+            told = [[e["load"], e["repeat"]] for e in self.log.of_kind("point")]
+            write_durably(self.directory / TOLD, json.dumps(told).encode())
+            self._stop.clear()
+            self.progress = {"text": "starting"}
+            self.log.add("started", resumed=bool(told))
+            self._thread = threading.Thread(target=self._measure, name=f"run {self.name}", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop measuring and wait until that is done; what is finished is kept."""
+        self._stop.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(2 * GRACE_S)
+
+    def reveal(self) -> None:
+        """Tell everybody what was sealed and what was measured. RefusedError before all is measured."""
+        with self._lock:
+            if self.phase != "measured":
+                raise RefusedError("there is nothing to reveal yet: let the run finish first")
+            try:
+                result = json.loads((self.directory / RESULT).read_text("utf-8"))
+            except (OSError, ValueError) as error:
+                raise StoreError(f"what was worked out cannot be read: {error}; resume the run") from error
+            self.log.add("revealed", **result)
+
+    @property
+    def report(self) -> Path | None:
+        """The report's file once everything is revealed, None before."""
+        path = self.directory / REPORT
+        return path if self.phase == "revealed" and path.is_file() else None
+
+    def _measure(self) -> None:
+        """The thread of the measurement; the process it starts must not outlive it."""
+        reader = _Lines(self._hear)
+        argv = [sys.executable, "-m", "calibrate.lab.run.worker", str(self.directory)]
+        try:
+            finished = run_tool(argv, TIME_LIMIT_S, on_output=reader.feed, on_tick=self._check, grace_s=GRACE_S)
+        except _StopAskedError:
+            self.log.add("stopped", why="")
+            return
+        except MeasureError as error:
+            self.log.add("failed", why=str(error))
+            return
+        if finished.returncode != 0 or self.phase == "running":
+            self.log.add("failed", why=_why(finished.stderr, finished.returncode, timed_out=finished.timed_out))
+
+    def _check(self, _elapsed_s: float) -> None:
+        if self._stop.is_set():
+            raise _StopAskedError
+
+    def _hear(self, line: bytes) -> None:
+        """What the measuring process tells; what is none of its words is nobody's business."""
+        try:
+            told = json.loads(line)
+            kind = told.pop("kind")
+        except (ValueError, KeyError, AttributeError, TypeError):
+            return
+        if kind == "progress":
+            self.progress = told
+        elif kind in _TOLD_BY_WORKER:
+            self.log.add(kind, **told)
+
+
+class _Lines:
+    """Cuts chunks of output into lines."""
+
+    def __init__(self, hear: Any) -> None:
+        self._hear = hear
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> None:
+        """The next chunk."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._hear(line)
+
+
+def _checked_name(name: object) -> str:
+    """A name that can be shown. RefusedError where it is none."""
+    who = " ".join(name.split()) if isinstance(name, str) else ""
+    if not who or not who.isprintable():
+        raise RefusedError("say who guesses: a name in letters")
+    if len(who) > LONGEST_NAME:
+        raise RefusedError(f"the name is longer than {LONGEST_NAME} letters")
+    if who.casefold().startswith(MODEL_NAME):
+        raise RefusedError(f"{MODEL_NAME} is the model; take another name")
+    return who
+
+
+def _why(stderr: bytes, returncode: int, *, timed_out: bool) -> str:
+    """Why a measurement failed, in one line."""
+    if timed_out:
+        return f"it took longer than {TIME_LIMIT_S / 60:g} minutes and was stopped"
+    said = stderr.decode("utf-8", "replace").strip().splitlines()
+    if returncode < 0:
+        return f"the measurement was killed (signal {-returncode}); its finished points are kept: resume goes on"
+    return said[-1] if said else f"the measurement ended with exit code {returncode}"

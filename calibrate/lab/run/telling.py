@@ -1,0 +1,107 @@
+"""How the measuring process tells the lab what it does: one JSON object a line, on its standard output."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from calibrate.lab.run.files import PREDICTION, SWEEP
+from calibrate.lab.run.orders import Order
+from measure import load
+from measure.dataset import Sweep
+from measure.errors import DataError
+
+PROGRESS_S = 0.3
+DRAWN = 80
+
+Write = Callable[[str], object]
+Key = tuple[float, int]
+
+
+class Teller:
+    """Tells each point once, and seals the model's own prediction when the first points are there."""
+
+    def __init__(self, order: Order, directory: Path, told: Collection[Key], write: Write) -> None:
+        """``told`` are the points (load, repeat) that earlier tellers of this run have told; ``write`` takes a line."""
+        self.order = order
+        self.directory = directory
+        self._told = set(told)
+        self._write = write
+        self._done = -1
+        self._last_s = 0.0
+
+    @property
+    def sweep_directory(self) -> Path:
+        """Where the points are kept."""
+        return self.directory / SWEEP
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the model has sealed its prediction."""
+        return (self.directory / PREDICTION).exists()
+
+    def tell(self, kind: str, **values: Any) -> None:
+        """One line."""
+        self._write(json.dumps({"kind": kind, **values}, allow_nan=False) + "\n")
+
+    def progress(self, done: int, _total: int, seconds_left: float, text: str) -> None:
+        """What a measurement calls now and then; new points are told as soon as they are kept."""
+        if done != self._done:
+            self._done = done
+            self.kept()
+        now_s = time.monotonic()
+        if now_s - self._last_s >= PROGRESS_S:
+            self._last_s = now_s
+            self.tell("progress", text=text, seconds_left=round(seconds_left, 1))
+
+    def kept(self) -> None:
+        """Tell what is new in the sweep's directory, and seal once the first points are complete."""
+        try:
+            sweep = load(self.sweep_directory)
+        except DataError:  # no finished point yet
+            return
+        self.points(sweep)
+        self.seal(sweep)
+
+    def has(self, load: float) -> bool:
+        """Whether a point at this load was told."""
+        return any(told == load for told, _ in self._told)
+
+    def points(self, sweep: Sweep) -> None:
+        """Tell the points that were not told yet."""
+        for row in sweep.points.to_dict("records"):
+            key = (float(row["load"]), int(row["repeat"]))
+            if key not in self._told:
+                self._told.add(key)
+                self.tell("point", load=key[0], repeat=key[1], throughput_per_s=float(row["throughput_per_s"]),
+                          latency_s=float(row["latency_s"]))  # fmt: skip
+
+    def seal(self, sweep: Sweep) -> None:
+        """Seal what the model predicts from the first points, as soon as these are all there."""
+        here = {float(n) for n in sweep.points["load"]}
+        first = first_loads(self.order)
+        if self.sealed or not set(first) <= here:
+            return
+        from calibrate.fitting import fit
+        from calibrate.prediction import grid, predict
+        from calibrate.sealing import seal, with_origin
+
+        fitted = with_origin(fit(sweep, first), sweep)
+        made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
+        low, high = min(self.order.loads), max(self.order.loads)
+        curve = predict(fitted, grid(low, high, DRAWN) if fitted.load_kind != "arrival_rate" else self.order.loads)
+        self.tell("sealed", sha256=made.sha256, made_at=made.made_at, used=list(fitted.used), curve=curve.to_dicts(),
+                  model=fitted.model)  # fmt: skip
+
+
+def first_loads(order: Order) -> tuple[float, ...]:
+    """The loads on which the model is calibrated: a lone request, a few, many; or both ends and the middle."""
+    loads = order.loads
+    if order.load_kind != "queue_depth":
+        return tuple(sorted({loads[0], loads[len(loads) // 2], loads[-1]}))
+    few = min(loads, key=lambda n: (abs(n - 4), n))
+    many = next((n for n in loads if n >= 32), loads[-1])
+    return tuple(sorted({loads[0], few, many}))
