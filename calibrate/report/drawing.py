@@ -1,6 +1,7 @@
 """What every figure of a report shares: an empty figure with its axes, colours and marks.
 
-Colours are Okabe and Ito's, told apart by the colour-blind.
+Colours are Okabe and Ito's (Color Universal Design, 2008), told apart by the colour-blind. Figures are made for white
+paper; a page that is shown on a dark screen replaces the colours named in ``DARK``, and no others.
 """
 
 from __future__ import annotations
@@ -16,6 +17,15 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800", "#666666",
 )  # fmt: skip
 PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
+INK, PAPER, GRID, ZERO = "#1a1a1a", "#ffffff", "#e6ebf0", "#c8d0d8"
+DARK = {
+    INK: "#e8e8e8", PAPER: "#16191d", GRID: "#2b3138", ZERO: "#4a545e", GREY: "#a6a6a6", BLUE: "#3d95d8",
+    GREEN: "#12b88a", RED: "#ee7a1e",
+}  # fmt: skip
+"""What a colour becomes on a dark screen, where the dark ones would be lost."""
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
+DASHES = ("solid", "dash", "dot")
 
 LOG = {"type": "log", "dtick": 1, "minor": {"ticks": "outside"}}
 AXIS = {
@@ -24,12 +34,14 @@ AXIS = {
     "ticks": "outside",
     "automargin": True,
     "exponentformat": "SI",
-    "gridcolor": "#e6ebf0",
-    "zerolinecolor": "#c8d0d8",
+    "gridcolor": GRID,
+    "zerolinecolor": ZERO,
 }
 LAYOUT = {
     "template": "none",
-    "font": {"size": 16},
+    "font": {"size": 16, "color": INK},
+    "paper_bgcolor": PAPER,
+    "plot_bgcolor": PAPER,
     "margin": {"l": 70, "r": 30, "t": 20, "b": 60},
     "height": 520,
     "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
@@ -50,6 +62,12 @@ def empty_figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool
 def spans_decade(values: Array) -> bool:
     """Whether an axis is easier to read in logarithms."""
     return bool(values.max() > 12 * values.min())
+
+
+def faint(colour: str, opacity: float = 0.15) -> str:
+    """A colour as a shade, through which lines are still seen."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity:g})"
 
 
 def marker(colour: str) -> dict[str, Any]:

@@ -1,35 +1,32 @@
-"""One self-contained HTML page: verdict, figures, tables, provenance. It opens offline and on a phone."""
+"""One self-contained HTML page: verdict, figures, tables, provenance. It opens offline and on a phone.
+
+Each figure is kept as JSON and drawn when it comes into view, in the colours of the screen (light, dark) or of paper;
+its data and its image can be had from links below it, which need nothing from outside either.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import quote
 
-from calibrate.comparison import Comparison, throughput_text
-from calibrate.fitting import quantity
-from calibrate.report import figures
+from calibrate.comparison import Comparison
+from calibrate.report.compared.section import Section
+from calibrate.report.compared.telling import told
+from calibrate.report.drawing import DARK
+from calibrate.report.files import csv_text
 from calibrate.report.measured.section import MeasuredSection
-from measure.dataset import CACHE_LINE_BYTES, Provenance
+from calibrate.report.view import View
+from measure.dataset import Provenance
 from measure.errors import MeasureError
-from measure.units import format_bandwidth, format_duration
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+__all__ = ["MARK", "Section", "render", "write_report", "write_sections"]
 
 MARK = '<meta name="generator" content="qsim report">'
 """What makes an HTML file ours, so that only ours is ever replaced."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """The comparisons of one sweep under one heading, and the series that could not be compared, with the reason."""
-
-    title: str
-    comparisons: Sequence[Comparison]
-    refused: Mapping[str, str]
 
 
 def write_report(
@@ -82,6 +79,7 @@ def render(sections: Sequence[Section | MeasuredSection], *, title: str) -> str:
         title=title or "qsim report",
         mark=MARK,
         plotlyjs=get_plotlyjs(),
+        dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         sections=[
             _measured(s, i) if isinstance(s, MeasuredSection) else _section(s, i) for i, s in enumerate(sections)
@@ -90,16 +88,23 @@ def render(sections: Sequence[Section | MeasuredSection], *, title: str) -> str:
 
 
 def _section(section: Section, number: int) -> dict[str, Any]:
-    comparisons = list(section.comparisons)
+    first = section.comparisons[0] if section.comparisons else None
     return {
         "title": section.title,
         "measured": False,
-        "overview": _html(figures.overview(comparisons), f"s{number}-overview") if len(comparisons) > 1 else "",
-        "series": [_series(c, f"s{number}-{i}") for i, c in enumerate(comparisons)],
+        "overview": None if section.overview is None else _view(section.overview, f"s{number}"),
+        "series": [
+            {
+                **told(comparison), "anchor": f"s{number}-{i}",
+                "main": [_view(v, f"s{number}-{i}") for v in views.main],
+                "checks": [_view(v, f"s{number}-{i}") for v in views.checks], "left_out": views.left_out,
+            }
+            for i, (comparison, views) in enumerate(zip(section.comparisons, section.views, strict=True))
+        ],
         "refused": dict(section.refused),
-        "provenance": _provenance(comparisons[0].provenance, comparisons[0].points.source) if comparisons else [],
-        "commands": list(comparisons[0].provenance.commands) if comparisons else [],
-    }
+        "provenance": _provenance(first.provenance, first.points.source) if first else [],
+        "commands": list(first.provenance.commands) if first else [],
+    }  # fmt: skip
 
 
 def _measured(section: MeasuredSection, number: int) -> dict[str, Any]:
@@ -108,155 +113,37 @@ def _measured(section: MeasuredSection, number: int) -> dict[str, Any]:
         "measured": True,
         "lead": section.lead,
         "notes": list(section.notes),
-        "views": [
-            {"kind": v.kind, "title": v.title, "caption": v.caption, "text": v.text,
-             "html": "" if v.figure is None else _html(v.figure, f"s{number}-{v.name}")}
-            for v in section.views
-        ],
+        "views": [_view(v, f"s{number}") for v in section.views],
         "audit": section.findings,
         "provenance": _provenance(section.provenance, ""),
         "commands": list(section.provenance.commands),
-    }  # fmt: skip
+    }
 
 
-_SQUARES = (
-    "Squares were used to calibrate; circles were held out, and the line knew nothing of them. The star is the knee; "
-    "the shade is where a single new measurement is expected."
-)
-_RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
+def _view(view: View, anchor: str) -> dict[str, Any]:
+    """A view for the template. The figure is JSON that ends no script, the data a link that fetches nothing."""
+    from plotly.io import to_json
 
-_Drawn = tuple[str, Callable[[Comparison], "Figure"], str]
-
-
-def _drawn(comparison: Comparison) -> list[_Drawn]:
-    """(title, figure, caption) by the kind of load."""
-    if comparison.points.load_kind == "bandwidth":
-        return [
-            ("Latency against bandwidth", figures.latency_against_throughput, _SQUARES),
-            ("Residuals", figures.residuals, _RESIDUALS),
-        ]
-    if comparison.is_open:
-        return [
-            ("Response time against arrival rate", figures.latency_against_throughput, _SQUARES),
-            ("Waiting requests against utilization", figures.queue_against_utilization,
-             "The mean number waiting, arrival rate times waiting time. Dashed: what one exponential server would "
-             "have. Service that varies less than that, or more servers, lie below; service that varies more, above."),
-            ("Residuals", figures.residuals, _RESIDUALS),
-        ]  # fmt: skip
-    memory = comparison.points.load_kind == "injected_delay"
-    return [
-        ("Latency against " + ("bandwidth" if memory else "throughput"), figures.latency_against_throughput,
-         _SQUARES),
-        ("Bandwidth against delay" if memory else "Throughput against load", figures.throughput_against_load,
-         "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass."
-         if not memory else "Less delay, more load: the loaders pause longer to the right."),
-        ("Latency against delay" if memory else "Response time against load", figures.response_against_load,
-         "Left of the knee more load costs little time; right of it, mostly time."
-         if not memory else "With long delays the memory is idle and an access takes its idle latency."),
-        ("Residuals", figures.residuals, _RESIDUALS),
-        ("Lines in flight" if memory else "Little's law", figures.little_check,
-         "Throughput times latency: how many cache lines were outstanding at once."
-         if memory else "Throughput times response time must give the load that was asked for; the number beside a "
-         "point is their ratio."),
-    ]  # fmt: skip
-
-
-def _series(comparison: Comparison, anchor: str) -> dict[str, Any]:
+    figure = None if view.figure is None else str(to_json(view.figure, validate=False))
     return {
-        "name": comparison.series,
-        "anchor": anchor,
-        "verdict": comparison.verdict(),
-        "key_numbers": _key_numbers(comparison),
-        "figures": [
-            {"title": t, "html": _html(draw(comparison), f"{anchor}-{i}"), "caption": caption}
-            for i, (t, draw, caption) in enumerate(_drawn(comparison))
-        ],
-        "assumption": comparison.fit.assumption,
-        "model": comparison.fit.model,
-        "used": ", ".join(f"{n:g}" for n in comparison.fit.used) or "nothing measured",
-        "load_name": comparison.fit.load_name,
-        "parameters": [
-            {"name": name, "unit": e.unit, "value": quantity(e.estimate, e.unit), "low": quantity(e.low, e.unit),
-             "high": quantity(e.high, e.unit), "identified": e.identified, "note": e.note}
-            for name, e in comparison.fit.parameters.items()
-        ],
-        "level": f"{100 * comparison.fit.level:g} %",
-        "banded": "response times" if comparison.is_open else "throughputs",
-        "points": _points(comparison),
-        "summary": comparison.summary,
-        "models": comparison.models,
-        "truth": _truth(comparison),
-        "audit": comparison.audit,
-        "notes": comparison.fit.notes,
+        "kind": view.kind, "name": view.name, "anchor": f"{anchor}-{view.name}", "title": view.title,
+        "caption": view.caption, "text": view.text, "figure": None if figure is None else _no_tag(figure),
+        "height": 0 if view.figure is None else int(view.figure.layout.height or 520),
+        "csv": f"data:text/csv;charset=utf-8,{quote(csv_text(view), safe=_PLAIN)}",
     }  # fmt: skip
 
 
-def _truth(comparison: Comparison) -> list[dict[str, str]]:
-    """The rows of "estimate against truth"; empty where the truth is not known."""
-    check = comparison.truth
-    if check is None:
-        return []
-    return [
-        {
-            "name": a.name, "truth": quantity(a.truth, a.unit), "estimate": quantity(a.estimate, a.unit),
-            "low": quantity(a.low, a.unit), "high": quantity(a.high, a.unit),
-            "inside": "" if a.inside is None else "inside" if a.inside else "outside",
-        }
-        for a in (*check.parameters, check.knee)
-    ]  # fmt: skip
+_PLAIN = "-_.,:;()[]/*+=@ ~!$'"
+"""What an address of data may hold besides letters and digits without being taken for something else."""
 
 
-def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """(value, its interval, what it is), the few numbers that stand at the top."""
-    knee, summary = comparison.knee, comparison.summary
-    numbers: list[tuple[str, str, str]] = []
-    if comparison.points.load_kind in ("injected_delay", "bandwidth"):
-        low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0
-        numbers.append((
-            format_bandwidth(knee.throughput_per_s * CACHE_LINE_BYTES),
-            f"{format_bandwidth(low * CACHE_LINE_BYTES)} to {format_bandwidth(high * CACHE_LINE_BYTES)}",
-            "bandwidth at the knee" + ("" if knee.identified else " (not identifiable)"),
-        ))  # fmt: skip
-    elif knee.load is not None:
-        interval = f"{knee.low:.3g} to {knee.high:.3g}" if knee.low is not None and knee.high is not None else ""
-        name = "knee λ*, arrivals/s" if comparison.is_open else "knee N*"
-        numbers.append((f"{knee.load:.3g}", interval, name + ("" if knee.identified else " (not identifiable)")))
-    numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
-    for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("S", "mean service time S"),
-                       ("Xmax", "peak throughput Xmax")):  # fmt: skip
-        if (e := comparison.fit.parameters.get(name)) is not None:
-            numbers.append(
-                (quantity(e.estimate, e.unit), f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}", what)
-            )
-    if summary.held_out_mape_throughput_pct is not None:
-        noise = "" if summary.repeat_noise_pct is None else f"repeats differ by {summary.repeat_noise_pct:.2g} %"
-        if not comparison.is_open:
-            numbers.append((f"{summary.held_out_mape_throughput_pct:.2g} %", noise, "held-out error, throughput"))
-            noise = ""
-        numbers.append((f"{summary.held_out_mape_response_pct:.2g} %", noise, "held-out error, response time"))
-    return numbers
+def _script_json(value: Mapping[str, str]) -> str:
+    return _no_tag(json.dumps(value))
 
 
-def _points(comparison: Comparison) -> list[dict[str, Any]]:
-    points, predicted = comparison.points, comparison.predicted
-    show = throughput_text(points.load_kind)
-    return [
-        {
-            "load": f"{points.load[i]:g}",
-            "held_out": bool(comparison.held_out[i]),
-            "x": show(points.throughput_per_s[i]),
-            "x_predicted": show(predicted.throughput_per_s[i]),
-            "x_error": _percent(comparison.residual_throughput_pct[i]),
-            "r": format_duration(points.response_time_s[i]),
-            "r_predicted": format_duration(predicted.response_time_s[i]),
-            "r_error": _percent(comparison.residual_response_pct[i]),
-        }
-        for i in range(len(points))
-    ]
-
-
-def _percent(value: float) -> str:
-    return f"{round(value, 1) + 0.0:+.1f} %"  # + 0.0: a rounded minus zero is just zero
+def _no_tag(text: str) -> str:
+    """JSON inside a script: no character in it can begin a tag."""
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _provenance(p: Provenance, source: str) -> list[tuple[str, str]]:
@@ -275,12 +162,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(_plain(v) for v in value)
     return "" if value is None else str(value)
-
-
-def _html(figure: Figure, anchor: str) -> str:
-    from plotly.io import to_html
-
-    config = {"responsive": True, "displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
-    return str(
-        to_html(figure, include_plotlyjs=False, full_html=False, div_id=anchor, config=config, default_width="100%")
-    )

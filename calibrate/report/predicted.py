@@ -10,7 +10,7 @@ import numpy as np
 from calibrate.fitting import Fit
 from calibrate.prediction import Curve, grid, predict
 from calibrate.report.axes import latency_axis, throughput_axis
-from calibrate.report.drawing import BLUE, RED, empty_figure, solid
+from calibrate.report.drawing import BLUE, RED, empty_figure, faint, solid
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
 from calibrate.whatif import Scenario
@@ -49,12 +49,7 @@ def _figure(fit: Fit, curves: Sequence[tuple[str, Curve, str]], column: str) -> 
         figure.add_scatter(x=curve.load, y=low, mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip")
         figure.add_scatter(
             x=curve.load, y=high, mode="lines", line={"width": 0}, fill="tonexty", hoverinfo="skip", showlegend=False,
-            fillcolor=_faint(colour),
+            fillcolor=faint(colour),
         )  # fmt: skip
         figure.add_scatter(x=curve.load, y=axis.of(getattr(curve, column)), mode="lines", name=name, line=solid(colour))
     return figure
-
-
-def _faint(colour: str) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, 0.15)"

@@ -33,8 +33,7 @@ def service_section(
     best, times = fit.best, fit.times
     axis = _axis(times)
     views = [
-        View("service", "service-density", "Service times", "How many requests took how long, by the width of their "
-             "bin in log time; the line is the law that BIC prefers.", _bins(times), _density(times, best, axis)),
+        density_view(fit),
         View("service", "service-cdf", "Distribution function", "The share of requests done after this time; the "
              "staircase was observed.", _functions(fit), _cdf(fit, axis)),
         View("service", "service-tail", "Tail", "The share that takes longer, both axes logarithmic: an exponential "
@@ -54,6 +53,15 @@ def service_section(
     )
     notes = [goodness.sentence()] if goodness is not None else []
     return MeasuredSection(title, views, fit.findings, provenance or Provenance(), lead, notes, name=title)
+
+
+def density_view(fit: ServiceFit) -> View:
+    """The histogram of the times with the best law."""
+    return View(
+        "service", "service-density", "Service times", "How many requests took how long, by the width of their bin in "
+        f"log time; the line is the law that BIC prefers, the {fit.best.name}.", _bins(fit.times),
+        _density(fit.times, fit.best, _axis(fit.times)),
+    )  # fmt: skip
 
 
 def _axis(times: Times) -> Axis:

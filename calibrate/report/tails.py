@@ -1,4 +1,4 @@
-"""The section of a report on tails: percentiles observed and predicted at every depth."""
+"""The view of tails: percentiles observed and predicted at every depth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pandas as pd
 
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import PALETTE, empty_figure
-from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import Shown, View
 from calibrate.tails import QUANTILES, Tails
 from measure.units import format_duration
@@ -17,18 +16,17 @@ from measure.units import format_duration
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+_CAPTION = (
+    "Lines are simulated from the histogram at depth 1; the shade is where 90 % of what is measured should lie. "
+    "Circles were held out, squares were calibrated on. 1 request in 100 takes longer than p99."
+)
 NAMES = {"p50_s": "p50", "p95_s": "p95", "p99_s": "p99", "p999_s": "p99.9"}
 
 
-def tail_section(series: str, tails: Tails) -> MeasuredSection:
+def tail_view(tails: Tails) -> View:
     """Figure and table of the tails of one curve."""
-    caption = (
-        "Lines are simulated from the histogram at depth 1; the shade is where 90 % of what is measured should lie. "
-        "Circles were held out, squares were calibrated on. 1 request in 100 takes longer than p99."
-    )
-    view = View("tails-predicted", "tails-predicted", "Tails against depth", caption, tail_table(tails), _figure(tails),
-                _text(tails))  # fmt: skip
-    return MeasuredSection(f"Tails: {series}", [view], lead=tails.sentence(), name=f"tails {series}")
+    return View("tails", "tails", "Tails against depth", f"{tails.sentence()} {_CAPTION}", tail_table(tails),
+                _figure(tails), _text(tails))  # fmt: skip
 
 
 def tail_table(tails: Tails) -> pd.DataFrame:

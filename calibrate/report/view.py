@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,3 +36,11 @@ class View:
     table: pd.DataFrame
     figure: Figure | None = None
     text: Shown | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Views that belong together, a folder of files; ``name`` is what they are of."""
+
+    name: str
+    views: Sequence[View]

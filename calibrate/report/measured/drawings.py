@@ -14,15 +14,13 @@ import pandas as pd
 
 from calibrate.posterior import Array
 from calibrate.report.axes import Axis
-from calibrate.report.drawing import PALETTE, empty_figure, spans_decade
+from calibrate.report.drawing import DASHES, INK, PALETTE, SYMBOLS, empty_figure, spans_decade
 from calibrate.report.measured.points import end_of
 from calibrate.report.measured.scales import Scale
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
-DASHES = ("solid", "dash", "dot")
 MOST_LINES = len(PALETTE) * len(DASHES)
 
 
@@ -135,7 +133,7 @@ def _line(figure: Figure, i: int, name: str, x: Array, rows: pd.DataFrame, y: st
         figure.add_scatter(
             x=x[flagged], y=axis.of(rows[y].to_numpy(float))[flagged], mode="markers", name="outlier, see the audit",
             legendgroup="outlier", showlegend=not any(t.legendgroup == "outlier" for t in figure.data),
-            marker={"symbol": "circle-open", "size": 20, "color": "black", "line": {"width": 2}}, hoverinfo="skip",
+            marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 2}}, hoverinfo="skip",
         )  # fmt: skip
 
 

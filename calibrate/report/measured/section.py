@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from calibrate.report.files import write_tables
 from calibrate.report.measured.against import memory_against_storage
 from calibrate.report.measured.points import Measured
-from calibrate.report.view import View
+from calibrate.report.view import Group, View
 from measure.dataset import Provenance
-from measure.errors import MeasureError
 from measure.findings import Finding
 
 
@@ -30,6 +30,11 @@ class MeasuredSection:
     load_kind: str = ""
     load_unit: str = ""
     name: str = ""
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The views, to be written as files."""
+        return (Group(self.name, self.views),)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready but for NaN: every view's rows in SI units, the audit, the provenance."""
@@ -59,31 +64,8 @@ def together(shown: Sequence[Measured]) -> list[MeasuredSection]:
 
 
 def write_csv(sections: Sequence[MeasuredSection], directory: Path) -> list[Path]:
-    """Write each view's data as a CSV table, SI units in the column names; a folder for each of several sections.
-
-    Raises MeasureError where a file is there already or cannot be written; nothing is replaced.
-    """
-    places = [directory] if len(sections) == 1 else [directory / _slug(s.name, i) for i, s in enumerate(sections, 1)]
-    written: list[Path] = []
-    for place, section in zip(places, sections, strict=True):
-        for view in section.views:
-            path = place / f"{view.name}.csv"
-            try:
-                place.mkdir(parents=True, exist_ok=True)
-                with path.open("x", encoding="utf-8", newline="") as file:
-                    view.table.to_csv(file, index=False, lineterminator="\n")
-            except FileExistsError as error:
-                raise MeasureError(f"{path} exists and is not replaced; choose another --csv directory") from error
-            except OSError as error:
-                raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
-            written.append(path)
-    return written
-
-
-def _slug(name: str, number: int) -> str:
-    """A folder's name from that of a measurement."""
-    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name).lower().split()
-    return "-".join([f"{number:02d}", *words])[:60]
+    """Write each view's data as a CSV table, see :func:`calibrate.report.files.write_tables`."""
+    return write_tables([group for section in sections for group in section.groups], directory)
 
 
 def _rows(table: pd.DataFrame) -> list[Mapping[str, Any]]:

@@ -1,0 +1,12 @@
+"""What a report shows of a prediction held against its measurement: the curves, the misses, and what they rest on.
+
+``evidence_of(comparison, sweep)`` gathers what is there to be shown, ``views_of`` draws it.
+"""
+
+from __future__ import annotations
+
+from calibrate.report.compared.evidence import Evidence, evidence_of
+from calibrate.report.compared.section import Section
+from calibrate.report.compared.views import views_of
+
+__all__ = ["Evidence", "Section", "evidence_of", "views_of"]

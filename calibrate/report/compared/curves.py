@@ -1,0 +1,211 @@
+"""The curves of a comparison: each figure a pure function, observed and predicted, with band, bounds and knee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from calibrate.comparison import Comparison
+from calibrate.posterior import Array
+from calibrate.report.axes import Axis
+from calibrate.report.compared.parts import (
+    add_band,
+    add_observed,
+    add_true,
+    at_axis,
+    axes_of,
+    hover_text,
+    interval_bar,
+    load_figure,
+    load_symbol,
+    mark_knee,
+)
+from calibrate.report.drawing import (
+    BLUE,
+    DASHES,
+    INK,
+    ORANGE,
+    PALETTE,
+    dashed,
+    empty_figure,
+    marker,
+    solid,
+    spans_decade,
+)
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def latency_against_throughput(comparison: Comparison) -> Figure:
+    """The latency-bandwidth curve: observed and predicted, calibration and held-out points told apart, knee marked."""
+    x_axis, y_axis = axes_of([comparison])
+    curve, points = comparison.smooth, comparison.points
+    figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(points.response_time_s))
+    x = x_axis.of(curve.throughput_per_s)
+    add_band(figure, x, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s),
+             comparison.fit.level)  # fmt: skip
+    figure.add_scatter(
+        x=x, y=y_axis.of(curve.response_time_s), mode="lines", name="predicted", line=solid(BLUE),
+        customdata=curve.load, hovertemplate=hover_text(x_axis, y_axis),
+    )  # fmt: skip
+    if comparison.true_smooth is not None:
+        throughput, response = comparison.true_smooth
+        add_true(figure, x_axis.of(throughput), y_axis.of(response))
+    add_observed(figure, comparison, x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s),
+                 hover_text(x_axis, y_axis))  # fmt: skip
+    knee = comparison.knee
+    figure.add_scatter(
+        x=x_axis.of(np.array([knee.throughput_per_s])), y=y_axis.of(np.array([knee.response_time_s])),
+        mode="markers", marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
+        name="knee" if knee.load is None else f"knee, {load_symbol(comparison)} = {knee.load:.3g}",
+        error_x=_knee_bar(comparison, x_axis),
+    )  # fmt: skip
+    return figure
+
+
+def throughput_against_load(comparison: Comparison) -> Figure:
+    """X against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
+    axis, _ = axes_of([comparison])
+    curve, observed = comparison.smooth, comparison.points.throughput_per_s
+    figure = load_figure(comparison, axis.title)
+    return _against_load(figure, comparison, axis, observed, (
+        curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s), "throughput")  # fmt: skip
+
+
+def response_against_load(comparison: Comparison) -> Figure:
+    """R against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
+    _, axis = axes_of([comparison])
+    curve, observed = comparison.smooth, comparison.points.response_time_s
+    figure = load_figure(comparison, axis.title, log_y=spans_decade(observed))
+    return _against_load(figure, comparison, axis, observed, (
+        curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s), "response")  # fmt: skip
+
+
+def _against_load(
+    figure: Figure,
+    comparison: Comparison,
+    axis: Axis,
+    observed: Array,
+    predicted: tuple[Array, Array, Array],
+    what: str,
+) -> Figure:
+    """Band, prediction, bounds, observations and knee; ``predicted`` is (low, estimate, high) on the smooth grid."""
+    low, estimate, high = (axis.of(v) for v in predicted)
+    load = comparison.smooth.load
+    x = at_axis(comparison, load)
+    add_band(figure, x, low, high, comparison.fit.level)
+    figure.add_scatter(x=x, y=estimate, mode="lines", name="predicted", line=solid(BLUE))
+    for name, bound in _bounds(comparison, load, what):
+        figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=name, line=dashed())
+    if comparison.true_smooth is not None:
+        throughput, response = comparison.true_smooth
+        add_true(figure, x, axis.of(throughput if what == "throughput" else response))
+    add_observed(figure, comparison, at_axis(comparison, comparison.points.load), axis.of(observed))
+    mark_knee(figure, comparison)
+    return figure
+
+
+def little_check(comparison: Comparison) -> Figure:
+    """X times R: against the load asked for (closed sweeps), or as cache lines in flight against the delay (memory)."""
+    points = comparison.points
+    in_flight = points.throughput_per_s * points.response_time_s
+    if points.load_kind != "queue_depth":
+        figure = load_figure(comparison, "cache lines in flight, X·R")
+        x = at_axis(comparison, points.load)
+        figure.add_scatter(x=x, y=in_flight, mode="lines+markers", name="observed X·R", marker=marker(BLUE))
+        return figure
+    figure = load_figure(comparison, "observed N = X·R (requests)")
+    ends = np.array([points.load.min(), points.load.max()])
+    figure.add_scatter(x=ends, y=ends, mode="lines", name="Little's law: X·R = N asked", line=dashed())
+    figure.add_scatter(
+        x=points.load, y=in_flight, mode="markers+text", name="observed X·R", marker=marker(BLUE),
+        text=[f"{v:.2f}" for v in in_flight / points.load], textposition="top left", cliponaxis=False,
+        hovertemplate="N asked %{x}<br>X·R %{y:.4g}<br>ratio %{text}<extra></extra>",
+    )  # fmt: skip
+    return figure
+
+
+def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = None) -> Figure:
+    """Every curve in one plot: latency against throughput, points observed and curves predicted."""
+    x_axis, y_axis = axes_of(comparisons)
+    every = np.concatenate([c.points.response_time_s for c in comparisons])
+    figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(every))
+    for i, comparison in enumerate(comparisons):
+        curve, points = comparison.smooth, comparison.points
+        line = (x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_s))
+        seen = (x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s))
+        add_curve(figure, i, names[i] if names else comparison.series, comparison, line, seen,
+                  hover_text(x_axis, y_axis))  # fmt: skip
+    return figure
+
+
+def add_curve(
+    figure: Figure,
+    i: int,
+    name: str,
+    comparison: Comparison,
+    line: tuple[Array, Array],
+    seen: tuple[Array, Array],
+    hover: str | None = None,
+) -> None:
+    """The ``i``-th of several curves: its predicted ``line`` and the points ``seen``, in its own colour and dash."""
+    colour, dash, label = PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)], escape(name)
+    figure.add_scatter(
+        x=line[0], y=line[1], mode="lines", name=label, legendgroup=label,
+        line={"color": colour, "dash": dash, "width": 2.5},
+    )  # fmt: skip
+    for mask, symbol in ((comparison.held_out, "circle"), (~comparison.held_out, "square-open")):
+        figure.add_scatter(
+            x=seen[0][mask], y=seen[1][mask], mode="markers", legendgroup=label, showlegend=False, name=label,
+            marker={"color": colour, "symbol": symbol, "size": 9, "line": {"width": 2, "color": colour}},
+            customdata=comparison.points.load[mask], hovertemplate=hover,
+        )  # fmt: skip
+
+
+def curve_table(comparison: Comparison) -> pd.DataFrame:
+    """What the curves draw, a row each: the predicted curve with its band, the observed points, the knee."""
+    points, knee = comparison.points, comparison.knee
+    predicted = comparison.smooth.table().assign(what="predicted")
+    observed = pd.DataFrame({
+        "what": np.where(comparison.held_out, "observed, held out", "observed, calibrated on"), "load": points.load,
+        "throughput_per_s": points.throughput_per_s, "response_time_s": points.response_time_s,
+    })  # fmt: skip
+    at_knee = pd.DataFrame([{
+        "what": "knee", "load": np.nan if knee.load is None else knee.load, "throughput_per_s": knee.throughput_per_s,
+        "response_time_s": knee.response_time_s,
+    }])  # fmt: skip
+    table = pd.concat([predicted, observed, at_knee], ignore_index=True)
+    return table[["what", *(c for c in table if c != "what")]]
+
+
+def little_table(comparison: Comparison) -> pd.DataFrame:
+    """Load, throughput, response time and their product at every measured point."""
+    points = comparison.points
+    return pd.DataFrame({
+        "load": points.load, "throughput_per_s": points.throughput_per_s, "response_time_s": points.response_time_s,
+        "in_flight": points.throughput_per_s * points.response_time_s,
+    })  # fmt: skip
+
+
+def _bounds(comparison: Comparison, load: Array, what: str) -> list[tuple[str, Array]]:
+    fit = comparison.fit
+    name = "Rbusy" if "Rbusy" in fit.parameters else "R1"
+    least, peak = fit.parameters.get(name), fit.parameters.get("Xmax")
+    if least is None or peak is None or least.estimate is None or peak.estimate is None:
+        return []
+    if what == "throughput":
+        return [(f"bound N/{name}", load / least.estimate), ("bound Xmax", np.full_like(load, peak.estimate))]
+    return [(f"bound {name}", np.full_like(load, least.estimate)), ("bound N/Xmax", load / peak.estimate)]
+
+
+def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
+    """The knee's interval; none of an open knee that the points leave open, which would dwarf them."""
+    knee = comparison.knee
+    if comparison.is_open and not knee.identified:
+        return None
+    return interval_bar(axis, knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s)

@@ -1,0 +1,82 @@
+"""What a report may show of one curve beside its comparison, gathered before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from calibrate.comparison import Comparison
+from calibrate.knees import NamedKnee, knees
+from calibrate.profiles import Profile, profiles
+from calibrate.service.ladder import ServiceFit, fit_service
+from calibrate.service.sources import service_times
+from calibrate.tails import Tails
+from measure.dataset import Sweep
+from measure.errors import DataError
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A comparison, and what is known besides; whatever is None or empty is left out of the page.
+
+    ``runs`` are the rows of its sweep, repeats apart; ``service`` the law of the times at the smallest load;
+    ``left_out`` says of what could not be told why.
+    """
+
+    comparison: Comparison
+    runs: pd.DataFrame | None = None
+    knees: tuple[NamedKnee, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    tails: Tails | None = None
+    service: ServiceFit | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def evidence_of(
+    comparison: Comparison,
+    sweep: Sweep | None = None,
+    *,
+    found_knees: Sequence[NamedKnee] | None = None,
+    tails: Tails | None = None,
+    with_profiles: bool = False,
+    with_service: bool = False,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Evidence:
+    """Gather what can be told of ``comparison``, whose sweep was ``sweep``.
+
+    ``found_knees`` and ``tails`` are taken as they are; without the former the knees by every definition are sought.
+    Profile likelihoods and the law of service take seconds, and are sought ``with_profiles`` and ``with_service``
+    where the points allow them. ``progress`` is told the share that is done.
+    """
+    fit, points = comparison.fit, comparison.points
+    named = tuple(found_knees) if found_knees is not None else knees(fit, deepest=float(points.load.max()))
+    progress(0.1)
+    left_out: dict[str, str] = {}
+    profiled: tuple[Profile, ...] = ()
+    if with_profiles and fit.was_used(points).sum() < max(len(fit.used), 1):
+        left_out["profile likelihoods"] = "the model was not calibrated on these points"
+    elif with_profiles:
+        profiled = profiles(fit, points)
+    progress(0.6)
+    law = None
+    if with_service and sweep is not None and points.load_kind == "queue_depth":
+        try:
+            law = _law(comparison, sweep)
+        except DataError as error:
+            left_out["the law of the service times"] = str(error)
+    progress(1.0)
+    runs = None if sweep is None else sweep.select(comparison.series).points
+    return Evidence(comparison, runs, named, profiled, tails, law, left_out)
+
+
+def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:
+    """The law of the service times at depth 1. DataError where no histogram or log tells them."""
+    least = float(comparison.points.load[0])
+    if least > 1:
+        raise DataError(f"{comparison.series}: it is seen at depth 1 alone, and the least depth here is {least:g}")
+    times = service_times(sweep, comparison.series)
+    if times.kind == "percentiles":
+        raise DataError(f"{comparison.series}: percentiles are too few to draw; measure with qsim measure fio")
+    return fit_service(times)

@@ -1,0 +1,111 @@
+"""The knee by every definition: where each lies along the predicted curve, with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from calibrate.comparison import Comparison
+from calibrate.knees import NamedKnee, knee_rows
+from calibrate.posterior import Array
+from calibrate.prediction import grid, predict
+from calibrate.report.compared.parts import at_among, axes_of, figure_over
+from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, solid
+from calibrate.report.view import Shown, View
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_COLOURS = tuple(c for c in PALETTE if c != BLUE)
+_CAPTION = (
+    'Each definition asks another question, so they need not agree; the explanation "Which knee?" of the manual says '
+    "which to take when. Above: where each lies on the predicted curve. Below: the load and its interval by the "
+    "posterior; an open triangle is the interval over resampled repeats."
+)
+
+
+def knee_view(comparison: Comparison, found: Sequence[NamedKnee]) -> View:
+    """The knees as marks on the curve, as intervals, and as a table."""
+    figure = knee_figure(comparison, found) if any(k.knee.load is not None for k in found) else None
+    return View("knees", "knees", "The knee by each definition", _CAPTION, knee_table(found), figure,
+                knee_text(comparison, found))  # fmt: skip
+
+
+def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Figure:
+    """Throughput (or, of open sweeps, response time) over the load with the marks, and below it their intervals."""
+    marked = [k for k in found if k.knee.load is not None]
+    loads = np.array([v for k in marked for v in (k.knee.load, k.knee.low, k.knee.high) if v is not None])
+    reach = np.append(comparison.points.load, loads)
+    x_axis, y_axis = axes_of([comparison])
+    axis = y_axis if comparison.is_open else x_axis
+    figure = figure_over(comparison, reach, axis.title, log_y=False)
+    curve = predict(comparison.fit, _along(comparison, reach))
+    values = curve.response_time_s if comparison.is_open else curve.throughput_per_s
+    figure.add_scatter(x=at_among(reach, curve.load), y=axis.of(values), mode="lines", line=solid(BLUE),
+                       showlegend=False, name="predicted")  # fmt: skip
+    for i, one in enumerate(marked):
+        colour, symbol, knee = _COLOURS[i % len(_COLOURS)], SYMBOLS[i % len(SYMBOLS)], one.knee
+        x = at_among(reach, np.array([knee.load]))
+        value = knee.response_time_s if comparison.is_open else knee.throughput_per_s
+        mark = {"symbol": symbol, "size": 13, "color": colour, "line": {"width": 1, "color": INK}}
+        group = {"legendgroup": one.name, "name": escape(knee.definition)}
+        figure.add_scatter(x=x, y=axis.of(np.array([value])), mode="markers", marker=mark, **group)
+        figure.add_scatter(x=x, y=[len(marked) - i], yaxis="y2", mode="markers", marker=mark, showlegend=False,
+                           error_x=_bar(reach, one), **group)  # fmt: skip
+        if one.bootstrap is not None:
+            figure.add_scatter(
+                x=at_among(reach, np.array(one.bootstrap)), y=[len(marked) - i - 0.3] * 2, yaxis="y2",
+                mode="lines+markers", line={"color": colour, "width": 2, "dash": "dot"}, showlegend=False,
+                marker={"symbol": "triangle-up-open", "size": 9, "color": colour}, **group,
+            )  # fmt: skip
+    figure.update_layout(
+        yaxis={"domain": [0.44, 1]}, height=560 + 26 * len(marked),
+        yaxis2={"domain": [0, 0.34], "range": [0.3, len(marked) + 0.7], "showticklabels": False, "zeroline": False,
+                "showgrid": False, "title": {"text": "intervals"}, "anchor": "x"},
+    )  # fmt: skip
+    figure.update_xaxes(anchor="y2")
+    return figure
+
+
+def knee_table(found: Sequence[NamedKnee]) -> pd.DataFrame:
+    """A row for each definition, SI units."""
+    rows = []
+    for one in found:
+        row = {k: v for k, v in one.to_dict().items() if k != "bootstrap"}
+        ends = one.bootstrap or (None, None)
+        rows.append({**row, "bootstrap_low": ends[0], "bootstrap_high": ends[1]})
+    return pd.DataFrame(rows)
+
+
+def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
+    """The same for people; columns that nothing is known of are left out."""
+    header = ("knee", comparison.fit.load_name, f"{100 * comparison.fit.level:g} % interval", "throughput", "response",
+              "over repeats", "")  # fmt: skip
+    rows = knee_rows(found)
+    kept = [i for i in range(len(header)) if i < 2 or any(row[i] for row in rows)]
+    return Shown(
+        tuple(header[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows),
+        tuple(i in (0, len(header) - 1) for i in kept),
+    )  # fmt: skip
+
+
+def _along(comparison: Comparison, reach: Array) -> Array:
+    """Loads from the lightest to the heaviest that is shown."""
+    if comparison.is_open:
+        return np.linspace(0.02, 1.0, 120) * float(reach.max())
+    return grid(0.0 if (reach == 0).any() else float(reach.min()), float(reach.max()))
+
+
+def _bar(reach: Array, one: NamedKnee) -> dict[str, object] | None:
+    """The posterior's interval as an error bar; open ends reach the edge of what is shown."""
+    load = one.knee.load
+    if load is None or (one.knee.low is None and one.knee.high is None):
+        return None
+    low = reach[reach > 0].min() if one.knee.low is None else one.knee.low
+    high = reach.max() if one.knee.high is None else one.knee.high
+    return {"type": "data", "symmetric": False, "array": [max(high - load, 0.0)], "arrayminus": [max(load - low, 0.0)],
+            "thickness": 2, "width": 6}  # fmt: skip

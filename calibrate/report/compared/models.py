@@ -1,0 +1,75 @@
+"""The ladder of models as a plot: what each misses at the held-out points, beside its own calibration points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from calibrate.ladder import Rung
+from calibrate.report.drawing import GREY, INK, RED, empty_figure, marker
+from calibrate.report.view import Shown
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+LEAST_PCT = 0.01
+"""Errors below this many percent are drawn there: an exact fit has no place on a logarithmic axis."""
+
+
+def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) -> Figure:
+    """Mean absolute errors of every model in percent, the best at the top; the model ``chosen`` has a bold name."""
+    names = [f"<b>{escape(m.name)}</b>" if m.name == chosen else escape(m.name) for m in models]
+    figure = empty_figure(f"mean absolute error in {models[0].ranked_by} (%)", "", log_x=True)
+    figure.add_scatter(
+        x=[max(m.in_sample_pct, LEAST_PCT) for m in models], y=names, mode="markers", name="where it was calibrated",
+        marker={"symbol": "square-open", "size": 10, "color": INK, "line": {"width": 2, "color": INK}},
+        hovertemplate="%{y}: %{x:.3g} %<extra>calibrated</extra>",
+    )  # fmt: skip
+    if models[0].held_out_pct is not None:
+        figure.add_scatter(
+            x=[max(m.held_out_pct or 0.0, LEAST_PCT) for m in models], y=names, mode="markers", name="held out",
+            marker=marker(RED), hovertemplate="%{y}: %{x:.3g} %<extra>held out</extra>",
+        )  # fmt: skip
+    if noise_pct is not None and noise_pct > 0:
+        figure.add_vline(x=noise_pct, line={"color": GREY, "width": 2, "dash": "dot"})
+        figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "width": 2, "dash": "dot"},
+                           name=f"noise floor of repeats, {noise_pct:.2g} %")  # fmt: skip
+    figure.update_xaxes(minor=None, gridcolor=None)
+    figure.update_yaxes(type="category", autorange="reversed", rangemode=None, tickfont={"size": 14}, showline=False)
+    figure.update_layout(height=190 + 30 * len(models))
+    return figure
+
+
+def ladder_table(models: Sequence[Rung]) -> pd.DataFrame:
+    """A row for each model, best first."""
+    return pd.DataFrame([
+        {
+            "rank": m.rank, "model": m.name, "in_sample_mape_throughput_pct": m.in_sample_mape_throughput_pct,
+            "in_sample_mape_response_pct": m.in_sample_mape_response_pct,
+            "held_out_mape_throughput_pct": m.held_out_mape_throughput_pct,
+            "held_out_mape_response_pct": m.held_out_mape_response_pct, "assumption": m.assumption,
+        }
+        for m in models
+    ])  # fmt: skip
+
+
+def ladder_text(models: Sequence[Rung]) -> Shown:
+    """The same for people."""
+    header = ("", "model", "calibration error", "held-out error, throughput", "response", "assumes")
+    rows = tuple(
+        (
+            str(m.rank), m.name, _percent(m.in_sample_pct), _percent(m.held_out_mape_throughput_pct),
+            _percent(m.held_out_mape_response_pct), m.assumption,
+        )
+        for m in models
+    )  # fmt: skip
+    return Shown(header, rows, (False, True, False, False, False, True))
+
+
+def _percent(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"< {LEAST_PCT:g} %" if value < LEAST_PCT else f"{value:.3g} %"

@@ -1,0 +1,143 @@
+"""Residuals in the order in which they were measured: does a miss foretell the next one?
+
+Misses that go together in time are drift (a drive that fills its write cache, a host that gets warm, a neighbour on the
+same machine), or a model of the wrong shape where the loads were measured in order. Each run counts by itself, repeats
+are not averaged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from calibrate.comparison import Comparison
+from calibrate.posterior import Array, Mask
+from calibrate.report.compared.residuals import TITLE, add_noise_floor, missed
+from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, marker
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+FEWEST = 8
+"""Runs without which an autocorrelation tells nothing."""
+
+MOST_LAGS = 10
+IN_ORDER = 0.9
+"""A rank correlation of load and time beyond which the loads were measured in order."""
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Runs in the order of time: ``minutes`` since the first (m,), loads (m,), residuals in percent (m,) of ``what``.
+
+    ``autocorrelation`` (k,) at lags 1 to k; independent misses stay within ``bound`` (a 95 % interval, 1.96 / sqrt(m)).
+    ``p_value`` is Ljung and Box's (Biometrika 1978): how often independent misses go together as much as these.
+    """
+
+    what: str
+    colour: str
+    minutes: Array
+    load: Array
+    held_out: Mask
+    residual_pct: Array
+    autocorrelation: Array
+    bound: float
+    p_value: float
+    in_order: bool
+
+    def sentence(self) -> str:
+        """What the autocorrelation says."""
+        first, n = float(self.autocorrelation[0]), len(self.minutes)
+        test = f"Ljung-Box p = {self.p_value:.2g}" if self.p_value >= 0.001 else "Ljung-Box p < 0.001"
+        found = (
+            f"Neighbours in time are correlated by {first:.2f} ({n} runs; independent ones would stay within "
+            f"±{self.bound:.2f}; {test})"
+        )
+        if self.p_value >= 0.05:
+            return f"{found}: nothing speaks against independent misses."
+        if self.in_order:
+            return (
+                f"{found}: the misses go together. The loads were measured in their order, so it may be drift or the "
+                "wrong shape of the model; measured in another order, the two can be told apart."
+            )
+        return f"{found}: the misses go together in time, which is drift of the device or of its host."
+
+
+def ordered(comparison: Comparison, runs: pd.DataFrame) -> Ordered | None:
+    """The runs of this curve in the order of their starts; None where too few of them tell when they began."""
+    from scipy.stats import spearmanr
+    from statsmodels.stats.diagnostic import acorr_ljungbox
+    from statsmodels.tsa.stattools import acf
+
+    started = pd.to_datetime(runs["started_at"], errors="coerce", utc=True, format="ISO8601")
+    rows = runs.assign(started=started).dropna(subset=["started"]).sort_values("started", kind="stable")
+    if len(rows) < FEWEST or rows["started"].nunique() < len(rows):
+        return None
+    one = missed(comparison)[0]
+    points, load = comparison.points, rows["load"].to_numpy(float)
+    place = np.abs(points.load[None, :] - load[:, None]).argmin(axis=1)
+    column = "throughput_per_s" if one.name == "throughput" else "latency_s"
+    residual = 100 * (one.predicted[place] / rows[column].to_numpy(float) - 1)
+    if float(residual.std()) == 0:
+        return None
+    lags = min(MOST_LAGS, len(rows) // 2 - 1)
+    found = acf(residual, nlags=lags, fft=False)[1:]
+    tested = min(lags, max(1, len(rows) // 5))
+    in_order = len(set(load)) > 2 and abs(float(spearmanr(load, np.arange(len(load))).statistic)) > IN_ORDER
+    return Ordered(
+        one.name, one.colour, (rows["started"] - rows["started"].iloc[0]).dt.total_seconds().to_numpy(float) / 60, load,
+        comparison.held_out[place], residual, np.asarray(found), float(1.96 / np.sqrt(len(rows))),
+        float(acorr_ljungbox(residual, lags=[tested])["lb_pvalue"].iloc[0]), bool(in_order),
+    )  # fmt: skip
+
+
+def in_time(found: Ordered, noise_pct: float | None) -> Figure:
+    """Residuals against the minutes since the first run."""
+    figure = empty_figure("minutes since the first run", TITLE)
+    figure.update_yaxes(rangemode="normal")
+    add_noise_floor(figure, noise_pct)
+    figure.add_scatter(x=found.minutes, y=found.residual_pct, mode="lines", line={"color": GREY, "width": 1},
+                       showlegend=False, hoverinfo="skip")  # fmt: skip
+    for mask, suffix, symbol in (
+        (found.held_out, "held out", "circle"),
+        (~found.held_out, "calibrated on", "circle-open"),
+    ):
+        if mask.any():
+            figure.add_scatter(
+                x=found.minutes[mask], y=found.residual_pct[mask], mode="markers", name=f"{found.what}, {suffix}",
+                marker={**marker(found.colour), "symbol": symbol, "line": {"width": 2, "color": found.colour}},
+                customdata=found.load[mask], hovertemplate="load %{customdata:.4g}<br>%{y:+.3g} %<extra></extra>",
+            )  # fmt: skip
+    return figure
+
+
+def autocorrelation(found: Ordered) -> Figure:
+    """The autocorrelation at each lag, with the interval of independent misses."""
+    figure = empty_figure("lag (runs)", "autocorrelation of the residuals")
+    lags = np.arange(1, len(found.autocorrelation) + 1)
+    outside = np.abs(found.autocorrelation) > found.bound
+    figure.add_bar(x=lags, y=found.autocorrelation, width=0.4, marker={"color": np.where(outside, RED, BLUE)},
+                   showlegend=False, hovertemplate="lag %{x}: %{y:.2f}<extra></extra>")  # fmt: skip
+    for bound in (found.bound, -found.bound):
+        figure.add_hline(y=bound, line=dashed())
+    figure.add_scatter(x=[None], y=[None], mode="lines", line=dashed(), name="95 % of independent misses lie inside")
+    figure.update_xaxes(dtick=1, rangemode="normal")
+    figure.update_yaxes(range=[-1, 1])
+    return figure
+
+
+def ordered_table(found: Ordered) -> pd.DataFrame:
+    """A row for each run, in the order of time."""
+    return pd.DataFrame({
+        "minutes": found.minutes, "load": found.load, "held_out": found.held_out,
+        f"residual_{found.what.replace(' ', '_')}_pct": found.residual_pct,
+    })  # fmt: skip
+
+
+def autocorrelation_table(found: Ordered) -> pd.DataFrame:
+    """A row for each lag."""
+    lags = np.arange(1, len(found.autocorrelation) + 1)
+    return pd.DataFrame({"lag": lags, "autocorrelation": found.autocorrelation, "bound": found.bound})

@@ -1,0 +1,104 @@
+"""What a page tells of one comparison in words and tables: verdict, key numbers, parameters, every point, the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrate.comparison import Comparison, throughput_text
+from calibrate.fitting import quantity
+from measure.dataset import CACHE_LINE_BYTES
+from measure.units import format_bandwidth, format_duration
+
+
+def told(comparison: Comparison) -> dict[str, Any]:
+    """Everything that the template of a comparison says, as text."""
+    fit = comparison.fit
+    return {
+        "name": comparison.series,
+        "verdict": comparison.verdict(),
+        "key_numbers": _key_numbers(comparison),
+        "assumption": fit.assumption,
+        "model": fit.model,
+        "used": ", ".join(f"{n:g}" for n in fit.used) or "nothing measured",
+        "load_name": fit.load_name,
+        "parameters": [
+            {"name": name, "unit": e.unit, "value": quantity(e.estimate, e.unit), "low": quantity(e.low, e.unit),
+             "high": quantity(e.high, e.unit), "identified": e.identified, "note": e.note}
+            for name, e in fit.parameters.items()
+        ],
+        "level": f"{100 * fit.level:g} %",
+        "banded": "response times" if comparison.is_open else "throughputs",
+        "points": _points(comparison),
+        "summary": comparison.summary,
+        "truth": _truth(comparison),
+        "audit": comparison.audit,
+        "notes": fit.notes,
+    }  # fmt: skip
+
+
+def _truth(comparison: Comparison) -> list[dict[str, str]]:
+    """The rows of "estimate against truth"; empty where the truth is not known."""
+    check = comparison.truth
+    if check is None:
+        return []
+    return [
+        {
+            "name": a.name, "truth": quantity(a.truth, a.unit), "estimate": quantity(a.estimate, a.unit),
+            "low": quantity(a.low, a.unit), "high": quantity(a.high, a.unit),
+            "inside": "" if a.inside is None else "inside" if a.inside else "outside",
+        }
+        for a in (*check.parameters, check.knee)
+    ]  # fmt: skip
+
+
+def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
+    """(value, its interval, what it is), the few numbers that stand at the top."""
+    knee, summary = comparison.knee, comparison.summary
+    numbers: list[tuple[str, str, str]] = []
+    if comparison.points.load_kind in ("injected_delay", "bandwidth"):
+        low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0
+        numbers.append((
+            format_bandwidth(knee.throughput_per_s * CACHE_LINE_BYTES),
+            f"{format_bandwidth(low * CACHE_LINE_BYTES)} to {format_bandwidth(high * CACHE_LINE_BYTES)}",
+            "bandwidth at the knee" + ("" if knee.identified else " (not identifiable)"),
+        ))  # fmt: skip
+    elif knee.load is not None:
+        interval = f"{knee.low:.3g} to {knee.high:.3g}" if knee.low is not None and knee.high is not None else ""
+        name = "knee λ*, arrivals/s" if comparison.is_open else "knee N*"
+        numbers.append((f"{knee.load:.3g}", interval, name + ("" if knee.identified else " (not identifiable)")))
+    numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
+    for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("S", "mean service time S"),
+                       ("Xmax", "peak throughput Xmax")):  # fmt: skip
+        if (e := comparison.fit.parameters.get(name)) is not None and e.estimate is not None:
+            numbers.append(
+                (quantity(e.estimate, e.unit), f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}", what)
+            )
+    if summary.held_out_mape_throughput_pct is not None:
+        noise = "" if summary.repeat_noise_pct is None else f"repeats differ by {summary.repeat_noise_pct:.2g} %"
+        if not comparison.is_open:
+            numbers.append((f"{summary.held_out_mape_throughput_pct:.2g} %", noise, "held-out error, throughput"))
+            noise = ""
+        numbers.append((f"{summary.held_out_mape_response_pct:.2g} %", noise, "held-out error, response time"))
+    return numbers
+
+
+def _points(comparison: Comparison) -> list[dict[str, Any]]:
+    points, predicted = comparison.points, comparison.predicted
+    show = throughput_text(points.load_kind)
+    return [
+        {
+            "load": f"{points.load[i]:g}",
+            "held_out": bool(comparison.held_out[i]),
+            "x": show(points.throughput_per_s[i]),
+            "x_predicted": show(predicted.throughput_per_s[i]),
+            "x_error": _percent(comparison.residual_throughput_pct[i]),
+            "r": format_duration(points.response_time_s[i]),
+            "r_predicted": format_duration(predicted.response_time_s[i]),
+            "r_error": _percent(comparison.residual_response_pct[i]),
+        }
+        for i in range(len(points))
+    ]
+
+
+def _percent(value: float) -> str:
+    return f"{round(value, 1) + 0.0:+.1f} %"  # + 0.0: a rounded minus zero is just zero

@@ -1,0 +1,164 @@
+"""Which views a comparison has, by the kind of its load and by what else is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calibrate.comparison import Comparison
+from calibrate.report.compared import curves, ordering, queue, residuals
+from calibrate.report.compared.evidence import Evidence
+from calibrate.report.compared.knees import knee_view
+from calibrate.report.compared.models import ladder_figure, ladder_table, ladder_text
+from calibrate.report.compared.profiles import profile_view
+from calibrate.report.service import density_view
+from calibrate.report.tails import tail_view
+from calibrate.report.view import View
+
+_SQUARES = (
+    "Squares were used to calibrate; circles were held out, and the line knew nothing of them. The star is the knee; "
+    "the shade is where a single new measurement is expected."
+)
+_RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
+_FLOOR = " No model can be expected to come below the grey noise floor."
+_RANKS = (
+    "Held-out misses in order against the quantiles of a normal law. Points that leave the shade at the ends are "
+    "misses too large for a normal law, and the band cannot be trusted there."
+)
+
+
+@dataclass(frozen=True)
+class SeriesViews:
+    """What is shown of one curve: the ``main`` views, and the ``checks`` of whether the model may be believed."""
+
+    main: tuple[View, ...]
+    checks: tuple[View, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[View, ...]:
+        """Every view."""
+        return self.main + self.checks
+
+
+def views_of(evidence: Evidence) -> SeriesViews:
+    """Every view of one curve that ``evidence`` has something for."""
+    comparison = evidence.comparison
+    main = [*_curves(comparison), _residuals(comparison)]
+    if evidence.tails is not None:
+        main.append(tail_view(evidence.tails))
+    if evidence.service is not None:
+        main.append(density_view(evidence.service))
+    if evidence.knees:
+        main.append(knee_view(comparison, evidence.knees))
+    checks = [] if comparison.is_open else [_little(comparison)]
+    checks += _against_predicted(comparison)
+    left_out = [f"{what}: {why}" for what, why in evidence.left_out.items()]
+    if residuals.can_be_ranked(comparison):
+        checks.append(_ranks(comparison))
+    else:
+        left_out.append(f"quantiles of the residuals: fewer than {residuals.FEWEST} points were held out")
+    in_time = _in_time(evidence)
+    checks += in_time
+    if not in_time:
+        left_out.append(f"autocorrelation of the residuals: fewer than {ordering.FEWEST} runs tell when they began")
+    if evidence.profiles:
+        checks.append(profile_view(evidence.profiles, comparison.fit.level))
+    if comparison.models:
+        checks.append(_ladder(comparison))
+    return SeriesViews(tuple(main), tuple(checks), tuple(left_out))
+
+
+def overview(comparisons: list[Comparison]) -> View:
+    """All curves of one sweep in one plot."""
+    import pandas as pd
+
+    table = pd.concat([curves.curve_table(c).assign(series=c.series) for c in comparisons], ignore_index=True)
+    return View("overview", "overview", "All series", "Lines are predicted, circles were held out, open squares were "
+                "calibrated on.", table, curves.overview(comparisons))  # fmt: skip
+
+
+def _curves(comparison: Comparison) -> list[View]:
+    """The curves themselves, by the kind of load."""
+    kind, table = comparison.points.load_kind, curves.curve_table(comparison)
+    curve = curves.latency_against_throughput(comparison)
+    if kind == "bandwidth":
+        return [View("curve", "curve", "Latency against bandwidth", _SQUARES, table, curve)]
+    if comparison.is_open:
+        return [
+            View("curve", "curve", "Response time against arrival rate", _SQUARES, table, curve),
+            View("queue", "queue", "Waiting requests against utilization", "The mean number waiting, arrival rate "
+                 "times waiting time. Dashed: what one exponential server would have. Service that varies less than "
+                 "that, or more servers, lie below; service that varies more, above.", queue.queue_table(comparison),
+                 queue.queue_against_utilization(comparison)),
+        ]  # fmt: skip
+    memory = kind == "injected_delay"
+    return [
+        View("curve", "curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),
+        View("throughput", "throughput", "Bandwidth against delay" if memory else "Throughput against load",
+             "Less delay, more load: the loaders pause longer to the right." if memory else
+             "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass.",
+             table, curves.throughput_against_load(comparison)),
+        View("response", "response", "Latency against delay" if memory else "Response time against load",
+             "With long delays the memory is idle and an access takes its idle latency." if memory else
+             "Left of the knee more load costs little time; right of it, mostly time.",
+             table, curves.response_against_load(comparison)),
+    ]  # fmt: skip
+
+
+def _residuals(comparison: Comparison) -> View:
+    return View("residuals", "residuals-load", "Residuals", _RESIDUALS + _floor(comparison),
+                residuals.residual_table(comparison), residuals.against_load(comparison))  # fmt: skip
+
+
+def _floor(comparison: Comparison) -> str:
+    if comparison.summary.repeat_noise_pct is not None:
+        return _FLOOR
+    return " Nothing was repeated, so the noise floor is unknown: measure with --repeats."
+
+
+def _little(comparison: Comparison) -> View:
+    memory = comparison.points.load_kind == "injected_delay"
+    return View(
+        "little", "little", "Lines in flight" if memory else "Little's law",
+        "Throughput times latency: how many cache lines were outstanding at once." if memory else
+        "Throughput times response time must give the load that was asked for; the number beside a point is their "
+        "ratio.", curves.little_table(comparison), curves.little_check(comparison),
+    )  # fmt: skip
+
+
+def _against_predicted(comparison: Comparison) -> list[View]:
+    return [
+        View("residuals", f"residuals-{one.name.replace(' ', '-')}", f"Residuals against the predicted {one.name}",
+             "A slope or a bend here is a model of the wrong shape; a funnel is noise that grows with the size.",
+             residuals.residual_table(comparison), residuals.against_predicted(comparison, one))
+        for one in residuals.missed(comparison)
+    ]  # fmt: skip
+
+
+def _ranks(comparison: Comparison) -> View:
+    return View("residual-quantiles", "residual-quantiles", "Quantiles of the residuals", _RANKS,
+                residuals.rank_table(comparison), residuals.quantiles_against_normal(comparison))  # fmt: skip
+
+
+def _in_time(evidence: Evidence) -> list[View]:
+    """Residuals and their autocorrelation in the order of time, where the runs tell it."""
+    found = None if evidence.runs is None else ordering.ordered(evidence.comparison, evidence.runs)
+    if found is None:
+        return []
+    noise = evidence.comparison.summary.repeat_noise_pct
+    return [
+        View("residuals-time", "residuals-time", "Residuals in the order of time", "Every run by itself, repeats "
+             "apart.", ordering.ordered_table(found), ordering.in_time(found, noise)),
+        View("autocorrelation", "autocorrelation", "Autocorrelation of the residuals", found.sentence(),
+             ordering.autocorrelation_table(found), ordering.autocorrelation(found)),
+    ]  # fmt: skip
+
+
+def _ladder(comparison: Comparison) -> View:
+    models = comparison.models
+    return View(
+        "ladder", "models", "Other models on the same points",
+        "Ranked by mean error at the held-out points; the model in bold was fixed before they were looked at.",
+        ladder_table(models), ladder_figure(models, comparison.fit.model, comparison.summary.repeat_noise_pct),
+        ladder_text(models),
+    )  # fmt: skip

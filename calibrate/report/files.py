@@ -1,0 +1,57 @@
+"""The data of plots as CSV tables: a file for each view, a folder for each of several groups; nothing is replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from calibrate.report.view import Group, View
+from measure.errors import MeasureError
+
+LONGEST_NAME = 60
+
+
+def csv_text(view: View) -> str:
+    """A view's data: a header, columns in SI units, a row each; floats to ten digits."""
+    return str(view.table.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
+
+
+def write_tables(groups: Sequence[Group], directory: Path) -> list[Path]:
+    """Write every view's data as a CSV table.
+
+    Raises MeasureError where a file is there already or cannot be written; nothing is replaced.
+    """
+    return write_files(groups, directory, "csv", "--csv", lambda view: csv_text(view).encode())
+
+
+def write_files(
+    groups: Sequence[Group], directory: Path, suffix: str, option: str, content: Callable[[View], bytes]
+) -> list[Path]:
+    """Write the ``content`` of every view to its own file; ``option`` names what the user may choose otherwise."""
+    written: list[Path] = []
+    for path, view in places(groups, directory, suffix):
+        data = content(view)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(data)
+        except FileExistsError as error:
+            raise MeasureError(f"{path} exists and is not replaced; choose another {option} directory") from error
+        except OSError as error:
+            raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
+        written.append(path)
+    return written
+
+
+def places(groups: Sequence[Group], directory: Path, suffix: str) -> Iterator[tuple[Path, View]]:
+    """The file of every view: in ``directory`` itself where there is one group, in a numbered folder of it else."""
+    for number, group in enumerate(groups, 1):
+        folder = directory if len(groups) == 1 else directory / folder_name(group.name, number)
+        for view in group.views:
+            yield folder / f"{view.name}.{suffix}", view
+
+
+def folder_name(name: str, number: int) -> str:
+    """A folder's name from that of a measurement or of a curve."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name).lower().split()
+    return "-".join([f"{number:02d}", *words])[:LONGEST_NAME]

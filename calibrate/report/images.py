@@ -1,0 +1,122 @@
+"""Plots as images: PNG, SVG or PDF files, drawn by kaleido, which starts a Chromium or Chrome of this machine.
+
+Both are extras: ``pip install qsim[plots]`` brings kaleido, and the browser has to be there. Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+from calibrate.report.files import places, write_files
+from calibrate.report.view import Group, View
+from measure.errors import MeasureError
+
+T = TypeVar("T")
+ImageFormat = Literal["svg", "png", "pdf"]
+FORMATS: tuple[str, ...] = get_args(ImageFormat)
+WIDTH = 1000
+"""Pixels; a PNG has twice as many."""
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_WAIT_S = 60
+"""How long a browser may take for one plot."""
+
+
+def check_images(browser: str | None = None) -> None:
+    """MeasureError where plots cannot be drawn here, saying what is missing and how to get it.
+
+    ``browser`` is the path of a Chromium or Chrome; None looks on PATH.
+    """
+    if find_spec("kaleido") is None:
+        raise MeasureError("plots as files need kaleido, which is not installed: pip install 'qsim[plots]'")
+    _browser(browser)
+
+
+def write_images(
+    groups: Sequence[Group],
+    directory: Path,
+    image: ImageFormat = "svg",
+    *,
+    browser: str | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> list[Path]:
+    """Draw every view that has a figure to a file of its own.
+
+    ``progress`` is told the share that is done. Raises MeasureError where kaleido or a browser is missing or fails, and
+    where a file is there already or cannot be written; nothing is replaced.
+    """
+    check_images(browser)
+    drawn = [Group(g.name, [v for v in g.views if v.figure is not None]) for g in groups]
+    drawn = [g for g in drawn if g.views]
+    for path, _ in places(drawn, directory, image):
+        if path.exists():
+            raise MeasureError(f"{path} exists and is not replaced; choose another --plots directory")
+    views = [view for group in drawn for view in group.views]
+    found = iter(_run(_draw(views, image, _browser(browser), progress)))
+    return write_files(drawn, directory, image, "--plots", lambda _: next(found))
+
+
+async def _draw(
+    views: Sequence[View], image: ImageFormat, browser: str, progress: Callable[[float], None]
+) -> list[bytes]:
+    """The image of each of ``views``, in their order, all drawn by one browser."""
+    from choreographer.protocol import DevtoolsProtocolError
+    from kaleido import Kaleido
+
+    found: list[bytes] = []
+    try:
+        async with Kaleido(n=1, timeout=_WAIT_S, mathjax=False, path=browser) as kaleido:
+            for view in views:
+                figure = _figure(view)
+                options = {"format": image, "width": WIDTH, "height": figure["layout"]["height"],
+                           "scale": 2 if image == "png" else 1}  # fmt: skip
+                found.append(bytes(await kaleido.calc_fig(figure, opts=options)))
+                progress(len(found) / len(views))
+    except (OSError, RuntimeError, ValueError, TimeoutError, DevtoolsProtocolError) as error:
+        raise MeasureError(f"the plots could not be drawn by {browser}: {_first_line(error)}") from error
+    return found
+
+
+def _figure(view: View) -> dict[str, Any]:
+    """A view's figure with its title above it, since a file stands alone."""
+    if view.figure is None:
+        raise ValueError(f"{view.name} has no figure")
+    figure: dict[str, Any] = view.figure.to_dict()
+    layout = figure["layout"]
+    figure["layout"] = {
+        **layout, "title": {"text": escape(view.title), "font": {"size": 20}}, "height": layout.get("height", 520) + 50,
+        "margin": {**layout.get("margin", {}), "t": layout.get("margin", {}).get("t", 20) + 50},
+    }  # fmt: skip
+    return figure
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` to its end; in a thread of its own where a loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def _browser(given: str | None) -> str:
+    for name in [given] if given else _BROWSERS:
+        if path := shutil.which(name):
+            return path
+    raise MeasureError(
+        f"plots as files need Chromium or Chrome{f', and {given} is none' if given else ', and none is on PATH'} "
+        "(Debian, Ubuntu: apt-get install chromium)"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error.args[0]).strip() if error.args else ""
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,169 @@
+"""The section of a report that shows a surface: its curves by mix, how far it misses, its parameters and knees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from calibrate.posterior import Mask
+from calibrate.report.axes import Axis, throughput_axis
+from calibrate.report.drawing import PALETTE, empty_figure
+from calibrate.report.measured.section import MeasuredSection
+from calibrate.report.measured.tables import shown
+from calibrate.report.view import View
+from calibrate.surface.compare import knees
+from calibrate.surface.places import Places
+from measure.dataset import Provenance
+from measure.findings import Finding
+from measure.units import format_bytes
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from calibrate.surface import SurfaceComparison
+
+DRAWN = 60
+NAMES = {
+    "block_bytes": "block", "outstanding": "N", "predicted_throughput_per_s": "predicted", "error_pct": "error",
+    "predicted_response_time_s": "predicted response", "response_time_s": "response",
+}  # fmt: skip
+
+
+def surface_section(
+    compared: SurfaceComparison, provenance: Provenance, findings: Sequence[Finding] = ()
+) -> MeasuredSection:
+    """The section of one comparison; ``views_of`` says what is in it."""
+    title = f"Surface of {compared.points.source or 'the device'}"
+    return MeasuredSection(
+        title, views_of(compared), findings, provenance, lead_of(compared), compared.notes, "queue_depth", "requests",
+        compared.points.source,
+    )  # fmt: skip
+
+
+def lead_of(compared: SurfaceComparison) -> str:
+    """The outcome in a sentence."""
+    s = compared.summary
+    used = f"Calibrated on {int(compared.used.sum())} of {len(compared.points)} points"
+    if s.held_out_mdape_throughput_pct is None:
+        return f"{used}; none is left to be predicted."
+    noise = "" if s.repeat_noise_pct is None else f" (one repeat differs from the next by {s.repeat_noise_pct:.2g} %)"
+    missed = f"{s.held_out_mdape_throughput_pct:.2g} % at the median{noise}"
+    inside = f"{s.inside_band_pct:.0f} % of them lie inside their {100 * compared.surface.level:g} % bands"
+    return f"{used}, it misses the throughput of the {s.held_out_points} others by {missed}, and {inside}."
+
+
+def views_of(compared: SurfaceComparison) -> list[View]:
+    """Curves over the depth for each share of reads, errors as a heat map, points, parameters, knees."""
+    points, rows = compared.points, pd.DataFrame(compared.rows())
+    axis = throughput_axis(points.throughput_per_s, "queue_depth")
+    views = []
+    for share in points.places.values("read_fraction"):
+        table = rows[np.isclose(rows["read_fraction"], share)]
+        views.append(View(
+            "surface-curves", f"surface-{100 * share:.0f}-percent-read", f"Throughput at {100 * share:.3g} % reads",
+            "Lines and shades: what the surface predicts, and where a single new measurement is expected. Squares were "
+            "used to calibrate; circles were held out, and the surface knew nothing of them.",
+            table, _curves(compared, float(share), axis),
+        ))  # fmt: skip
+    views.append(View(
+        "surface-errors", "surface-errors", "How far each point is missed",
+        "Predicted over measured throughput, minus one, against the measured throughput. Filled: held out. Open: "
+        "calibrated on, and so no evidence.",
+        rows, _errors(compared, axis),
+    ))  # fmt: skip
+    columns = [
+        "block_bytes", "read_fraction", "outstanding", "jobs", "throughput_per_s", "predicted_throughput_per_s",
+        "predicted_throughput_low_per_s", "predicted_throughput_high_per_s", "error_pct", "response_time_s",
+        "predicted_response_time_s", "use",
+    ]  # fmt: skip
+    told = rows[[c for c in columns if c != "jobs" or rows["jobs"].nunique() > 1]]
+    views.append(View("surface-points", "surface-points", "All points", "", told, text=shown(told, NAMES)))
+    parameters = _parameter_table(compared)
+    views.append(
+        View("surface-parameters", "surface-parameters", "Parameters", _PARAMETERS, parameters, text=shown(parameters))
+    )
+    bends = pd.DataFrame(knees(compared.surface, points.places))
+    if len(bends):
+        bends = bends.rename(columns={"low": "knee_low", "high": "knee_high"})
+        views.append(View(
+            "surface-knees", "surface-knees", "Knees",
+            "The depth N* at which both asymptotes cross, for each block size and share of reads.",
+            bends, text=shown(bends, {"block_bytes": "block", "knee": "knee N*"}),
+        ))  # fmt: skip
+    return views
+
+
+_PARAMETERS = (
+    "Latency alone is that of a lone request without its bytes; peak rate and bandwidth are the two limits. q says how "
+    "the limits meet (1: added up, large: the larger alone), e how a lone latency grows with the block, i how much "
+    "longer bytes take where reads and writes alternate, p how sharp the knee is, onset how a lone request differs."
+)
+
+
+def _parameter_table(compared: SurfaceComparison) -> pd.DataFrame:
+    rows = [
+        {"parameter": name, "unit": e.unit, "estimate": f"{e.estimate:.3g}", "interval": f"{e.low:.3g} to {e.high:.3g}",
+         "pinned": "yes" if e.identified else "not identifiable"}
+        for name, e in compared.surface.parameters().items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Figure:
+    places = compared.points.places
+    figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
+    depths = places.values("outstanding")
+    at = np.geomspace(depths[0], depths[-1], DRAWN)
+    here = np.isclose(places.read_fraction, share)
+    for i, block in enumerate(np.unique(places.block_bytes[here])):
+        colour = PALETTE[i % len(PALETTE)]
+        name = format_bytes(block) if block > 0 else "all blocks"
+        line = np.ones(DRAWN)
+        jobs = float(np.median(places.jobs))
+        drawn = compared.surface.predict(Places(block * line, share * line, at, jobs * line))
+        band = np.concatenate([drawn.throughput_high_per_s, drawn.throughput_low_per_s[::-1]])
+        figure.add_scatter(
+            x=np.concatenate([at, at[::-1]]), y=axis.of(band), fill="toself", mode="lines", line={"width": 0},
+            fillcolor=colour, opacity=0.15, hoverinfo="skip", showlegend=False, legendgroup=name,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=at, y=axis.of(drawn.throughput_per_s), mode="lines", name=name, legendgroup=name,
+            line={"color": colour, "width": 3},
+        )  # fmt: skip
+        for used, symbol, how in ((True, "square", "calibrated on"), (False, "circle-open", "held out")):
+            chosen = here & np.isclose(places.block_bytes, block) & (compared.used == used)
+            figure.add_scatter(
+                x=places.outstanding[chosen], y=axis.of(compared.points.throughput_per_s[chosen]), mode="markers",
+                marker={"size": 11, "color": colour, "symbol": symbol, "line": {"width": 2, "color": colour}},
+                showlegend=False, legendgroup=name, text=_texts(compared, chosen),
+                hovertemplate="%{text}<br>%{y:.4g}<extra>" + how + "</extra>",
+            )  # fmt: skip
+    return figure
+
+
+def _texts(compared: SurfaceComparison, chosen: Mask) -> list[str]:
+    return [compared.points.places.text(int(i)) for i in np.flatnonzero(chosen)]
+
+
+def _errors(compared: SurfaceComparison, axis: Axis) -> Figure:
+    figure = empty_figure(axis.title, "error (%)", log_x=True)
+    places = compared.points.places
+    figure.add_hline(y=0, line={"color": "#666666", "width": 1})
+    noise = compared.points.repeat_noise_pct()
+    if noise is not None:
+        figure.add_hrect(y0=-noise, y1=noise, fillcolor="#666666", opacity=0.12, line_width=0)
+    for i, share in enumerate(places.values("read_fraction")):
+        for used in (False, True):
+            chosen = np.isclose(places.read_fraction, share) & (compared.used == used)
+            colour = PALETTE[i % len(PALETTE)]
+            figure.add_scatter(
+                x=axis.of(compared.points.throughput_per_s[chosen]), y=compared.error_pct[chosen], mode="markers",
+                name=f"{100 * share:.3g} % read", legendgroup=str(i), showlegend=not used,
+                text=_texts(compared, chosen),
+                marker={"size": 11, "color": colour, "symbol": "circle-open" if used else "circle"},
+                hovertemplate="%{text}<br>%{y:+.1f} %<extra></extra>",
+            )  # fmt: skip
+    return figure
