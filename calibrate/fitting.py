@@ -232,7 +232,7 @@ def fit(
 
 def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
-    from calibrate.structure import servers_and_think  # which takes Estimate from here
+    from calibrate.servers_and_delay import servers_and_think  # which takes Estimate from here
 
     needed = 3 if points.load_kind in ("injected_delay", "bandwidth") else 2
     if len(points) < needed:
@@ -258,7 +258,7 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     return Fit(
         model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
         load_unit=points.load_unit, series=points.series, used=tuple(float(n) for n in load),
-        parameters={**estimates, **servers_and_think(points, found.mode, draws, level)},
+        parameters={**estimates, **servers_and_think(points, level)},
         mode=found.mode, draws=draws, error_draws=found.error[keep],
         used_throughput_per_s=tuple(float(x) for x in throughput), used_noise=tuple(float(e) for e in points.noise(1)),
         used_response_s=tuple(float(r) for r in response),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.lone_requests import LoneRequests, lone_requests
 from calibrate.memory_curve import MIDDLE
 from calibrate.posterior import Array, Mask
 from measure.dataset import LoadKind, Sweep
@@ -30,7 +31,9 @@ class Points:
     ``asked`` (m,) are the rates asked for, by which a point may be named too. A device that keeps a log tells more:
     ``served_response_s`` (m,), the response time by that log, ``response_error`` (m,), the relative standard error of
     its mean within the runs, and ``variability``, the squared coefficients of variation of the times between arrivals
-    and of service.
+    and of service. ``requests`` (m,) is how many completed at each load, ``alone`` what is known of those at depth 1,
+    and ``delay`` the mean and the standard error of the part of a latency that keeps no server busy, in seconds, where
+    it was measured by itself.
     """
 
     series: str
@@ -49,6 +52,9 @@ class Points:
     response_error: Array | None = None
     served_response_s: Array | None = None
     variability: tuple[float, float] | None = None
+    requests: Array | None = None
+    alone: LoneRequests | None = None
+    delay: tuple[float, float] | None = None
 
     def __len__(self) -> int:
         return len(self.load)
@@ -65,10 +71,10 @@ class Points:
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
-        told = {
-            n: v[mask] for n in ("asked", "response_error", "served_response_s") if (v := getattr(self, n)) is not None
-        }
-        return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told)
+        more = ("asked", "response_error", "served_response_s", "requests")
+        told = {n: v[mask] for n in more if (v := getattr(self, n)) is not None}
+        alone = self.alone if (self.load[mask] == 1).any() else None
+        return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told, alone=alone)
 
     def mask(self, use: Sequence[float] | None) -> Mask:
         """True (m,) where a point is one to calibrate on. DataError where a load was not measured."""
@@ -149,7 +155,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     one = sweep.select(series) if series is not None else sweep
     table = one.mean_points()
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
-    told = {**_of_open(table), **_of_log(one, table)}
+    told = {**_of_open(table), **_of_closed(one), **_of_log(one, table)}
     return Points(
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
@@ -163,6 +169,18 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
 def _of_open(table: pd.DataFrame) -> dict[str, Any]:
     """The rates that were asked for, of the mean points of an open sweep."""
     return {"asked": table["asked_rate_per_s"].to_numpy(float)} if "asked_rate_per_s" in table else {}
+
+
+def _of_closed(sweep: Sweep) -> dict[str, Any]:
+    """What more than means was kept of a sweep over depths."""
+    if sweep.load_kind != "queue_depth":
+        return {}
+    told: dict[str, Any] = {"alone": lone_requests(sweep)}
+    if "requests" in sweep.points and sweep.points["requests"].notna().all():
+        told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum().to_numpy(float)
+    if (known := sweep.provenance.details.get("delay")) is not None:
+        told["delay"] = (float(known["mean_s"]), float(known["error_s"]))
+    return told
 
 
 def _of_log(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:

@@ -1,51 +1,200 @@
-"""How many servers, and how long a delay, explain the points of a closed sweep."""
+"""What the points of a closed sweep say of its structure: servers c, mean service S, delay Z, and kind of queues.
+
+Z is the part of a request's latency that keeps no server busy (the host, the link). A request alone takes Z + S, and
+the peak is c / S, whatever else holds; so that the means of shallow and deep points tell N* = c (1 + Z / S), and only
+the bend between them can tell c from Z. How sharp it is depends on how variable service is, which the latencies of
+lone requests (depth 1) show. Constant times have a bend as sharp as can be whatever c is: then nothing but knowledge of
+Z can tell c. And no delay is longer than the shortest latency: where lone requests vary, that alone tells.
+
+The posterior is computed on a grid, without sampling: every c, Z / S, both kinds of queues, the relative error of the
+model; S, which only scales the curve, is integrated in closed form. Before any point is seen,
+
+c        is as likely as 1/c: each doubling as likely as the next
+Z        has a share of Z + S that follows Beta(1/2, 3/2): anything from 0 to 1, rather less than more
+queues   one queue or a queue each, as likely
+error    2 %, for two thirds within a factor of 2 (log-normal), beside the noise of repeats or, where nothing was
+         repeated, that of a mean over so many requests; 4 % where nothing is known of the law of service
+
+The interval of c takes nothing of that: it holds every c whose best curve is as likely as the best of all, up to the
+factor that chi-squared of one degree of freedom allows (profile likelihood). Those of S and Z span what each such c
+leaves open.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
-from calibrate.curve_models import DelayMMc, PNorm, server_counts
-from calibrate.fitting import Estimate, mode_of, reaching
+from calibrate.closed_structures import Queues, busy_servers, formula_error
 from calibrate.points import Points
-from calibrate.posterior import Array
+from calibrate.posterior import Array, Mask
 
-LIKELY = 2.71
-"""The rise of the squared misfit, in standard errors, that a 90 % profile-likelihood interval allows."""
+ERROR_MEDIAN, ERROR_OF_UNKNOWN_LAW, ERROR_LOG_SD = 0.02, 0.04, 0.7
+UNKNOWN_SCV = (0.1, 0.5, 1.0, 2.0)
+"""Laws that are averaged over where no latencies of lone requests were kept."""
+MOST_SCV = 10.0
+BEYOND = 8.0
+"""Peaks up to so many times what was seen are thought of."""
+NOT_BELOW = 0.7
+"""The crossing is no less than the greatest throughput over the greatest per request; this times it, as both vary."""
+_CROSSINGS, _ERRORS = 250, 7
+_NEGLIGIBLE = 15.0
+_SPREAD = 0.1  # of a delay's length, from one request to the next
 
 
-UNLIKELY = 4.0
-"""The mean squared misfit beyond which a model is held to be wrong: two standard errors a point."""
+@dataclass(frozen=True)
+class StructurePosterior:
+    """The cells of the grid that count, all arrays (n,): how likely each is, and what it says.
 
-
-def servers_and_think(points: Points, mode: Array, draws: Array, level: float) -> dict[str, Estimate]:
-    """Which numbers of servers c, and so which delays Z, explain the points about as well as the best one does.
-
-    Each c is fitted as delay + M/M/c; those within ``LIKELY`` of the best squared misfit are kept. Means alone rarely
-    tell c, so this is an interval and seldom more. Where even the best c misses the points, c is None. The delay
-    Z = R1 - c / Xmax is as uncertain as R1 and Xmax are, which the ``draws`` (n, 3) of N* and Xmax tell.
+    ``log_mass`` (posterior) and ``log_likelihood`` (without what is assumed of c and Z) have 0 at the best cell.
+    ``service_s`` is the mean of log-normal values of relative spread ``width``; ``ratio`` is Z / S.
     """
-    if points.load_kind != "queue_depth":
-        return {}
-    error = float(np.hypot(PNorm.error_prior.median, np.median(points.noise(1))))
-    misfits: dict[int, tuple[float, float]] = {}
-    for servers in server_counts(float(mode[0])):
-        crossing, peak = mode_of(points, DelayMMc(servers))
-        throughput, _ = DelayMMc(servers).curve(np.array([[crossing, peak]]), points.load)
-        squared = float((np.log(throughput[0] / points.throughput_per_s) ** 2).sum()) / error**2
-        misfits[servers] = (squared, max(crossing - servers, 0.0) / peak)
-    least = min(squared for squared, _ in misfits.values())
-    if least > UNLIKELY * len(points):
-        missed = f"{100 * error * np.sqrt(least / len(points)):.2g} %"
-        why = f"no number of servers behind one queue explains these points: the best misses them by {missed}"
-        return {"c": Estimate(None, None, None, False, "", why), "Z": Estimate(None, None, None, False, "s", why)}
-    likely = {c: think for c, (squared, think) in misfits.items() if squared <= least + LIKELY}
-    low, high = min(likely), max(likely)
-    known = low == high
-    why = "" if known else f"any number of servers from {low} to {high} explains these means"
-    tails = [50 * (1 - level), 50 * (1 + level)]
-    ends = np.array([np.percentile(np.maximum(draws[:, 0] - c, 0.0) / draws[:, 1], tails) for c in likely])
-    least_z, most_z = float(ends[:, 0].min()), float(ends[:, 1].max())
-    return {
-        "c": Estimate(float(low) if known else None, float(low), float(high), known, "", why),
-        "Z": Estimate(likely[low] if known else None, reaching(least_z, most_z, 0.0, level), most_z, known, "s", why),
-    }
+
+    log_mass: Array
+    log_likelihood: Array
+    servers: Array
+    own_queues: Array
+    service_s: Array
+    width: Array
+    ratio: Array
+    error: Array
+    crossing: Array
+
+    @property
+    def mass(self) -> Array:
+        """The probability of each cell."""
+        mass = np.exp(self.log_mass)
+        return np.asarray(mass / mass.sum())
+
+    def share(self, where: Mask) -> float:
+        """The probability of the cells ``where`` (n,)."""
+        return float(self.mass[where].sum())
+
+    def likely_servers(self, level: float) -> list[int]:
+        """Every number of servers that the points do not rule out at ``level``, ascending."""
+        from scipy.stats import chi2
+
+        allowed = -0.5 * float(chi2.ppf(level, 1))
+        return sorted({int(c) for c in self.servers[self.log_likelihood >= allowed]})
+
+    def best_servers(self) -> int:
+        """The most probable number of servers."""
+        counts = np.unique(self.servers)
+        return int(counts[np.argmax([self.share(self.servers == c) for c in counts])])
+
+    def random_share(self) -> float:
+        """The probability of a queue each rather than one queue, where there are several servers; else 0."""
+        several = self.share(self.servers > 1)
+        return self.share(self.own_queues > 0) / several if several > 0 else 0.0
+
+    def median_error(self) -> float:
+        """The relative error of the model, median."""
+        order = np.argsort(self.error)
+        return float(self.error[order][np.searchsorted(np.cumsum(self.mass[order]), 0.5)])
+
+    def drawn(self, where: Mask, draws: int = 2000, seed: int = 0) -> tuple[Array, Array]:
+        """Draws (draws,) of S and Z in seconds from the cells ``where`` (n,)."""
+        mass = np.where(where, np.exp(self.log_mass - self.log_mass[where].max()), 0.0)
+        rng = np.random.default_rng(seed)
+        chosen = rng.choice(len(mass), draws, p=mass / mass.sum())
+        service = self.service_s[chosen] * np.exp(self.width[chosen] * rng.standard_normal(draws))
+        return service, service * self.ratio[chosen]
+
+
+def structure_posterior(points: Points) -> StructurePosterior:
+    """The posterior of the structure, from two points or more of a closed sweep."""
+    lowest = max(1.0, float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min()))
+    cells: list[Array] = []
+    best = np.array([-np.inf, -np.inf])
+    for queues, servers, prior in _alternatives(lowest):
+        crossing, widths = _crossings(servers, lowest)
+        for scv, chance in laws(points, crossing / servers - 1):
+            found = _cells(points, queues, servers, crossing, scv, prior + chance + np.log(widths))
+            best = np.maximum(best, found[:2].max(axis=1))
+            cells.append(found[:, (found[:2] > best[:, None] - _NEGLIGIBLE).any(axis=0)])
+    kept = np.concatenate(cells, axis=1)
+    kept[:2] -= best[:, None]
+    return StructurePosterior(*kept[:, (kept[:2] > -_NEGLIGIBLE).any(axis=0)])
+
+
+def _crossings(servers: int, lowest: float) -> tuple[Array, Array]:
+    """Crossings c / (1 - share) to try (k,), denser near the least possible, and the prior mass that each stands for.
+
+    The share of Z follows Beta(1/2, 3/2), whose density is share^-1/2 (1 - share)^1/2.
+    """
+    least = max(float(servers), NOT_BELOW * lowest)
+    wide = np.log(max(BEYOND * lowest, 2 * servers) / least)
+    step = (np.arange(_CROSSINGS) + 0.5) / _CROSSINGS
+    crossing = least * np.exp(wide * step**2)
+    share = 1 - servers / crossing
+    return crossing, 2 * wide * step / _CROSSINGS * share**-0.5 * (1 - share) ** 1.5
+
+
+def _cells(points: Points, queues: Queues, servers: int, crossing: Array, scv: Array, prior: Array) -> Array:
+    """Everything (9, n) that a ``StructurePosterior`` holds, of one number of servers and kind of queues."""
+    ratio = crossing / servers - 1
+    z = np.linspace(-2.5, 2.5, _ERRORS)
+    errors = (ERROR_OF_UNKNOWN_LAW if points.alone is None else ERROR_MEDIAN) * np.exp(ERROR_LOG_SD * z)
+    fixed = _noise(points) ** 2 + formula_error(queues, scv)[None, :, None] ** 2
+    weights = 1 / (errors[:, None, None] ** 2 + fixed)  # (e, k, m)
+    total = weights.sum(axis=2)
+    busy = busy_servers(queues, servers, scv, crossing, points.load)
+    off = (np.log(points.throughput_per_s) - np.log(busy))[None, :, :]  # -log S, and what is missed
+    centre = (weights * off).sum(axis=2) / total
+    misfit = (weights * (off - centre[:, :, None]) ** 2).sum(axis=2)
+    service = np.exp(-centre)
+    likelihood = -0.5 * misfit + 0.5 * np.log(weights).sum(axis=2) - 0.5 * np.log(total) - 0.5 * z[:, None] ** 2
+    likelihood = likelihood + _of_delay(points, ratio * service)
+    mass = likelihood + prior
+    rows = (
+        mass, likelihood, float(servers), float(queues == "random"), service, 1 / np.sqrt(total), ratio,
+        errors[:, None], crossing,
+    )  # fmt: skip
+    return np.stack([np.broadcast_to(row, mass.shape) for row in rows]).reshape(len(rows), -1)
+
+
+def _alternatives(lowest: float) -> Iterator[tuple[Queues, int, float]]:
+    """Queues, servers, log prior. Every whole number to 16, then one in fifteen percent."""
+    most = max(2, round(BEYOND * lowest))
+    counts = sorted({*range(1, 17), *(round(16 * 1.1**i) for i in range(1, 200))})
+    kept = [c for c in counts if c <= most]
+    for c, after in zip(kept, [*kept[1:], kept[-1] + 1], strict=True):
+        prior = float(np.log(np.log(after / c)))
+        yield "shared", c, prior
+        if c > 1:
+            yield "random", c, prior
+
+
+def laws(points: Points, ratio: Array) -> Iterator[tuple[Array, float]]:
+    """The scv of service (k,), for each ``ratio`` Z / S (k,), and its log probability.
+
+    That of lone requests is less, by the constant part of their latency.
+    """
+    if points.alone is not None:
+        yield np.clip(points.alone.scv * (1 + ratio) ** 2, 1e-6, MOST_SCV), 0.0
+        return
+    for scv in UNKNOWN_SCV:
+        yield np.full_like(ratio, scv), -float(np.log(len(UNKNOWN_SCV)))
+
+
+def _noise(points: Points) -> Array:
+    """Relative standard errors (m,): of repeats, but no less than a mean over so many requests has."""
+    known = points.noise(1)
+    if points.alone is None or points.requests is None:
+        return known
+    return np.maximum(known, np.sqrt(points.alone.scv / np.maximum(points.requests, 1.0)))
+
+
+def _of_delay(points: Points, delay: Array) -> Array:
+    """Log likelihood of delays: none is longer than the shortest latency, or far from the one that was measured."""
+    found = np.zeros_like(delay)
+    if points.alone is not None:
+        from scipy.special import log_ndtr
+
+        found += log_ndtr(np.log(points.alone.shortest_s / np.maximum(delay, 1e-12)) / _SPREAD)
+    if points.delay is not None:
+        mean, error = points.delay
+        found += -0.5 * ((delay - mean) / error) ** 2
+    return found
