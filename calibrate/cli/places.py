@@ -1,0 +1,60 @@
+"""Places of a surface as they are typed: ``block=4KiB,64KiB read=0,100 depth=1..32 jobs=1``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from calibrate.cli import parsing
+
+if TYPE_CHECKING:
+    from calibrate.surface import Places as SurfacePlaces
+
+KEYS: Mapping[str, Callable[[Any], parsing.Numbers]] = {
+    "block": parsing.sizes, "read": parsing.percents, "depth": parsing.depths, "jobs": parsing.depths,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Places:
+    """What was typed for each key: sizes in bytes, reads in percent, depths of one job, numbers of jobs."""
+
+    typed: Mapping[str, tuple[float, ...]]
+
+    def columns(self) -> dict[str, tuple[float, ...]]:
+        """The same by the columns of a surface, shares of reads from 0 to 1."""
+        names = {"block": "block_bytes", "read": "read_fraction", "depth": "depth", "jobs": "jobs"}
+        return {names[k]: tuple(v / 100 for v in values) if k == "read" else values for k, values in self.typed.items()}
+
+
+@parsing.parser
+def places(text: str) -> Places:
+    """Keys with their values, spaces or semicolons between them."""
+    typed: dict[str, tuple[float, ...]] = {}
+    for word in text.replace(";", " ").split():
+        key, equals, values = word.partition("=")
+        if key not in KEYS or not equals:
+            raise ValueError(f"{word!r}: write places like block=4KiB,64KiB read=0,100 depth=1..32 jobs=1")
+        if key in typed:
+            raise ValueError(f"{key!r} is named twice; write its values with commas between them")
+        typed[key] = tuple(KEYS[key](values))
+    if not typed:
+        raise ValueError("no place is named; write places like block=4KiB,64KiB read=0,100 depth=1..32 jobs=1")
+    return Places(typed)
+
+
+def at_places(typed: Places, measured: SurfacePlaces) -> SurfacePlaces:
+    """Every combination of what was typed; what was not takes the values that were measured, the least of the jobs."""
+    import numpy as np
+
+    from calibrate.surface import Places as SurfacePlaces
+
+    named = typed.columns()
+    jobs = named.get("jobs", (float(measured.jobs.min()),))
+    depths = named.get("depth", tuple(np.unique(measured.outstanding / jobs[0])))
+    blocks = named.get("block_bytes", tuple(measured.values("block_bytes")))
+    shares = named.get("read_fraction", tuple(measured.values("read_fraction")))
+    block, share, depth, job = np.array(list(product(blocks, shares, depths, jobs))).T
+    return SurfacePlaces(block, share, depth * job, job)

@@ -1,0 +1,169 @@
+"""The places of a surface: block size, share of reads, outstanding requests and jobs, and what was measured there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from calibrate.posterior import Array, Mask
+from measure.dataset import Sweep
+from measure.errors import DataError
+from measure.read_write_mix import parse_mix
+from measure.units import format_bytes
+
+MEASURE = "qsim measure fio TARGET --block 4KiB,64KiB --read 100,0 --depths 1,4,32 --out DIR"
+
+WORDS: Mapping[str, str] = {
+    "block_bytes": "block size", "read_fraction": "share of reads", "outstanding": "queue depth",
+    "jobs": "number of jobs",
+}  # fmt: skip
+"""What a place is made of, by the name of its column."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """m places: ``block_bytes``, ``read_fraction`` (1 reads), ``outstanding`` (depth x jobs) and ``jobs``, (m,)."""
+
+    block_bytes: Array
+    read_fraction: Array
+    outstanding: Array
+    jobs: Array
+
+    def __len__(self) -> int:
+        return len(self.outstanding)
+
+    def at(self, chosen: Mask | Array) -> Places:
+        """Those of a mask (m,) or of indices."""
+        return Places(*(getattr(self, f.name)[chosen] for f in fields(self)))
+
+    def values(self, name: str) -> Array:
+        """The different values of one column, ascending."""
+        return np.unique(getattr(self, name))
+
+    def varying(self) -> tuple[str, ...]:
+        """The columns with more than one value."""
+        return tuple(f.name for f in fields(self) if len(self.values(f.name)) > 1)
+
+    @property
+    def depth(self) -> Array:
+        """The depth of one job, (m,)."""
+        return np.asarray(self.outstanding / self.jobs)
+
+    def matching(self, wanted: Mapping[str, Sequence[float]]) -> Mask:
+        """True (m,) where each column named (``depth`` among them) has one of its values."""
+        found = np.ones(len(self), dtype=bool)
+        for name, values in wanted.items():
+            column = getattr(self, name)
+            found &= np.isclose(column[:, None], np.asarray(values, float)[None, :], rtol=1e-3).any(axis=1)
+        return found
+
+    def ranges(self) -> str:
+        """The values of each column, in words."""
+        told = (f"{w} {', '.join(value_text(n, v) for v in self.values(n))}" for n, w in WORDS.items())
+        return "; ".join(told)
+
+    def text(self, i: int) -> str:
+        """One place in words."""
+        jobs = f", {self.jobs[i]:g} jobs" if self.jobs[i] > 1 else ""
+        size = f"{format_bytes(self.block_bytes[i])}, " if self.block_bytes[i] > 0 else ""
+        return f"{size}{100 * self.read_fraction[i]:.3g} % read, N = {self.outstanding[i]:g}{jobs}"
+
+
+def value_text(name: str, value: float) -> str:
+    """One value of a column in words."""
+    if name == "block_bytes":
+        return format_bytes(value)
+    return f"{100 * value:g} %" if name == "read_fraction" else f"{value:g}"
+
+
+@dataclass(frozen=True)
+class SurfacePoints:
+    """What was measured at ``places``: means over repeats and the relative sd of one repeat (NaN: not repeated)."""
+
+    places: Places
+    throughput_per_s: Array
+    response_time_s: Array
+    repeats: Array
+    spread: Array
+    pattern: str = ""
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def at(self, chosen: Mask | Array) -> SurfacePoints:
+        """Those of a mask (m,) or of indices."""
+        columns = ("throughput_per_s", "response_time_s", "repeats", "spread")
+        return replace(self, places=self.places.at(chosen), **{c: getattr(self, c)[chosen] for c in columns})
+
+    def noise(self) -> Array:
+        """Relative standard error of each mean throughput (m,); 0 where it was not repeated."""
+        return np.asarray(np.nan_to_num(self.spread, nan=0.0) / np.sqrt(self.repeats))
+
+    def repeat_noise_pct(self) -> float | None:
+        """Median over the points of the relative standard deviation of one repeat, in percent."""
+        known = self.spread[np.isfinite(self.spread)]
+        return float(100 * np.median(known)) if len(known) else None
+
+
+def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
+    """The points of a closed sweep as a surface, averaged over repeats.
+
+    ``pattern`` ("random", "sequential") names one where the sweep has several. Raises DataError where the sweep is none
+    over depths, the pattern is not there, or fewer than two of block size, share of reads and depth vary.
+    """
+    name = sweep.name or "the sweep"
+    if sweep.load_kind != "queue_depth":
+        raise DataError(f"{name} is no sweep over queue depths, so it has no surface; measure one: {MEASURE}")
+    table = sweep.mean_points()
+    table["pattern"] = table["pattern"].fillna("")
+    patterns = sorted(set(table["pattern"]))
+    if pattern is not None and pattern not in patterns:
+        raise DataError(
+            f"{name} has no pattern {pattern!r}; it has: {', '.join(p or 'one without a name' for p in patterns)}"
+        )
+    if pattern is None and len(patterns) > 1:
+        raise DataError(
+            f"{name} holds {len(patterns)} patterns, each a surface of its own; name one of: {', '.join(patterns)}"
+        )
+    chosen = patterns[0] if pattern is None else pattern
+    table = table[table["pattern"] == chosen]
+    mixed = table["read_fraction"].isna() & bool(table["read_fraction"].notna().any())
+    notes = (
+        [f"left out, their share of reads is not told: {', '.join(sorted(set(table['series'][mixed])))}"]
+        if mixed.any()
+        else []
+    )
+    table = table[~mixed]
+    shares = _asked_shares(table["series"], table["read_fraction"].fillna(1.0))
+    places = Places(
+        table["block_bytes"].fillna(0.0).to_numpy(float), shares, table["load"].to_numpy(float),
+        table["jobs"].fillna(1.0).to_numpy(float),
+    )  # fmt: skip
+    _check(places, name)
+    return SurfacePoints(
+        places, table["throughput_per_s"].to_numpy(float), table["latency_s"].to_numpy(float),
+        table["repeats"].to_numpy(float), table["throughput_spread"].to_numpy(float), chosen,
+        sweep.name or sweep.provenance.source, tuple(notes),
+    )  # fmt: skip
+
+
+def _asked_shares(series: Iterable[str], measured: Iterable[float]) -> Array:
+    """The shares of reads that were asked for: fio draws each request, so that 70 % come out as 70.03 %."""
+    asked = (parse_mix(name).read_fraction for name in series)
+    return np.array([round(m, 2) if a is None else a for a, m in zip(asked, measured, strict=True)])
+
+
+def _check(places: Places, name: str) -> None:
+    """DataError where this is a line and no surface."""
+    varying = [v for v in places.varying() if v != "jobs"]
+    if len(varying) > 1:
+        return
+    fixed = " and ".join(f"one {WORDS[c]}" for c in ("block_bytes", "read_fraction", "outstanding") if c not in varying)
+    line = {"outstanding": "; over the depth alone: qsim compare", "block_bytes": "; over the size alone: qsim blocks"}
+    raise DataError(
+        f"{name} has {fixed}, which is no surface{line.get(varying[0], '') if varying else ''}; measure more: {MEASURE}"
+    )
