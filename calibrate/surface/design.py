@@ -15,13 +15,17 @@ from calibrate.surface.fit import Surface
 from calibrate.surface.places import Places
 
 def corners(places: Places) -> Mask:
-    """True (m,) for the corners; where one was not measured, the ends of each column at one place at least."""
-    ends = {
-        "block_bytes": places.values("block_bytes")[[0, -1]],
-        "read_fraction": places.values("read_fraction")[[0, -1]],
-        "outstanding": np.array(_depths(places)),
-    }
+    """True (m,) for the corners; where one was not measured, the ends of each column at one place at least.
+
+    They are taken with the number of jobs that most places have.
+    """
     usual_jobs = np.isclose(places.jobs, _most_frequent(places))
+    usual = places.at(usual_jobs)
+    ends = {
+        "block_bytes": usual.values("block_bytes")[[0, -1]],
+        "read_fraction": usual.values("read_fraction")[[0, -1]],
+        "outstanding": np.array(_depths(usual)),
+    }
     at_end = {name: places.matching({name: values.tolist()}) for name, values in ends.items()}
     found = np.logical_and.reduce(list(at_end.values())) & usual_jobs
     for name, values in ends.items():
