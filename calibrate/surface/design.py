@@ -14,6 +14,7 @@ from calibrate.posterior import Mask
 from calibrate.surface.fit import Surface
 from calibrate.surface.places import Places
 
+
 def corners(places: Places) -> Mask:
     """True (m,) for the corners; where one was not measured, the ends of each column at one place at least.
 
