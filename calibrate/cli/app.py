@@ -23,6 +23,7 @@ from calibrate.cli import (
     measure_memory,
     measure_mlc,
     measure_suite,
+    plot,
     predict,
     seal,
     show,
@@ -107,6 +108,7 @@ _add(app, "doctor", doctor.doctor, doctor.HELP)
 _add(app, "solve", solve.solve, solve.HELP)
 _add(app, "simulate", simulate.simulate, simulate.HELP)
 _add(app, "trace", trace.trace, trace.HELP)
+_add(app, "plot", plot.plot, plot.HELP)
 app.add_typer(measuring, name="measure", help=MEASURE_HELP)
 _add(measuring, "fio", measure_fio.measure_fio, measure_fio.HELP)
 _add(measuring, "device", measure_device.measure_device, measure_device.HELP)

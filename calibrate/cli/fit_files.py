@@ -24,7 +24,7 @@ def check_writable(path: Path, *, force: bool, kind: str = "fit") -> None:
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     if not path.exists():
         return
-    if not _is_ours(path, kind):
+    if not holds(path, kind):
         raise MeasureError(f"{path} exists and is no {kind} of qsim, so it is not replaced; choose another --out")
     if not force:
         raise MeasureError(f"{path} holds a {kind} already; replace it with --force, or choose another --out")
@@ -66,7 +66,8 @@ def read_fits(path: Path) -> list[Fit]:
         raise DataError(f"{path}: {error}") from error
 
 
-def _is_ours(path: Path, kind: str) -> bool:
+def holds(path: Path, kind: str = "fit") -> bool:
+    """Whether the file is one of ours of this kind."""
     try:
         with path.open("rb") as file:
             head = file.read(200)

@@ -16,6 +16,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.laws import FILES, LAWS, Law, law
 from calibrate.cli.parsing import Quantity
+from measure.units import format_duration, format_rate
 
 DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO")
 
@@ -43,6 +44,11 @@ class Given:
         """Whether the option was given."""
         return self.values.get(option) is not None
 
+    def described(self) -> str:
+        """The options in words, for a title: "service rate 20, servers 3"."""
+        told = {o: _in_words(o, v) for o, v in self.values.items() if v is not None}
+        return ", ".join(f"{option.replace('-', ' ')} {text}" for option, text in told.items())
+
     def command_line(self) -> str:
         """The options as they could be typed again."""
         words = [self.model]
@@ -50,6 +56,15 @@ class Given:
             if value is not None:
                 words += [f"--{option}", value.text if isinstance(value, Law) else _typed(option, value)]
         return shlex.join(words)
+
+
+def _in_words(option: str, value: Any) -> str:
+    """A value as people read it."""
+    if isinstance(value, Law):
+        return value.text
+    if isinstance(value, Quantity) and value.has_unit:
+        return format_rate(value.value) if option.endswith("rate") else format_duration(value.value)
+    return _typed(option, value)
 
 
 def _typed(option: str, value: Any) -> str:

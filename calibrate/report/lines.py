@@ -22,10 +22,11 @@ Kind = Literal["time", "rate", "number", "share"]
 _PLAIN: Mapping[Kind, str] = {
     "time": "time", "rate": "rate per time unit", "number": "mean number", "share": "share",
 }  # fmt: skip
-_NAMES: Mapping[str, str] = {
+NAMES: Mapping[str, str] = {
     "W": "response time W", "Wq": "waiting time Wq", "X": "throughput X", "L": "number present L",
     "Lq": "number waiting Lq", "rho": "utilization rho",
 }  # fmt: skip
+"""What symbols are called along an axis."""
 _PANEL_HEIGHT = 400
 
 
@@ -68,19 +69,19 @@ def figure_of(
     kinds = list(dict.fromkeys(line.kind for line in lines))
     colours = list(dict.fromkeys(line.curve or line.name for line in lines))
     figure = make_subplots(rows=len(kinds), cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    layout = {**LAYOUT, "height": max(520, _PANEL_HEIGHT * len(kinds) + 80)}
-    figure.update_layout(**{**layout, "legend": {**layout["legend"], "traceorder": "normal"}})
+    figure.update_layout(**{**LAYOUT, "height": max(520, _PANEL_HEIGHT * len(kinds) + 80)})
+    figure.update_layout(legend={"traceorder": "normal"})
     figure.update_xaxes(**({"type": "log"} if log_x else {}), **AXIS)
     figure.update_xaxes(title=x_title, row=len(kinds))
     told: set[str] = set()
+    mixed = any(len({line.symbol for line in lines if line.kind == kind}) > 1 for kind in kinds)
     for row, kind in enumerate(kinds, 1):
         shown = [line for line in lines if line.kind == kind]
         symbols = list(dict.fromkeys(line.symbol for line in shown))
         axis = _axis(kind, symbols, np.concatenate([line.y for line in shown]), in_seconds=in_seconds)
         figure.update_yaxes(title=axis.title, row=row, rangemode="tozero", **(LOG if log_y else {}), **AXIS)
         for line in shown:
-            several = len(symbols) > 1 or not line.name
-            label = ", ".join(part for part in (line.symbol if several else "", line.name) if part)
+            label = ", ".join(part for part in (line.symbol if mixed or not line.name else "", line.name) if part)
             look = _Look(escape(label), PALETTE[colours.index(line.curve or line.name) % len(PALETTE)],
                          symbols.index(line.symbol), in_legend=label not in told)  # fmt: skip
             _draw(figure, line, look, axis, row)
@@ -119,7 +120,7 @@ class _Look:
 
 def _axis(kind: Kind, symbols: Sequence[str], values: Array, *, in_seconds: bool) -> Axis:
     """The axis of a panel, named by its quantity where it has one only."""
-    name = _NAMES.get(symbols[0], symbols[0]) if len(symbols) == 1 else ""
+    name = NAMES.get(symbols[0], symbols[0]) if len(symbols) == 1 else ""
     known = values[np.isfinite(values)]
     if in_seconds and known.size and kind == "time":
         axis = latency_axis(known)
