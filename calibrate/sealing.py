@@ -23,6 +23,8 @@ from calibrate.fitting import Fit
 from calibrate.points import points_of
 from calibrate.posterior import Mask
 from calibrate.prediction import predict
+from calibrate.sealed_tails import tails_from_dict, tails_to_dict
+from calibrate.tails import Tails
 from measure.dataset import Sweep
 from measure.durable import sync_directory
 from measure.errors import DataError, MeasureError
@@ -36,10 +38,14 @@ _REMEDY = "a seal is written with: qsim predict FIT --seal FILE"
 
 @dataclass(frozen=True)
 class Seal:
-    """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said."""
+    """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
+
+    ``tails`` are those of each fit, None where none were predicted.
+    """
 
     fits: tuple[Fit, ...]
     points: tuple[tuple[Mapping[str, float], ...], ...]
+    tails: tuple[Tails | None, ...]
     made_at: str
     version: str
     sha256: str
@@ -93,25 +99,38 @@ def hashes_of(sweep: Sweep) -> dict[str, str]:
         raise DataError(f"{error.filename} cannot be read: {error.strerror or error}; check its permissions") from error
 
 
-def seal(fits: Sequence[Fit], loads: Sequence[Sequence[float]], path: Path, *, made_at: str | None = None) -> Seal:
+def seal(
+    fits: Sequence[Fit],
+    loads: Sequence[Sequence[float]],
+    path: Path,
+    *,
+    tails: Sequence[Tails | None] | None = None,
+    made_at: str | None = None,
+) -> Seal:
     """Write the prediction of ``fits`` at ``loads`` (one list for each) to ``path``, which must not exist yet.
 
-    Raises MeasureError where ``path`` exists or cannot be written.
+    ``tails`` (one for each fit, None where there are none) are sealed with it. Raises MeasureError where ``path``
+    exists or cannot be written.
     """
     from importlib.metadata import version
 
     check_unsealed(path)
     curves = [predict(fit, at).to_dicts() for fit, at in zip(fits, loads, strict=True)]
+    told = [None] * len(fits) if tails is None else list(tails)
     document: dict[str, Any] = {
         "schema": SCHEMA, "made_at": made_at or now(), "version": version("qsim"),
         "predictions": [
-            {"fit": fit.to_dict(), "points": points, "knee": fit.knee.to_dict()}
-            for fit, points in zip(fits, curves, strict=True)
+            {"fit": fit.to_dict(), "points": points, "knee": fit.knee.to_dict(),
+             "tails": None if one is None else tails_to_dict(one)}
+            for fit, points, one in zip(fits, curves, told, strict=True)
         ],
     }  # fmt: skip
     document["sha256"] = sha256_of(document)
     write_new(path, document)
-    return Seal(tuple(fits), tuple(map(tuple, curves)), document["made_at"], document["version"], document["sha256"])
+    return Seal(
+        tuple(fits), tuple(map(tuple, curves)), tuple(told), document["made_at"], document["version"],
+        document["sha256"],
+    )  # fmt: skip
 
 
 def check_unsealed(path: Path) -> None:
@@ -177,6 +196,7 @@ def read_seal(path: Path) -> Seal:
     try:
         parts = document["predictions"]
         fits = tuple(Fit.from_dict(part["fit"]) for part in parts)
+        tails = tuple(None if part.get("tails") is None else tails_from_dict(part["tails"]) for part in parts)
         points = tuple(tuple({str(k): float(v) for k, v in row.items()} for row in part["points"]) for part in parts)
         made_at = _moment(str(document["made_at"])).isoformat(timespec="seconds")
         version = str(document["version"])
@@ -186,7 +206,7 @@ def read_seal(path: Path) -> Seal:
         raise DataError(f"{path}: the seal lacks a part or holds one that cannot be ({error}); {_REMEDY}") from error
     if not fits:
         raise DataError(f"{path} holds no prediction; {_REMEDY}")
-    return Seal(fits, points, made_at, version, found)
+    return Seal(fits, points, tails, made_at, version, found)
 
 
 def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:

@@ -115,13 +115,13 @@ def compare(
 
         done, refused = _held_against(sweep, names, read_fits(fit), fit)
     title = source.name if held is None else f"{source.name}, predicted before: SHA-256 {held.sha256}"
-    tails, untold = tails_of_all(done, sweep, seed or 0)
+    tails, untold = tails_of_all(done, sweep, seed or 0, held)
     written = None if report is None else write_page(done, refused, tails, report, title)
 
     tell_findings(sweep, names)
     for name, reason in refused.items():
         warn(f"not compared: {name}: {reason.removeprefix(f'{name}: ')}")
-    shown = _knees(done, slo, sweep, knees) if as_json or knees or slo is not None else []
+    shown = _knees(done, slo, sweep, seed or 0, over_repeats=knees) if as_json or knees or slo is not None else []
     if not as_json:
         _tell(done, held, written, shown)
         say_tails(tails)
@@ -137,13 +137,14 @@ def compare(
 
 
 def _knees(
-    done: Sequence[Comparison], slo: float | None, sweep: Sweep, over_repeats: bool
+    done: Sequence[Comparison], slo: parsing.Objective | None, sweep: Sweep, seed: int, *, over_repeats: bool
 ) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
     return [
-        knees_of(c.fit, slo, sweep if over_repeats and not c.held_out.all() else None, float(c.points.load.max()))
+        knees_of(c.fit, slo, sweep, float(c.points.load.max()),
+                 over_repeats=over_repeats and not c.held_out.all(), seed=seed)
         for c in done
-    ]
+    ]  # fmt: skip
 
 
 def _tell(

@@ -11,15 +11,23 @@ from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from calibrate import Comparison
-    from calibrate.report.measured import MeasuredSection
+    from calibrate.sealing import Seal
     from calibrate.tails import Tails
     from measure import Sweep
 
 
-def tails_of_all(done: Sequence[Comparison], sweep: Sweep, seed: int) -> tuple[dict[str, Tails], dict[str, str]]:
-    """The tails of every curve that has histograms, and why others that have them cannot be told."""
+def tails_of_all(
+    done: Sequence[Comparison], sweep: Sweep, seed: int, held: Seal | None = None
+) -> tuple[dict[str, Tails], dict[str, str]]:
+    """The tails of every curve that has histograms, and why others that have them cannot be told.
+
+    With a sealed prediction they are what it holds of them, and no others.
+    """
     from calibrate.tails import tails_of
     from measure.errors import DataError
+
+    if held is not None:
+        return _sealed(done, sweep, held), {}
 
     found: dict[str, Tails] = {}
     refused: dict[str, str] = {}
@@ -34,6 +42,18 @@ def tails_of_all(done: Sequence[Comparison], sweep: Sweep, seed: int) -> tuple[d
                     found[comparison.series] = tails
             bar.share((number + 1) / len(done))
     return found, refused
+
+
+def _sealed(done: Sequence[Comparison], sweep: Sweep, held: Seal) -> dict[str, Tails]:
+    from calibrate.sealed_tails import tails_against
+
+    found: dict[str, Tails] = {}
+    for comparison in done:
+        sealed = next((t for f, t in zip(held.fits, held.tails, strict=True) if f is comparison.fit), None)
+        against = None if sealed is None else tails_against(sealed, sweep, comparison.series)
+        if against is not None:
+            found[comparison.series] = against
+    return found
 
 
 def add_tails(parts: Sequence[dict[str, Any]], found: Mapping[str, Tails], refused: Mapping[str, str]) -> None:
@@ -56,10 +76,9 @@ def say_tails(found: Mapping[str, Tails]) -> None:
 def write_page(
     done: Sequence[Comparison], refused: Mapping[str, str], found: Mapping[str, Tails], path: Path, title: str
 ) -> str:
-    """The page of ``write_report`` with a section on the tails of each curve."""
-    from calibrate.report.page import Section, write_sections
-    from calibrate.report.tails import tail_section
+    """The page of ``write_report`` with the tails of each curve."""
+    from calibrate.report.compared import Section, evidence_of
+    from calibrate.report.page import write_sections
 
-    sections: list[Section | MeasuredSection] = [Section(title, done, refused)]
-    sections += [tail_section(series, tails) for series, tails in found.items()]
-    return str(write_sections(sections, path, title=title))
+    told = {c.series: evidence_of(c, tails=found[c.series]) for c in done if c.series in found}
+    return str(write_sections([Section(title, done, refused, told)], path, title=title))

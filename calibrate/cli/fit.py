@@ -107,7 +107,8 @@ def fit(
     tell_findings(sweep, names)
     for reason in refused.values():
         warn(f"not fitted: {reason}")
-    shown = [knees_of(f, slo, sweep if knees else None) for f in fits] if as_json or knees or slo is not None else []
+    wants_knees = as_json or knees or slo is not None
+    shown = [knees_of(f, slo, sweep, over_repeats=knees, seed=seed) for f in fits] if wants_knees else []
     profiled = _profiles(fits, sweep) if profiles else []
     if as_json:
         parts = [fit_document(f, found) for f, found in zip(fits, shown, strict=True)]

@@ -6,29 +6,51 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from calibrate.cli.console import table, warn
+from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
     from calibrate import Fit
+    from calibrate.cli.parsing import Objective
     from calibrate.knees import NamedKnee
     from calibrate.profiles import Profile
     from measure import Sweep
 
 
 def knees_of(
-    fit: Fit, objective_s: float | None, sweep: Sweep | None = None, deepest: float | None = None
+    fit: Fit,
+    objective: Objective | None,
+    sweep: Sweep | None = None,
+    deepest: float | None = None,
+    *,
+    over_repeats: bool = False,
+    seed: int = 0,
 ) -> tuple[NamedKnee, ...]:
-    """The knees of a fit; with ``sweep`` also their intervals over repeats, or a warning where there are none."""
+    """The knees of a fit to ``sweep`` (None: to nothing that is at hand).
+
+    ``over_repeats`` asks for their intervals over repeats, or a warning where there are none. An objective for a tail
+    is told from the histograms of the sweep: CommandError without one, DataError where they cannot tell it.
+    """
     from calibrate.knees import bootstrapped, knees
     from measure.errors import DataError
 
-    found = knees(fit, objective_s=objective_s, deepest=deepest)
-    if sweep is None:
+    of_tail = objective if objective is not None and objective.quantile is not None else None
+    if of_tail is not None and sweep is None:
+        raise wrong_usage(
+            f"--slo {of_tail.quantile} is told from the histograms of a sweep, and here is none at hand; calibrate on "
+            f"DATA itself: qsim predict DATA --use 1,32 --slo {of_tail.quantile}=TIME"
+        )
+    found = knees(fit, objective_s=objective.time_s if objective and not of_tail else None, deepest=deepest)
+    if over_repeats and sweep is not None:
+        try:
+            found = bootstrapped(fit, sweep, found, deepest=deepest)
+        except DataError as error:
+            warn(f"no interval over repeats: {error}")
+    if of_tail is None or of_tail.quantile is None or sweep is None:
         return found
-    try:
-        return bootstrapped(fit, sweep, found, deepest=deepest)
-    except DataError as error:
-        warn(f"no interval over repeats: {error}")
-        return found
+    from calibrate.tail_objective import tail_objective
+
+    told = tail_objective(fit, sweep, fit.series, of_tail.quantile, of_tail.time_s, seed=seed)
+    return (*found[:-1], told, found[-1])
 
 
 def knee_table(found: Sequence[NamedKnee], load_name: str, level: float) -> str:

@@ -70,10 +70,11 @@ Seed: TypeAlias = Annotated[
                  help="The seed of everything that is drawn."),
 ]  # fmt: skip
 Objective: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--slo", metavar="TIME", parser=parsing.seconds, show_default=False,
-                 help="An objective for the mean response time, as 1ms: also tell the largest load that meets it, "
-                 "beside the knees by every definition."),
+    parsing.Objective | None,
+    typer.Option("--slo", metavar="TIME", parser=parsing.objective, show_default=False,
+                 help="An objective for the mean response time, as 1ms, or for a tail, as p99=1ms (p50, p95, p99, "
+                 "p99.9; from the histograms of DATA): also tell the largest load that meets it, beside the knees by "
+                 "every definition."),
 ]  # fmt: skip
 Knees: TypeAlias = Annotated[
     bool,

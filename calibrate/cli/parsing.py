@@ -17,6 +17,8 @@ import typer
 from measure import units
 
 T = TypeVar("T")
+QUANTILES = ("p50", "p95", "p99", "p99.9")
+"""The tails that are predicted."""
 
 
 def parser(parse: Callable[[str], T]) -> Callable[[Any], T]:
@@ -91,6 +93,28 @@ def whole(text: str) -> int:
 def percent(text: str) -> float:
     """``5`` or ``5%``."""
     return units.parse_count(text.strip().removesuffix("%"))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A response time in seconds that is still good enough: of the mean, or of a ``quantile`` such as "p99"."""
+
+    time_s: float
+    quantile: str | None = None
+
+
+@parser
+def objective(text: str) -> Objective:
+    """``1ms`` for the mean, ``p99=1ms`` for a quantile."""
+    quantile, equals, time = text.rpartition("=")
+    if not equals:
+        return Objective(units.parse_duration(text))
+    quantile = quantile.strip().lower()
+    if quantile == "mean":
+        return Objective(units.parse_duration(time))
+    if quantile not in QUANTILES:
+        raise ValueError(f"{not_one_of(quantile, ('mean', *QUANTILES))}; write it like 1ms or p99=1ms")
+    return Objective(units.parse_duration(time), quantile)
 
 
 class Numbers(tuple[float, ...]):
