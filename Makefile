@@ -41,6 +41,11 @@ format: $(VENV)/.installed-test ## Format the code
 docs: $(VENV)/.installed ## Write the generated parts of README and docs anew
 	$(BIN)/python docs/regenerate.py
 
+.PHONY: site
+site: $(VENV)/.installed-test ## Build the pages as a site in build/site, without a network
+	$(BIN)/python -m sphinx -q -W --keep-going docs build/site
+	@echo "open build/site/index.html"
+
 .PHONY: bench
 bench: $(VENV)/.installed ## Customers per second of every engine
 	$(QSIM) bench

@@ -1,0 +1,23 @@
+"""What the site needs beside the pages: the changes as a page, and links that stay inside."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+INSIDE = {"../CHANGELOG.md": "changes.md", "../README.md": "index.md"}
+"""Files beside the folder of the pages, and the page of the site that stands for each."""
+
+_DOCTEST = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
+
+
+def inside(page: str) -> str:
+    """The page with links to pages of the site only, and interactive Python marked as such."""
+    for outside, stands_for in INSIDE.items():
+        page = page.replace(f"]({outside})", f"]({stands_for})")
+    return _DOCTEST.sub("```pycon\n", page)
+
+
+def write_changes(changelog: Path, page: Path) -> None:
+    """The changes as a page of the site."""
+    page.write_text(changelog.read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,0 +1,102 @@
+"""The site: it builds without a warning and a network, and shows every picture of the gallery."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from doctools.gallery import pictures
+from doctools.site import inside
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURES = pictures(ROOT / "examples" / "gallery")
+
+
+class Fetched(HTMLParser):
+    """What a browser fetches for a page, and where its links lead."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if tag == "a" and named.get("href"):
+            self.links.append(str(named["href"]))
+        is_fetched = tag in ("script", "img", "iframe") or named.get("rel") in ("stylesheet", "preload", "icon")
+        address = named.get("src") or (named.get("href") if tag == "link" else None)
+        if is_fetched and address:
+            self.fetched.append(address)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built from a copy of the pages."""
+    folder = tmp_path_factory.mktemp("a site")
+    for name in ("docs", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "gallery/static"))
+    shutil.copy(ROOT / "CHANGELOG.md", folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "docs", "site"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
+
+
+def test_nothing_is_fetched_from_a_network_and_every_link_inside_leads_somewhere(site):
+    pages = [p for p in site.rglob("*.html") if "_static" not in p.parts]
+    assert len(pages) > 40
+    for page in pages:
+        found = Fetched(page)
+        assert found.fetched
+        for address in found.fetched:
+            assert "://" not in address, f"{page}: {address}"
+            assert (page.parent / address.partition("?")[0]).exists(), f"{page}: {address}"
+        for link in found.links:
+            target = link.partition("#")[0]
+            if target and "://" not in target:
+                assert (page.parent / target).exists(), f"{page}: {link}"
+
+
+def test_the_styles_fetch_nothing_from_a_network(site):
+    for style in (site / "_static").rglob("*.css"):
+        assert not re.findall(r"url\([\"']?https?:|@import", style.read_text(encoding="utf-8")), style
+
+
+def test_every_page_of_the_folder_is_in_the_site(site):
+    pages = {p.relative_to(ROOT / "docs").with_suffix(".html") for p in (ROOT / "docs").rglob("*.md")}
+    assert pages <= {p.relative_to(site) for p in site.rglob("*.html")}
+
+
+def test_the_gallery_shows_every_picture_and_its_code(site):
+    shown = set(re.findall(r'class="card" href="picture-(\w+)\.html"', (site / "gallery" / "index.html").read_text()))
+    assert shown == {p.stem for p in (ROOT / "examples" / "gallery").glob("*.py")}
+    for name in shown:
+        assert "def" in (site / "gallery" / f"picture-{name}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda p: p.name)
+def test_a_picture_shows_numbers_on_named_axes(picture):
+    figure = picture.figure()
+    lines = [trace for trace in figure.data if trace.type == "scatter"]
+    assert lines
+    assert figure.layout.xaxis.title.text
+    assert figure.layout.yaxis.title.text
+    for line in lines:
+        y = np.asarray(line.y, dtype=float)
+        assert len(line.x) == len(y) >= 1
+        assert np.isfinite(y).all()
+
+
+def test_links_that_leave_the_folder_stay_in_the_site():
+    page = "[changes](../CHANGELOG.md)\n```python\n>>> 1\n1\n```\n```python\nprint(1)\n```\n"
+    assert inside(page) == "[changes](changes.md)\n```pycon\n>>> 1\n1\n```\n```python\nprint(1)\n```\n"
