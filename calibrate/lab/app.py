@@ -9,6 +9,8 @@ from typing import NamedTuple
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
+from calibrate.lab.compare import page as compare
+from calibrate.lab.compare.shelf import Shelf
 from calibrate.lab.explore import page as explore
 from calibrate.lab.run import api
 from calibrate.lab.run import page as run
@@ -38,12 +40,15 @@ def build(table: Table) -> Dash:
         include_pages_meta=False, index_string=PAGE,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )  # fmt: skip
+    shelf = Shelf(table.folder)
     parts: Mapping[str, Part] = {
         "/explore": Part("Explore", explore.layout),
         "/run": Part("Run", lambda: run.layout(table)),
+        "/compare": Part("Compare", lambda: compare.layout(shelf)),
     }
     explore.register(app)
     run.register(app, table)
+    compare.register(app, shelf)
     api.register(app.server, table)
     app.layout = _frame(parts)
 

@@ -36,6 +36,18 @@ class Source:
     dataset: str = ""
     path: Path | None = None
 
+    @property
+    def short(self) -> str:
+        """A name for a legend."""
+        return self.dataset or self.label
+
+    def changed_ns(self) -> int:
+        """When it was last changed; 0 for what never is."""
+        try:
+            return 0 if self.path is None else self.path.stat().st_mtime_ns
+        except OSError as error:
+            raise DataError(f"{self.label} is not there any more; load the page again") from error
+
     def load(self) -> Sweep:
         """The sweep. DataError and StoreError where it cannot be read (any more)."""
         from measure import load, load_dataset
@@ -73,13 +85,16 @@ class LabFolder:
             raise StoreError(f"{path} cannot be created: {error.strerror or error}") from error
         return path
 
-    def sources(self) -> Mapping[str, Source]:
-        """Everything measured before, by identifier: the published datasets, the teacher's sweeps, earlier runs."""
+    def sources(self, *, curves_only: bool = True) -> Mapping[str, Source]:
+        """Everything measured before, by identifier: the published datasets, the teacher's sweeps, earlier runs.
+
+        ``curves_only`` leaves out the datasets that ``load`` cannot give as a sweep.
+        """
         from measure.datasets import about, dataset_names
 
         published = [
             Source(f"dataset-{name}", f"{name}: {about(name).title}", dataset=name)
-            for name in dataset_names(curves_only=True)
+            for name in dataset_names(curves_only=curves_only)
         ]
         own = [_own(p, p.name) for p in sorted((self.root / SWEEPS).iterdir()) if not p.name.startswith(".")]
         runs = [_own(p / "sweep", f"run {p.name}") for p in self.run_directories() if (p / "sweep").is_dir()]

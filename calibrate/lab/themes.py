@@ -5,7 +5,7 @@ Colours are Okabe and Ito's, told apart by the colour-blind, in shades that stan
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 FONT_SIZE = 16
@@ -51,13 +51,13 @@ def theme_of(name: object) -> Theme:
     return Theme(dark=name == "dark")
 
 
-def line(x: Sequence[float], y: Sequence[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
+def line(x: Iterable[float], y: Iterable[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
     """A curve."""
     style = {"color": colour, "width": 3, **more.pop("line", {})}
     return {"type": "scatter", "mode": "lines", "x": list(x), "y": list(y), "name": name, "line": style, **more}
 
 
-def marks(x: Sequence[float], y: Sequence[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
+def marks(x: Iterable[float], y: Iterable[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
     """Points; ``marker`` says more of their looks."""
     style = {"size": 12, "color": colour, **more.pop("marker", {})}
     return {"type": "scatter", "mode": "markers", "x": list(x), "y": list(y), "name": name, "marker": style, **more}

@@ -8,15 +8,30 @@ from dash import ClientsideFunction, Dash, dcc, html
 from dash.dependencies import DashDependency
 from dash.development.base_component import Component
 
+_EMPTY: Any = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False},
+                                      "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}}  # fmt: skip
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
 
 
 def graph(identity: str, what: str, *, tall: bool = False) -> Component:
-    """A plot that says to those who hear the page what it shows."""
-    empty = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False},
-                                    "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}}  # fmt: skip
-    drawn = dcc.Graph(id=identity, config=_CONFIG, figure=empty, responsive=True)
-    return told(html.Div(drawn, role="img", className="chart tall" if tall else "chart"), f"plot: {what}")
+    """An empty plot that a callback fills; ``what`` it shows is for those who hear the page."""
+    return _framed(dcc.Graph(id=identity, config=_CONFIG, figure=_EMPTY, responsive=True), what, tall=tall)
+
+
+def drawn(figure: dict[str, Any], what: str, *, tall: bool = False) -> Component:
+    """A plot that is there already."""
+    return _framed(dcc.Graph(config=_CONFIG, figure=figure, responsive=True), what, tall=tall)
+
+
+def slider(identity: str, label: str, low: float, high: float, step: float, start: float) -> Component:
+    """A slider and a box for the number, under one label; what was set stays while the browser is open."""
+    row = html.Div(
+        [html.Label(label, htmlFor=identity),
+         dcc.Slider(id=identity, min=low, max=high, step=step, value=start, marks=None, updatemode="drag",
+                    persistence=True, persistence_type="session")],
+        id=f"{identity}-row", className="control", role="group",
+    )  # fmt: skip
+    return told(row, label)
 
 
 def told(component: Component, label: str) -> Component:
@@ -28,3 +43,7 @@ def told(component: Component, label: str) -> Component:
 def in_browser(app: Dash, function: str, *dependencies: DashDependency) -> None:
     """A callback that the browser runs itself: ``function`` of the scripts in assets/."""
     app.clientside_callback(ClientsideFunction("lab", function), *dependencies)  # type: ignore[no-untyped-call]
+
+
+def _framed(plot: Component, what: str, *, tall: bool) -> Component:
+    return told(html.Div(plot, role="img", className="chart tall" if tall else "chart"), f"plot: {what}")

@@ -11,9 +11,9 @@ from calibrate.lab.explore.curves import QUANTITIES, curves_of, with_simulation
 from calibrate.lab.explore.figures import path_figure, quantity_figure
 from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.path import path_of
-from calibrate.lab.explore.settings import KINDS, PARAMETERS, Parameter, settings_of
+from calibrate.lab.explore.settings import KINDS, PARAMETERS, settings_of
 from calibrate.lab.themes import theme_of
-from calibrate.lab.widgets import graph, in_browser, told
+from calibrate.lab.widgets import graph, in_browser, slider, told
 
 UNSTABLE = (
     "ρ = {rho:.3g} is 1 or more: more work comes than the servers can do, and the queue grows for ever. There is no L "
@@ -34,7 +34,8 @@ def layout() -> Component:
                                         value="mm1", persistence=True, persistence_type="session",
                                         className="choices")],
                     ),
-                    *(_control(p) for p in PARAMETERS.values()),
+                    *(slider(f"explore-{name}", p.label, p.low, p.high, p.step, p.start)
+                      for name, p in PARAMETERS.items()),
                     html.P(id="explore-problem", className="problem", role="alert"),
                     html.Div(id="explore-formulas", className="formulas"),
                 ],
@@ -104,20 +105,3 @@ def update(kind: object, theme_name: object, *values: object) -> tuple[Any, ...]
         problem, formulas, path.to_dict(), path_figure(path, None if metrics is None else metrics.L, theme),
         *(quantity_figure(curves, name, theme) for name in QUANTITIES), *hidden,
     )  # fmt: skip
-
-
-def _control(parameter: Parameter) -> Component:
-    """A slider and a box for the number, under one label."""
-    identity = f"explore-{parameter.name}"
-    row = html.Div(
-        [
-            html.Label(parameter.label, htmlFor=identity),
-            dcc.Slider(
-                id=identity, min=parameter.low, max=parameter.high, step=parameter.step, value=parameter.start,
-                marks=None, updatemode="drag", persistence=True, persistence_type="session",
-                tooltip={"placement": "bottom", "always_visible": False},
-            ),
-        ],
-        id=f"{identity}-row", className="control", role="group",
-    )  # fmt: skip
-    return told(row, parameter.label)

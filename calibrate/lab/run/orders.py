@@ -7,12 +7,14 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from calibrate.lab.folder import LabFolder, Source
-from measure.dataset import LOAD_NAMES, LoadKind
 from measure.durable import write_durably
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
+
+if TYPE_CHECKING:
+    from measure.dataset import LoadKind
 
 Device = Literal["memory", "disk", "known", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
@@ -47,6 +49,8 @@ class Order:
     @property
     def load_name(self) -> str:
         """What the load is, in words."""
+        from measure.dataset import LOAD_NAMES
+
         return LOAD_NAMES[self.load_kind]
 
     def source(self) -> Source:

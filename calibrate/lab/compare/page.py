@@ -1,0 +1,209 @@
+"""The page Compare: what to look at, how, and the device changed by sliders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dash import Dash, Input, Output, dcc, html
+from dash.development.base_component import Component
+
+from calibrate.lab.compare.shelf import Curve, Shelf
+from calibrate.lab.themes import Theme, theme_of
+from calibrate.lab.widgets import drawn, slider
+from measure.errors import MeasureError
+
+FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd", "dataset-002-ssd-tails")
+MOST_SOURCES, MOST_CURVES, MOST_FIGURES = 6, 16, 12
+DRIVES, SERVICE = (1, 8), (0.1, 2.0)
+
+
+def layout(shelf: Shelf) -> Component:
+    """The page."""
+    sources = shelf.sources()
+    options: Any = [{"label": s.label, "value": s.identity} for s in sources.values()]
+    shown: Any = [{"label": name, "value": name} for name in VIEWS]
+    return html.Div(
+        [
+            html.Section(
+                [
+                    html.H2("Compare"),
+                    html.Label("Measurements", htmlFor="compare-sources"),
+                    dcc.Dropdown(id="compare-sources", options=options, multi=True, persistence=True,
+                                 persistence_type="session", value=[i for i in FIRST if i in sources]),
+                    html.Label("Curves", htmlFor="compare-curves"),
+                    dcc.Dropdown(id="compare-curves", options=[], multi=True),
+                    html.Fieldset([html.Legend("Show"),
+                                   dcc.RadioItems(id="compare-view", options=shown, value=next(iter(VIEWS)),
+                                                  persistence=True, persistence_type="session", className="choices")]),
+                    html.Div(
+                        [slider("compare-drives", "drives in the stripe, of one now", *DRIVES, 1, 2),
+                         slider("compare-service", "service time, times", *SERVICE, 0.05, 1.0)],
+                        id="compare-changes", hidden=True,
+                    ),
+                    html.P(id="compare-problem", className="problem", role="alert"),
+                ],
+                className="controls",
+            ),
+            html.Section(dcc.Loading(html.Div(id="compare-shown"), delay_show=600), className="results"),
+        ],
+        className="page two",
+    )  # fmt: skip
+
+
+def register(app: Dash, shelf: Shelf) -> None:
+    """The page's callbacks."""
+    app.callback(
+        Output("compare-curves", "options"), Output("compare-curves", "value"), Input("compare-sources", "value"),
+    )(lambda chosen: offered(shelf, chosen))  # fmt: skip
+    app.callback(
+        Output("compare-shown", "children"), Output("compare-problem", "children"),
+        Output("compare-changes", "hidden"),
+        Input("compare-sources", "value"), Input("compare-curves", "value"), Input("compare-view", "value"),
+        Input("compare-drives", "value"), Input("compare-service", "value"), Input("theme", "data"),
+    )(lambda *values: shown(shelf, *values))  # fmt: skip
+
+
+def offered(shelf: Shelf, chosen: object) -> tuple[list[dict[str, str]], list[str]]:
+    """The curves of the chosen measurements, and the first of each as a beginning."""
+    curves, _ = _curves(shelf, chosen)
+    first: dict[str, list[str]] = {}
+    for curve in curves:
+        first.setdefault(curve.source.identity, []).append(curve.identity)
+    share = max(1, 6 // max(1, len(first)))
+    value = [identity for identities in first.values() for identity in identities[:share]]
+    return [{"label": c.label, "value": c.identity} for c in curves], value
+
+
+def shown(
+    shelf: Shelf, sources: object, wanted: object, view: object, drives: object, service: object, theme_name: object
+) -> tuple[list[Component], str, bool]:
+    """The chosen view of the chosen curves; what cannot be shown is said."""
+    theme = theme_of(theme_name)
+    curves, problem = _curves(shelf, sources)
+    names = set(wanted) if isinstance(wanted, list) else set()
+    picked = [c for c in curves if c.identity in names][:MOST_CURVES]
+    changes = view == WHAT_IF
+    try:
+        if changes:
+            return what_if(picked, shelf, drives, service, theme), problem, False
+        make = VIEWS.get(str(view), _curve_view)
+        return make(shelf, _sources(shelf, sources), picked, theme), problem, True
+    except (MeasureError, ValueError) as error:
+        return [], str(error), not changes
+
+
+def what_if(picked: Sequence[Curve], shelf: Shelf, drives: object, service: object, theme: Theme) -> list[Component]:
+    """The first of the closed curves with another number of drives and another service time."""
+    from calibrate.lab.compare.figures import what_if_figures
+    from calibrate.prediction import grid, predict
+    from calibrate.whatif import WhatIf
+    from calibrate.whatif import what_if as changed
+
+    closed = [c for c in picked if c.load_kind == "queue_depth"]
+    if not closed:
+        return [_note("Choose a curve over outstanding requests: what-if changes drives and service times.")]
+    curve = closed[0]
+    count, factor = _between(drives, DRIVES, "drives"), _between(service, SERVICE, "service time")
+    fitted = shelf.fitted(curve)
+    scenario = changed(fitted, WhatIf(drives=(1.0, count), service=None if factor == 1 else factor))
+    loads = grid(1.0, 2.0 * float(curve.load.max()))
+    figures = what_if_figures(curve, predict(fitted, loads), predict(scenario.fit, loads), theme)
+    knees = [f.knee.load for f in (fitted, scenario.fit)]
+    told_knees = " → ".join("beyond the curve" if k is None else f"{k:.3g}" for k in knees)
+    return [
+        html.P([html.Strong(curve.label), ". The knee N*: ", html.Strong(told_knees, id="compare-knees"), "."]),
+        *(drawn(figure, "what if") for figure in figures),
+        html.Ul([html.Li(text) for text in scenario.assumptions]),
+    ]
+
+
+def _curve_view(_shelf: Shelf, _sources: Sequence[str], picked: Sequence[Curve], theme: Theme) -> list[Component]:
+    from calibrate.lab.compare.figures import curves_figure, load_figure
+
+    if not picked:
+        return [_note("Choose at least one curve.")]
+    parts = [drawn(curves_figure(picked, theme), "response time against throughput", tall=True)]
+    if any(c.load_kind == "queue_depth" for c in picked):
+        parts.append(drawn(load_figure(picked, theme), "throughput against outstanding requests", tall=True))
+    return parts
+
+
+def _heat_view(shelf: Shelf, sources: Sequence[str], _: Sequence[Curve], theme: Theme) -> list[Component]:
+    from calibrate.report.measured.by_mix import heat_maps
+
+    return _report_views(shelf, sources, heat_maps, theme) or [
+        _note("None of these measurements varies both the size and the mix of reads and writes.")
+    ]
+
+
+def _tail_view(shelf: Shelf, sources: Sequence[str], _: Sequence[Curve], theme: Theme) -> list[Component]:
+    from calibrate.report.measured.by_statistic import tails
+
+    return _report_views(shelf, sources, tails, theme) or [
+        _note("None of these measurements tells percentiles. Try 002-ssd-tails, or a run of the lab on a disk.")
+    ]
+
+
+def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[Curve], theme: Theme) -> list[Component]:
+    from calibrate.lab.compare.figures import little_figure
+
+    closed = [c for c in picked if c.load_kind == "queue_depth"]
+    plot = [drawn(little_figure(closed, theme), "X R / N against N", tall=True)] if closed else [
+        _note("Little's law needs a curve over outstanding requests.")]  # fmt: skip
+    found = shelf.sources()
+    findings = [
+        html.Li([html.Strong(found[s].short), f" {f}"], className=f.severity)
+        for s in sources for f in shelf.measured(found[s]).findings if f.check == "littles-law"
+    ]  # fmt: skip
+    return [*plot, html.P("N = X·R must hold at every point: 1 means that it does."), html.Ul(findings)]
+
+
+def _report_views(shelf: Shelf, sources: Sequence[str], views: Callable[..., Any], theme: Theme) -> list[Component]:
+    """Figures that the reports have, of each of the sources."""
+    from calibrate.lab.compare.figures import themed
+
+    found, parts = shelf.sources(), list[Component]()
+    for identity in sources:
+        for view in views(shelf.measured(found[identity])):
+            if view.figure is not None and len(parts) < 2 * MOST_FIGURES:
+                parts += [html.H3(f"{found[identity].short}: {view.title}"),
+                          drawn(themed(view.figure, theme), view.title, tall=True)]  # fmt: skip
+    return parts
+
+
+WHAT_IF = "What if"
+_View = Callable[[Shelf, Sequence[str], Sequence[Curve], Theme], list[Component]]
+VIEWS: Mapping[str, _View] = {
+    "Curves": _curve_view, "Heat maps": _heat_view, "Tails": _tail_view, "Little's law": _little_view,
+    WHAT_IF: lambda *_: [],
+}  # fmt: skip
+
+
+def _sources(shelf: Shelf, chosen: object) -> list[str]:
+    """The chosen identifiers that are ours, no more than fit a page."""
+    known = shelf.sources()
+    return [i for i in chosen if i in known][:MOST_SOURCES] if isinstance(chosen, list) else []
+
+
+def _curves(shelf: Shelf, chosen: object) -> tuple[list[Curve], str]:
+    """The curves of the chosen sources, and why some cannot be read."""
+    known, curves, problems = shelf.sources(), list[Curve](), list[str]()
+    for identity in _sources(shelf, chosen):
+        try:
+            curves += shelf.curves(known[identity])
+        except MeasureError as error:
+            problems.append(f"{known[identity].label}: {error}")
+    return curves, "; ".join(problems)
+
+
+def _between(value: object, limits: tuple[float, float], what: str) -> float:
+    """``value`` as a number in the limits. ValueError otherwise."""
+    low, high = limits
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise ValueError(f"{what}: give a number from {low:g} to {high:g}")
+    return float(value)
+
+
+def _note(text: str) -> Component:
+    return html.P(text, className="weak")

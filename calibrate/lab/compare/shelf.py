@@ -1,0 +1,94 @@
+"""Everything that can be compared, read once and kept until it changes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from calibrate.lab.folder import LabFolder, Source
+
+if TYPE_CHECKING:
+    from calibrate.fitting import Fit
+    from calibrate.report.measured.points import Measured
+
+KEPT = 24
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve of a source: ``identity`` names it on the page, ``label`` in words; arrays in SI units, by load."""
+
+    identity: str
+    label: str
+    source: Source
+    series: str
+    load_kind: str
+    load: np.ndarray[Any, np.dtype[np.float64]]
+    throughput_per_s: np.ndarray[Any, np.dtype[np.float64]]
+    bandwidth_bytes_per_s: np.ndarray[Any, np.dtype[np.float64]]
+    latency_s: np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass
+class Shelf:
+    """What the lab's folder and the package hold. Methods may be called by several threads."""
+
+    folder: LabFolder
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _kept: OrderedDict[object, Any] = field(default_factory=OrderedDict)
+
+    def sources(self) -> Mapping[str, Source]:
+        """Every source by identifier, those without a curve too."""
+        return self.folder.sources(curves_only=False)
+
+    def measured(self, source: Source) -> Measured:
+        """The source's points, averaged and audited. DataError, StoreError where it cannot be read."""
+
+        from calibrate.report.measured.points import measured, published
+
+        def read() -> Measured:
+            return published(source.dataset) if source.dataset else measured(source.load(), source.label)
+
+        return self._once(("measured", source.identity, source.changed_ns()), read)
+
+    def curves(self, source: Source) -> list[Curve]:
+        """The curves of a source, those of two points or more. DataError, StoreError where it cannot be read."""
+        table = self.measured(source)
+        rows = table.table.dropna(subset=["load", "throughput_per_s", "latency_s"])
+        found = []
+        for number, (series, group) in enumerate(rows.groupby("series", sort=False)):
+            ordered = group.sort_values("load")
+            if ordered["load"].nunique() < 2:
+                continue
+            columns = ("load", "throughput_per_s", "bandwidth_bytes_per_s", "latency_s")
+            values = [ordered[c].to_numpy(float) for c in columns]
+            found.append(Curve(f"{source.identity}/{number}", f"{source.short}: {series}", source, str(series),
+                               table.load_kind, *values))  # fmt: skip
+        return found
+
+    def fitted(self, curve: Curve) -> Fit:
+        """The model calibrated on all points of a curve. DataError where it has too few, or of the wrong kind."""
+
+        from calibrate.fitting import fit
+
+        def calibrate() -> Fit:
+            sweep = curve.source.load().select(curve.series)
+            return fit(sweep, sorted({float(n) for n in sweep.points["load"]}))
+
+        return self._once(("fit", curve.identity, curve.source.changed_ns()), calibrate)
+
+    def _once(self, key: object, make: Callable[[], T]) -> T:
+        """What ``make`` gives, kept under ``key``; two browsers that ask at once wait for one answer."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+                while len(self._kept) > KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return cast(T, self._kept[key])
