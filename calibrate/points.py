@@ -178,8 +178,6 @@ def _of_closed(sweep: Sweep) -> dict[str, Any]:
     told: dict[str, Any] = {"alone": lone_requests(sweep)}
     if "requests" in sweep.points and sweep.points["requests"].notna().all():
         told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum().to_numpy(float)
-    if (known := sweep.provenance.details.get("delay")) is not None:
-        told["delay"] = (float(known["mean_s"]), float(known["error_s"]))
     return told
 
 

@@ -3,8 +3,9 @@
 The truth comes from the provenance (:mod:`measure.device_truth`). The true curve is solved where there is an exact
 formula and simulated where there is none:
 
-closed, one queue      X = min(N, c) / S for any law, since nothing but the station is visited: at N >= c no server is
-                       ever idle, below it nobody waits
+closed, one queue      X = min(N, c) / S for any law where nothing but the station is visited: at N >= c no server is
+                       ever idle, below it nobody waits; with a delay Z, exact for exponential service (the machine
+                       repairman) and constant times, X = min(N / (Z + S), c / S), simulated otherwise
 closed, a queue each   random routing: exact for exponential service (Gordon and Newell 1967), simulated otherwise
 open, one queue        M/G/1, M/M/c, M/D/c exactly, simulated otherwise
 open, a queue each     c times M/G/1 with a c-th of the arrivals (a random split of a Poisson process is one)
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from calibrate.fitting import Estimate, Fit
 from calibrate.posterior import Array
 from measure.dataset import LoadKind
 from measure.device_truth import Truth, law_to_dict
-from qsim import Closed, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve
+from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve
 
 SIMULATED = 200_000
 DRAWN = 24
@@ -110,12 +111,13 @@ def _response_at(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Arr
     """Loads at which the response is computed, and it."""
     law, servers, central = truth.service, truth.servers, truth.queueing == "central" or truth.servers == 1
     if kind == "queue_depth":
-        at = np.unique(np.concatenate([np.floor(loads), np.ceil(loads), [servers]]).clip(min=1))
-        if central:
-            return at, np.maximum(at / servers, 1.0) * law.mean
+        at = np.unique(np.concatenate([np.floor(loads), np.ceil(loads), [servers, truth.crossing]]).clip(min=1))
+        if central and (not truth.delay_s or isinstance(law, Deterministic)):
+            return at, np.maximum(at / servers * law.mean, law.mean + truth.delay_s)
         if not isinstance(law, Exponential):
             at = _fewer(at)
-        return at, np.array([_closed(_Law(law), servers, int(n)) for n in at])
+        queues: Literal["shared", "random"] = "shared" if central else "random"
+        return at, np.array([_closed(_Law(law), servers, queues, truth.delay_s, int(n)) for n in at])
     below = np.unique(loads[loads < truth.peak_throughput_per_s])
     if len(below) == 0:
         below = np.array([0.5 * truth.peak_throughput_per_s])
@@ -136,11 +138,12 @@ class _Law:
 
 
 @lru_cache(maxsize=1024)
-def _closed(law: _Law, servers: int, population: int) -> float:
-    """W of random routing with ``population`` requests; a request alone waits for nobody."""
+def _closed(law: _Law, servers: int, queues: Literal["shared", "random"], delay_s: float, population: int) -> float:
+    """The response time with ``population`` requests, the delay included; a request alone waits for nobody."""
     if population == 1:
-        return law.law.mean
-    model = Closed(population, [Station(law.law, servers=servers, queues="random")])
+        return law.law.mean + delay_s
+    station = Station(law.law, servers=servers, queues=queues)
+    model = Closed(population, [Delay(Deterministic(delay_s)), station] if delay_s else [station])
     exact = isinstance(law.law, Exponential)
     metrics: Metrics = solve(model) if exact else simulate(model, customers=SIMULATED, seed=1, allow_short=True)
     return float(population / metrics.throughput)
@@ -164,17 +167,19 @@ def _fewer(loads: Array) -> Array:
 def _known(truth: Truth, kind: LoadKind) -> dict[str, float]:
     """The true value of everything that a fit may estimate, the knee by the fit's definition among it.
 
-    ``c`` and ``Z`` are meant with one queue, so that a device with a queue for each server has no such numbers.
+    Of open sweeps ``c`` is meant with one queue, so that a device with a queue for each server has no such number.
     """
     mean, peak = truth.service.mean, truth.peak_throughput_per_s
-    known = {"R1": mean, "Rbusy": mean, "onset": 1.0, "Xmax": peak, "N*": float(truth.servers)}
+    lone = mean + truth.delay_s
+    known = {"R1": lone, "Rbusy": lone, "onset": 1.0, "Xmax": peak, "N*": truth.crossing}
     if kind == "arrival_rate":
         rho = _best_utilization(truth)
         known = {"S": mean, "Xmax": peak, "scv": truth.service.scv, "arrival scv": 1.0, "rho*": rho, "knee": rho * peak}
+        if truth.queueing == "central" or truth.servers == 1:
+            known["c"] = float(truth.servers)
     else:
         known["knee"] = known["N*"]
-    if truth.queueing == "central" or truth.servers == 1:
-        known.update({"c": float(truth.servers), "Z": 0.0})
+        known.update({"c": float(truth.servers), "S": mean, "Z": truth.delay_s})
     return known
 
 

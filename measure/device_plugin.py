@@ -7,6 +7,7 @@ it sleeps until then and answers. So the discipline is first come, first served,
 late delays its own answer and no other request: the servers never lose time, however busy the machine is.
 
 ``early`` seconds are taken off each sleep: what the way to the device and back, and the waking, were measured to take.
+Below zero they are added: a delay that keeps no server busy.
 
 The log holds four doubles a request: when it arrived (seconds since 1970), how long it waited and how long it was
 served (as the recursion has it), and how late the thread woke. It is written whenever a connection closes.

@@ -56,6 +56,8 @@ class DeviceSweep:
             raise ValueError("depths and arrival_rates are both given, or both empty; give one of them")
         if self.depths and max(self.depths) > MAX_THREADS:
             raise ValueError(f"depths holds {max(self.depths)}; the device takes {MAX_THREADS} requests at once")
+        if self.truth.delay_s and self.arrival_rates:
+            raise ValueError("a delay tells nothing in an open sweep; leave it out, or give depths")
         if self.jobs is not None and self.depths:
             raise ValueError("jobs share arrivals; a sweep over depths has one, so leave jobs out")
         if self.order not in get_args(Order):
@@ -93,7 +95,7 @@ class DeviceSweep:
         log = out_dir / FOLDER / f"{time.time_ns()}.log"
         with known_device(
             truth.service, truth.servers, truth.queueing, seed=truth.seed, threads=max(self.depths, default=1),
-            early_s=way_s, log=log,
+            early_s=way_s, delay_s=truth.delay_s, log=log,
         ) as device:  # fmt: skip
             return run_fio(self.plan(device.uri, way_s), out_dir, on_progress)
 

@@ -7,7 +7,7 @@ held against it. A law is kept as its family and its parameters.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal, get_args
 
 import qsim
@@ -30,6 +30,7 @@ class Truth:
     ``queueing`` is "central" (one queue, the next free server takes its head) or "per-server" (each request joins the
     queue of a server drawn at random). ``served_mean_s`` and ``served_scv`` are those of the sample of the law that the
     device plays back, drawn with ``seed``; ``early_s`` is by how much it answers early, to make up for the way.
+    ``delay_s`` is a constant part of every latency that keeps no server busy.
     """
 
     service: Distribution
@@ -39,6 +40,7 @@ class Truth:
     served_mean_s: float
     served_scv: float
     early_s: float = 0.0
+    delay_s: float = 0.0
 
     @property
     def law(self) -> str:
@@ -52,12 +54,18 @@ class Truth:
         """The device in words, for a sweep's target."""
         one = self.servers == 1
         behind = "" if one else ", one queue" if self.queueing == "central" else ", a queue each"
-        return f"nbdkit, {self.servers} server{'' if one else 's'}{behind}, {self.law}"
+        delay = f", and a delay of {format_duration(self.delay_s)}" if self.delay_s else ""
+        return f"nbdkit, {self.servers} server{'' if one else 's'}{behind}, {self.law}{delay}"
 
     @property
     def peak_throughput_per_s(self) -> float:
         """Requests a second when every server is busy."""
         return self.servers / self.service.mean
+
+    @property
+    def crossing(self) -> float:
+        """Where the asymptotes cross: the latency of a lone request times the peak."""
+        return (self.delay_s / self.service.mean + 1) * self.servers
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: what was asked, what is served, and the peak and the crossing of asymptotes that follow."""
@@ -68,14 +76,15 @@ class Truth:
             "mean_service_time_s": self.service.mean,
             "scv": self.service.scv,
             "peak_throughput_per_s": self.peak_throughput_per_s,
-            "knee": self.servers,
+            "knee": self.crossing,
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Truth:
         """The inverse of ``to_dict``. Raises DataError where a field is missing or impossible."""
         try:
-            kept = {f.name: values[f.name] for f in fields(cls) if f.name != "service"}
+            told = [f.name for f in fields(cls) if f.name in values or f.default is MISSING]
+            kept = {name: values[name] for name in told if name != "service"}
             if kept["queueing"] not in get_args(Queueing):
                 raise ValueError(f"queueing is {kept['queueing']!r}")
             return cls(service=law_from_dict(values["service"]), **kept)

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
-from tempfile import TemporaryDirectory
 from typing import get_args
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy as np
 from measure import device_plugin
 from measure.device_truth import Queueing, Truth
 from measure.errors import ToolFailedError
+from measure.own_folders import own_folder
 from measure.process import running
 from qsim import Deterministic, Distribution, Empirical
 
@@ -49,9 +49,10 @@ def truth_of(
     queueing: Queueing = "central",
     seed: int = 1,
     early_s: float = 0.0,
+    delay_s: float = 0.0,
 ) -> Truth:
     """The truth of a device, before it is started. Arguments and errors as of ``known_device``."""
-    return _drawn(service, servers, queueing, seed, early_s)[0]
+    return _drawn(service, servers, queueing, seed, early_s, delay_s)[0]
 
 
 @contextmanager
@@ -63,6 +64,7 @@ def known_device(
     seed: int = 1,
     threads: int = 64,
     early_s: float = 0.0,
+    delay_s: float = 0.0,
     log: Path | None = None,
 ) -> Iterator[KnownDevice]:
     """Start a device of ``servers`` servers, and stop it when the block is left in whatever way.
@@ -70,21 +72,22 @@ def known_device(
     ``service`` is a law of service times in seconds, one time (deterministic), or a sample of times from which each
     request's is drawn. ``queueing`` is "central" (one queue) or "per-server" (requests are routed at random).
     ``threads`` is how many requests of one connection can be outstanding; ``early_s`` is taken off each sleep, to make
-    up for what the way takes; what was served is appended to the file ``log``.
+    up for what the way takes, and ``delay_s`` added to it, while no server is busy; what was served is appended to the
+    file ``log``.
 
     Raises ValueError (a setting, named), ToolMissingError (no nbdkit), ToolFailedError (it does not come up).
     """
     if not 1 <= threads <= MAX_THREADS:
         raise ValueError(f"threads is {threads}; it must be from 1 to {MAX_THREADS}")
-    truth, times, routes = _drawn(service, servers, queueing, seed, early_s)
-    with TemporaryDirectory(prefix="qsim-nbd-") as folder:
-        place = Path(folder)
+    truth, times, routes = _drawn(service, servers, queueing, seed, early_s, delay_s)
+    with own_folder("qsim-nbd") as place:
         (place / "times").write_bytes(times.tobytes())
         (place / "routes").write_bytes(routes.tobytes())
         argv = [
             "nbdkit", "--foreground", "--exit-with-parent", "--unix", str(place / "socket"), "--threads", str(threads),
             "python", str(device_plugin.__file__), f"times={place / 'times'}", f"servers={servers}",
-            f"size={MEMORY_BYTES}", f"early={early_s!r}", *([f"routes={place / 'routes'}"] if len(routes) else []),
+            f"size={MEMORY_BYTES}", f"early={early_s - delay_s!r}",
+            *([f"routes={place / 'routes'}"] if len(routes) else []),
             *([f"log={log.absolute()}"] if log is not None else []),
         ]  # fmt: skip
         with running(argv, grace_s=GRACE_S, timer_slack_ns=1) as server:
@@ -93,7 +96,12 @@ def known_device(
 
 
 def _drawn(
-    service: Distribution | float | Sequence[float], servers: int, queueing: Queueing, seed: int, early_s: float
+    service: Distribution | float | Sequence[float],
+    servers: int,
+    queueing: Queueing,
+    seed: int,
+    early_s: float,
+    delay_s: float,
 ) -> tuple[Truth, np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.uint16]]]:
     """The truth, the times to be served, and the server of each request (none where there is one queue)."""
     if not 1 <= servers <= MAX_SERVERS:
@@ -104,6 +112,8 @@ def _drawn(
         raise ValueError(f"seed is {seed}; it must be zero or more")
     if not 0 <= early_s < LONGEST_S:
         raise ValueError(f"early_s is {early_s:g}; it must be from 0 to below {LONGEST_S:g} seconds")
+    if not 0 <= delay_s < LONGEST_S:
+        raise ValueError(f"delay_s is {delay_s:g}; it must be from 0 to below {LONGEST_S:g} seconds")
     law = _law(service)
     rng = np.random.default_rng(seed)
     constant = isinstance(law, Deterministic)
@@ -118,7 +128,7 @@ def _drawn(
     if constant and not shared:
         times = np.full(DRAWS, times[0])
     mean = float(times.mean())
-    return Truth(law, servers, queueing, seed, mean, float(times.var() / mean**2), early_s), times, routes
+    return Truth(law, servers, queueing, seed, mean, float(times.var() / mean**2), early_s, delay_s), times, routes
 
 
 def _law(service: Distribution | float | Sequence[float]) -> Distribution:

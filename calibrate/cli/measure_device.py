@@ -50,6 +50,11 @@ def measure_device(
                      help="central: one queue, the next free server takes its head; per-server: a queue each, every "
                      "request joins one at random."),
     ] = "central",
+    delay_s: Annotated[
+        float,
+        typer.Option("--delay", metavar="TIME", parser=parsing.seconds, show_default="none",
+                     help="Closed: a constant part of each latency that keeps no server busy, as of a host or a link."),
+    ] = 0.0,
     depths: Annotated[
         parsing.Numbers | None,
         typer.Option(metavar="N,...", parser=parsing.depths, show_default="1..32",
@@ -92,7 +97,7 @@ def measure_device(
 
     truth = truth_of(
         service.distribution() if service is not None else qsim.Exponential(2e-3), servers,
-        "per-server" if queues == "per-server" else "central", seed,
+        "per-server" if queues == "per-server" else "central", seed, delay_s=delay_s,
     )  # fmt: skip
     sweep = DeviceSweep(
         truth,

@@ -16,7 +16,7 @@ from measure.dataset import Provenance
 from measure.device_truth import Truth
 from measure.errors import DataError
 from measure.known_device import truth_of
-from qsim import Deterministic, Exponential, LogNormal, MMc, solve
+from qsim import Deterministic, Exponential, LogNormal, MMc, MMcN, solve
 
 S = 2e-3
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32])
@@ -94,12 +94,27 @@ def test_a_wrong_estimate_is_said_to_be_outside() -> None:
     assert "OUTSIDE" in str(comparison)
 
 
-def test_servers_with_a_queue_each_have_no_c_behind_one_queue() -> None:
-    check = compare(swept(truth_of(Exponential(S), 4, "per-server")), [1, 32]).truth
+def test_servers_with_a_queue_each_are_counted_as_well() -> None:
+    check = compare(swept(truth_of(Exponential(S), 4, "per-server")), [1, 4, 32]).truth
     assert check is not None
-    names = {a.name for a in check.parameters}
-    assert {"R1", "Xmax", "N*"} <= names
-    assert not {"c", "Z"} & names
+    known = {a.name: a for a in check.parameters}
+    assert (known["c"].truth, known["S"].truth, known["Z"].truth) == (4.0, S, 0.0)
+    assert all(known[name].inside for name in ("c", "S", "Z"))
+
+
+def test_a_delay_moves_the_crossing_and_softens_the_knee() -> None:
+    delay = 1e-3
+    one = {law: truth_of(law, 4, delay_s=delay) for law in (Deterministic(S), Exponential(S), LogNormal(S, 1.0))}
+    curves = {law: true_curve(truth, "queue_depth", DEPTHS)[0] for law, truth in one.items()}
+    assert all(truth.crossing == pytest.approx(6.0) for truth in one.values())
+    assert curves[Deterministic(S)] == pytest.approx(np.minimum(DEPTHS / (S + delay), 4 / S))
+    exact = [solve(MMcN(int(n), delay, S, 4)).throughput for n in DEPTHS]
+    assert curves[Exponential(S)] == pytest.approx(exact)
+    assert curves[LogNormal(S, 1.0)] == pytest.approx(exact, rel=0.03)
+    assert one[Deterministic(S)].label.endswith("and a delay of 1.00 ms")
+    assert Truth.from_dict(one[Exponential(S)].to_dict()) == one[Exponential(S)]
+    without = {k: v for k, v in one[Exponential(S)].to_dict().items() if k != "delay_s"}  # as it was once
+    assert Truth.from_dict(without).delay_s == 0.0
 
 
 def test_an_open_comparison_stands_beside_the_truth() -> None:
