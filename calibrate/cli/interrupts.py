@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
+
+from calibrate.cli.failures import INTERRUPTED
 
 CLEANING_S = 3.0
 
 _told = threading.Event()
+_DEFAULTS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
+
+def leave_when_told() -> None:
+    """Until :func:`stopping_cleanly` takes over, let a signal end the program at once: there is nothing to clean up."""
+    for number, default in _DEFAULTS.items():
+        if signal.getsignal(number) == default:
+            signal.signal(number, _leave)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    # Written past Python's streams, which may be in use at this very moment.
+    with suppress(OSError):  # nobody may be there any more to read it
+        os.write(2, b"error: interrupted\n")
+        if "--json" in sys.argv:
+            os.write(1, b'{"error": {"message": "interrupted", "exit_code": %d}}\n' % INTERRUPTED)
+    os._exit(INTERRUPTED)
 
 
 @contextmanager
@@ -33,21 +59,17 @@ def stopping_cleanly() -> Iterator[None]:
         _told.set()
         raise KeyboardInterrupt
 
-    defaults = {
-        signal.SIGINT: signal.default_int_handler,
-        signal.SIGTERM: signal.SIG_DFL,
-        signal.SIGHUP: signal.SIG_DFL,
-    }
     main = threading.current_thread() is threading.main_thread()
-    taken = {n: default for n, default in defaults.items() if main and signal.getsignal(n) == default}
+    before = {n: signal.getsignal(n) for n in _DEFAULTS}
+    taken = {n: before[n] for n, default in _DEFAULTS.items() if main and before[n] in (default, _leave)}
     _told.clear()
     for number in taken:
         signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for number, default in taken.items():
-            signal.signal(number, default)
+        for number, handler in taken.items():
+            signal.signal(number, handler)
 
 
 def stop_if_told() -> None:

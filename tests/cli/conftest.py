@@ -6,13 +6,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from qsim_program import QSIM
 from typer.testing import CliRunner
 
 from calibrate.cli.app import app
@@ -81,11 +81,10 @@ def program(tmp_path: Path) -> Iterator[Callable[[Sequence[str]], subprocess.Pop
     started: list[subprocess.Popen[str]] = []
 
     def start(args: Sequence[str]) -> subprocess.Popen[str]:
-        code = "from calibrate.cli.app import app; app()"
         # No bytecode or debug setting of the test's own environment reaches the program.
         env = {k: v for k, v in os.environ.items() if k != "QSIM_DEBUG"}
         started.append(subprocess.Popen(
-            [sys.executable, "-c", code, *args], cwd=tmp_path, env=env, text=True,
+            [*QSIM, *args], cwd=tmp_path, env=env, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ))  # fmt: skip
         return started[-1]

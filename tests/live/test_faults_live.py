@@ -12,7 +12,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from typing import ClassVar
 import pytest
 from fault_runs import INTERRUPTED, ended, forked, quick_fio, signalled_at_steps
 from fio_processes import fio_on, no_fio_left
+from qsim_program import QSIM
 
 from measure.dataset import Sweep
 from measure.errors import DataError, MeasureError, StoreError, ToolFailedError, UnsafeTargetError
@@ -216,7 +216,7 @@ def test_a_closed_terminal_interrupts_and_under_nohup_does_not(
         fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
         signal.signal(signal.SIGHUP, hangup)
 
-    command = [sys.executable, "-c", "from calibrate.cli.app import app; app()", "measure", "fio", str(disk)]
+    command = [*QSIM, "measure", "fio", str(disk)]
     command += ["--depths", "1,2", "--size", "4MiB", "--runtime", "1.5s", "--ramp", "0s", "--out", str(out)]
     with (tmp_path / "stdout").open("wb") as stdout, subprocess.Popen(
         command, cwd=repository, stdin=terminal, stdout=stdout, stderr=terminal, start_new_session=True,
@@ -453,7 +453,7 @@ def test_what_is_not_permitted_is_one_line_and_exit_code_1(
 
     def said(*words: str, path: str = os.environ["PATH"]) -> str:
         done = subprocess.run(
-            [sys.executable, "-c", "from calibrate.cli.app import app; app()", *words], cwd=repository, text=True,
+            [*QSIM, *words], cwd=repository, text=True,
             capture_output=True, check=False, env={**os.environ, "PATH": path}, preexec_fn=without_root_rights,
         )  # fmt: skip
         assert done.returncode == 1, done.stderr

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from qsim_program import QSIM
 
 from calibrate import compare
 from measure.auditing import audit
@@ -88,8 +88,8 @@ def test_the_way_is_short(fio_and_nbdkit: None) -> None:
 
 def test_an_interrupt_leaves_no_server_behind(fio_and_nbdkit: None, tmp_path: Path, repository: Path) -> None:
     out = tmp_path / "sweep"
-    argv = [sys.executable, "-c", "from calibrate.cli.app import app; app()", "measure", "device", "--service",
-            "deterministic:2ms", "--depths", "1,2", "--runtime", "30s", "--out", str(out)]  # fmt: skip
+    argv = [*QSIM, "measure", "device", "--service", "deterministic:2ms", "--depths", "1,2", "--runtime", "30s"]
+    argv += ["--out", str(out)]
     with subprocess.Popen(argv, cwd=repository, stderr=subprocess.PIPE, text=True) as program:
         for _ in range(300):
             if (out / "sweep.json").exists():  # the way is measured, the device runs, fio is about to

@@ -1,0 +1,13 @@
+"""Where the program ``qsim`` begins: ready to be told to stop before the command line is loaded."""
+
+from __future__ import annotations
+
+from calibrate.cli.interrupts import leave_when_told
+
+
+def main() -> None:
+    """Run the command line; a signal that comes before it is loaded ends the program as one that comes later does."""
+    leave_when_told()
+    from calibrate.cli.app import app
+
+    app()
