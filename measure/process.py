@@ -167,7 +167,8 @@ def _chunks(
             if now >= deadline:
                 yield None, False
                 return
-            events = selector.select(min(TICK_S, deadline - now))
+            ended = _ended(child)  # asked first: what it printed before its end is then in the pipes
+            events = selector.select(0 if ended else min(TICK_S, deadline - now))
             if on_tick is not None:
                 on_tick(time.monotonic() - start)
             for key, _ in events:
@@ -177,7 +178,7 @@ def _chunks(
                 else:
                     selector.unregister(key.fileobj)
             # A grandchild may keep the pipes open after the tool has ended; its output is of no interest.
-            if not events and _ended(child):
+            if not events and ended:
                 return
     while not _ended(child):
         if time.monotonic() >= deadline:

@@ -131,3 +131,14 @@ def test_the_kernel_kills_the_tool_when_this_program_is_killed(tmp_path: Path, r
         tool_pid = wait_for_pids(pids, 1)[0]
         process.kill()
     assert wait_gone(tool_pid)
+
+
+def test_output_printed_while_the_caller_was_busy_is_not_lost() -> None:
+    slow = [1.0]
+
+    def busy(_elapsed_s: float) -> None:
+        if slow:  # longer than the program lives
+            time.sleep(slow.pop())
+
+    finished = run_tool(python("import time; time.sleep(0.5); print('the answer')"), 20.0, on_tick=busy)
+    assert finished.stdout == b"the answer\n"
