@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from disks import folder_on_a_drive
 from qsim_program import QSIM
 from typer.testing import CliRunner
 
@@ -58,18 +58,10 @@ def qsim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qsim:
 
 
 @pytest.fixture
-def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty directory on a filesystem with direct I/O, if there is one."""
-    from measure.host import storage_behind
-    from measure.safety import MEMORY_FILESYSTEMS
-
-    for place in (tmp_path_factory.mktemp("disk"), Path("/var/tmp")):  # noqa: S108
-        if storage_behind(place).filesystem not in MEMORY_FILESYSTEMS:
-            folder = place / f"qsim-test-{os.getpid()}"
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            return folder
-    pytest.skip("no folder on a real disk")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An empty folder on a drive that takes direct I/O, beside the directory in which qsim runs."""
+    with folder_on_a_drive(tmp_path_factory.mktemp("drive") / "disk") as folder:
+        yield folder
 
 
 @pytest.fixture

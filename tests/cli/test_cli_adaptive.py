@@ -8,26 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from measure.errors import UnsafeTargetError
-from measure.own_file import held
-from measure.safety import check_target
-
 
 @pytest.fixture
 def fio(require_tool) -> str:
     return require_tool("fio")
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Path:
-    """An empty directory on a file system with direct I/O."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        with held(check_target(folder, 2**24, writes=True), keep=False):
-            return folder
-    except UnsafeTargetError as error:
-        pytest.skip(f"the temporary folder cannot be measured: {error}")
 
 
 def test_a_dry_run_shows_the_beginning_and_what_may_follow(qsim, fio, disk):

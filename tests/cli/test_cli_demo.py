@@ -40,7 +40,7 @@ def test_an_interrupted_demo_goes_on_and_loses_nothing(program, require_tool, tm
     args = ["demo", "--quick", "--out", "kept", "--json"]
     started = program(args)
     points = tmp_path / "kept" / "disk" / "points"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while started.poll() is None and not (points.is_dir() and list(points.glob("*.json"))):
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -54,7 +54,7 @@ def test_an_interrupted_demo_goes_on_and_loses_nothing(program, require_tool, tm
     kept = {p.name: p.read_bytes() for p in points.glob("*.json")}
 
     again = program(args)
-    out, err = again.communicate(timeout=120)
+    out, err = again.communicate(timeout=300)
     assert again.returncode == 0, err
     assert {name: (points / name).read_bytes() for name in kept} == kept
     document = json.loads(out)

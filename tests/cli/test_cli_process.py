@@ -131,15 +131,9 @@ def test_an_interrupted_memory_sweep_keeps_its_points_and_says_so(program, tmp_p
 
 
 @pytest.mark.live
-def test_an_interrupted_sweep_keeps_its_points_and_goes_on(program, require_tool, tmp_path):
+def test_an_interrupted_sweep_keeps_its_points_and_goes_on(program, require_tool, disk, tmp_path):
     require_tool("fio")
-    from measure.host import storage_behind
-    from measure.safety import MEMORY_FILESYSTEMS
-
-    if storage_behind(tmp_path).filesystem in MEMORY_FILESYSTEMS:
-        pytest.skip("the temporary folder is in memory")
-    (tmp_path / "disk").mkdir()
-    args = ["measure", "fio", "disk", "--depths", "1,2,4,8", "--runtime", "500ms", "--ramp", "0s", "--size", "16MiB"]
+    args = ["measure", "fio", str(disk), "--depths", "1,2,4,8", "--runtime", "500ms", "--ramp", "0s", "--size", "16MiB"]
     args += ["--out", "sweep"]
     started = program(args)
     points = tmp_path / "sweep" / "points"
@@ -152,7 +146,7 @@ def test_an_interrupted_sweep_keeps_its_points_and_goes_on(program, require_tool
     assert "finished point(s) are kept in sweep; the same command goes on" in err.splitlines()[-1]
     kept = {p.name: p.read_bytes() for p in points.glob("*.json")}
     assert 1 <= len(kept) < 4
-    assert list((tmp_path / "disk").iterdir()) == []  # the test file is gone
+    assert list(disk.iterdir()) == []  # the test file is gone
 
     again = program(args)
     _, err = again.communicate(timeout=60)

@@ -19,13 +19,6 @@ def fio(require_tool) -> str:
     return require_tool("fio")
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Path:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    return folder
-
-
 def test_a_plan_tells_every_sweep_and_the_whole_and_writes_nothing(qsim, fio, disk):
     run = qsim("measure", "suite", "course", str(disk), "--plan", "--budget", "10min", "--out", "course")
     assert run.code == 0, run.err

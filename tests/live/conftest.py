@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from disks import folder_on_a_drive
 
 from measure.dataset import Sweep
 from measure.device_sweep import DeviceSweep
-from measure.errors import ToolMissingError, UnsafeTargetError
+from measure.errors import ToolMissingError
 from measure.known_device import truth_of
-from measure.own_file import held
 from measure.process import find_tool
-from measure.safety import check_target
 
 KNOWN_DEPTHS = (1, 2, 3, 4, 6, 8, 16, 32)
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Path:
+def disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on a drive that takes direct I/O."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        with held(check_target(folder, 2**24, writes=True), keep=False):
-            return folder
-    except UnsafeTargetError as error:
-        pytest.skip(f"the temporary folder cannot be measured: {error}")
+    with folder_on_a_drive(tmp_path / "disk") as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

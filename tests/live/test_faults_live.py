@@ -122,6 +122,7 @@ def kill_at_random(disk: Path, tmp_path: Path, kills: int) -> int:
     out, kept = tmp_path / "s0", {}
     killed = sweeps = 0
     while killed < kills:
+        before = len(kept)
         pid = forked(lambda: measure(disk, out))  # noqa: B023  (run at once)
         time.sleep(rng.uniform(0, life_s))
         os.kill(pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
@@ -129,6 +130,8 @@ def kill_at_random(disk: Path, tmp_path: Path, kills: int) -> int:
         assert code in (0, -signal.SIGKILL)
         killed += code != 0
         kept = check_after_a_fault(disk, out, kept)
+        if len(kept) == before:
+            life_s *= 1.1  # where the machine has become slower, so that it goes on at all
         if len(kept) == 2 * len(DEPTHS):  # begin again: kills of a finished sweep teach little
             measure(disk, out)
             check_finished(disk, out, kept)

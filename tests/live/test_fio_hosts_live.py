@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from fio_servers import Server
+from outstanding import as_asked
 
 from measure import fio_hosts, fio_hosts_plan, load
-from measure.dataset import Sweep
 from measure.errors import DataError, ToolFailedError
 from measure.fio_hosts import HostsPlan, plan_hosts, run_hosts
 from measure.fio_hosts_plan import client_command
@@ -30,11 +30,6 @@ def small(disk: Path, servers: list[Server], depths: tuple[int, ...] = (1, 4), *
     return plan_hosts(str(disk), [s.host for s in servers], workloads, RunSettings(**settings))  # type: ignore[arg-type]
 
 
-def littles_law_holds(sweep: Sweep) -> bool:
-    points = sweep.points
-    return bool((points["throughput_per_s"] * points["latency_s"] / points["load"]).between(0.85, 1.01).all())
-
-
 def test_each_host_has_its_curve_and_all_have_one_together(disk: Path, tmp_path: Path, servers: list[Server]) -> None:
     (disk / "thesis").write_text("years of work")
     seen: list[int] = []
@@ -44,7 +39,7 @@ def test_each_host_has_its_curve_and_all_have_one_together(disk: Path, tmp_path:
     together = "4 KiB random 70/30 mix all hosts"
     assert set(sweep.series) == {first, second, together}
     assert sweep.points["read_fraction"].between(0.6, 0.8).all()
-    assert littles_law_holds(sweep)
+    assert as_asked(sweep)
     assert not sweep.findings
     for repeat in (0, 1):
         of_repeat = sweep.points[sweep.points["repeat"] == repeat].set_index(["series", "load"])["throughput_per_s"]
@@ -94,9 +89,9 @@ def test_a_host_that_goes_and_comes_back_costs_its_points_only(
 def test_a_host_that_hangs_is_stopped_and_named(
     disk: Path, tmp_path: Path, servers: list[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fio_hosts_plan, "MARGIN_S", 2.5)
+    monkeypatch.setattr(fio_hosts_plan, "MARGIN_S", 4.0)
     for limit in ("LOOK_LIMIT_S", "REMOVE_LIMIT_S"):
-        monkeypatch.setattr(fio_hosts, limit, 2.5)
+        monkeypatch.setattr(fio_hosts, limit, 4.0)
     monkeypatch.setattr(fio_hosts, "GRACE_S", 0.5)
 
     def freeze(_done: int, _total: int, _left: float, text: str) -> None:
@@ -120,7 +115,7 @@ def test_what_exists_is_read_and_left_as_it_is(disk: Path, tmp_path: Path, serve
         RunSettings(runtime_s=0.3, ramp_s=0.0, consent="read"),
     )  # fmt: skip
     sweep = run_hosts(plan, tmp_path / "s")
-    assert littles_law_holds(sweep)
+    assert as_asked(sweep)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert list(disk.iterdir()) == [path]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 import shutil
@@ -16,9 +17,9 @@ from pathlib import Path
 
 import pytest
 from fio_processes import no_fio_left
+from outstanding import as_asked
 
 from measure import fio_plan
-from measure.dataset import Sweep
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
 from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
 from measure.own_file import is_ours
@@ -39,11 +40,6 @@ def small(target: Path, depths: tuple[int, ...] = (1, 2, 4), **more: object) -> 
     return plan_fio(target, depths, **settings)  # type: ignore[arg-type]
 
 
-def littles_law_holds(sweep: Sweep) -> bool:
-    points = sweep.points
-    return bool((points["throughput_per_s"] * points["latency_s"] / points["load"]).between(0.9, 1.01).all())
-
-
 def test_a_sweep_is_measured_kept_read_back_and_cleaned_up(disk: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int, float, str]] = []
     plan = small(disk, repeats=2)
@@ -51,7 +47,7 @@ def test_a_sweep_is_measured_kept_read_back_and_cleaned_up(disk: Path, tmp_path:
     assert list(sweep.points["load"]) == [1, 1, 2, 2, 4, 4]
     assert list(sweep.points["repeat"]) == [0, 1] * 3
     assert sweep.series == ("4 KiB random read",)
-    assert littles_law_holds(sweep)
+    assert as_asked(sweep)
     assert sweep.provenance.commands == tuple(p.command for p in plan.points)
     assert sweep.provenance.tool_version.startswith("fio-")
     assert sweep.provenance.details["engine"] == plan.engine
@@ -67,8 +63,10 @@ def test_a_sweep_is_measured_kept_read_back_and_cleaned_up(disk: Path, tmp_path:
 def test_writes_and_mixes_are_measured_in_our_own_file(disk: Path, tmp_path: Path, percent: int, name: str) -> None:
     sweep = run_fio(small(disk, (2,), read_percent=percent, pattern="sequential"), tmp_path / "s")
     assert sweep.series == (f"4 KiB sequential {name}",)
-    assert sweep.points["read_fraction"].iloc[0] == pytest.approx(percent / 100, abs=0.05)
-    assert littles_law_holds(sweep)
+    share = percent / 100
+    chance = 5 * math.sqrt(share * (1 - share) / sweep.points["requests"].iloc[0])
+    assert sweep.points["read_fraction"].iloc[0] == pytest.approx(share, abs=0.02 + chance)
+    assert as_asked(sweep)
 
 
 def test_a_sweep_can_be_extended_and_does_not_measure_twice(disk: Path, tmp_path: Path) -> None:
@@ -103,7 +101,7 @@ def test_a_foreign_file_is_read_with_consent_and_left_as_it_is(disk: Path, tmp_p
     with pytest.raises(UnsafeTargetError, match="not created by qsim"):
         small(path, (1,), size_bytes=None)
     sweep = run_fio(small(path, (1,), size_bytes=None, consent="read"), tmp_path / "s")
-    assert littles_law_holds(sweep)
+    assert as_asked(sweep)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert list(disk.iterdir()) == [path]
 
@@ -138,7 +136,9 @@ def test_ctrl_c_keeps_the_finished_points_and_the_sweep_goes_on(disk: Path, tmp_
     assert no_fio_left(disk)
     assert not list(disk.iterdir())
     kept = {p.key: p.raw.read_bytes() for p in SweepStore.read(tmp_path / "s").points() if p.raw}
-    assert list(kept) == ["4096-randread-d1-j1.r0", "4096-randread-d2-j1.r0"]
+    # One more where this process, or the signal, came late.
+    assert list(kept)[:2] == ["4096-randread-d1-j1.r0", "4096-randread-d2-j1.r0"]
+    assert len(kept) < 4
     with start(disk, tmp_path / "s", repository) as program:
         program.communicate()
     assert program.returncode == 0
@@ -181,7 +181,7 @@ def fake_fio(folder: Path, real: str, behaviour: str, where: str = "--iodepth=2"
 @pytest.mark.parametrize(
     ("behaviour", "sentence"),
     [
-        ("trap '' TERM; echo '{'; while :; do sleep 1; done", "did not end within 2.2 s and was stopped"),
+        ("trap '' TERM; echo '{'; while :; do sleep 1; done", "did not end within 4.2 s and was stopped"),
         ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'; kill -SEGV $$', "ended by signal 11"),
         ("echo oops >&2; exit 1", r"4096-randread-d2-j1\.r0 is empty.*\(oops\)"),
         ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'', "is cut off"),
@@ -192,7 +192,7 @@ def test_a_point_that_fails_is_recorded_and_the_sweep_goes_on(
     disk: Path, tmp_path: Path, real_fio: str, monkeypatch: pytest.MonkeyPatch, behaviour: str, sentence: str
 ) -> None:
     monkeypatch.setenv("PATH", fake_fio(tmp_path / "bin", real_fio, behaviour))
-    monkeypatch.setattr(fio_plan, "MARGIN_S", 2.0 if "TERM" in behaviour else 15.0)
+    monkeypatch.setattr(fio_plan, "MARGIN_S", 4.0 if "TERM" in behaviour else 15.0)
     sweep = run_fio(small(disk), tmp_path / "s")
     assert list(sweep.points["load"]) == [1, 4]
     (finding,) = sweep.findings
@@ -267,7 +267,7 @@ def test_a_block_device_is_read_with_consent_and_written_only_by_its_name(loop_d
     with pytest.raises(UnsafeTargetError, match="writing destroys what it holds"):
         small(loop_device, **settings, read_percent=0, consent="read")
     again = {"read_percent": 0, "write_device": str(loop_device)}
-    assert littles_law_holds(run_fio(small(loop_device, **settings, **again), tmp_path / "writes"))
+    assert as_asked(run_fio(small(loop_device, **settings, **again), tmp_path / "writes"))
     with loop_device.open("r+b") as raw:  # as mkfs would leave it
         raw.write(bytes(8192))
         raw.seek(0x438)

@@ -38,7 +38,7 @@ from measure.store import SweepStore
 pytestmark = pytest.mark.live
 
 HERE = Path(__file__).resolve().parent
-ROUNDS = 12
+ROUNDS = 40  # each is a fifth of a second; a quiet machine needs one or two
 BUFFER_BYTES = 128 * 2**20
 needs_two_cores = pytest.mark.skipif(len(allowed_cpus()) < 2, reason="a loaded memory needs two cores")
 
@@ -147,8 +147,8 @@ def test_a_sweep_has_falling_bandwidth_and_falls_to_the_idle_latency(tmp_path: P
     assert best[0] > best[300] > best[20_000]
     latency = sweep.points.groupby("load")["latency_s"].min()
     idle = sweep.provenance.details["idle_latency_best_s"]
-    assert latency[20_000] < 1.5 * idle
-    assert latency[0] > 0.8 * idle
+    assert latency[20_000] < 2 * idle
+    assert latency[0] > 0.6 * idle  # which others may have disturbed, before and after
     assert sweep.provenance.details["huge_page_share"] is None or 0 <= sweep.provenance.details["huge_page_share"] <= 1
     assert load(tmp_path / "memory").points.equals(sweep.points)
 

@@ -1,0 +1,22 @@
+"""How many requests fio had outstanding, against what was asked of it; what short runs on busy machines are held to.
+
+N = X R holds but for the gaps between a completion and the next submission. They are a fixed time each, so that they
+count on a fast drive and at depth 1, and a busy machine makes them long. Nothing makes them negative.
+"""
+
+from __future__ import annotations
+
+from measure.dataset import Sweep
+
+LEAST, MOST = 0.5, 1.02
+
+
+def in_flight(sweep: Sweep) -> list[float]:
+    """X R / N of each point."""
+    points = sweep.points
+    return list(points["throughput_per_s"] * points["latency_s"] / points["load"])
+
+
+def as_asked(sweep: Sweep) -> bool:
+    """Whether no point had more outstanding than was asked for, and none less than half."""
+    return all(LEAST < share < MOST for share in in_flight(sweep))
