@@ -2,9 +2,10 @@
 
 Closed sweeps are held against Little's law (:mod:`measure.littles_law`) and looked at for drift and falls past the peak
 (:mod:`measure.curve_checks`), memory curves for caches and lines in flight (:mod:`measure.memory_checks`), open sweeps
-for the arrival rate that was reached. All of them are asked how the runs were made (:mod:`measure.run_checks`), whether
-they were steady (:mod:`measure.steady_state`), which points are outliers (:mod:`measure.repeats`) and what the link
-could carry (:mod:`measure.link_checks`).
+for the arrival rate that was reached; both for what a calibration needs of them (:mod:`measure.calibration_checks`).
+All of them are asked how the runs were made (:mod:`measure.run_checks`), whether they were steady
+(:mod:`measure.steady_state`), which points are outliers (:mod:`measure.repeats`) and what the link could carry
+(:mod:`measure.link_checks`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from measure.calibration_checks import check_percentiles, check_saturation, check_submission
 from measure.curve_checks import check_bandwidth, check_curve, check_open
 from measure.dataset import Sweep
 from measure.findings import SEVERITIES, Finding
@@ -69,6 +71,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     if sweep.load_kind in ("queue_depth", "arrival_rate"):
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
         found += [*check_arrivals(sweep), *check_way(sweep)]
+        found += [*check_saturation(sweep), *check_percentiles(sweep), *check_submission(sweep)]
     found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
     found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
     if crossed is not None:

@@ -310,10 +310,16 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
             "engine": _engine(record) or None, "requests": record.requests,
             "runtime_s": record.runtime_s, "latency_of": latency.kind,
             "percentiles_of": latency.percentiles_kind or None,
-            "unchecked": _unchecked(record), **_directions(record), **point.columns,
+            "unchecked": _unchecked(record), **_offloaded(record), **_directions(record), **point.columns,
         })  # fmt: skip
         seen[point.series, point.load] += 1
     return rows
+
+
+def _offloaded(record: FioRecord) -> dict[str, str]:
+    """How requests were handed over, where it is not as usual (inline); no column elsewhere."""
+    mode = record.options.get("io_submit_mode", "inline")
+    return {} if mode == "inline" else {"submission": mode}
 
 
 def _directions(record: FioRecord) -> dict[str, float]:
