@@ -26,7 +26,7 @@ class Theme:
         self.orange = "#E69F00"
         self.purple = "#CC79A7"
         self.palette = (self.blue, self.red, self.green, self.purple, self.orange,
-                        "#0072B2" if dark else "#56B4E9", "#F0E442" if dark else "#8a7d00", self.line)  # fmt: skip
+                        "#F0E442" if dark else "#56B4E9", "#9DB7FF" if dark else "#8a7d00", self.line)  # fmt: skip
 
     def layout(self, x_title: str, y_title: str, **more: Any) -> dict[str, Any]:
         """A plot's layout: axes with titles from zero, the legend above."""

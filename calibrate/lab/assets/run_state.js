@@ -55,7 +55,7 @@ window.qsimLab = window.qsimLab || {};
   lab.status = function (state) {
     if (state.lost) { return "The lab does not answer. Trying again …"; }
     if (!state.run) { return "No run yet: the teacher opens one."; }
-    const count = state.points.length + " of " + state.opened.loads.length + " points";
+    const count = new Set(state.points.map((p) => p.load)).size + " of " + state.opened.loads.length + " points";
     const label = state.opened.label + " (run " + state.run + "): ";
     if (state.phase === "open") { return label + "open for guesses."; }
     if (state.phase === "running") {
