@@ -14,11 +14,13 @@ from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import Source, tell
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Level, Report, Seed, Series
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.progress import Bar
 from calibrate.cli.service_source import is_table, of_sweep, of_table, of_typed
 from calibrate.cli.show import part_of
 
 if TYPE_CHECKING:
+    from calibrate.report.measured import MeasuredSection
     from calibrate.service import Goodness, ServiceFit, Times
     from measure.dataset import Provenance
 
@@ -77,11 +79,16 @@ def fit_service(
     ] = None,
     force: Force = False,
     report: Report = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, fit each series or the one named, print, report."""
     _check_usage(data, dataset, percentiles, {"--series": series, "--load": load}, requests, bootstrap)
-    _check_outputs(report, out, family, force=force)
+    outputs = Outputs(report, csv, plots, image)
+    outputs.check()
+    _check_out(out, family, force=force)
 
     from measure.errors import DataError
 
@@ -96,20 +103,19 @@ def fit_service(
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
     fits = _fitted_all(found, refused, level, bootstrap, seed or 0)
     kept = None if out is None else _kept(out, family, fits)
-    written = _written(report, fits, provenance)
+    written = outputs.write(_sections(fits, provenance) if outputs.wanted else [], "Service times")
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     for fit, _ in fits.values():
         tell(fit.findings)
     if as_json:
         parts = [service_document(name, *pair) for name, pair in fits.items()]
-        print_json({**parts[0], "series": parts, "refused": refused, "kept": kept, "report": written})
+        print_json({**parts[0], "series": parts, "refused": refused, "kept": kept, **written.to_dict()})
         return
     say("\n\n\n".join(_text(name, *pair) for name, pair in fits.items()))
     if kept is not None:
         say(f"\nkept in {kept}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{kept}")
-    if written is not None:
-        say(f"\nreport: {written}")
+    written.tell()
 
 
 def _check_usage(
@@ -127,15 +133,12 @@ def _check_usage(
         raise wrong_usage(f"--bootstrap must be 0 (none) or at least 19, not {bootstrap}")
 
 
-def _check_outputs(report: Path | None, out: Path | None, family: str | None, *, force: bool) -> None:
-    """CommandError or MeasureError where an output is asked for that cannot be written, before any work."""
+def _check_out(out: Path | None, family: str | None, *, force: bool) -> None:
+    """CommandError or MeasureError where the law cannot be kept where it was asked to, before any work."""
     from calibrate.cli.fit_files import check_writable
-    from calibrate.cli.report_files import check_report_path
 
     if out is None and (family is not None or force):
         raise wrong_usage(f"{'--force' if family is None else '--family'} is about --out FILE, where the law is kept")
-    if report is not None:
-        check_report_path(report)
     if out is not None:
         check_writable(out, force=force, kind="law")
 
@@ -216,13 +219,10 @@ def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, G
     return str(path)
 
 
-def _written(
-    report: Path | None, fits: Mapping[str, tuple[ServiceFit, Goodness | None]], provenance: Provenance | None
-) -> str | None:
-    if report is None:
-        return None
-    from calibrate.report.page import write_sections
+def _sections(
+    fits: Mapping[str, tuple[ServiceFit, Goodness | None]], provenance: Provenance | None
+) -> list[MeasuredSection]:
+    """The section of each curve."""
     from calibrate.report.service import service_section
 
-    sections = [service_section(name, fit, tried, provenance) for name, (fit, tried) in fits.items()]
-    return str(write_sections(sections, report, title="Service times"))
+    return [service_section(name, fit, good, provenance) for name, (fit, good) in fits.items()]

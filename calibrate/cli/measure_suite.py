@@ -13,9 +13,10 @@ from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.measuring import directory, keeping, naming_consent
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import Preconditioning, precondition_of
-from calibrate.cli.show import Csv, DatasheetIops, check_output, part_of, section_text
+from calibrate.cli.show import DatasheetIops, check_datasheet, part_of, section_text
 from measure.suites import SUITE_NAMES
 from measure.units import format_bytes, format_duration
 
@@ -95,6 +96,8 @@ def measure_suite(
                      help="The page with all tables and plots."),
     ] = None,
     csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
     datasheet_iops: DatasheetIops = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -104,7 +107,9 @@ def measure_suite(
         raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
     where = None if dry_run and out is None else directory(out)
     page = report if report is not None or where is None else where / REPORT
-    check_output(page, csv, datasheet_iops)
+    check_datasheet(datasheet_iops)
+    outputs = Outputs(page, csv, plots, image)
+    outputs.check()
 
     from measure.suite_runs import plan_suites, run_suites
 
@@ -114,7 +119,7 @@ def measure_suite(
             size_bytes=size_bytes, engine=engine, seed=seed, keep=keep, consent="read" if allow_read else None,
             precondition=precondition_of(precondition),
         )  # fmt: skip
-    if dry_run or where is None or page is None:
+    if dry_run or where is None:
         if as_json:
             print_json(_plan_document(plan))
         else:
@@ -126,29 +131,28 @@ def measure_suite(
     opening = f"{plan.points} points of {sweeps}, about {_minutes(plan.seconds())}, into {where}"
     with keeping(where), Bar(name, opening=opening) as bar:
         results = run_suites(plan, where, bar.points)
-    _tell(plan, results, where, page, csv, datasheet_iops, as_json=as_json)
+    _tell(plan, results, where, outputs, datasheet_iops, as_json=as_json)
 
 
 def _tell(
-    plan: SuitePlan, results: SuiteResults, where: Path, page: Path, csv: Path | None, datasheet_iops: float | None, *,
+    plan: SuitePlan,
+    results: SuiteResults,
+    where: Path,
+    outputs: Outputs,
+    datasheet_iops: float | None,
+    *,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Print the tables, write the page; CommandError where a suite failed."""
-    from calibrate.report.measured import write_csv
-    from calibrate.report.page import write_sections
-
     sections = _sections(plan, results, datasheet_iops)
-    written = [str(path) for path in write_csv(sections, csv)] if csv is not None else []
-    write_sections(sections, page, title=f"{plan.name} of {plan.target}")
+    written = outputs.write(sections, f"{plan.name} of {plan.target}")
     document = {
         "suite": plan.name, "directory": str(where), "sections": [s.to_dict() for s in sections],
-        "failed": dict(results.failed), "left_out": list(plan.left_out), "report": str(page), "csv": written,
+        "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
     }  # fmt: skip
     if not as_json:
         say("\n\n\n".join(section_text(s) for s in sections))
-        if written:
-            say(f"\n{len(written)} CSV files: {csv}")
-        say(f"\nreport: {page}")
+        written.tell()
         closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
         following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
         say(f"kept in {where}; next: {following} --report {'compare' if closed else 'again'}.html")

@@ -27,11 +27,13 @@ from calibrate.cli.options import (
     Series,
     Use,
 )
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.predict_tails import predicted_tails_text, tails_of_fits
 from calibrate.cli.prediction_source import Sheet, basis
 
 if TYPE_CHECKING:
     from calibrate import Curve, Fit
+    from calibrate.report.measured import MeasuredSection
     from calibrate.whatif import Scenario, WhatIf
 
 HELP = """Predict throughput and response time, with bands, and the knee.
@@ -95,6 +97,9 @@ def predict(
                      "(needs two sizes in the fit, or the link's bandwidth=3GB/s), write-cache=off,medium=3ms."),
     ] = None,
     report: Report = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Read the fit, calibrate one, or write the data sheet down, and predict."""
@@ -102,10 +107,8 @@ def predict(
         from calibrate.sealing import check_unsealed
 
         check_unsealed(seal)
-    if report is not None:
-        from calibrate.cli.report_files import check_report_path
-
-        check_report_path(report)
+    outputs = Outputs(report, csv, plots, image)
+    outputs.check()
     if what_if is not None and slo is not None and slo.quantile is not None:
         raise wrong_usage(
             "--slo for a tail and --what-if were both given: no latency of a changed device was measured, so that its "
@@ -132,7 +135,7 @@ def predict(
         meant = [replace(s.fit, series=f.series) for s, f in zip(scenarios, fits, strict=False)] or fits
         told = None if scenarios else [tails.get(f.series) for f in fits]
         sealed = write_seal(meant, [list(curve.load) for curve in curves], seal, tails=told)
-    written = _drawn(fits, curves, scenarios, report) if report is not None else None
+    written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], "Prediction")
     shown = [knees_of(f, slo, found.sweep, seed=seed or 0) for f in fits] if as_json or knees or slo is not None else []
     if as_json:
         parts = [
@@ -143,7 +146,7 @@ def predict(
         for part, s, curve in zip(parts, scenarios, changed, strict=False):
             part["what_if"] = {**s.to_dict(), **fit_document(s.fit, knees_of(s.fit, slo)), "points": curve.to_dicts()}
         print_json({
-            **parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), "report": written,
+            **parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict(),
         })  # fmt: skip
         return
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
@@ -153,8 +156,7 @@ def predict(
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     if sealed is not None:
         say(f"\n{sealed}\nkept in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
-    if written is not None:
-        say(f"\nreport: {written}")
+    written.tell()
 
 
 def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -> list[Scenario]:
@@ -166,13 +168,12 @@ def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -
     return [what_if(f, change, fits) for f in fits if series is None or f.series == series]
 
 
-def _drawn(fits: Sequence[Fit], curves: Sequence[Curve], scenarios: Sequence[Scenario], path: Path) -> str:
-    from calibrate.report.page import write_sections
+def _sections(fits: Sequence[Fit], curves: Sequence[Curve], scenarios: Sequence[Scenario]) -> list[MeasuredSection]:
+    """The section of each fit, with the changed device beside it."""
     from calibrate.report.predicted import predicted_section
 
     beside: list[Scenario | None] = [*scenarios] if scenarios else [None] * len(fits)
-    parts = [predicted_section(f, list(c.load), s) for f, c, s in zip(fits, curves, beside, strict=True)]
-    return str(write_sections(parts, path, title="Prediction"))
+    return [predicted_section(f, list(c.load), s) for f, c, s in zip(fits, curves, beside, strict=True)]
 
 
 def _default_loads(fit: Fit) -> Sequence[float]:

@@ -13,6 +13,7 @@ from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import Source, known_dataset
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Report
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
@@ -34,11 +35,6 @@ qsim show memory/ sweep/ --datasheet-iops 600k --report both.html
 LONGEST_TABLE = 40
 _TELL_EVERY_POINT = ("baseline", "tails")
 
-Csv = Annotated[
-    Path | None,
-    typer.Option("--csv", metavar="DIR", parser=parsing.path, show_default=False,
-                 help="Also write the data of every view there, as CSV in SI units."),
-]  # fmt: skip
 DatasheetIops = Annotated[
     float | None,
     typer.Option("--datasheet-iops", metavar="RATE", parser=parsing.per_second, show_default=False,
@@ -57,6 +53,8 @@ def show(
     as_published: AsPublished = False,
     report: Report = None,
     csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
     datasheet_iops: DatasheetIops = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -71,32 +69,26 @@ def show(
         raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
     for name in dataset or ():
         known_dataset(name)
-    check_output(report, csv, datasheet_iops)
+    check_datasheet(datasheet_iops)
+    outputs = Outputs(report, csv, plots, image)
+    outputs.check()
     show_measured(
         _measured(data or (), dataset or (), columns, as_published), title=" ".join([*(data or ()), *(dataset or ())]),
-        report=report, csv=csv, datasheet_iops=datasheet_iops, as_json=as_json,
+        outputs=outputs, datasheet_iops=datasheet_iops, as_json=as_json,
     )  # fmt: skip
 
 
-def check_output(report: Path | None, csv: Path | None, datasheet_iops: float | None) -> None:
-    """CommandError or MeasureError where what was asked for cannot be written; nothing is changed."""
-    from calibrate.cli.report_files import check_report_path
-
-    if datasheet_iops is not None and datasheet_iops <= 0:
-        raise wrong_usage(f"--datasheet-iops must be above 0, not {datasheet_iops:g}")
-    if report is not None:
-        check_report_path(report)
-    if csv is not None and csv.exists() and not csv.is_dir():
-        raise wrong_usage(f"--csv: {csv} is a file; name a directory")
+def check_datasheet(iops: float | None) -> None:
+    """CommandError where a data sheet cannot promise that."""
+    if iops is not None and iops <= 0:
+        raise wrong_usage(f"--datasheet-iops must be above 0, not {iops:g}")
 
 
 def show_measured(
-    shown: Sequence[Measured], *, title: str, report: Path | None, csv: Path | None, datasheet_iops: float | None,
-    as_json: bool,
-) -> None:  # fmt: skip
-    """Print the tables (or one JSON document), and write the page and the CSV files that were asked for."""
-    from calibrate.report.measured import section_of, together, views_of, write_csv
-    from calibrate.report.page import write_sections
+    shown: Sequence[Measured], *, title: str, outputs: Outputs, datasheet_iops: float | None, as_json: bool
+) -> None:
+    """Print the tables (or one JSON document), and write the files that were asked for."""
+    from calibrate.report.measured import section_of, together, views_of
 
     sections = []
     with Bar("drawing") as bar:
@@ -104,20 +96,12 @@ def show_measured(
             views = views_of(one, datasheet_iops=datasheet_iops, progress=part_of(bar, done, len(shown)))
             sections.append(section_of(one, views))
     sections += together(shown)
-    written = [str(path) for path in write_csv(sections, csv)] if csv is not None else []
-    page = (
-        str(write_sections(sections, report, title=sections[0].title if len(sections) == 1 else title))
-        if report is not None
-        else None
-    )
+    written = outputs.write(sections, sections[0].title if len(sections) == 1 else title)
     if as_json:
-        print_json({"sections": [s.to_dict() for s in sections], "report": page, "csv": written})
+        print_json({"sections": [s.to_dict() for s in sections], **written.to_dict()})
         return
     say("\n\n\n".join(section_text(s) for s in sections if any(v.text for v in s.views)))
-    if written:
-        say(f"\n{len(written)} CSV files: {csv}")
-    if page is not None:
-        say(f"\nreport: {page}")
+    written.tell()
 
 
 def part_of(bar: Bar, done: int, total: int) -> Callable[[float], None]:

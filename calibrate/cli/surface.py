@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,9 +11,9 @@ from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import Source
 from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level, Report, Seed
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.places import Places, at_places, places
 from calibrate.cli.progress import Bar
-from calibrate.cli.show import Csv, check_output
 
 if TYPE_CHECKING:
     from calibrate.report.measured import MeasuredSection
@@ -66,6 +65,8 @@ def surface(
     seed: Seed = None,
     report: Report = None,
     csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
     max_error: Annotated[
         float | None,
         typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
@@ -79,7 +80,8 @@ def surface(
     from calibrate.surface.fit import LEVEL
 
     source = Source(data or (), dataset, columns, as_published)
-    check_output(report, csv, None)
+    outputs = Outputs(report, csv, plots, image)
+    outputs.check()
     sweep = source.load()
     with Bar("calibrating") as bar:
         compared = compare_surface(
@@ -88,16 +90,14 @@ def surface(
         )  # fmt: skip
     asked_for = _predictions(compared, at)
     section = surface_section(compared, sweep.provenance, sweep.findings)
-    written = _write(section, report, csv)
-    document = {"source": source.name, **compared.to_dict(), "predictions": asked_for, **written}
+    written = outputs.write([section], section.title)
+    document = {"source": source.name, **compared.to_dict(), "predictions": asked_for, **written.to_dict()}
     if as_json:
         _check(compared, max_error, document)
         print_json(document)
         return
     _tell(compared, section, asked_for, sweep)
-    for what, where in written.items():
-        if where:
-            say(f"\n{what}: {where}")
+    written.tell()
     _check(compared, max_error, None)
 
 
@@ -106,16 +106,6 @@ def _predictions(compared: SurfaceComparison, at: Places | None) -> list[dict[st
     from calibrate.surface.compare import rows_of
 
     return [] if at is None else rows_of(compared.surface.predict(at_places(at, compared.points.places)))
-
-
-def _write(section: MeasuredSection, report: Path | None, csv: Path | None) -> dict[str, Any]:
-    """The page and the tables that were asked for, by name; None where nothing was."""
-    from calibrate.report.measured import write_csv
-    from calibrate.report.page import write_sections
-
-    files = None if csv is None else [str(p) for p in write_csv([section], csv)]
-    page = None if report is None else str(write_sections([section], report, title=section.title))
-    return {"csv": files, "report": page}
 
 
 def _tell(

@@ -28,6 +28,7 @@ def write_files(
     groups: Sequence[Group], directory: Path, suffix: str, option: str, content: Callable[[View], bytes]
 ) -> list[Path]:
     """Write the ``content`` of every view to its own file; ``option`` names what the user may choose otherwise."""
+    check_free(groups, directory, suffix, option)
     written: list[Path] = []
     for path, view in places(groups, directory, suffix):
         data = content(view)
@@ -41,6 +42,13 @@ def write_files(
             raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
         written.append(path)
     return written
+
+
+def check_free(groups: Sequence[Group], directory: Path, suffix: str, option: str) -> None:
+    """MeasureError where a file of these is there already, before any is written."""
+    for path, _ in places(groups, directory, suffix):
+        if path.exists():
+            raise MeasureError(f"{path} exists and is not replaced; choose another {option} directory")
 
 
 def places(groups: Sequence[Group], directory: Path, suffix: str) -> Iterator[tuple[Path, View]]:

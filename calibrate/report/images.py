@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
-from calibrate.report.files import places, write_files
+from calibrate.report.files import check_free, write_files
 from calibrate.report.view import Group, View
 from measure.errors import MeasureError
 
@@ -27,6 +27,14 @@ WIDTH = 1000
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _WAIT_S = 60
 """How long a browser may take for one plot."""
+
+
+def image_format(name: str) -> ImageFormat:
+    """The format of that name. Raises ValueError for another."""
+    for known in get_args(ImageFormat):
+        if name == known:
+            return cast(ImageFormat, known)
+    raise ValueError(f"{name!r} is no format of images here; there are {', '.join(FORMATS)}")
 
 
 def check_images(browser: str | None = None) -> None:
@@ -55,9 +63,7 @@ def write_images(
     check_images(browser)
     drawn = [Group(g.name, [v for v in g.views if v.figure is not None]) for g in groups]
     drawn = [g for g in drawn if g.views]
-    for path, _ in places(drawn, directory, image):
-        if path.exists():
-            raise MeasureError(f"{path} exists and is not replaced; choose another --plots directory")
+    check_free(drawn, directory, image, "--plots")
     views = [view for group in drawn for view in group.views]
     found = iter(_run(_draw(views, image, _browser(browser), progress)))
     return write_files(drawn, directory, image, "--plots", lambda _: next(found))

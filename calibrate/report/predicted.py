@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from calibrate.fitting import Fit
 from calibrate.prediction import Curve, grid, predict
@@ -28,9 +29,9 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     curves = [("as it is" if scenario else "predicted", predict(fit, at), BLUE)]
     if scenario is not None:
         curves.append((", ".join(scenario.changes), predict(scenario.fit, at), RED))
+    table = pd.concat([curve.table().assign(device=name) for name, curve, _ in curves], ignore_index=True)
     views = []
     for column, title in (("throughput_per_s", "Throughput"), ("response_time_s", "Response time")):
-        table = curves[0][1].table().assign(device=curves[0][0])
         views.append(View("predicted", f"predicted-{column}", title, _CAPTION, table, _figure(fit, curves, column)))
     lead = "" if scenario is None else f"What if: {', '.join(scenario.changes)}?"
     return MeasuredSection(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from calibrate.fitting import quantity
 from calibrate.posterior import Mask
 from calibrate.report.axes import Axis, throughput_axis
 from calibrate.report.drawing import PALETTE, empty_figure
@@ -81,10 +82,7 @@ def views_of(compared: SurfaceComparison) -> list[View]:
     ]  # fmt: skip
     told = rows[[c for c in columns if c != "jobs" or rows["jobs"].nunique() > 1]]
     views.append(View("surface-points", "surface-points", "All points", "", told, text=shown(told, NAMES)))
-    parameters = _parameter_table(compared)
-    views.append(
-        View("surface-parameters", "surface-parameters", "Parameters", _PARAMETERS, parameters, text=shown(parameters))
-    )
+    views.append(_parameters(compared))
     bends = pd.DataFrame(knees(compared.surface, points.places))
     if len(bends):
         bends = bends.rename(columns={"low": "knee_low", "high": "knee_high"})
@@ -103,13 +101,19 @@ _PARAMETERS = (
 )
 
 
-def _parameter_table(compared: SurfaceComparison) -> pd.DataFrame:
-    rows = [
-        {"parameter": name, "unit": e.unit, "estimate": f"{e.estimate:.3g}", "interval": f"{e.low:.3g} to {e.high:.3g}",
-         "pinned": "yes" if e.identified else "not identifiable"}
-        for name, e in compared.surface.parameters().items()
+def _parameters(compared: SurfaceComparison) -> View:
+    """The parameters, in SI units as data and with units to read."""
+    found = compared.surface.parameters()
+    table = pd.DataFrame([{"parameter": name, **vars(e)} for name, e in found.items()])
+    texts = [
+        {"parameter": name, "estimate": quantity(e.estimate, e.unit),
+         "interval": f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}",
+         "": "" if e.identified else "not identifiable"}
+        for name, e in found.items()
     ]  # fmt: skip
-    return pd.DataFrame(rows)
+    return View(
+        "surface-parameters", "surface-parameters", "Parameters", _PARAMETERS, table, text=shown(pd.DataFrame(texts))
+    )
 
 
 def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Figure:

@@ -1,0 +1,105 @@
+"""What a command leaves beside stdout: the page, its plots as images, their data as CSV. Decided before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import say
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.progress import Bar
+from calibrate.cli.report_files import check_report_path
+
+if TYPE_CHECKING:
+    from calibrate.report.compared import Section
+    from calibrate.report.measured import MeasuredSection
+
+IMAGES = ("svg", "png", "pdf")
+
+Plots: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--plots", metavar="DIR", parser=parsing.path, show_default=False,
+                 help="Also write every plot there as an image (needs pip install 'qsim[plots]' and Chromium)."),
+]  # fmt: skip
+Image: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--format", metavar="FORMAT", parser=parsing.choice(*IMAGES), show_default="svg",
+                 help="With --plots: svg, png or pdf."),
+]  # fmt: skip
+Csv: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--csv", metavar="DIR", parser=parsing.path, show_default=False,
+                 help="Also write the data of every plot there, as CSV in SI units."),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Written:
+    """The names of what was written."""
+
+    report: str | None = None
+    csv: tuple[str, ...] = ()
+    plots: tuple[str, ...] = ()
+    outputs: Outputs | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"report": self.report, "csv": list(self.csv), "plots": list(self.plots)}
+
+    def tell(self) -> None:
+        """A line for each kind."""
+        if self.csv and self.outputs is not None:
+            say(f"\n{len(self.csv)} CSV file{'s' if len(self.csv) > 1 else ''}: {self.outputs.csv}")
+        if self.plots and self.outputs is not None:
+            say(f"\n{len(self.plots)} plot{'s' if len(self.plots) > 1 else ''}: {self.outputs.plots}")
+        if self.report is not None:
+            say(f"\nreport: {self.report}")
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where to write the page, the data and the plots; None: nowhere. ``image`` is the format of the plots."""
+
+    report: Path | None = None
+    csv: Path | None = None
+    plots: Path | None = None
+    image: str | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is to be drawn."""
+        return any(place is not None for place in (self.report, self.csv, self.plots))
+
+    def check(self) -> None:
+        """CommandError or MeasureError where what was asked for cannot be written here; nothing is changed."""
+        if self.image is not None and self.plots is None:
+            raise wrong_usage("--format is about --plots DIR, where the images are written")
+        if self.report is not None:
+            check_report_path(self.report)
+        for option, place in (("--csv", self.csv), ("--plots", self.plots)):
+            if place is not None and place.exists() and not place.is_dir():
+                raise wrong_usage(f"{option}: {place} is a file; name a directory")
+        if self.plots is not None:
+            from calibrate.report.images import check_images
+
+            check_images()
+
+    def write(self, sections: Sequence[Section | MeasuredSection], title: str) -> Written:
+        """Write what was asked for. Raises MeasureError where a file is in the way, or cannot be written or drawn."""
+        from calibrate.report.files import write_tables
+        from calibrate.report.images import image_format, write_images
+        from calibrate.report.page import write_sections
+
+        groups = [group for section in sections for group in section.groups]
+        tables = [] if self.csv is None else write_tables(groups, self.csv)
+        plots: list[Path] = []
+        if self.plots is not None:
+            with Bar("drawing plots") as bar:
+                plots = write_images(groups, self.plots, image_format(self.image or "svg"), progress=bar.share)
+        page = None if self.report is None else str(write_sections(sections, self.report, title=title))
+        return Written(page, tuple(map(str, tables)), tuple(map(str, plots)), self)

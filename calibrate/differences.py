@@ -1,0 +1,149 @@
+"""What differs between two fitted devices, and by how much: ratios of their parameters, with intervals.
+
+Both posteriors are samples, drawn independently of each other. So every draw of the one device over a draw of the other
+is a draw of their ratio, and its quantiles are the interval. A difference lies beyond the intervals where that of the
+ratio does not hold 1. The intervals know the points of each fit and their repeats, and nothing of another day, another
+temperature or another drive of the same make: to compare makes, measure several of each.
+
+At a level of 90 % one ratio in ten lies beyond its interval by chance, even between a device and itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrate.fitting import Fit
+from calibrate.posterior import Array
+from calibrate.prediction import Curve, predict
+from measure.errors import DataError
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``ratio`` of one quantity, ``other`` device over the ``first``, with the ends of its interval.
+
+    ``beyond`` is whether 1 lies outside them; ``first_value`` and ``other_value`` are in ``unit``.
+    """
+
+    quantity: str
+    unit: str
+    first: str
+    other: str
+    first_value: float
+    other_value: float
+    ratio: float
+    low: float
+    high: float
+    level: float
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the two differ by more than the intervals allow."""
+        return not self.low <= 1 <= self.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        return {**asdict(self), "beyond": self.beyond}
+
+    def sentence(self) -> str:
+        """In words."""
+        percent = 100 * (self.ratio - 1)
+        ends = f"[{100 * (self.low - 1):+.3g} %, {100 * (self.high - 1):+.3g} %]"
+        return f"{self.quantity} of {self.other} is {percent:+.3g} % {ends} beside {self.first}"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ``ratio`` (m,) of two curves at ``load`` (m,), with the ends of its band."""
+
+    load: Array
+    ratio: Array
+    low: Array
+    high: Array
+    level: float
+
+
+def differences(first: Fit, other: Fit, names: tuple[str, str], *, seed: int = 0) -> tuple[Difference, ...]:
+    """Every parameter that both fits have, and the knee, ``other`` over ``first``; ``names`` are the devices'.
+
+    A parameter that is not positive in all draws has no ratio and is left out. Raises DataError where the fits are of
+    different kinds of load, whose parameters mean different things.
+    """
+    check_same_kind(first, other, names)
+    level = min(first.level, other.level)
+    drawn = {name: (unit, values) for name, (unit, values) in first.curve_model.report(first.draws).items()}
+    at_mode = [f.curve_model.report(f.mode[None, :]) for f in (first, other)]
+    theirs = other.curve_model.report(other.draws)
+    found = [
+        _difference(name, unit, names, (at_mode[0][name][1][0], at_mode[1][name][1][0]), values, theirs[name][1],
+                    level, seed)
+        for name, (unit, values) in drawn.items() if name in theirs
+    ]  # fmt: skip
+    return tuple(d for d in (*found, _knee(first, other, names, level, seed)) if d is not None)
+
+
+def check_same_kind(first: Fit, other: Fit, names: tuple[str, str]) -> None:
+    """DataError where the loads of two fits are of different kinds or units."""
+    if (first.load_kind, first.load_unit) != (other.load_kind, other.load_unit):
+        raise DataError(
+            f"{names[0]} varies the {first.load_name} and {names[1]} the {other.load_name}: their parameters mean "
+            "different things and are not compared"
+        )
+
+
+def ratio_of_curves(
+    first: Fit, other: Fit, loads: Sequence[float] | Array, names: tuple[str, str], what: Literal["x", "r"] = "x"
+) -> Ratio:
+    """Throughput ("x") or response time ("r") of ``other`` over ``first`` at ``loads`` (m,), predicted.
+
+    The band is that of one new measurement of each device: the widths of their two bands add in squares, in logarithms.
+    Raises DataError as ``differences`` does.
+    """
+    check_same_kind(first, other, names)
+    (low_1, mid_1, high_1), (low_2, mid_2, high_2) = (_logs(predict(f, loads), what) for f in (first, other))
+    ratio = mid_2 - mid_1
+    return Ratio(
+        np.asarray(loads, dtype=float), np.exp(ratio), np.exp(ratio - np.hypot(mid_2 - low_2, high_1 - mid_1)),
+        np.exp(ratio + np.hypot(high_2 - mid_2, mid_1 - low_1)), min(first.level, other.level),
+    )  # fmt: skip
+
+
+def _logs(curve: Curve, what: Literal["x", "r"]) -> tuple[Array, Array, Array]:
+    """Logarithms (m,) of the lower end, the prediction, and the upper end."""
+    ends = (
+        (curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s)
+        if what == "x" else (curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s)
+    )  # fmt: skip
+    low, middle, high = (np.log(v) for v in ends)
+    return low, middle, high
+
+
+def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float, seed: int) -> Difference | None:
+    """The knee's load; of delays, whose knee is told by what gets through, its throughput."""
+    by_load = first.load_kind != "injected_delay"
+    knees = [(f.curve_model.knee(f.mode[None, :]), f.curve_model.knee(f.draws)) for f in (first, other)]
+    pairs = [(k.load, d.load) if by_load else (k.throughput, d.throughput) for k, d in knees]
+    unit = {"queue_depth": "", "arrival_rate": "1/s", "bandwidth": "B/s"}.get(first.load_kind, "lines/s")
+    at_mode = (float(pairs[0][0][0]), float(pairs[1][0][0]))
+    return _difference("knee", unit, names, at_mode, pairs[0][1], pairs[1][1], level, seed)
+
+
+def _difference(
+    quantity: str, unit: str, names: tuple[str, str], values: tuple[float, float], first: Array, other: Array,
+    level: float, seed: int,
+) -> Difference | None:  # fmt: skip
+    """The ratio of independent draws; None where either is not a positive number in all of them."""
+    if not all(np.isfinite(v).all() and (np.asarray(v) > 0).all() for v in (first, other, np.array(values))):
+        return None
+    rng = np.random.default_rng(seed)
+    count = max(len(first), len(other))
+    ratios = np.resize(rng.permutation(other), count) / np.resize(rng.permutation(first), count)
+    low, high = np.percentile(ratios, [50 * (1 - level), 50 * (1 + level)])
+    return Difference(
+        quantity, unit, *names, float(values[0]), float(values[1]), float(values[1] / values[0]), float(low),
+        float(high), level,
+    )  # fmt: skip

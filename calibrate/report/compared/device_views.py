@@ -1,0 +1,207 @@
+"""The plots and tables of devices side by side."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from calibrate.comparison import Comparison
+from calibrate.differences import ratio_of_curves
+from calibrate.posterior import Array
+from calibrate.prediction import grid
+from calibrate.report.compared import curves
+from calibrate.report.compared.devices import Matched, SideBySide, difference_text, parameter_text
+from calibrate.report.compared.parts import add_band, at_among, axes_of, figure_over
+from calibrate.report.compared.residuals import TITLE, missed
+from calibrate.report.drawing import DASHES, GREY, PALETTE, SYMBOLS, dashed, empty_figure, marker, spans_decade
+from calibrate.report.measured.section import MeasuredSection
+from calibrate.report.view import View
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
+_BEYOND = (
+    "Each device beside the first: the ratio of what was fitted, with its interval. Where the interval holds 1, these "
+    "points cannot tell the two apart. The intervals know the noise of these runs, and nothing of another day or "
+    "another drive of the same make; about one in ten lies beyond by chance."
+)
+_PARAMETERS = "With their intervals; a question mark: these points do not pin it."
+_RATIO = (
+    "Predicted throughput over that of the first device, at the loads both were measured over; the shade is where the "
+    "ratio of one new measurement of each is expected."
+)
+
+
+def side_section(found: SideBySide) -> MeasuredSection:
+    """The section of devices that vary the same kind of load."""
+    comparisons = [c for _, c in found.curves]
+    table = pd.concat(
+        [curves.curve_table(c).assign(device=d, series=c.series) for d, c in found.curves], ignore_index=True
+    )
+    views = [View("devices", "devices-curve", "Latency against throughput", _HOW, table,
+                  curves.overview(comparisons, found.labels))]  # fmt: skip
+    if not comparisons[0].is_open:
+        views += [
+            View("devices", f"devices-{what}", title, _HOW, table, _over_load(found, what))
+            for what, title in (("throughput", "Throughput against load"), ("response", "Response time against load"))
+        ]
+    for number, matched in enumerate(found.matched, 1):
+        views += _matched_views(matched, f"-{number}" if len(found.matched) > 1 else "")
+    views.append(View("devices", "devices-residuals", "Residuals of each device", "Filled: held out. Open: calibrated "
+                      "on.", _residual_table(found), _residuals(found)))  # fmt: skip
+    lead = " ".join(m.sentence() for m in found.matched) or "No curve of these devices has the name of another's."
+    lead = lead[0].upper() + lead[1:]
+    return MeasuredSection(found.title, views, lead=lead, name=found.title.lower(), load_kind=_kind(found))
+
+
+def _kind(found: SideBySide) -> str:
+    return found.curves[0][1].points.load_kind
+
+
+def _matched_views(matched: Matched, suffix: str) -> list[View]:
+    about = f": {matched.name}" if matched.name else ""
+    ratios = [] if matched.comparisons[0].is_open else [
+        View("ratio", f"throughput-ratio{suffix}", f"How many times the throughput{about}", _RATIO,
+             _ratio_table(matched), _ratio_figure(matched))
+    ]  # fmt: skip
+    return [
+        View("parameters", f"parameters{suffix}", f"Parameters and knees{about}", _PARAMETERS,
+             _parameter_table(matched), None, parameter_text(matched)),
+        View("differences", f"differences{suffix}", f"Differences{about}", _BEYOND,
+             pd.DataFrame([d.to_dict() for d in matched.differences]), _difference_figure(matched),
+             difference_text(matched)),
+        *ratios,
+    ]  # fmt: skip
+
+
+def _over_load(found: SideBySide, what: str) -> Figure:
+    """Throughput or response time of every curve against the load."""
+    comparisons = [c for _, c in found.curves]
+    axis = axes_of(comparisons)[0 if what == "throughput" else 1]
+    column = "throughput_per_s" if what == "throughput" else "response_time_s"
+    load = np.concatenate([c.points.load for c in comparisons])
+    every = np.concatenate([getattr(c.points, column) for c in comparisons])
+    figure = figure_over(comparisons[0], load, axis.title, log_y=spans_decade(every))
+    for i, (label, comparison) in enumerate(zip(found.labels, comparisons, strict=True)):
+        smooth, points = comparison.smooth, comparison.points
+        line = (at_among(load, smooth.load), axis.of(getattr(smooth, column)))
+        curves.add_curve(figure, i, label, comparison, line, (at_among(load, points.load),
+                         axis.of(getattr(points, column))))  # fmt: skip
+    return figure
+
+
+def _difference_figure(matched: Matched) -> Figure:
+    """Ratios with their intervals on a logarithmic axis, the line at 1 where nothing differs."""
+    figure = empty_figure(f"ratio to {escape(matched.devices[0])}", "", log_x=True)
+    names = list(dict.fromkeys(d.quantity for d in matched.differences))
+    others = matched.devices[1:]
+    for i, device in enumerate(others):
+        rows = [d for d in matched.differences if d.other == device]
+        colour = PALETTE[(i + 1) % len(PALETTE)]
+        lift = 0.0 if len(others) == 1 else 0.5 * (i / (len(others) - 1) - 0.5)
+        figure.add_scatter(
+            x=[d.ratio for d in rows], y=[names.index(d.quantity) + lift for d in rows], mode="markers",
+            name=escape(device), marker={**marker(colour), "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            error_x={"type": "data", "symmetric": False, "array": [max(d.high - d.ratio, 0) for d in rows],
+                     "arrayminus": [max(d.ratio - d.low, 0) for d in rows], "thickness": 2, "width": 6},
+            text=[d.quantity for d in rows], hovertemplate="%{text}: %{x:.3g}<extra></extra>",
+        )  # fmt: skip
+    figure.add_vline(x=1, line={"color": GREY, "width": 2, "dash": "dash"})
+    ends = [v for d in matched.differences for v in (d.low, d.high)]
+    ticks = [v for v in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10, 20, 50, 100)
+             if min(ends) * 0.8 <= v <= max(ends) * 1.25]  # fmt: skip
+    figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None)
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=[escape(n) for n in names],
+                        range=[len(names) - 0.4, -0.6], zeroline=False, showline=False)  # fmt: skip
+    figure.update_layout(height=190 + 44 * len(names), showlegend=True)
+    return figure
+
+
+def _ratio_loads(matched: Matched) -> Array:
+    """Loads from the lightest to the heaviest that every device was measured over."""
+    loads = [c.points.load for c in matched.comparisons]
+    low, high = max(float(v.min()) for v in loads), min(float(v.max()) for v in loads)
+    return grid(min(low, high), max(low, high), 60)
+
+
+def _ratio_figure(matched: Matched) -> Figure:
+    loads = _ratio_loads(matched)
+    figure = figure_over(matched.comparisons[0], loads, f"throughput, times that of {escape(matched.devices[0])}",
+                         log_y=False)  # fmt: skip
+    figure.add_hline(y=1, line=dashed())
+    x = at_among(loads, loads)
+    for i, (device, comparison) in enumerate(zip(matched.devices[1:], matched.comparisons[1:], strict=True), 1):
+        colour = PALETTE[i % len(PALETTE)]
+        found = ratio_of_curves(matched.comparisons[0].fit, comparison.fit, loads, (matched.devices[0], device))
+        add_band(figure, x, found.low, found.high, found.level, colour)
+        figure.add_scatter(x=x, y=found.ratio, mode="lines", name=escape(device),
+                           line={"color": colour, "width": 3, "dash": DASHES[(i - 1) % len(DASHES)]})  # fmt: skip
+    return figure
+
+
+def _ratio_table(matched: Matched) -> pd.DataFrame:
+    loads = _ratio_loads(matched)
+    parts = []
+    for device, comparison in zip(matched.devices[1:], matched.comparisons[1:], strict=True):
+        found = ratio_of_curves(matched.comparisons[0].fit, comparison.fit, loads, (matched.devices[0], device))
+        parts.append(pd.DataFrame({"device": device, "load": found.load, "throughput_ratio": found.ratio,
+                                   "low": found.low, "high": found.high}))  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def _parameter_table(matched: Matched) -> pd.DataFrame:
+    """A row for each device and parameter, SI units."""
+    rows = [
+        {"device": device, "parameter": name, "unit": e.unit, "estimate": e.estimate, "low": e.low, "high": e.high,
+         "identified": e.identified}
+        for device, c in zip(matched.devices, matched.comparisons, strict=True)
+        for name, e in c.fit.parameters.items()
+    ]  # fmt: skip
+    knees = [
+        {"device": device, "parameter": f"knee: {k.knee.definition}", "unit": "", "estimate": k.knee.load,
+         "low": k.knee.low, "high": k.knee.high, "identified": k.knee.identified}
+        for device, found in zip(matched.devices, matched.knees, strict=True)
+        for k in found
+    ]  # fmt: skip
+    return pd.DataFrame(rows + knees)
+
+
+def _residuals(found: SideBySide) -> Figure:
+    """Residuals of throughput (of open sweeps: response time) against the load, a colour for each curve."""
+    load = np.concatenate([c.points.load for _, c in found.curves])
+    what = missed(found.curves[0][1])[0].name
+    figure = figure_over(found.curves[0][1], load, f"{what}: {TITLE}", log_y=False)
+    figure.add_hline(y=0, line={"color": GREY, "width": 1})
+    for i, (label, (_, comparison)) in enumerate(zip(found.labels, found.curves, strict=True)):
+        _add_residuals(figure, i, label, comparison, at_among(load, comparison.points.load))
+    return figure
+
+
+def _add_residuals(figure: Figure, i: int, label: str, comparison: Comparison, x: Array) -> None:
+    values, colour, symbol = missed(comparison)[0].values, PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)]
+    first = True
+    for mask, opened in ((comparison.held_out, ""), (~comparison.held_out, "-open")):
+        if mask.any():
+            figure.add_scatter(
+                x=x[mask], y=values[mask], mode="markers", name=escape(label), legendgroup=label, showlegend=first,
+                marker={**marker(colour), "symbol": symbol + opened, "line": {"width": 2, "color": colour}},
+            )  # fmt: skip
+            first = False
+
+
+def _residual_table(found: SideBySide) -> pd.DataFrame:
+    return pd.concat(
+        [
+            pd.DataFrame({
+                "device": device, "series": c.series, "load": c.points.load, "held_out": c.held_out,
+                "residual_throughput_pct": c.residual_throughput_pct,
+                "residual_response_time_pct": c.residual_response_pct,
+            })
+            for device, c in found.curves
+        ],
+        ignore_index=True,
+    )  # fmt: skip

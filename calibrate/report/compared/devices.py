@@ -1,0 +1,154 @@
+"""Several devices side by side: their curves on one pair of axes, their parameters, and what differs beyond doubt.
+
+Curves belong together where devices have them under the same name, or where each device has only one. What varies
+different loads (a drive's depth, a memory's delay) shares no axis and gets a section of its own. The first device is
+what the others are held against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from calibrate.comparison import Comparison
+from calibrate.differences import Difference, differences
+from calibrate.fitting import quantity
+from calibrate.knees import NamedKnee
+from calibrate.report.compared.section import Section
+from calibrate.report.view import Shown
+from measure.dataset import LOAD_NAMES
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Curves of several devices that are held against each other; ``name`` is the curve's, "" where each has one."""
+
+    name: str
+    devices: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+    knees: tuple[tuple[NamedKnee, ...], ...] = ()
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """Of each device beside the first."""
+        first, *others = zip(self.devices, self.comparisons, strict=True)
+        return tuple(
+            d for name, comparison in others
+            for d in differences(first[1].fit, comparison.fit, (first[0], name))
+        )  # fmt: skip
+
+    def sentence(self) -> str:
+        """Which of the differences lie beyond the intervals."""
+        found = [d for d in self.differences if d.beyond]
+        about = f"{self.name}: " if self.name else ""
+        if not found:
+            return f"{about}no parameter differs by more than its interval allows."
+        return f"{about}beyond the intervals: {'; '.join(d.sentence() for d in found)}."
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Devices whose sweeps vary the same kind of load: every curve with its device, and those that match."""
+
+    title: str
+    devices: tuple[str, ...]
+    curves: tuple[tuple[str, Comparison], ...]
+    matched: tuple[Matched, ...] = field(default=())
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each curve: its device's, with the curve's where a device has several."""
+        several = len(self.curves) > len(self.devices)
+        return tuple(f"{device}: {c.series}" if several else device for device, c in self.curves)
+
+
+def side_by_side(devices: Mapping[str, Section]) -> tuple[SideBySide, ...]:
+    """The devices by the kind of their load, those that are alone in theirs left out."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for name, section in devices.items():
+        points = section.comparisons[0].points
+        kinds.setdefault((points.load_kind, points.load_unit), []).append(name)
+    found = []
+    for (kind, unit), names in kinds.items():
+        if len(names) < 2:
+            continue
+        what = next(word for key, word in LOAD_NAMES.items() if key == kind)
+        varied = f"{what} ({unit})" if kind == "injected_delay" else what
+        curves = tuple((name, c) for name in names for c in devices[name].comparisons)
+        title = "Side by side" if len(kinds) == 1 else f"Side by side: over the {varied}"
+        found.append(SideBySide(title, tuple(names), curves, tuple(_matched({n: devices[n] for n in names}))))
+    return tuple(found)
+
+
+def alone(devices: Mapping[str, Section]) -> str:
+    """A sentence on what is not held against each other; empty where everything is."""
+    kinds = {
+        f"{c.fit.load_name} in {c.points.load_unit}" if c.points.load_kind == "injected_delay" else c.fit.load_name
+        for s in devices.values()
+        for c in s.comparisons[:1]
+    }
+    if len(kinds) < 2:
+        return ""
+    return (
+        f"these devices vary different loads ({', '.join(sorted(kinds))}), which have no axis and no parameter in "
+        "common: only those that vary the same load are held against each other (qsim show draws memory and storage "
+        "together)"
+    )
+
+
+def _matched(devices: Mapping[str, Section]) -> list[Matched]:
+    """Curves of the same name, or the only ones."""
+    if all(len(s.comparisons) == 1 for s in devices.values()):
+        return [_together("", [(n, s, s.comparisons[0]) for n, s in devices.items()])]
+    found = []
+    for series in dict.fromkeys(c.series for s in devices.values() for c in s.comparisons):
+        rows = [(n, s, c) for n, s in devices.items() for c in s.comparisons if c.series == series]
+        if len(rows) > 1:
+            found.append(_together(series, rows))
+    return found
+
+
+def _together(name: str, rows: Sequence[tuple[str, Section, Comparison]]) -> Matched:
+    knees = tuple(e.knees if (e := s.evidence.get(c.series)) is not None else () for _, s, c in rows)
+    return Matched(name, tuple(n for n, _, _ in rows), tuple(c for _, _, c in rows), knees)
+
+
+def parameter_text(matched: Matched) -> Shown:
+    """A row for each parameter, and for the knee by each definition; a column for each device, intervals included."""
+    names = dict.fromkeys(name for c in matched.comparisons for name in c.fit.parameters)
+    rows = [(name, *(_parameter(c, name) for c in matched.comparisons)) for name in names]
+    for definition in dict.fromkeys(k.knee.definition for found in matched.knees for k in found):
+        rows.append((f"knee: {definition}", *(_knee(found, definition) for found in matched.knees)))
+    models = {c.fit.model for c in matched.comparisons}
+    if len(models) > 1:
+        rows.insert(0, ("model", *(c.fit.model for c in matched.comparisons)))
+    return Shown((matched.name or "parameter", *matched.devices), tuple(rows), (True, *[False] * len(matched.devices)))
+
+
+def difference_text(matched: Matched) -> Shown:
+    """A row for each quantity and device: both values, the ratio with its interval, whether it lies beyond."""
+    header = ("", matched.devices[0], "device", "value", "ratio", "interval", "beyond the intervals?")
+    rows = tuple(
+        (d.quantity, quantity(d.first_value, d.unit), d.other, quantity(d.other_value, d.unit), f"{d.ratio:.3g}",
+         f"[{d.low:.3g}, {d.high:.3g}]", "yes" if d.beyond else "no")
+        for d in matched.differences
+    )  # fmt: skip
+    return Shown(header, rows, (True, False, True, False, False, False, True))
+
+
+def _parameter(comparison: Comparison, name: str) -> str:
+    estimate = comparison.fit.parameters.get(name)
+    if estimate is None:
+        return ""
+    low, high = (quantity(v, estimate.unit) or "..." for v in (estimate.low, estimate.high))
+    doubt = "" if estimate.identified else " ?"
+    return f"{quantity(estimate.estimate, estimate.unit)} [{low}, {high}]{doubt}".strip()
+
+
+def _knee(found: Sequence[NamedKnee], definition: str) -> str:
+    for one in found:
+        if one.knee.definition == definition and one.knee.load is not None:
+            low, high = ("..." if v is None else f"{v:.3g}" for v in (one.knee.low, one.knee.high))
+            return f"{one.knee.load:.3g} [{low}, {high}]{'' if one.knee.identified else ' ?'}"
+    return "not reached"
