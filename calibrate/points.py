@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from calibrate.posterior import Array, Mask
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
 from measure.run_checks import recorded_caches
-from measure.units import format_bytes
+from measure.served import not_poisson
+from measure.units import format_bytes, format_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,8 @@ class Points:
     its mean within the runs, and ``variability``, the squared coefficients of variation of the times between arrivals
     and of service. ``requests`` (m,) is how many completed at each load, ``alone`` what is known of those at depth 1,
     and ``delay`` the mean and the standard error of the part of a latency that keeps no server busy, in seconds, where
-    it was measured by itself.
+    it was measured by itself. ``not_poisson`` (m,) is True where an open sweep's requests are known to have arrived
+    otherwise than asked for.
     """
 
     series: str
@@ -55,6 +57,7 @@ class Points:
     requests: Array | None = None
     alone: LoneRequests | None = None
     delay: tuple[float, float] | None = None
+    not_poisson: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.load)
@@ -71,7 +74,7 @@ class Points:
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
-        more = ("asked", "response_error", "served_response_s", "requests")
+        more = ("asked", "response_error", "served_response_s", "requests", "not_poisson")
         told = {n: v[mask] for n in more if (v := getattr(self, n)) is not None}
         alone = self.alone if (self.load[mask] == 1).any() else None
         return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told, alone=alone)
@@ -95,21 +98,35 @@ class Points:
         return at if self.asked is None else at | np.isclose(self.asked, load)
 
     def choose(self, use: Sequence[float] | None) -> Points:
-        """The points to calibrate on; None takes ``default_use``."""
-        return self.at(self.mask(use))
+        """The points to calibrate on; None takes ``default_use``. Notes tell what became of ``not_poisson`` ones."""
+        mask = self.mask(use)
+        return replace(self.at(mask), notes=(*self.notes, *self._disturbed(mask)))
+
+    def _disturbed(self, chosen: Mask) -> Iterator[str]:
+        """What is said of the points whose arrivals were not Poisson, if such are there."""
+        if self.not_poisson is None:
+            return
+        for which, what in (
+            (self.not_poisson & chosen, "calibrated on although its requests did not arrive as a Poisson process"),
+            (self.not_poisson & ~chosen, "not calibrated on: its requests did not arrive as a Poisson process"),
+        ):
+            if which.any():
+                rates = ", ".join(format_rate(x) for x in self.load[which])
+                yield f"{rates}: {what} (qsim audit tells by how much); measure again when the machine is idle"
 
     def default_use(self) -> list[float]:
         """What the source suggests; else the first depth and the first of at least 32 (or the last).
 
         For bandwidths the ends and the one nearest ``MIDDLE`` of the highest; for delays the ends and the middle, which
         is the one whose throughput is nearest the geometric mean of theirs; for arrival rates the ends and the one
-        nearest their middle.
+        nearest their middle, of those whose requests arrived as a Poisson process: DataError where fewer than two did.
         """
         if self.suggested and all(np.any(np.isclose(self.load, n)) for n in self.suggested):
             return list(self.suggested)
         if self.load_kind == "arrival_rate":
-            nearest = int(np.argmin(np.abs(self.load - self.load[[0, -1]].mean())))
-            return sorted({float(self.load[i]) for i in (0, nearest, -1)})
+            load = self._arrived_as_asked()
+            nearest = int(np.argmin(np.abs(load - load[[0, -1]].mean())))
+            return sorted({float(load[i]) for i in (0, nearest, -1)})
         if self.load_kind == "bandwidth":
             inner = np.abs(self.load[1:-1] - MIDDLE * self.load[-1])
             middle = [float(self.load[1 + int(np.argmin(inner))])] if len(inner) else []
@@ -121,6 +138,20 @@ class Points:
         inner = np.abs(np.log(self.throughput_per_s[1:-1]) - target)
         middle = [float(self.load[1 + int(np.argmin(inner))])] if len(inner) else []
         return sorted({float(self.load[0]), *middle, float(self.load[-1])})
+
+    def _arrived_as_asked(self) -> Array:
+        """The rates of an open sweep to choose from."""
+        if self.not_poisson is None or len(self) < 2:
+            return self.load
+        kept = self.load[~self.not_poisson]
+        if len(kept) < 2:
+            use = ",".join(f"{n:g}" for n in self.load)
+            raise DataError(
+                f"{self.series}: at {int(self.not_poisson.sum())} of {len(self)} rates the requests did not arrive as "
+                "a Poisson process (other work kept fio from the CPUs), which leaves too few to calibrate on; measure "
+                f"again when the machine is idle, or take them as they are: --use {use}"
+            )
+        return kept
 
     def noise(self, blocks: int) -> Array:
         """Relative standard error of each mean, throughput then (with 2 ``blocks``) response; 0 where unknown.
@@ -155,7 +186,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     one = sweep.select(series) if series is not None else sweep
     table = one.mean_points()
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
-    told = {**_of_open(table), **_of_closed(one), **_of_log(one, table)}
+    told = {**_of_open(one, table), **_of_closed(one), **_of_log(one, table)}
     return Points(
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
@@ -166,9 +197,14 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     )  # fmt: skip
 
 
-def _of_open(table: pd.DataFrame) -> dict[str, Any]:
-    """The rates that were asked for, of the mean points of an open sweep."""
-    return {"asked": table["asked_rate_per_s"].to_numpy(float)} if "asked_rate_per_s" in table else {}
+def _of_open(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
+    """Of the mean points of an open sweep: the rates that were asked for, and where requests came otherwise."""
+    told: dict[str, Any] = {}
+    if "asked_rate_per_s" in table:
+        told["asked"] = table["asked_rate_per_s"].to_numpy(float)
+    if (disturbed := not_poisson(sweep)).any():
+        told["not_poisson"] = np.isin(table["load"].to_numpy(float), sweep.points["load"][disturbed].to_numpy(float))
+    return told
 
 
 def _of_closed(sweep: Sweep) -> dict[str, Any]:

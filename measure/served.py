@@ -103,19 +103,24 @@ def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredP
     return table.join(served, on="source")
 
 
-def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
-    """Open points of a known device at which requests did not arrive as the Poisson process that was asked for.
+def not_poisson(sweep: Sweep) -> NDArray[np.bool_]:
+    """True (n,) for the rows of an open sweep at which requests did not arrive as a Poisson process, by a device's log.
 
     Gaps of a Poisson process are exponential: their squared coefficient of variation is 1, and that of n of them has a
     standard error of 2 / sqrt(n) (by the delta method, from the moments of the exponential law).
     """
-    if sweep.load_kind != "arrival_rate" or "served_gap_scv" not in sweep.points:
-        return
-    rows = sweep.points.dropna(subset=["served_gap_scv"])
-    off = (rows["served_gap_scv"] - 1).abs()
-    found = rows[(off > GAPS_OFF) & (off > GAPS_ERRORS * 2 / np.sqrt(rows["served_requests"]))]
+    if sweep.load_kind != "arrival_rate" or not {"served_gap_scv", "served_requests"} <= set(sweep.points):
+        return np.zeros(len(sweep.points), dtype=bool)
+    off = np.abs(sweep.points["served_gap_scv"].to_numpy(float) - 1)
+    error = 2 / np.sqrt(np.fmax(sweep.points["served_requests"].to_numpy(float), 1.0))
+    return np.asarray((off > GAPS_OFF) & (off > GAPS_ERRORS * error))  # False where nothing was logged
+
+
+def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
+    """Open points of a known device at which requests did not arrive as the Poisson process that was asked for."""
+    found = sweep.points[not_poisson(sweep)]
     for series, group in found.groupby("series", sort=False):
-        worst = group.loc[(group["served_gap_scv"] - 1).abs().idxmax()]
+        worst = group.iloc[int(np.abs(group["served_gap_scv"].to_numpy(float) - 1).argmax())]
         yield Finding(
             "not-poisson", "warning",
             f"at {len(group)} point(s) the gaps between the arrivals that the device logged are not those of a Poisson "
@@ -123,7 +128,8 @@ def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
             f"{worst['served_requests']:,.0f} requests.",
             "other work kept fio from the CPUs, so that requests came late and together, and waited longer than M/M/1 "
             "and its relatives say.",
-            "measure again when the machine is idle, or give the measurement priority (sudo chrt -r 20 qsim ...).",
+            "measure again when the machine is idle, or give it priority (sudo chrt -r 20 qsim ...); these "
+            "points are left out of a calibration, unless --use names them.",
             str(series), float(worst["load"]),
         )  # fmt: skip
 
