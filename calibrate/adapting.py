@@ -219,8 +219,8 @@ class Search:
     def after(self, sweep: Sweep | None) -> Choice | None:
         """Take in ``sweep``, all that is measured so far, and choose what to measure next; None where it is over.
 
-        What was measured without having been asked for is taken in the order of its ``started_at``. A choice of which
-        there is no point now could not be measured.
+        What was measured without having been asked for is taken in the order of its ``sequence``, as a sweep directory
+        keeps it, or else of its ``started_at``. A choice of which there is no point now could not be measured.
         """
         for key, grown in self._new(sweep):
             choice = self._pending or self._choose()
@@ -261,7 +261,8 @@ class Search:
             return
         rows = sweep.points.assign(repeat=sweep.points.groupby("load").cumcount())
         keys = list(zip(rows["load"], rows["repeat"], strict=True))
-        for row in rows.sort_values("started_at", kind="stable").index:
+        numbered = "sequence" in rows and rows["sequence"].notna().all()  # the clock may have been set
+        for row in rows.sort_values("sequence" if numbered else "started_at", kind="stable").index:
             if keys[row] not in self._taken:
                 known = [key in self._taken or key == keys[row] for key in keys]
                 yield keys[row], replace(sweep, points=sweep.points[known])

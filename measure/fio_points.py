@@ -45,8 +45,14 @@ def measured(point: StoredPoint) -> list[Measured]:
     """The finished point, once for each host that measured it. StoreError where its raw output is lost."""
     job = job_of(point)
     records = joined(parse_fio(raw_text(point), point.raw.name if point.raw else point.key), job)
-    columns = noted_columns(point.record)
+    columns = {**_place_in_time(point), **noted_columns(point.record)}
     return [Measured(record, job, int(point.asked("repeat")), columns) for record in records]
+
+
+def _place_in_time(point: StoredPoint) -> dict[str, int]:
+    """The number of the point among those of its directory, which no clock changes; none in old records."""
+    number = point.record.get("sequence")
+    return {"sequence": number} if isinstance(number, int) else {}
 
 
 def request_of(job: FioJob, repeat: int) -> dict[str, Any]:
@@ -112,7 +118,7 @@ def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
         if any(f.severity == "error" for f in found):
             continue
         measured_rates = rates[name, job.load]
-        columns = {"asked_rate_per_s": job.load, "busy_share": _busy(record, job)}
+        columns = {**point.columns, "asked_rate_per_s": job.load, "busy_share": _busy(record, job)}
         load = math.fsum(measured_rates) / len(measured_rates)
         scale = _rate(record, job) / record.throughput_per_s
         record = replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -282,6 +283,21 @@ def test_an_interrupted_search_goes_on_with_the_same_choices() -> None:
     resumed = adaptive(again, 6, tolerance=0.02, already=sweep_of(whole.pairs[:4]))
     assert len(again.asked) == 2
     assert resumed.steps == straight.steps
+
+
+def test_a_clock_that_was_set_back_changes_no_order() -> None:
+    bench = Bench(bend(20), noise=0.02)
+    straight = adaptive(bench, 5, tolerance=0.02)
+    kept = sweep_of(bench.pairs)
+    backwards = kept.points.assign(
+        sequence=range(len(kept)), started_at=[f"2026-01-01T00:00:{59 - i}" for i in range(len(kept))]
+    )
+    resumed = adaptive(Bench(bend(20)), 5, tolerance=0.02, already=replace(kept, points=backwards))
+    assert resumed.steps == straight.steps
+    lost = adaptive(
+        Bench(bend(20)), 5, tolerance=0.02, already=replace(kept, points=backwards.drop(columns="sequence"))
+    )
+    assert lost.steps != straight.steps  # without their numbers the times are all there is
 
 
 def test_points_of_another_sweep_are_used_and_called_so() -> None:

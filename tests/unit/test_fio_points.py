@@ -67,6 +67,13 @@ def only(sweep: Sweep, check: str) -> Finding:
 OPEN = FioJob.open(1000)  # 32 jobs
 
 
+def test_rows_know_the_order_in_which_their_points_were_measured(tmp_path: Path) -> None:
+    text = output({"read": direction(4000, 1e-3)}, options={"iodepth": "4", "numjobs": "1"})
+    deep, shallow = (FioJob(depth, 1, 4096, 100, "random") for depth in (4, 1))
+    sweep = read(tmp_path, (deep, 0, text), (shallow, 0, text), (deep, 1, text))
+    assert sweep.points[["load", "repeat", "sequence"]].values.tolist() == [[1, 0, 1], [4, 0, 0], [4, 1, 2]]
+
+
 def test_an_open_point_lies_at_the_measured_rate_of_its_repeats(tmp_path: Path) -> None:
     first, second = (output({"read": direction(n + 32, 1e-4)}) for n in (3960, 4080))
     sweep = read(tmp_path, (OPEN, 0, first), (OPEN, 1, second))
