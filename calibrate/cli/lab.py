@@ -11,7 +11,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import remark, say, warn
-from calibrate.cli.failures import CommandError, wrong_usage
+from calibrate.cli.failures import CommandError
 from calibrate.cli.interrupts import stop_if_told
 
 HELP = """Open the lab page: explore queues, guess a knee before it is measured live, compare datasets.
@@ -27,6 +27,7 @@ qsim lab --host 0.0.0.0
 """
 
 PORT = 8050
+PORTS = 2**16
 
 
 def lab(
@@ -42,12 +43,13 @@ def lab(
                      "asked for."),
     ] = "127.0.0.1",
     port: Annotated[
-        str, typer.Option("--port", metavar="N", help="The port; 0 takes a free one.")
-    ] = str(PORT),
+        int, typer.Option("--port", metavar="N", parser=parsing.whole, help="The port; 0 takes a free one.")
+    ] = PORT,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
 ) -> None:  # fmt: skip
     """Serve the page until interrupted."""
-    number = _port(port)
+    if not 0 <= port < PORTS:
+        raise ValueError(f"port is {port}; it must be from 0 to {PORTS - 1}")
     try:
         from calibrate.lab.app import build
         from calibrate.lab.folder import opened
@@ -55,7 +57,7 @@ def lab(
         from calibrate.lab.server import serving
     except ModuleNotFoundError as error:
         raise CommandError(f"the lab needs {error.name}, which is not installed: pip install 'qsim[lab]'") from error
-    with opened(folder) as kept, closing(Table(kept)) as table, serving(build(table), host, number) as address:
+    with opened(folder) as kept, closing(Table(kept)) as table, serving(build(table), host, port) as address:
         if address.teacher != address.viewers:
             warn("everyone who has an address below and reaches this machine can open the lab; it is not encrypted")
             say(f"for the class: {address.viewers}")
@@ -66,12 +68,6 @@ def lab(
         while True:
             threading.Event().wait(1.0)
             stop_if_told()
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 0 <= int(text) < 2**16:
-        raise wrong_usage(f"--port is {text!r}; it must be a whole number from 0 to 65535")
-    return int(text)
 
 
 def _open(address: str) -> None:
