@@ -27,7 +27,7 @@ class Server:
         """Start it, and wait until it listens."""
         command = ["fio", f"--server={self.host.name},{self.host.port}"]
         self.process = self._running.enter_context(running(command, grace_s=0.2))
-        for _ in range(200):
+        for _ in range(1000):
             with socket.socket() as client:
                 if client.connect_ex((self.host.name, self.host.port)) == 0:
                     return

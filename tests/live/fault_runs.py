@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from calibrate.cli.interrupts import stopping_cleanly
+from measure.store import MANIFEST, SweepStore
 
 INTERRUPTED = 130
 _STEPS = frozenset(
@@ -62,6 +63,18 @@ def ended(pid: int, within_s: float = 60.0) -> int:
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     raise AssertionError(f"the run did not end within {within_s:g} s")
+
+
+def finished_files(out: Path) -> dict[Path, bytes]:
+    """Every file of the finished points of a sweep directory; none of them is damaged."""
+    if not (out / MANIFEST).exists():
+        assert not out.exists() or not [p for p in out.iterdir() if not p.name.startswith(".")]
+        return {}
+    store = SweepStore.read(out)
+    assert store.damaged() == []
+    points = [p for p in store.points() if p.ok]
+    files = [out / "points" / f"{p.key}.json" for p in points] + [p.raw for p in points if p.raw]
+    return {path: path.read_bytes() for path in files}
 
 
 def signalled_at_steps(numbers: Sequence[int], kind: signal.Signals, folder: Path) -> Callable[[], None]:

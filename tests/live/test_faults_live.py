@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from fault_runs import INTERRUPTED, ended, forked, quick_fio, signalled_at_steps
+from fault_runs import INTERRUPTED, ended, finished_files, forked, quick_fio, signalled_at_steps
 from fio_processes import fio_on, no_fio_left
 from qsim_program import QSIM
 
@@ -76,20 +76,15 @@ def measure(disk: Path, out: Path) -> Sweep:
 
 
 def kept_files(out: Path) -> dict[Path, bytes]:
-    """Every file of the finished points."""
-    if not (out / MANIFEST).exists():
-        assert not out.exists() or not [p for p in out.iterdir() if not p.name.startswith(".")]
-        return {}
-    store = SweepStore.read(out)
-    assert store.damaged() == []
-    points = [p for p in store.points() if p.ok]
-    if points:
-        assert len(read_fio_store(store).points) == len(points)
-    else:
+    """Every file of the finished points, which can be read as a sweep."""
+    files = finished_files(out)
+    if files:
+        store = SweepStore.read(out)
+        assert len(read_fio_store(store).points) == len(store.finished())
+    elif (out / MANIFEST).exists():
         with pytest.raises(DataError, match="holds no finished point yet"):
-            read_fio_store(store)
-    files = [out / "points" / f"{p.key}.json" for p in points] + [p.raw for p in points if p.raw]
-    return {path: path.read_bytes() for path in files}
+            read_fio_store(SweepStore.read(out))
+    return files
 
 
 def check_after_a_fault(disk: Path, out: Path, before: dict[Path, bytes]) -> dict[Path, bytes]:
@@ -181,12 +176,12 @@ def test_a_kill_before_every_single_step(disk: Path, tmp_path: Path, quick: None
     assert step_by_step(disk, tmp_path, signal.SIGKILL, -signal.SIGKILL) > 30
 
 
-def test_ctrl_c_before_every_second_step(disk: Path, tmp_path: Path, quick: None) -> None:
-    assert step_by_step(disk, tmp_path, signal.SIGINT, INTERRUPTED, stride=2) > 30
+def test_ctrl_c_before_every_third_step(disk: Path, tmp_path: Path, quick: None) -> None:
+    assert step_by_step(disk, tmp_path, signal.SIGINT, INTERRUPTED, stride=3) > 30
 
 
-def test_ctrl_c_twice_before_every_third_step(disk: Path, tmp_path: Path, quick: None) -> None:
-    assert step_by_step(disk, tmp_path, signal.SIGINT, INTERRUPTED, more=(1, 2), stride=3) > 30
+def test_ctrl_c_twice_before_every_fifth_step(disk: Path, tmp_path: Path, quick: None) -> None:
+    assert step_by_step(disk, tmp_path, signal.SIGINT, INTERRUPTED, more=(1, 2), stride=5) > 30
 
 
 @pytest.mark.parametrize("phase", ["writing the test file", "depth 2"])
