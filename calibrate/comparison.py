@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrate.doubts import noisier_than_the_model
 from calibrate.fitting import LEVEL, Fit, fit, quantity
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder, mape
@@ -341,8 +342,8 @@ def compare(
     noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
     return Comparison(
         fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
-        audit=(*audit(sweep, points.series), *noticed), models=tuple(_ladder(points, used)),
-        provenance=sweep.provenance,
+        audit=(*audit(sweep, points.series), *noisier_than_the_model(made, points), *noticed),
+        models=tuple(_ladder(points, used)), provenance=sweep.provenance,
     )  # fmt: skip
 
 

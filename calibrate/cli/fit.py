@@ -11,7 +11,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import Source, check_use, known_series, tell_findings
+from calibrate.cli.data import Source, check_use, known_series, tell, tell_findings
 from calibrate.cli.knee_tables import knee_table, knees_of, profile_table
 from calibrate.cli.options import (
     AsJson,
@@ -86,6 +86,7 @@ def fit(
     wanted = use or source.default_use()
     check_use(sweep, names, use)
 
+    from calibrate.doubts import doubts
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
     from calibrate.sealing import with_origin
@@ -105,6 +106,7 @@ def fit(
     if out is not None:
         write_fits(fits, out)
     tell_findings(sweep, names)
+    tell([doubt for f in fits for doubt in doubts(f, sweep)])
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     wants_knees = as_json or knees or slo is not None

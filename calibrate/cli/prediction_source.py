@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import Source, check_use, known_series, tell_findings
+from calibrate.cli.data import Source, check_use, known_series, tell, tell_findings
 from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def _calibrated(
     source: Source, series: str | None, peak_iops: float | None, calibration: Mapping[str, Any]
 ) -> Basis:  # fmt: skip
     """The fits of every curve, or of the one named, each with what it was calibrated on; of one point with a peak."""
+    from calibrate.doubts import doubts
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
     from calibrate.one_point import from_one_point
@@ -130,6 +131,7 @@ def _calibrated(
     if not fits:
         raise DataError(refused[0])
     tell_findings(sweep, names)
+    tell([doubt for f in fits for doubt in doubts(f, sweep)])
     for reason in refused:
         warn(f"not predicted: {reason}")
     return Basis(fits, sweep)

@@ -374,3 +374,15 @@ def test_profiles_tell_what_the_points_alone_bound(qsim, sweep_csv):
     assert found["p"]["high"] is None
     assert len(found["p"]["values"]) == len(found["p"]["rise"])
     assert "not identifiable: measure depth" in qsim(*args).out
+
+
+@pytest.mark.parametrize("command", ["fit", "predict"])
+def test_data_that_contradict_littles_law_are_told_with_the_fit(qsim, sweep_csv, tmp_path, command):
+    header, *rows = sweep_csv.read_text().split()
+    cells = [row.split(",") for row in rows]
+    wrong = [",".join([d, x, f"{1000 * float(r):.3f}", *rest]) for d, x, r, *rest in cells]
+    (tmp_path / "wrong.csv").write_text("\n".join([header, *wrong]) + "\n")
+    run = qsim(command, "wrong.csv", "--use", "1,32")
+    assert run.code == 0
+    assert "error: littles-law" in run.err
+    assert "error: littles-law" not in qsim(command, str(sweep_csv), "--use", "1,32").err
