@@ -12,6 +12,7 @@ from calibrate.cli import (
     bench,
     blocks,
     compare,
+    course,
     datasets,
     demo,
     doctor,
@@ -126,6 +127,7 @@ app.add_typer(sealing, name="seal", help=seal.HELP)
 _add(sealing, "add", seal.add, seal.HELP_ADD)
 _add(sealing, "show", seal.show, seal.HELP_SHOW)
 _add(sealing, "reveal", seal.reveal, seal.HELP_REVEAL)
+_add(app, "course", course.course, course.HELP)
 _add(app, "datasets", datasets.datasets, datasets.HELP)
 _add(app, "lab", lab.lab, lab.HELP)
 _add(app, "bench", bench.bench, bench.HELP)

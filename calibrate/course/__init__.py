@@ -1,0 +1,25 @@
+"""The course in one command: what reports on a machine want to know, measured, audited, modelled and written down.
+
+plan = plan_course("/mnt/drive", budget_s=600)      # says how long it will take, and changes nothing
+results = run_course(plan, Path("course"))          # run again to go on after an interruption
+sections = course_sections(plan, results)           # for calibrate.report.page.write_sections
+sections = published_sections(["003-ssd-read"])     # the same of published tables, without hardware
+"""
+
+from __future__ import annotations
+
+from calibrate.course.planning import CoursePlan, MemoryStep, plan_course
+from calibrate.course.published import published_names, published_sections
+from calibrate.course.running import CourseResults, run_course
+from calibrate.course.sections import course_sections
+
+__all__ = [
+    "CoursePlan",
+    "CourseResults",
+    "MemoryStep",
+    "course_sections",
+    "plan_course",
+    "published_names",
+    "published_sections",
+    "run_course",
+]

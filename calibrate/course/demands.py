@@ -1,0 +1,102 @@
+"""What the two ends predict of the points between, where one request is in flight: block sizes, and mixes.
+
+With one request at a time nothing queues, so a throughput is one over a mean time, and means add up: a block of b bytes
+takes alpha + beta b (:mod:`calibrate.block_sizes`), and a share f of reads among writes takes f R(1) + (1 - f) R(0).
+What is missed says what the ends do not know of each other: caches, turning from reads to writes, several channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from calibrate.block_sizes import block_lines
+from calibrate.report.lines import Line, figure_of
+from calibrate.report.measured import Measured, shown
+from calibrate.report.view import View
+from measure.dataset import Sweep
+from measure.errors import DataError
+
+_ENOUGH = 3
+_NAMES = {"predicted_per_s": "predicted", "throughput_per_s": "observed", "error_pct": "error"}
+
+
+def size_view(sweep: Sweep) -> View | None:
+    """Throughput over the block size from the smallest and the largest; None where fewer than three were measured."""
+    try:
+        found = [line for line in block_lines(sweep) if len(line.block_bytes) >= _ENOUGH]
+    except DataError:
+        return None
+    if not found:
+        return None
+    rows = [
+        {"series": line.series, "at_depth": line.outstanding, "size_bytes": float(size),
+         "throughput_per_s": line.observed_per_s[i], "predicted_per_s": line.predicted_per_s[i],
+         "predicted_low_per_s": line.low_per_s[i], "predicted_high_per_s": line.high_per_s[i],
+         "error_pct": line.error_pct[i], "calibrated": "yes" if line.calibrated[i] else ""}
+        for line in found for i, size in enumerate(line.block_bytes)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    lines = _pairs(table.assign(name=table["series"] + ", depth " + table["at_depth"].map("{:g}".format)), "size_bytes")
+    figure = figure_of(lines, "block size (bytes)", in_seconds=True, log_x=True, log_y=True)
+    caption = (
+        "N / X = alpha + beta b, from the smallest and the largest size (marked as calibrated). A shade is where a "
+        f"single new measurement is expected. {_missed(table)}"
+    )
+    return View("predicted-sizes", "predicted-sizes", "Throughput over the block size, from two sizes", caption, table,
+                figure, shown(table, _NAMES))  # fmt: skip
+
+
+def mix_view(measured: Measured) -> View | None:
+    """Throughput of mixes from pure reads and pure writes, at depth 1; None where no size has both and a mix."""
+    if measured.load_kind != "queue_depth":
+        return None
+    alone = measured.table[(measured.table["load"] == 1) & measured.table["throughput_per_s"].notna()]
+    rows = []
+    for size, group in alone.groupby(["size_bytes", "workload"], dropna=False, sort=False):
+        rate = group.groupby("read_fraction")["throughput_per_s"].mean()
+        if len(rate) < _ENOUGH or not {0.0, 1.0} <= set(rate.index):
+            continue
+        for share, observed in zip(rate.index.astype(float), rate.to_numpy(float), strict=True):
+            predicted = 1 / (share / rate[1.0] + (1 - share) / rate[0.0])
+            rows.append({
+                "size_bytes": size[0], "read_fraction": share, "throughput_per_s": observed,
+                "predicted_per_s": predicted, "error_pct": 100 * (predicted / observed - 1),
+                "calibrated": "yes" if share in (0.0, 1.0) else "",
+            })  # fmt: skip
+    if not rows:
+        return None
+    from measure.units import format_bytes
+
+    table = pd.DataFrame(rows).sort_values(["size_bytes", "read_fraction"], ignore_index=True)
+    lines = _pairs(table.assign(name=table["size_bytes"].map(format_bytes)), "read_fraction")
+    figure = figure_of(lines, "share of reads", in_seconds=True)
+    caption = (
+        "A request takes the mean of what a read and a write take alone, in the shares in which they come: nothing "
+        f"else is assumed. {_missed(table)}"
+    )
+    return View("predicted-mixes", "predicted-mixes", "Throughput of mixes, from pure reads and pure writes", caption,
+                table, figure, shown(table, _NAMES))  # fmt: skip
+
+
+def _pairs(table: pd.DataFrame, x: str) -> list[Line]:
+    """The predicted line and the observed points of each name, in one colour."""
+    lines: list[Line] = []
+    for name, group in table.groupby("name", sort=False):
+        ordered = group.sort_values(x)
+        at, predicted = ordered[x].to_numpy(float), ordered["predicted_per_s"].to_numpy(float)
+        ends = [ordered[c].to_numpy(float) if c in ordered else None for c in
+                ("predicted_low_per_s", "predicted_high_per_s")]  # fmt: skip
+        observed = ordered["throughput_per_s"].to_numpy(float)
+        lines.append(Line(f"{name}, predicted", "X", "rate", at, predicted, ends[0], ends[1], curve=str(name)))
+        lines.append(Line(f"{name}, observed", "X", "rate", at, observed, measured=True, curve=str(name)))
+    return lines
+
+
+def _missed(table: pd.DataFrame) -> str:
+    """By how much the points between the ends are missed."""
+    held: Sequence[float] = np.abs(table.loc[table["calibrated"] == "", "error_pct"].to_numpy(float)).tolist()
+    middle, worst = (f"{v:.0f}" if v >= 100 else f"{v:.2g}" for v in (float(np.median(held)), max(held)))
+    return f"The {len(held)} other points are missed by {middle} % at the median, {worst} % at worst."

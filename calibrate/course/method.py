@@ -1,0 +1,104 @@
+"""The method of a course, written out: what was measured with what, for how long, and the exact commands."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from calibrate.course.planning import CoursePlan
+from calibrate.course.running import CourseResults
+from calibrate.report.measured import MeasuredSection, shown
+from calibrate.report.view import View
+from measure.dataset import Sweep
+from measure.memory_probe import MemoryPlan
+from measure.preconditioning import chosen_state
+from measure.units import format_bytes, format_duration
+
+
+def method_section(plan: CoursePlan, results: CourseResults) -> MeasuredSection:
+    """The section that a reader needs in order to repeat the measurement."""
+    rows = [_row(plan, name, sweep) for name, sweep in results.sweeps.items()]
+    table = pd.DataFrame(rows)
+    sweeps = View(
+        "method", "method", "What was measured", "Every sweep with its points; a point's time is without its ramp.",
+        table, None, shown(table, {"sweep": "sweep", "point_s": "a point", "ramp_s": "its ramp"}),
+    )  # fmt: skip
+    commands = pd.DataFrame(
+        [{"sweep": name, "command": command} for name, sweep in results.sweeps.items()
+         for command in dict.fromkeys(sweep.provenance.commands)]
+    )  # fmt: skip
+    exact = View("method", "commands", "The exact commands", "One a point, as they were run.", commands, None,
+                 shown(commands))  # fmt: skip
+    return MeasuredSection("Method", (sweeps, exact), lead=_LEAD, notes=tuple(_sentences(plan, results)), name="method")
+
+
+_LEAD = (
+    "This machine, measured as the course reports measured theirs. Each sweep is shown as it was measured, audited, "
+    "and then predicted from a few of its own points; a point that calibrated a model is no evidence for it."
+)
+
+
+def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:
+    points = sweep.points
+    row: dict[str, object] = {
+        "sweep": name, "curves": len(sweep.series), "workloads": len(points[["series", "load"]].drop_duplicates()),
+        "runs": len(points), "load": sweep.load_kind.replace("_", " "),
+    }  # fmt: skip
+    for step in plan.memory:
+        if step.directory == name:
+            return row | {"point_s": step.plan.seconds_per_repeat, "ramp_s": float("nan")}
+    for suite in () if plan.storage is None else plan.storage.steps:
+        if plan.storage is not None and suite.directory == name:
+            return row | {"point_s": plan.storage.runtime_of(suite), "ramp_s": plan.storage.ramp_of(suite)}
+    return row
+
+
+def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
+    """The method in words."""
+    told = [_machine(results)]
+    for step in plan.memory:
+        if step.directory not in results.sweeps:
+            continue
+        if isinstance(step.plan, MemoryPlan):
+            told.append(
+                f"Memory: one thread chases pointers through a random ring of cache lines and times them, while "
+                f"{' and '.join(map(str, step.plan.loader_counts))} other thread(s) stream through buffers of "
+                f"{format_bytes(step.plan.buffer_bytes)} each and idle for the injected delay after each burst of "
+                f"lines. Every point is measured {step.plan.repeats} times for {step.plan.seconds_per_repeat:g} s, "
+                "the delays in a random order."
+            )
+        else:
+            told.append(
+                f"Caches: the same chase, and streams, through buffers of {format_bytes(step.plan.sizes[0])} to "
+                f"{format_bytes(step.plan.sizes[-1])}, with nothing loading beside them."
+            )
+    storage = plan.storage
+    if storage is not None and storage.file is not None:
+        jobs = [w for s in storage.steps for w in s.workloads]
+        state = chosen_state(storage.precondition, storage.file, jobs)
+        size = "" if storage.size_bytes is None else f" of {format_bytes(storage.size_bytes)}"
+        told.append(
+            f"Drive: fio on one test file{size}, direct I/O, {_before(state)} Every point runs for "
+            f"{format_duration(storage.runtime_s)} (tails twice as long) after a ramp of "
+            f"{format_duration(storage.ramp_s)} that is not counted, {storage.repeats} time(s); rounds go over all "
+            "points, so that a drift is not taken for a curve. Open points send Poisson arrivals from many jobs, so "
+            "that a late answer delays no later request."
+        )
+    told += [f"Left out: {reason}." for reason in plan.left_out]
+    told += [f"Failed: {name}: {reason}" for name, reason in results.failed.items()]
+    return told
+
+
+def _machine(results: CourseResults) -> str:
+    """The machine and the tools, in a sentence."""
+    first = next(iter(results.sweeps.values())).provenance
+    devices = dict.fromkeys(s.provenance.device for s in results.sweeps.values() if s.load_kind == "queue_depth")
+    known = {"CPU": first.cpu, "kernel": first.kernel, "drive": "; ".join(d for d in devices if d)}
+    tools = dict.fromkeys(f"{p.tool} {p.tool_version}".strip() for p in (s.provenance for s in results.sweeps.values()))
+    facts = [f"{name} {value}" for name, value in known.items() if value]
+    return f"Machine: {', '.join(facts)}. Tools: {', '.join(t for t in tools if t)}. Begun {first.started_at}."
+
+
+def _before(state: str) -> str:
+    return {
+        "random": "written over at random before.", "sequential": "written from end to end before.",
+    }.get(state, "taken as it was.")  # fmt: skip

@@ -1,0 +1,164 @@
+"""What the course measures, and how long it takes, decided before anything is done: the drive's suites and the memory.
+
+OUT/memory/          latency and bandwidth under injected delay, several traffics and strides
+OUT/memory-caches/   latency and bandwidth over buffer sizes
+OUT/baseline/ ...    the drive, see :mod:`measure.suite_runs`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from measure.memory_probe import DEMO_DELAYS, BufferPlan, MemoryPlan, plan_buffers, plan_memory
+from measure.store import MANIFEST, SweepStore
+from measure.suite_runs import SuitePlan, plan_suites
+from measure.suites import COURSE
+from measure.target import Precondition
+from measure.units import format_duration
+
+BUDGET_S = 600.0
+MEMORY_SHARE = 0.3
+"""Of a budget, at most, goes to the memory."""
+
+MEMORY, CACHES = "memory", "memory-caches"
+_QUICK_DELAYS = (0, 200, 500, 1700, 20000)
+_SMALLEST_BUFFER, _LARGEST_BUFFER = 2**14, 2**30
+
+
+@dataclass(frozen=True)
+class MemoryStep:
+    """One sweep of the memory: its directory, what it is for, and its plan."""
+
+    directory: str
+    purpose: str
+    plan: MemoryPlan | BufferPlan
+
+    @property
+    def count(self) -> int:
+        """How many points it has."""
+        return len(self.plan.points()) if isinstance(self.plan, MemoryPlan) else len(self.plan.sizes)
+
+
+@dataclass(frozen=True)
+class CoursePlan:
+    """What will be done. ``storage`` is None where no drive is measured; ``left_out`` says what is not, and why."""
+
+    memory: tuple[MemoryStep, ...]
+    storage: SuitePlan | None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> int:
+        """How many points there are, repeats included."""
+        return sum(s.count for s in self.memory) + (0 if self.storage is None else self.storage.points)
+
+    def seconds(self) -> float:
+        """How long the whole will about take."""
+        return sum(s.plan.seconds() for s in self.memory) + (0.0 if self.storage is None else self.storage.seconds())
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How much of the memory is measured."""
+
+    traffics: tuple[str, ...]
+    strides: tuple[int, ...]
+    delays: Sequence[float]
+    repeats: int
+    seconds_per_repeat: float
+    caches: bool
+
+
+_PACES = (
+    _Pace(("read", "3:1", "mix", "write"), (64, 256), DEMO_DELAYS, 3, 0.2, True),
+    _Pace(("read", "3:1", "mix", "write"), (64,), DEMO_DELAYS, 3, 0.2, True),
+    _Pace(("read", "mix"), (64,), DEMO_DELAYS, 3, 0.2, True),
+    _Pace(("read", "mix"), (64,), DEMO_DELAYS, 2, 0.1, False),
+    _Pace(("read",), (64,), _QUICK_DELAYS, 1, 0.1, False),
+)
+"""The first that fits its share of the budget is taken, the last one in any case."""
+
+
+def plan_course(
+    disk: str | Path | None,
+    *,
+    budget_s: float | None = None,
+    quick: bool = False,
+    out_dir: Path | None = None,
+    memory: bool = True,
+    size_bytes: int | None = None,
+    seed: int = 1,
+    keep: bool = False,
+    consent: Literal["read"] | None = None,
+    precondition: Precondition = "auto",
+) -> CoursePlan:
+    """Plan the course on the drive behind ``disk`` (see :func:`measure.suite_runs.plan_suites`); nothing is written.
+
+    ``budget_s`` is how long the whole may take (default 10 minutes, and with ``quick`` what that takes); the memory
+    gets at most 30 % of it. ``out_dir`` is where it will be kept: what is there already decides the size of the
+    memory's buffers, so that a course goes on.
+
+    Raises ValueError (a setting, named; a budget that is too small, with the least one) and what
+    :func:`measure.fio_plan.plan_workloads` raises.
+    """
+    if budget_s is not None and budget_s <= 0:
+        raise ValueError(f"budget_s must be above 0, not {budget_s:g}")
+    if disk is None and not memory:
+        raise ValueError("disk is missing: name a directory on the drive, or measure the memory at least")
+    whole_s = BUDGET_S if budget_s is None and not quick else budget_s
+    share_s = None if whole_s is None else whole_s * (MEMORY_SHARE if disk is not None else 1.0)
+    steps, reason = _memory_steps(share_s, out_dir, seed) if memory else ((), "")
+    left_out = (f"{MEMORY}: {reason}",) if reason else ()
+    if disk is None:
+        return CoursePlan(steps, None, left_out)
+    spent_s = sum(s.plan.seconds() for s in steps)
+    try:
+        storage = plan_suites(
+            COURSE, disk, quick=quick, budget_s=None if whole_s is None else whole_s - spent_s, size_bytes=size_bytes,
+            seed=seed, keep=keep, consent=consent, precondition=precondition,
+        )  # fmt: skip
+    except ValueError as error:
+        if spent_s and str(error).startswith("budget_s"):
+            raise ValueError(f"{error}; the memory takes {format_duration(spent_s, 2)} beside it") from error
+        raise
+    return CoursePlan(steps, storage, (*left_out, *storage.left_out))
+
+
+def _memory_steps(share_s: float | None, out_dir: Path | None, seed: int) -> tuple[tuple[MemoryStep, ...], str]:
+    """The sweeps of the memory that fit ``share_s`` (None: the least there is), or why there are none."""
+    paces = _PACES if share_s is not None else _PACES[-1:]
+    for pace in paces:
+        try:
+            steps = _at(pace, None if out_dir is None else _kept_buffer(out_dir / MEMORY), seed)
+        except ValueError as error:  # one core, or no room for buffers larger than the caches
+            return (), str(error)
+        if share_s is None or pace is paces[-1] or sum(s.plan.seconds() for s in steps) <= share_s:
+            return steps, ""
+    raise AssertionError("the last pace is always taken")
+
+
+def _at(pace: _Pace, buffer_bytes: int | None, seed: int) -> tuple[MemoryStep, ...]:
+    plan = plan_memory(
+        pace.delays, buffer_bytes=buffer_bytes, repeats=pace.repeats, seconds_per_repeat=pace.seconds_per_repeat,
+        traffic=pace.traffics, strides=pace.strides, seed=seed,
+    )  # fmt: skip
+    loaded = MemoryStep(MEMORY, "What memory takes to answer while it is busy: latency against bandwidth.", plan)
+    if not pace.caches:
+        return (loaded,)
+    sizes = [_SMALLEST_BUFFER]
+    while 2 * sizes[-1] <= min(plan.buffer_bytes, _LARGEST_BUFFER):
+        sizes.append(2 * sizes[-1])
+    caches = plan_buffers(sizes, repeats=pace.repeats, seconds_per_repeat=pace.seconds_per_repeat, seed=seed)
+    return (loaded, MemoryStep(CACHES, "Where the caches end: latency and bandwidth over the buffer's size.", caches))
+
+
+def _kept_buffer(directory: Path) -> int | None:
+    """The size of the buffers with which a sweep was begun there: how much memory is free changes from run to run."""
+    if not (directory / MANIFEST).exists():
+        return None
+    settings = SweepStore.read(directory).manifest.get("settings", {})
+    kept = settings.get("buffer_bytes") if isinstance(settings, dict) else None
+    return kept if isinstance(kept, int) else None

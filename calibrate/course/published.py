@@ -1,0 +1,35 @@
+"""The tables and plots of published reports, built again from the cited data, with models and audit beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from calibrate.course.sections import Part, predicted_parts
+from calibrate.report.compared import Section
+from calibrate.report.measured import MeasuredSection, published, section_of, together, views_of
+from measure.datasets import about, dataset_names, load_dataset
+
+
+def published_names(name: str) -> tuple[str, ...]:
+    """The tables that ``name`` means: one of the catalogue, or all those of a report, as "003". DataError else."""
+    of_report = tuple(n for n in dataset_names() if n.partition("-")[0] == name)
+    return of_report or (about(name).name,)
+
+
+def published_sections(
+    names: Sequence[str], progress: Callable[[float], None] = lambda share: None
+) -> list[Section | MeasuredSection]:
+    """For each table what is known of it, its views, its audit, and the prediction from two or three of its points."""
+    sections: list[Part] = []
+    shown = []
+    for number, name in enumerate(names):
+        one = published(name)
+        shown.append(one)
+        info = about(name)
+        measured_with = f"Measured with {info.tool}" + (f" on {info.host_cpu}" if info.host_cpu else "")
+        lead = f"{info.device}: {info.varied}. {measured_with}; {info.source}."
+        sections.append(section_of(one, views_of(one), lead))
+        if info.curve:
+            sections += predicted_parts(one, load_dataset(name, corrected=True), list(info.use) or None)
+        progress((number + 1) / len(names))
+    return [*sections, *together(shown)]

@@ -1,0 +1,64 @@
+"""``qsim course``: the plan, the page of published tables, and every way to ask for it wrongly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+def test_the_plan_says_how_long_it_takes_and_writes_nothing(qsim, disk, require_tool):
+    require_tool("fio")
+    run = qsim("course", "--disk", str(disk), "--plan", "--no-memory", "--out", "course", "--budget", "5min")
+    assert run.code == 0, run.err
+    assert run.out.splitlines()[-1].startswith("about ")
+    assert "depth" in run.out
+    document = qsim("course", "--disk", str(disk), "--plan", "--json", "--no-memory", "--budget", "5min").json
+    assert 200 < document["seconds"] <= 301
+    assert [s["directory"] for s in document["sweeps"]][:2] == ["baseline", "block-size"]
+    assert not Path("course").exists()
+    assert list(disk.iterdir()) == []
+
+
+def test_a_published_report_is_built_again_without_hardware(qsim):
+    run = qsim("course", "--dataset", "004", "--out", "published")
+    assert run.code == 0, run.err
+    assert "missed by" in run.out
+    assert "held-out" in run.out or "predicts" in run.out
+    page = Path("published/report.html").read_text()
+    for words in ("Sabrent Rocket 4 Plus", "Throughput over the block size, from two sizes",
+                  "Throughput of mixes", "littles-law", "course report 004"):  # fmt: skip
+        assert words in page
+    assert qsim("course", "--dataset", "004", "--out", "published", "--json").json["datasets"] == [
+        "004-ssd-depth", "004-ssd-block-size", "004-ssd-mix",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "--disk is missing"),
+        (("--disk", "."), "--out is missing"),
+        (("--disk", " ", "--out", "course"), "--disk is empty"),
+        (("--disk", ".", "--out", "course", "--quick", "--budget", "5min"), "--quick and --budget were both given"),
+        (("--disk", ".", "--out", "course", "--budget", "1s", "--no-memory"), "--budget is too short"),
+        (("--dataset", "003", "--budget", "5min", "--out", "p"), "--budget is about measuring"),
+        (("--dataset", "003"), "--out is missing"),
+        (("--dataset", "999", "--out", "p"), "there is no dataset '999'"),
+        (("--dataset", "003", "--out", "taken"), "taken is a file; name a folder"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(qsim, require_tool, words, said):
+    require_tool("fio")
+    Path("taken").write_text("mine")
+    run = qsim("course", *words)
+    assert run.code == 2
+    assert said in run.error
+    assert Path("taken").read_text() == "mine"
+
+
+def test_a_page_of_somebody_else_is_not_replaced(qsim):
+    Path("mine.html").write_text("<p>mine")
+    run = qsim("course", "--dataset", "002", "--out", "p", "--report", "mine.html")
+    assert run.code == 1
+    assert run.error == "mine.html exists and is no report of qsim; choose another name for the report"
