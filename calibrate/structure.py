@@ -4,7 +4,7 @@ Z is the part of a request's latency that keeps no server busy (the host, the li
 the peak is c / S, whatever else holds; so that the means of shallow and deep points tell N* = c (1 + Z / S), and only
 the bend between them can tell c from Z. How sharp it is depends on how variable service is, which the latencies of
 lone requests (depth 1) show. Constant times have a bend as sharp as can be whatever c is: then nothing but knowledge of
-Z can tell c. And no delay is longer than the shortest latency: where lone requests vary, that alone tells.
+Z can tell c. And no delay is much longer than the shortest latency: where lone requests vary, that alone tells.
 
 The posterior is computed on a grid, without sampling: every c, Z / S, both kinds of queues, the relative error of the
 model; S, which only scales the curve, is integrated in closed form. Before any point is seen,
@@ -37,11 +37,12 @@ UNKNOWN_SCV = (0.1, 0.5, 1.0, 2.0)
 MOST_SCV = 10.0
 BEYOND = 8.0
 """Peaks up to so many times what was seen are thought of."""
+HOST_NOISE = 0.05
+"""By about how much of a lone request's latency the mean delay may exceed the shortest, as hosts are uneven."""
 NOT_BELOW = 0.7
 """The crossing is no less than the greatest throughput over the greatest per request; this times it, as both vary."""
 _CROSSINGS, _ERRORS = 250, 7
 _NEGLIGIBLE = 15.0
-_SPREAD = 0.1  # of a delay's length, from one request to the next
 
 
 @dataclass(frozen=True)
@@ -188,12 +189,13 @@ def _noise(points: Points) -> Array:
 
 
 def _of_delay(points: Points, delay: Array) -> Array:
-    """Log likelihood of delays: none is longer than the shortest latency, or far from the one that was measured."""
+    """Log likelihood of delays: none is far above the shortest latency, nor far from one that was measured."""
     found = np.zeros_like(delay)
     if points.alone is not None:
         from scipy.special import log_ndtr
 
-        found += log_ndtr(np.log(points.alone.shortest_s / np.maximum(delay, 1e-12)) / _SPREAD)
+        spread = HOST_NOISE * float(points.response_time_s[0])
+        found += log_ndtr((points.alone.shortest_s - delay) / spread)
     if points.delay is not None:
         mean, error = points.delay
         found += -0.5 * ((delay - mean) / error) ** 2
