@@ -140,12 +140,13 @@ class PNorm(ClosedModel):
         return KneePoint(values[:, 0], at_knee, values[:, 0] / at_knee)
 
 
-ONSET_LOG_SD = 0.3
-"""How far R1 / Rbusy is from 1: for two thirds of the drives within a factor of 1.35 (a few reach 2.5)."""
+ONSET_LOG_SCALE = 0.15
+"""How far R1 / Rbusy is from 1, as a sparse prior's scale: within a factor of 1.2 for most devices, and in long tails
+1.5 to 2.5 for those that wait for company (or half, for those that a lone request finds asleep)."""
 
-ONSET_SHARPNESS_LOG_SD = 1.0
-"""The prior of p beside an onset is wider: a lone request that is slow and a sharp knee look alike at depths 1 and 4,
-and neither may be ruled out."""
+ONSET_SHARPNESS_LOG_SD = 1.6
+"""The prior of p beside an onset is wide: a lone request that is slow and a sharp knee look alike at depths 1 and 4,
+and neither may be ruled out. One queue before several servers has the sharpest knee there is."""
 
 ONSET_POWER = 2.0
 """How fast the onset fades, as N^-2: a quarter of it is left at depth 2 and a sixteenth at depth 4."""
@@ -174,7 +175,7 @@ class OnsetPNorm(PNorm):
     discrepancy = ONSET_DISCREPANCY
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        onset = Parameter("onset", "", 0.05, 20.0, 1.0, ONSET_LOG_SD)
+        onset = Parameter("onset", "", 0.05, 20.0, 1.0, ONSET_LOG_SCALE, sparse=True)
         crossing, peak, p = super().parameters(loads, throughput, response)
         return crossing, peak, replace(p, prior_log_sd=ONSET_SHARPNESS_LOG_SD), onset
 

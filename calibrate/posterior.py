@@ -21,12 +21,19 @@ from calibrate.discrepancy import Whitening
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+SPARSE_SD = 1.643
+"""The standard deviation of exp(1 - sqrt(1 + u^2)), a hyperbolic distribution: the root of K2(1) / K1(1)."""
+
 WALKERS, STEPS, BURNED = 256, 150, 70
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A positive parameter: its bounds, and a log-normal prior (median and sd of the logarithm) where it has one."""
+    """A positive parameter: its bounds, and a prior of its logarithm (median and scale) where it has one.
+
+    The prior is normal, or where ``sparse`` it is exp(1 - sqrt(1 + u^2)) in u = ln(value / median) / scale: normal near
+    the median and exponential in the tails, for what mostly is near the median and now and then far from it.
+    """
 
     name: str
     unit: str
@@ -34,6 +41,12 @@ class Parameter:
     high: float
     prior_median: float | None = None
     prior_log_sd: float | None = None
+    sparse: bool = False
+
+    @property
+    def prior_spread(self) -> float | None:
+        """The standard deviation of the logarithm before any data; None without a prior."""
+        return None if self.prior_log_sd is None else self.prior_log_sd * (SPARSE_SD if self.sparse else 1.0)
 
 
 @dataclass(frozen=True)
@@ -75,13 +88,14 @@ def most_probable(
     """
     from scipy.optimize import least_squares
 
-    low, high, has_prior, centre, width = _arrays(parameters)
+    low, high = _bounds(parameters)
+    prior = _Prior.of(parameters)
     white = Whitening.of(noise, correlation)
     spread = np.sqrt(error_prior.median**2 + white.extra)
 
     def residuals(theta: Array) -> Array:
         misfit = white.basis @ (predict_log(np.exp(theta)[None, :])[0] - observed_log) / spread
-        return np.concatenate([misfit, ((theta - centre) / width)[has_prior]])
+        return np.concatenate([misfit, prior.residuals(theta)])
 
     inside = np.clip(np.log(np.atleast_2d(start)), low + 1e-6, high - 1e-6)
     found = [least_squares(residuals, one, bounds=(low, high)) for one in inside]
@@ -106,7 +120,8 @@ def posterior(
     """
     import emcee
 
-    low, high, has_prior, centre, width = _arrays(parameters)
+    low, high = _bounds(parameters)
+    prior = _Prior.of(parameters)
     mode = np.log(most_probable(parameters, start, predict_log, observed_log, noise, error_prior, correlation))
 
     white = Whitening.of(noise, correlation)
@@ -118,13 +133,13 @@ def posterior(
         variance = white.variance(np.exp(np.clip(log_error, -20, 5)))
         misfit = (predict_log(np.exp(safe)) - observed_log) @ white.basis.T
         logp = -0.5 * (misfit**2 / variance + np.log(variance)).sum(axis=1)
-        logp -= 0.5 * ((((safe - centre) / width) ** 2)[:, has_prior]).sum(axis=1)
+        logp -= 0.5 * (prior.residuals(safe) ** 2).sum(axis=1)
         logp -= 0.5 * ((log_error - np.log(error_prior.median)) / error_prior.log_sd) ** 2
         return np.asarray(np.where(outside, -np.inf, logp))
 
     rng = np.random.default_rng(seed)
     first = np.append(mode, np.log(error_prior.median))
-    scale = np.append(np.where(has_prior, 0.5 * width, error_prior.median), 0.5 * error_prior.log_sd)
+    scale = np.append(np.where(prior.known, 0.5 * prior.width, error_prior.median), 0.5 * error_prior.log_sd)
     cloud = first + scale * rng.standard_normal((WALKERS, len(first)))
     cloud[:, :-1] = np.clip(cloud[:, :-1], low + 1e-9, high - 1e-9)
     sampler = emcee.EnsembleSampler(WALKERS, len(first), log_probability, vectorize=True)
@@ -141,12 +156,37 @@ def posterior(
     return Posterior(found, np.exp(flat[:, :-1]), np.exp(flat[:, -1]), settled)
 
 
-def _arrays(parameters: Sequence[Parameter]) -> tuple[Array, Array, Mask, Array, Array]:
-    """Log bounds low and high, which have priors, and the priors' centres and widths; each (d,)."""
-    return (
-        np.log([p.low for p in parameters]),
-        np.log([p.high for p in parameters]),
-        np.array([p.prior_median is not None for p in parameters]),
-        np.log([p.prior_median or 1.0 for p in parameters]),
-        np.array([p.prior_log_sd or 1.0 for p in parameters]),
-    )
+def balanced(rng: np.random.Generator, pairs: int, d: int) -> Array:
+    """Standard normal numbers (1 + 2 pairs, d): zero, and each row with its opposite, so that medians are exact."""
+    half = rng.standard_normal((pairs, d))
+    return np.concatenate([np.zeros((1, d)), half, -half])
+
+
+def _bounds(parameters: Sequence[Parameter]) -> tuple[Array, Array]:
+    """Log bounds low and high, each (d,)."""
+    return np.log([p.low for p in parameters]), np.log([p.high for p in parameters])
+
+
+@dataclass(frozen=True)
+class _Prior:
+    """Which of d parameters have a prior, its centre and width in logarithms, and whether it is sparse; each (d,)."""
+
+    known: Mask
+    centre: Array
+    width: Array
+    sparse: Mask
+
+    @classmethod
+    def of(cls, parameters: Sequence[Parameter]) -> _Prior:
+        return cls(
+            np.array([p.prior_median is not None for p in parameters]),
+            np.log([p.prior_median or 1.0 for p in parameters]),
+            np.array([p.prior_log_sd or 1.0 for p in parameters]),
+            np.array([p.sparse for p in parameters]),
+        )
+
+    def residuals(self, theta: Array) -> Array:
+        """Of log parameters (..., d): (..., k) for the k with a prior; half their squares is -ln of it."""
+        u = ((theta - self.centre) / self.width)[..., self.known]
+        robust = np.sign(u) * np.sqrt(2 * (np.sqrt(1 + u**2) - 1))
+        return np.asarray(np.where(self.sparse[self.known], robust, u))

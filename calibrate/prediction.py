@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.discrepancy import beyond_the_points, together
+from calibrate.mixtures import quantiles
 from calibrate.points import GIVEN
 from calibrate.posterior import Array
 from measure.units import format_duration, format_rate
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curve:
-    """Predictions at ``load`` (m,): estimates and the ends of the band for a single new measurement.
+    """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
 
-    The band covers the parameters' uncertainty and the model's own relative error with probability ``level``.
+    The band covers the parameters' uncertainty and the model's own relative error with probability ``level``. All three
+    are quantiles of the same distribution: an estimate lies in its band.
     """
 
     load: Array
@@ -75,32 +77,30 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
         least = "zero or more" if allows_zero else "greater than zero"
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
-    typical = np.minimum(fit.curve_model.error_prior.median, np.median(fit.error_draws, keepdims=True))
-    mode = fit.mode[None, :]
-    shift = _missed(fit, mode, typical, loads)[0][0]
-    throughput, response = (v[0] for v in fit.curve_model.curve(mode, loads))
     x_draws, r_draws = fit.curve_model.curve(fit.draws, loads)
     drift, spread = _missed(fit, fit.draws, fit.error_draws, loads)
-    rng = np.random.default_rng(0)  # One seed for the scatter: asking twice gives the same band.
-    scatter = drift + rng.standard_normal(x_draws.shape) * spread
-    r_shift, r_scatter = -shift, -scatter  # N = X R
-    if fit.load_kind != "queue_depth":
-        r_shift = _missed_response(fit, mode, typical, loads)[0][0]
-        drift, spread = _missed_response(fit, fit.draws, fit.error_draws, loads)
-        r_scatter = drift + rng.standard_normal(r_draws.shape) * spread
-    tails = [50 * (1 - fit.level), 50 * (1 + fit.level)]
     if fit.load_kind in GIVEN:  # what arrives leaves, but for a peak below it
-        shift, scatter = np.zeros_like(shift), np.zeros_like(scatter)
-    throughput, response = throughput * np.exp(shift), response * np.exp(r_shift)
-    x_low, x_high = np.percentile(x_draws * np.exp(scatter), tails, axis=0)
-    r_low, r_high = np.percentile(r_draws * np.exp(r_scatter), tails, axis=0)
+        x, x_low, x_high = _band(x_draws, np.zeros_like(drift), np.zeros_like(spread), fit.level)
+    else:
+        x, x_low, x_high = _band(x_draws, drift, spread, fit.level)
+    if fit.load_kind == "queue_depth":
+        r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
+    else:
+        r, r_low, r_high = _band(r_draws, *_missed_response(fit, fit.draws, fit.error_draws, loads), fit.level)
     return Curve(
         load=loads,
-        throughput_per_s=throughput, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
-        response_time_s=response, response_time_low_s=r_low, response_time_high_s=r_high,
+        throughput_per_s=x, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
+        response_time_s=r, response_time_low_s=r_low, response_time_high_s=r_high,
         level=fit.level, load_name=fit.load_name,
         notes=_not_covered(fit, loads),
     )  # fmt: skip
+
+
+def _band(draws: Array, drift: Array, spread: Array, level: float) -> Array:
+    """The median and the ends of the band (3, m) of what is measured next, from curves (w, m) and what they miss."""
+    shares = (0.5, 0.5 * (1 - level), 0.5 * (1 + level))
+    wide = np.broadcast_to(draws, drift.shape)
+    return np.exp(quantiles(np.log(wide) + drift, spread, shares))
 
 
 def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrate.closed_structures import busy_servers
-from calibrate.fitting import Estimate, reaching
+from calibrate.estimates import Estimate, reaching
 from calibrate.points import Points
 from calibrate.structure import BEYOND, StructurePosterior, laws, structure_posterior
 

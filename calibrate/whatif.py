@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from calibrate.curve_models import AsymptoticBounds, PNorm, RandomRouting
-from calibrate.fitting import Estimate, Fit
+from calibrate.estimates import Estimate, middle
+from calibrate.fitted import Fit
 from calibrate.posterior import Array
 from measure.errors import DataError
 from measure.units import format_bandwidth, format_bytes, format_duration
@@ -249,14 +250,12 @@ def _with(fit: Fit, mode: Array, draws: Array, wider: float = 1.0) -> Fit:
 
 def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
     """The parameters of the changed device; what was not identifiable is not so now."""
-    tails = [50 * (1 - fit.level), 50 * (1 + fit.level)]
-    at_mode, drawn = changed.curve_model.report(changed.mode[None, :]), changed.curve_model.report(changed.draws)
     told = {}
-    for name, (unit, values) in drawn.items():
-        low, high = (float(v) for v in np.percentile(values, tails))
+    for name, (unit, values) in changed.curve_model.report(changed.draws).items():
+        estimate, low, high = middle(values, fit.level)
         before = fit.parameters.get(name)
         told[name] = Estimate(
-            float(at_mode[name][1][0]), low, high, before is not None and before.identified, unit,
+            estimate, low, high, before is not None and before.identified, unit,
             "" if before is None else before.note,
         )  # fmt: skip
     return told

@@ -26,7 +26,7 @@ def test_the_point_is_met_and_the_rest_is_assumed(peak):
     whole = points()
     made = from_one_point(whole.choose([1.0]), peak)
     curve = predict(made, whole.load)
-    assert curve.throughput_per_s[0] == pytest.approx(whole.throughput_per_s[0], rel=1e-6)
+    assert curve.throughput_per_s[0] == pytest.approx(whole.throughput_per_s[0], rel=2e-3)
     assert (curve.throughput_low_per_s < whole.throughput_per_s).all()
     assert (whole.throughput_per_s < curve.throughput_high_per_s).all()
     assert made.parameters["R1"].identified

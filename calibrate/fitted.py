@@ -1,0 +1,155 @@
+"""A calibrated device model: what was fitted to which points, and what is needed to predict with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrate.curve_models import CurveModel
+from calibrate.estimates import LEAST, LEVEL, Estimate, middle, reaching
+from calibrate.knee import Knee
+from calibrate.model_names import model_named
+from calibrate.points import Points
+from calibrate.posterior import Array, Mask
+from measure.dataset import LOAD_NAMES, LoadKind
+from measure.errors import DataError
+from measure.units import format_rate
+
+SCHEMA = "qsim-fit/2"
+USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
+KEPT_DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A calibrated device model: parameters with intervals, the knee, and what is needed to predict.
+
+    ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
+    sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown). It
+    prints itself as a table.
+    """
+
+    model: str
+    assumption: str
+    load_kind: LoadKind
+    load_unit: str
+    series: str
+    used: tuple[float, ...]
+    used_throughput_per_s: tuple[float, ...]
+    used_noise: tuple[float, ...]
+    used_response_s: tuple[float, ...]
+    used_response_noise: tuple[float, ...]
+    parameters: Mapping[str, Estimate]
+    mode: Array
+    draws: Array
+    error_draws: Array
+    level: float = LEVEL
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def curve_model(self) -> CurveModel:
+        """The model that draws the curve."""
+        return model_named(self.model)
+
+    @property
+    def load_name(self) -> str:
+        """What the load is, with its unit."""
+        name = LOAD_NAMES[self.load_kind]
+        return name if self.load_kind == "queue_depth" else f"{name} ({self.load_unit})"
+
+    @cached_property
+    def knee(self) -> Knee:
+        """The knee by the model's definition, with its interval."""
+        drawn = self.curve_model.knee(self.draws)
+        tails = [50 * (1 - self.level), 50 * (1 + self.level)]
+        throughput, x_low, x_high = middle(drawn.throughput, self.level)
+        reached = np.isfinite(drawn.load)
+        load, low, high, note = None, None, None, ""
+        if reached.mean() > 1 - self.level:
+            load, low, high = middle(drawn.load[reached], self.level)
+            if self.load_kind == "queue_depth":
+                low = reaching(low, high, LEAST["N*"], self.level)
+        if load is None or reached.mean() < 0.5:
+            load, note = None, "the loaders of this sweep do not reach the knee"
+        elif self.used and self.load_kind != "injected_delay" and load > max(self.used):
+            end, more = (
+                ("deepest calibrated point", "deeper")
+                if self.load_kind == "queue_depth"
+                else ("highest calibrated load", "at higher loads")
+            )
+            note = f"beyond the {end} ({max(self.used):g}): an extrapolation; measure {more} to pin it"
+        spread = drawn.throughput if self.load_kind == "injected_delay" else drawn.load
+        inner = (
+            np.percentile(spread[np.isfinite(spread)], tails) if np.isfinite(spread).any() else np.array([1.0, np.inf])
+        )
+        return Knee(
+            load=load, low=low, high=high,
+            throughput_per_s=throughput, response_time_s=float(np.median(drawn.response)),
+            definition=self.curve_model.knee_definition, load_name=self.load_name,
+            identified=bool(inner[1] / inner[0] < 2), note=note,
+            throughput_low_per_s=x_low, throughput_high_per_s=x_high,
+        )  # fmt: skip
+
+    def was_used(self, points: Points) -> Mask:
+        """True (m,) for those of ``points`` that this fit was calibrated on: the same load and the same throughput."""
+        pairs = list(zip(self.used, self.used_throughput_per_s, strict=True))
+        measured = zip(points.load, points.throughput_per_s, strict=True)
+        return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, with the draws, so that ``from_dict`` predicts the same bands."""
+        plain = {k: v for k, v in asdict(self).items() if k not in ("mode", "draws", "error_draws", "parameters")}
+        return {
+            "schema": SCHEMA,
+            **plain,
+            "parameters": {k: asdict(v) for k, v in self.parameters.items()},
+            "knee": self.knee.to_dict(),
+            "mode": self.mode.tolist(),
+            "draws": self.draws.tolist(),
+            "error_draws": self.error_draws.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Fit:
+        """The inverse of ``to_dict``. Raises DataError for another schema or a missing or damaged field."""
+        if values.get("schema") != SCHEMA:
+            raise DataError(f"this is no fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
+        try:
+            kept = {k: values[k] for k in cls.__dataclass_fields__ if k in values}
+            kept["parameters"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
+            kept["mode"] = np.asarray(values["mode"], dtype=float)
+            kept["draws"] = np.asarray(values["draws"], dtype=float)
+            kept["error_draws"] = np.asarray(values["error_draws"], dtype=float)
+            kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
+            fit = cls(**kept)
+            model_named(fit.model)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json"
+            ) from error
+        return fit
+
+    def __str__(self) -> str:
+        used = ", ".join(f"{n:g}" for n in self.used) or "no measurement (data sheet)"
+        lines = [f"{self.series or 'device'}: {self.model} from {used}", f"  assumes: {self.assumption}"]
+        for name, e in self.parameters.items():
+            lines.append(f"  {name:<6} {e}{'' if e.identified else '   not identifiable'}")
+            if e.note:
+                lines.append(f"         {e.note}")
+        k = self.knee
+        if k.load is None:
+            lines.append(f"  knee   {k.note} (throughput {format_rate(k.throughput_per_s)})")
+        else:
+            interval = f"  [{k.low:.4g}, {k.high:.4g}]" if k.low is not None and k.high is not None else ""
+            open_end = "" if k.identified else "   not identifiable"
+            lines.append(
+                f"  knee   {k.load:.4g}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
+            )
+        lines += [f"  note: {n}" for n in self.notes]
+        return "\n".join(lines)
