@@ -1,0 +1,201 @@
+"""Driving the lab: start it, start a browser, press what a student presses, read what a student reads."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from qsim_program import QSIM
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+T = TypeVar("T")
+PATIENCE_S = 40.0  # the machine may be busy with other tests
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running lab: its process, its address with a slash at the end, its folder."""
+
+    process: subprocess.Popen[str]
+    address: str
+    folder: Path
+
+    def get(self, path: str) -> bytes:
+        """What a GET gives."""
+        with urllib.request.urlopen(self.address + path, timeout=PATIENCE_S) as answer:  # noqa: S310 - the lab's
+            content: bytes = answer.read()
+            return content
+
+    def told(self, run: str = "", first: int = 0) -> Any:
+        """What a browser is told of the current run."""
+        return json.loads(self.get(f"lab/events?run={run}&first={first}"))
+
+    def call(self, outputs: list[str], inputs: dict[str, Any], state: dict[str, Any], changed: str) -> Any:
+        """One of the page's callbacks, as a browser calls it; the response by component."""
+        several = len(outputs) > 1
+        named = [dict(zip(("id", "property"), o.split("."), strict=True)) for o in outputs]
+        body = {
+            "output": f"..{'...'.join(outputs)}.." if several else outputs[0],
+            "outputs": named if several else named[0],
+            "inputs": _values(inputs),
+            "state": _values(state),
+            "changedPropIds": [changed],
+        }
+        where, kind = f"{self.address}_dash-update-component", {"Content-Type": "application/json"}
+        request = urllib.request.Request(where, json.dumps(body).encode(), kind)  # noqa: S310 - the lab's
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - the lab's
+            return json.loads(answer.read())["response"]
+
+    def press(self, button: str, device: str = "", pace: float = 0.5) -> str:
+        """One of the teacher's buttons; what the teacher is told."""
+        inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal")}
+        state = {"run-device.value": device, "run-series.value": None, "run-pace.value": pace}
+        return str(self.call(["run-told.children"], inputs, state, f"run-{button}.n_clicks")["run-told"]["children"])
+
+    def guess(self, name: str, knee: float) -> str:
+        """Seal a guess; what the viewer is told."""
+        outputs = ["run-sealed.children", "run-sealed.className", "run-mine.data"]
+        state = {"run-name.value": name, "run-knee.value": knee}
+        return str(self.call(outputs, {"run-guess.n_clicks": 1}, state, "run-guess.n_clicks")["run-sealed"]["children"])
+
+    def wait_for(self, phase: str, patience_s: float = 3 * PATIENCE_S) -> Any:
+        """What is told once the run is in this phase."""
+        return until(lambda: (told := self.told())["phase"] == phase and told, f"phase {phase}", patience_s)
+
+
+def _values(named: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"id": k.split(".")[0], "property": k.split(".")[1], "value": v} for k, v in named.items()]
+
+
+def until(check: Callable[[], T], what: str, patience_s: float = PATIENCE_S) -> T:
+    """What ``check`` gives as soon as it is true; an AssertionError with the last of it after a while."""
+    end_s = time.monotonic() + patience_s
+    while not (found := check()):
+        assert time.monotonic() < end_s, f"no {what} within {patience_s:g} s; last: {found!r}"
+        time.sleep(POLL_S)
+    return found
+
+
+def start_lab(folder: Path, *options: str) -> Served:
+    """``qsim lab`` on a free port, in ``folder``."""
+    argv = [*QSIM, "lab", "--no-browser", "--port", "0", "--folder", str(folder), *options]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.search(r"the lab: (\S+)", line)
+    assert found, f"qsim lab said {line!r} and ended with {process.poll()}"
+    return Served(process, found[1], folder)
+
+
+CHROMIUM = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+    "--disable-background-networking",
+)  # fmt: skip
+
+
+def start_browser(chromium: str, driver: str, profile: Path) -> webdriver.Chrome:
+    """Headless Chromium with its console kept."""
+    options = Options()
+    options.binary_location = chromium
+    for argument in (*CHROMIUM, f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(driver))
+
+
+def prepare(browser: webdriver.Chrome, width: int, *, dark: bool) -> None:
+    """A browser as if it were new: nothing stored, this wide, in this look."""
+    browser.get("about:blank")
+    browser.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    browser.get_log("browser")
+
+
+def console_errors(browser: webdriver.Chrome) -> list[str]:
+    """The errors in its console since it was prepared."""
+    return [str(entry["message"]) for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+class Page:
+    """The lab in one browser."""
+
+    def __init__(self, browser: webdriver.Chrome, served: Served) -> None:
+        self.browser = browser
+        self.served = served
+
+    def go(self, part: str) -> None:
+        """Load a part of the lab and wait until it is there."""
+        self.browser.get(self.served.address + part)
+        until(lambda: self.all(f"#{part}-shown, #{part}-formulas .formula, #{part}-status"), f"page {part}")
+
+    def all(self, selector: str) -> list[WebElement]:
+        """Every element of a CSS selector."""
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def the(self, identity: str) -> WebElement:
+        """An element by its id."""
+        return self.browser.find_element(By.ID, identity)
+
+    def text(self, identity: str) -> str:
+        """What is written in it, read in one go: the page may replace it at any moment."""
+        script = "const e = document.getElementById(arguments[0]); return e ? e.innerText : '';"
+        return str(self.browser.execute_script(script, identity))
+
+    def value(self, script: str, *arguments: object) -> Any:
+        """What a script returns."""
+        return self.browser.execute_script(f"return {script}", *arguments)
+
+    def wait_text(self, identity: str, wanted: str, patience_s: float = PATIENCE_S) -> str:
+        """Its text once it holds what is wanted."""
+        found = [""]
+
+        def holds() -> bool:
+            found[0] = self.text(identity)
+            return wanted in found[0]
+
+        until(holds, f"{wanted!r} in {identity}", patience_s)
+        return found[0]
+
+    def choose(self, dropdown: str, words: str) -> None:
+        """One of a dropdown's options, found by typing, with the keyboard alone."""
+        self.the(dropdown).send_keys(Keys.ENTER)
+        until(lambda: self.all(".dash-dropdown-option"), "options")
+        search = self.all(".dash-dropdown-search")
+        if search:
+            search[0].send_keys(words)
+            until(lambda: len(self.all(".dash-dropdown-option")) == 1, f"one option {words!r}")
+        next(o for o in self.all(".dash-dropdown-option") if words in o.text).click()
+
+    def slider(self, identity: str) -> WebElement:
+        """The handle of a slider."""
+        return self.browser.find_element(By.CSS_SELECTOR, f"#{identity} [role=slider]")
+
+    def type_number(self, identity: str, text: str) -> None:
+        """Type into the number box beside a slider."""
+        box = self.browser.find_element(By.CSS_SELECTOR, f"#{identity} input")
+        box.send_keys(Keys.CONTROL, "a")
+        box.send_keys(text, Keys.ENTER)
+
+    def points(self) -> list[list[float]]:
+        """The measured points on the plot of throughput, in the order in which they came."""
+        script = """(() => { const p = document.querySelector('#run-throughput .js-plotly-plot');
+            const t = p && p.data && p.data.find((t) => t.name === 'measured');
+            return t ? t.x.map((x, i) => [x, t.y[i]]) : []; })()"""
+        found: list[list[float]] = self.value(script)
+        return found

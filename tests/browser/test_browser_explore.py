@@ -1,0 +1,103 @@
+"""Explore in a real browser: every model by mouse, keyboard and number box; the queue moves; light, dark, phone."""
+
+from __future__ import annotations
+
+import pytest
+from driving import Page, until
+from selenium.webdriver.common.keys import Keys
+
+from qsim import MG1, Gamma, MMc, MMcN, solve
+
+MODELS = {
+    "M/M/c": MMc(0.7, 1.0, 4),
+    "M/G/1": MG1(0.7, Gamma(1.0, 4.0)),
+    "closed": MMcN(8, 1.0, 1.0, 4),
+    "M/M/1": MMc(0.7, 1.0, 1),
+}
+UNNAMED = """[...document.querySelectorAll('input:not([aria-hidden]), button, [role=slider]')].filter((e) =>
+    e.offsetParent && !e.innerText && !e.getAttribute('aria-label') && !(e.labels && e.labels.length)).map((e) => e.outerHTML)"""
+FOCUSED = """[getComputedStyle(document.activeElement).outlineStyle,
+    document.activeElement.id || document.activeElement.className || 'link']"""
+
+
+def operating_point(page: Page, quantity: str) -> float:
+    script = """(() => { const p = document.querySelector('#explore-' + arguments[0] + ' .js-plotly-plot');
+        const t = p && p.data && p.data.find((t) => t.name.startsWith('here')); return t ? t.y[0] : null; })()"""
+    return page.value(script, quantity)
+
+
+def test_every_model_shows_its_theory(served, open_page):
+    page = open_page(served, "explore")
+    for name, model in MODELS.items():
+        next(c for c in page.all("#explore-kind label") if name in c.text).click()
+        exact = solve(model)
+        for quantity in ("L", "Lq", "W", "throughput"):
+            wanted = pytest.approx(getattr(exact, quantity))
+            until(lambda q=quantity, w=wanted: operating_point(page, q) == w, f"{quantity} of {name}")
+        assert f"{exact.L:.4g}" in page.text("explore-formulas")
+        simulated = page.value("document.querySelector('#explore-L .js-plotly-plot').data.find("
+                               "(t) => t.name.startsWith('simulated'))")  # fmt: skip
+        assert len(simulated["y"]) == 4
+        assert all(e > 0 for e in simulated["error_y"]["array"])
+
+
+def test_a_slider_is_moved_by_the_keyboard_and_a_number_is_typed(served, open_page):
+    page = open_page(served, "explore")
+    page.wait_text("explore-formulas", "1.633")
+    handle = page.slider("explore-arrival_rate")
+    assert handle.get_attribute("aria-label") == "arrival rate λ"
+    handle.send_keys(Keys.ARROW_RIGHT)
+    page.wait_text("explore-formulas", f"{0.75**2 / 0.25:.4g}")
+    until(lambda: operating_point(page, "Lq") == pytest.approx(2.25), "the moved point")
+    page.type_number("explore-arrival_rate", "0.5")
+    page.wait_text("explore-formulas", "0.5")
+    until(lambda: operating_point(page, "Lq") == pytest.approx(0.5), "the typed point")
+    page.type_number("explore-arrival_rate", "1.2")
+    page.wait_text("explore-problem", "grows for ever")
+
+
+def test_the_queue_moves_until_it_is_paused(served, open_page):
+    page = open_page(served, "explore")
+
+    def clock() -> float:
+        return float(page.value("document.getElementById('explore-queue').dataset.time || '0'"))
+
+    until(lambda: clock() > 0.5, "a moving queue")
+    page.the("explore-play").click()
+    until(lambda: page.text("explore-play") == "Play", "a paused queue")
+    still = clock()
+    page.wait_text("explore-formulas", "Little")
+    assert clock() == still
+    page.the("explore-play").click()
+    until(lambda: clock() > still, "a queue that goes on")
+
+
+def test_light_and_dark_are_chosen_and_kept(served, open_page):
+    page = open_page(served, "explore", dark=True)
+    look = "document.documentElement.dataset.theme"
+    ink = "document.querySelector('#explore-L .js-plotly-plot')?.layout?.font?.color"
+    until(lambda: page.value(look) == "dark", "the system's dark look")
+    until(lambda: page.value(ink) == "#e8edf2", "light ink on dark")
+    page.the("theme-toggle").click()
+    until(lambda: page.value(ink) == "#1b2733", "dark ink on light")
+    page.go("explore")
+    assert page.value(look) == "light"
+
+
+@pytest.mark.parametrize("part", ["explore", "run", "compare"])
+def test_a_phone_shows_every_part_without_scrolling_sideways(served, open_page, part):
+    page = open_page(served, part, width=390)
+    until(lambda: page.value("document.documentElement.scrollWidth") <= 390, "a page as wide as the phone")
+    assert float(page.value("parseFloat(getComputedStyle(document.body).fontSize)")) >= 18
+    assert page.value(UNNAMED) == []
+
+
+def test_focus_can_be_seen_on_the_way_through_the_page(served, open_page):
+    page = open_page(served, "explore")
+    seen = set()
+    for _ in range(8):
+        page.browser.switch_to.active_element.send_keys(Keys.TAB)
+        style, name = page.value(FOCUSED)
+        assert style != "none"
+        seen.add(name)
+    assert len(seen) >= 4
