@@ -13,6 +13,7 @@ from calibrate.doubts import noisier_than_the_model
 from calibrate.fitting import LEVEL, Fit, fit, quantity
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder, mape
+from calibrate.open_queue import waiting, waiting_rows
 from calibrate.points import Points, points_of
 from calibrate.posterior import Array, Mask
 from calibrate.prediction import Curve, grid, predict
@@ -243,6 +244,7 @@ class Comparison:
             "audit": [f.to_dict() for f in self.audit],
             "models": [m.to_dict() for m in self.models],
             "verdict": self.verdict(),
+            "queue": [q.to_dict() for q in waiting(self.fit, self.points)],
             "notes": list(self.fit.notes),
             "provenance": self.provenance.to_dict(),
             **self._truth_dict(),
@@ -278,7 +280,8 @@ class Comparison:
                 f"{format_duration(predicted.response_time_s[i]):>9} {_signed(self.residual_response_pct[i]):>8}"
                 f"{'' if self.held_out[i] else '   calibrated on'}"
             )
-        return "\n".join([str(self.fit), "", *rows, *self._truth_rows(), "", self.verdict()])
+        queue = waiting_rows(waiting(self.fit, points))
+        return "\n".join([str(self.fit), "", *rows, *queue, *self._truth_rows(), "", self.verdict()])
 
     def _served(self, i: int) -> float | None:
         """The response time at point ``i`` by the log of a known device."""

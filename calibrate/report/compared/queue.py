@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.comparison import Comparison
 from calibrate.open_models import OpenModel
-from calibrate.posterior import Array
+from calibrate.open_queue import waiting
 from calibrate.report.compared.parts import add_observed
 from calibrate.report.drawing import BLUE, dashed, empty_figure, solid
 
@@ -22,36 +22,29 @@ def queue_against_utilization(comparison: Comparison) -> Figure:
 
     S and c are the model's, whose own Lq is the line; so an observed Lq below zero is a W below S.
     """
-    fit, points, model = comparison.fit, comparison.points, _model(comparison)
-    values = fit.mode[None, :]
+    fit, model = comparison.fit, comparison.fit.curve_model
+    if not isinstance(model, OpenModel):
+        raise TypeError(f"{fit.model} is no model of arrival rates")
+    queue = waiting(fit, comparison.points)
+    seen = np.array([q.utilization for q in queue])
     figure = empty_figure("utilization ρ = λ S / c", "requests waiting, Lq")
-    rho = np.linspace(0.0, min(0.98, 1.02 * float(model.utilization(values, points.load).max())), 120)[1:]
-    loads = rho * points.load[0] / model.utilization(values, points.load[:1])[0, 0]
-    figure.add_scatter(x=rho, y=model.queue(values, loads)[0], mode="lines", name=fit.model, line=solid(BLUE))
+    rho = np.linspace(0.0, min(0.98, 1.02 * float(seen.max())), 120)[1:]
+    loads = rho * queue[0].arrival_rate_per_s / queue[0].utilization
+    figure.add_scatter(
+        x=rho, y=model.queue(fit.mode[None, :], loads)[0], mode="lines", name=fit.model, line=solid(BLUE)
+    )
     figure.add_scatter(x=rho, y=rho**2 / (1 - rho), mode="lines", name="M/M/1: ρ²/(1 - ρ)", line=dashed())
-    add_observed(figure, comparison, *_seen(comparison))
+    add_observed(figure, comparison, seen, np.array([q.measured for q in queue]))
     return figure
 
 
 def queue_table(comparison: Comparison) -> pd.DataFrame:
     """Utilization and the mean number waiting at every measured arrival rate."""
-    rho, waiting = _seen(comparison)
+    queue = waiting(comparison.fit, comparison.points)
     return pd.DataFrame({
-        "arrival_rate_per_s": comparison.points.load, "utilization": rho, "waiting": waiting,
-        "waiting_by_model": _model(comparison).queue(comparison.fit.mode[None, :], comparison.points.load)[0],
-        "waiting_mm1": np.where(rho < 1, rho**2 / np.maximum(1 - rho, 1e-12), np.nan),
+        "arrival_rate_per_s": [q.arrival_rate_per_s for q in queue],
+        "utilization": [q.utilization for q in queue],
+        "waiting": [q.measured for q in queue],
+        "waiting_by_model": [q.model for q in queue],
+        "waiting_mm1": [np.nan if q.mm1 is None else q.mm1 for q in queue],
     })  # fmt: skip
-
-
-def _model(comparison: Comparison) -> OpenModel:
-    model = comparison.fit.curve_model
-    if not isinstance(model, OpenModel):
-        raise TypeError(f"{comparison.fit.model} is no model of arrival rates")
-    return model
-
-
-def _seen(comparison: Comparison) -> tuple[Array, Array]:
-    """The utilization (m,) and Lq (m,) at the measured points."""
-    points, model, values = comparison.points, _model(comparison), comparison.fit.mode[None, :]
-    waiting = points.load * (points.response_time_s - model.service(values)[0])
-    return model.utilization(values, points.load)[0], np.asarray(waiting)
