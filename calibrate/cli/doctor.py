@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from dataclasses import asdict
 
 from calibrate.cli.console import print_json, say
@@ -32,7 +34,13 @@ def doctor(as_json: AsJson = False) -> None:
     for part in parts:
         say(f"  {'ok     ' if part.present else 'missing'}  {part.name:<{width}}  {part.detail}")
         if not part.present:
-            indent = " " * (width + 13)
-            say(f"{indent}without it: {part.costs}\n{indent}to get it: {part.remedy}")
+            say(_folded(f"without it: {part.costs}", " " * (width + 13)))
+            say(_folded(f"to get it: {part.remedy}", " " * (width + 13)))
     missing = [p.name for p in parts if not p.present]
-    say(f"missing: {', '.join(missing)}" if missing else "nothing is missing")
+    say(f"missing: {', '.join(missing)}; the rest works without" if missing else "nothing is missing")
+
+
+def _folded(text: str, indent: str) -> str:
+    """The text in lines as wide as the terminal; commands in it may be cut at their spaces only."""
+    width = max(len(indent) + 40, shutil.get_terminal_size().columns)
+    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

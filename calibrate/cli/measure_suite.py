@@ -145,7 +145,7 @@ def _tell(
 ) -> None:
     """Print the tables, write the page; CommandError where a suite failed."""
     sections = _sections(plan, results, datasheet_iops)
-    written = outputs.write(sections, f"{plan.name} of {plan.target}")
+    written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")
     document = {
         "suite": plan.name, "directory": str(where), "sections": [s.to_dict() for s in sections],
         "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
@@ -164,6 +164,11 @@ def _tell(
         )  # fmt: skip
     if as_json:
         print_json(document)
+
+
+def _named(target: str) -> str:
+    """The target as it is known elsewhere too: a path from the root."""
+    return target if "://" in target else str(Path(target).resolve())
 
 
 def _sections(plan: SuitePlan, results: SuiteResults, datasheet_iops: float | None) -> list[MeasuredSection]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,7 @@ from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from calibrate.report.measured import Measured, MeasuredSection, View
+    from measure.findings import Finding
 
 HELP = """Show what was measured as tables and plots, with its audit: no prediction.
 
@@ -115,10 +116,18 @@ def section_text(section: MeasuredSection) -> str:
     tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in told)]
     parts = [section.title, *section.notes, *map(_view_text, tables)]
     if section.findings:
-        counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning", "info")}
-        parts.append("audit: " + ", ".join(f"{n} {s}(s)" for s, n in counts.items() if n))
+        parts.append("audit: " + ", ".join(_counted(section.findings)))
         parts += [f"  {f}" for f in section.findings if f.severity == "error"]
     return "\n\n".join(p for p in parts if p)
+
+
+def _counted(findings: Sequence[Finding]) -> Iterator[str]:
+    """How many findings of each severity there are, and what the warnings are about."""
+    for severity in ("error", "warning", "info"):
+        checks = [f.check for f in findings if f.severity == severity]
+        about = f" ({', '.join(dict.fromkeys(checks))})" if severity == "warning" else ""
+        if checks:
+            yield f"{len(checks)} {severity}(s){about}"
 
 
 def _view_text(view: View) -> str:

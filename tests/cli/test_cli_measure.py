@@ -198,7 +198,8 @@ def test_doctor_knows_every_part_and_its_remedy(qsim, monkeypatch):
     bare = qsim("doctor")
     assert bare.code == 0
     assert "missing  fio" in bare.out
-    assert "apt-get install fio" in bare.out
+    assert "apt-get install fio" in " ".join(bare.out.split())
+    assert max(map(len, bare.out.splitlines())) <= 160
 
 
 def test_bench_counts_every_engine(qsim):
