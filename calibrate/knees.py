@@ -10,7 +10,7 @@
                 Raghavan, ICDCS workshops 2011). Of a smooth curve with one bend this is the whole of their algorithm,
                 whose smoothing and threshold are for noisy points. It depends on where the curve is cut off
 
-Each is computed for the most probable parameters and for every draw from the posterior, whose quantiles are the
+Each is computed for every draw from the posterior; the estimate is the median, and further quantiles are the
 interval; ``bootstrapped`` repeats it over resampled repeats instead.
 """
 
@@ -74,6 +74,11 @@ class _Path:
     peak: Array
     is_closed: bool
 
+    def repeated(self, times: int) -> _Path:
+        """The first curve, so often."""
+        curve, response, peak = (np.repeat(v[:1], times, axis=0) for v in (self.throughput, self.response, self.peak))
+        return _Path(self.load, curve, response, peak, self.is_closed)
+
 
 def knees(fit: Fit, *, objective_s: float | None = None, deepest: float | None = None) -> tuple[NamedKnee, ...]:
     """The knees of ``fit`` by every definition, each with the interval that its posterior gives.
@@ -94,8 +99,7 @@ def knees(fit: Fit, *, objective_s: float | None = None, deepest: float | None =
     for name in ("power", "ninety", "kneedle"):
         if name == "power" and not best.is_closed:
             continue  # the tangent is it
-        at, spread = _index(name, best, cut)[0], _index(name, drawn, cut)
-        named.append(NamedKnee(name, _knee(fit, best, DEFINITIONS[name], at, spread)))
+        named.append(NamedKnee(name, _knee(fit, drawn, DEFINITIONS[name], _index(name, drawn, cut))))
     if objective_s is not None:
         found = _objective(fit, best, objective_s)
         named.insert(-1, NamedKnee("objective", found))
@@ -245,6 +249,21 @@ def _load_at(path: _Path, index: Array) -> Array:
     return np.asarray(np.where(np.isnan(index), 0.0, np.where(inside, loads, np.inf)))
 
 
+def _along(values: Array, index: Array) -> Array:
+    """Values (w, m) along the path at the places (w,) where there is one."""
+    inside = np.isfinite(index)
+    place, rows = index[inside], values[inside]
+    before = np.clip(place.astype(int), 0, values.shape[1] - 2)
+    every = np.arange(len(rows))
+    step = rows[every, before + 1] - rows[every, before]
+    return np.asarray(rows[every, before] + (place - before) * step)
+
+
+def _middle(loads: Array) -> float:
+    """The median of loads of which some may be 0 or infinite."""
+    return float(np.percentile(loads, 50, method="nearest"))
+
+
 def _ends(loads: Array, level: float) -> tuple[float | None, float | None]:
     """The quantiles of loads of which some may be 0 or infinite; None for an end that is."""
     tails = [50 * (1 - level), 50 * (1 + level)]
@@ -252,19 +271,20 @@ def _ends(loads: Array, level: float) -> tuple[float | None, float | None]:
     return (low if 0 < low < np.inf else None), (high if 0 < high < np.inf else None)
 
 
-def _knee(fit: Fit, best: _Path, definition: str, at: float, spread: Array, note: str = "") -> Knee:
-    """A knee from its place on the most probable curve and on each draw's."""
-    load = float(_load_at(best, np.array([at]))[0])
-    low, high = _ends(_load_at(best, spread), fit.level)
+def _knee(fit: Fit, drawn: _Path, definition: str, spread: Array, note: str = "") -> Knee:
+    """A knee from its places (w,) on the draws' curves: their median, and the interval that they leave."""
+    loads = _load_at(drawn, spread)
+    load = _middle(loads)
+    low, high = _ends(loads, fit.level)
     if (
         fit.load_kind == "injected_delay"
     ):  # there the place is told by the throughput: a delay of 0 is no knee of its own
         note = note or ("" if 0 < load < np.inf else "the loaders of this sweep do not reach it")
     elif not np.isfinite(load):
-        note = note or f"beyond {best.load[-1]:.3g}"
+        note = note or f"beyond {drawn.load[-1]:.3g}"
     if not 0 < load < np.inf:
         return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
-    throughput, response = (float(v[0, 0]) for v in fit.curve_model.curve(fit.mode[None, :], np.array([load])))
+    throughput, response = (float(np.median(_along(v, spread))) for v in (drawn.throughput, drawn.response))
     if fit.used and fit.load_kind != "injected_delay" and load > max(fit.used):
         note = note or f"beyond the heaviest load calibrated on ({max(fit.used):g})"
     known = low is not None and high is not None and high / low < 2
@@ -274,15 +294,13 @@ def _knee(fit: Fit, best: _Path, definition: str, at: float, spread: Array, note
 def _objective(fit: Fit, best: _Path, objective_s: float) -> Knee:
     """The largest load of the predicted curve, with what it is expected to miss, whose response is within."""
     definition = f"{DEFINITIONS['objective']} {format_duration(objective_s)}"
-    curve = predict(fit, best.load)
-    at = float(_first(curve.response_time_s[None, :] / objective_s)[0])
     spread = _first(_responses(fit, best.load) / objective_s)
-    if np.isnan(at):
-        at = np.nan
-        note = f"even at load {best.load[0]:.3g} the response takes {format_duration(float(curve.response_time_s[0]))}"
-    else:
-        note = "" if np.isfinite(at) else "met at every load"
-    found = _knee(fit, best, definition, at, spread, note)
+    middle = _middle(_load_at(best, spread))
+    note = "met at every load" if np.isinf(middle) else ""
+    if middle == 0:
+        lightest = float(predict(fit, best.load[:1]).response_time_s[0])
+        note = f"even at load {best.load[0]:.3g} the response takes {format_duration(lightest)}"
+    found = _knee(fit, best.repeated(len(spread)), definition, spread, note)
     if found.load is None:
         return found
     there = predict(fit, [found.load])
