@@ -12,7 +12,7 @@ from calibrate.discrepancy import beyond_the_points
 from calibrate.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.fitted import KEPT_DRAWS, Fit
 from calibrate.model_names import model_for, model_named
-from calibrate.points import Points, points_of
+from calibrate.points import Points, points_of, with_delay
 from calibrate.posterior import Array, most_probable, posterior
 from calibrate.servers_and_delay import servers_and_think
 from measure.dataset import Sweep
@@ -42,6 +42,7 @@ def fit(
     series: str | None = None,
     model: str | None = None,
     level: float = LEVEL,
+    delay_s: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> Fit:
     """Calibrate a device model on the points of ``sweep`` at the loads ``use``.
@@ -51,14 +52,15 @@ def fit(
     delay (a memory sweep) or arrival rate (an open one). ``series`` names the curve where there
     are several. ``model`` None means ``p-norm with onset`` for closed sweeps (with a decline, where the deepest of
     the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones. ``level`` is that of
-    intervals and bands.
+    intervals and bands. ``delay_s`` is the least and the most that the delay Z of a closed sweep may be (at 90 %),
+    where it was measured by itself: then the number of servers is told where means alone leave it open.
 
-    Raises DataError where the series or a load is missing or the points are too few for the model: two for a closed
-    sweep, three for a memory sweep.
+    Raises ValueError where these make no sense, DataError where the series or a load is missing or the points are too
+    few for the model: two for a closed sweep, three for a memory sweep.
     """
     if not 0 < level < 1:
         raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
-    points = points_of(sweep, series)
+    points = with_delay(points_of(sweep, series), delay_s)
     if use is None:
         from calibrate.probe_depths import asked_loads  # which fits itself, to ask
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 GIVEN: tuple[LoadKind, ...] = ("arrival_rate", "bandwidth")
 """Loads that are throughputs themselves."""
+Z90 = 1.645
+"""Half the width of a 90 % interval in standard errors."""
 
 
 @dataclass(frozen=True)
@@ -232,6 +234,18 @@ def _of_log(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
         "served_response_s": means["served_response_s"].to_numpy(float),
         "variability": (gaps, services) if np.isfinite([gaps, services]).all() else None,
     }
+
+
+def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
+    """The points, with a delay known to lie between two values at 90 %. ValueError where it cannot be."""
+    if delay_s is None:
+        return points
+    low, high = delay_s
+    if points.load_kind != "queue_depth":
+        raise ValueError(f"a delay is known of sweeps over depths, and {points.series} is none")
+    if not 0 <= low < high:
+        raise ValueError(f"the delay lies from {low:g} to {high:g} s; give the least and the most, as 80us,120us")
+    return replace(points, delay=((low + high) / 2, (high - low) / 2 / Z90))
 
 
 def _of_buffer_sizes(sweep: Sweep) -> str:

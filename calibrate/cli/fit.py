@@ -69,6 +69,12 @@ def fit(
         typer.Option("--profiles", help="Also profile the likelihood of each parameter: what the points alone, without "
                      "priors, say of it."),
     ] = False,
+    delay: Annotated[
+        parsing.Numbers | None,
+        typer.Option("--delay", metavar="LOW,HIGH", parser=parsing.span, show_default=False,
+                     help="The part Z of a latency that keeps no server busy, where you measured it by itself: its "
+                     "least and its most, as 80us,120us. Then c can be told where means leave it open."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Fit every series, or the one named, and keep the fits."""
@@ -93,11 +99,12 @@ def fit(
     from measure.errors import DataError
 
     level, seed = LEVEL if level is None else level, seed or 0
+    known = (delay[0], delay[1]) if delay else None
     fits: list[Fit] = []
     refused: dict[str, str] = {}
     for name in names:
         try:
-            made = calibrated(sweep, wanted, series=name, model=model, level=level, seed=seed)
+            made = calibrated(sweep, wanted, series=name, model=model, level=level, delay_s=known, seed=seed)
             fits.append(with_origin(made, sweep))
         except DataError as error:
             refused[name] = str(error)

@@ -181,6 +181,15 @@ def sizes(text: str) -> Numbers:
     return Numbers(units.parse_list(text, "list", units.parse_bytes))
 
 
+@parser
+def span(text: str) -> Numbers:
+    """``80us,120us``: the least and the most, in seconds."""
+    ends = Numbers(units.parse_list(text, "time", units.parse_duration))
+    if len(ends) != 2 or not 0 <= ends[0] < ends[1]:
+        raise ValueError(f"{text!r} is no least and most time; give two, as 80us,120us")
+    return ends
+
+
 class Words(tuple[str, ...]):
     """Words that were typed as one, separated by commas; see Numbers."""
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from calibrate import fit
 from calibrate.closed_structures import busy_servers
 from calibrate.lone_requests import LoneRequests
 from calibrate.points import Points
 from calibrate.servers_and_delay import servers_and_think
 from calibrate.structure import structure_posterior
+from measure import Sweep
 from qsim import Closed, Exponential, MMcN, Station, solve
 
 S = 2e-3
@@ -114,3 +117,14 @@ def test_no_more_servers_are_busy_than_there_are_or_than_requests() -> None:
             assert (busy <= np.minimum(loads[None, :], 4.0) + 1e-9).all()
             assert (np.diff(busy, axis=1) >= -1e-9).all()
             assert busy[:, 0] == pytest.approx(4 / crossing, rel=1e-6)  # a lone request waits for nobody
+
+
+def test_a_fit_takes_the_delay_that_was_measured_by_itself() -> None:
+    table = pd.DataFrame({
+        "series": "constant", "load": DEPTHS, "throughput_per_s": np.minimum(DEPTHS / (S + 1e-4), 4 / S),
+        "latency_s": np.maximum(S + 1e-4, DEPTHS * S / 4), "latency_sd_s": 1e-5,
+    })  # fmt: skip
+    assert not fit(Sweep(table), DEPTHS).parameters["c"].identified
+    assert fit(Sweep(table), DEPTHS, delay_s=(5e-5, 1.5e-4)).parameters["c"].estimate == 4
+    with pytest.raises(ValueError, match="least and the most"):
+        fit(Sweep(table), DEPTHS, delay_s=(2e-4, 1e-4))
