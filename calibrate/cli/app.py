@@ -26,10 +26,12 @@ from calibrate.cli import (
     measure_suite,
     plot,
     predict,
+    read_mix,
     seal,
     show,
     simulate,
     solve,
+    surface,
     trace,
 )
 from calibrate.cli.failures import EXIT_CODES
@@ -119,6 +121,8 @@ _add(measuring, "suite", measure_suite.measure_suite, measure_suite.HELP)
 _add(app, "audit", audit.audit, audit.HELP)
 _add(app, "show", show.show, show.HELP)
 _add(app, "blocks", blocks.blocks, blocks.HELP)
+_add(app, "read-mix", read_mix.read_mix, read_mix.HELP)
+_add(app, "surface", surface.surface, surface.HELP)
 _add(app, "fit", fit.fit, fit.HELP)
 _add(app, "fit-service", fit_service.fit_service, fit_service.HELP)
 _add(app, "predict", predict.predict, predict.HELP)

@@ -79,7 +79,8 @@ class Surface:
         typical = np.array([min(ERROR.median, float(np.median(self.error_draws)))])
         estimate, _ = self._expected(self.mode[None, :], typical, places)
         drawn, spread = self._expected(self.draws, self.error_draws, places)
-        scattered = drawn + np.random.default_rng(0).standard_normal(drawn.shape) * spread
+        scatter = np.random.default_rng(0).standard_normal((len(drawn), 1))  # the same at all places: smooth bands
+        scattered = drawn + scatter * spread
         low, high = np.exp(np.percentile(scattered, [50 * (1 - self.level), 50 * (1 + self.level)], axis=0))
         return SurfacePrediction(places, np.exp(estimate[0]), low, high, self._extrapolated(places), self.level)
 
