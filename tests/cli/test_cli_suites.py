@@ -137,15 +137,27 @@ def test_what_show_refuses(qsim, sweep_csv, args, told, code):
 
 
 @pytest.mark.live
-def test_an_interruption_tells_how_many_points_are_kept(program, fio, tmp_path):
-    args = ["measure", "suite", "depth", "testfile", "--quick", "--runtime", "300ms", "--size", "16MiB", "--out", "out"]
+def test_an_interruption_tells_how_many_points_are_kept(program, fio, disk, tmp_path):
+    args = [
+        "measure",
+        "suite",
+        "depth",
+        str(disk / "testfile"),
+        "--quick",
+        "--runtime",
+        "300ms",
+        "--size",
+        "16MiB",
+        "--out",
+        "out",
+    ]
     running = program(args)
     wait_for(lambda: list((tmp_path / "out" / "depth" / "points").glob("*.json")))
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
     assert running.returncode == 130
     assert re.search(r"interrupted; \d+ finished point\(s\) are kept in out; the same command goes on", err)
-    assert not (tmp_path / "testfile").exists()
+    assert list(disk.iterdir()) == []
 
 
 def wait_for(happened, seconds: float = 60.0) -> None:
