@@ -17,7 +17,7 @@ TOLD = ("no-saturated-point",)
 """Checks of the audit that matter to a fit, besides every error."""
 
 
-def doubts(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
+def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
     """What speaks against ``fit``, which was calibrated on points of ``sweep``."""
     told = [f for f in audit(sweep, fit.series) if f.severity == "error" or f.check in TOLD]
     return (*told, *noisier_than_the_model(fit, points_of(sweep, fit.series)))

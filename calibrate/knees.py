@@ -80,7 +80,7 @@ class _Path:
         return _Path(self.load, curve, response, peak, self.is_closed)
 
 
-def knees(fit: Fit, *, objective_s: float | None = None, deepest: float | None = None) -> tuple[NamedKnee, ...]:
+def named_knees(fit: Fit, *, objective_s: float | None = None, deepest: float | None = None) -> tuple[NamedKnee, ...]:
     """The knees of ``fit`` by every definition, each with the interval that its posterior gives.
 
     ``objective_s`` is the response time in seconds that is still good enough; without it that knee is left out.

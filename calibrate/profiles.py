@@ -53,7 +53,7 @@ class Profile:
         return asdict(self)
 
 
-def profiles(fit: Fit, points: Points) -> tuple[Profile, ...]:
+def profile_parameters(fit: Fit, points: Points) -> tuple[Profile, ...]:
     """The profile of each parameter of ``fit``; ``points`` are those of its sweep, and it takes what it was fitted to.
 
     Raises DataError where ``points`` lack what it was fitted to.

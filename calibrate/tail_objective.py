@@ -28,7 +28,7 @@ TAIL_LEVEL = 0.9
 """The level of the intervals of ``Tails``."""
 
 
-def tail_objective(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float, *, seed: int = 0) -> NamedKnee:
+def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float, *, seed: int = 0) -> NamedKnee:
     """The deepest queue at which ``quantile`` ("p99") of the response time is predicted to be within ``time_s``.
 
     ``fit`` was calibrated on points of this ``series`` of ``sweep``, whose histograms tell the tails. Raises ValueError

@@ -92,7 +92,7 @@ def fit(
     wanted = use or source.default_use()
     check_use(sweep, names, use)
 
-    from calibrate.doubts import doubts
+    from calibrate.doubts import doubts_about
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
     from calibrate.sealing import with_origin
@@ -113,7 +113,7 @@ def fit(
     if out is not None:
         write_fits(fits, out)
     tell_findings(sweep, names)
-    tell([doubt for f in fits for doubt in doubts(f, sweep)])
+    tell([doubt for f in fits for doubt in doubts_about(f, sweep)])
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     wants_knees = as_json or knees or slo is not None
@@ -135,9 +135,9 @@ def fit(
 
 def _profiles(fits: Sequence[Fit], sweep: Sweep) -> list[tuple[Profile, ...]]:
     from calibrate.points import points_of
-    from calibrate.profiles import profiles
+    from calibrate.profiles import profile_parameters
 
-    return [profiles(f, points_of(sweep, f.series)) for f in fits]
+    return [profile_parameters(f, points_of(sweep, f.series)) for f in fits]
 
 
 def advice(fit: Fit) -> str:

@@ -30,7 +30,7 @@ def knees_of(
     ``over_repeats`` asks for their intervals over repeats, or a warning where there are none. An objective for a tail
     is told from the histograms of the sweep: CommandError without one, DataError where they cannot tell it.
     """
-    from calibrate.knees import bootstrapped, knees
+    from calibrate.knees import bootstrapped, named_knees
     from measure.errors import DataError
 
     of_tail = objective if objective is not None and objective.quantile is not None else None
@@ -39,7 +39,7 @@ def knees_of(
             f"--slo {of_tail.quantile} is told from the histograms of a sweep, and here is none at hand; calibrate on "
             f"DATA itself: qsim predict DATA --use 1,32 --slo {of_tail.quantile}=TIME"
         )
-    found = knees(fit, objective_s=objective.time_s if objective and not of_tail else None, deepest=deepest)
+    found = named_knees(fit, objective_s=objective.time_s if objective and not of_tail else None, deepest=deepest)
     if over_repeats and sweep is not None:
         try:
             found = bootstrapped(fit, sweep, found, deepest=deepest)
@@ -47,9 +47,9 @@ def knees_of(
             warn(f"no interval over repeats: {error}")
     if of_tail is None or of_tail.quantile is None or sweep is None:
         return found
-    from calibrate.tail_objective import tail_objective
+    from calibrate.tail_objective import tail_knee
 
-    told = tail_objective(fit, sweep, fit.series, of_tail.quantile, of_tail.time_s, seed=seed)
+    told = tail_knee(fit, sweep, fit.series, of_tail.quantile, of_tail.time_s, seed=seed)
     return (*found[:-1], told, found[-1])
 
 

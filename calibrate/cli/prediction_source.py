@@ -103,7 +103,7 @@ def _calibrated(
     source: Source, series: str | None, peak_iops: float | None, calibration: Mapping[str, Any]
 ) -> Basis:  # fmt: skip
     """The fits of every curve, or of the one named, each with what it was calibrated on; of one point with a peak."""
-    from calibrate.doubts import doubts
+    from calibrate.doubts import doubts_about
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
     from calibrate.one_point import from_one_point
@@ -131,7 +131,7 @@ def _calibrated(
     if not fits:
         raise DataError(refused[0])
     tell_findings(sweep, names)
-    tell([doubt for f in fits for doubt in doubts(f, sweep)])
+    tell([doubt for f in fits for doubt in doubts_about(f, sweep)])
     for reason in refused:
         warn(f"not predicted: {reason}")
     return Basis(fits, sweep)

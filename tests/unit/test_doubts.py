@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit
-from calibrate.doubts import doubts, noisier_than_the_model
+from calibrate.doubts import doubts_about, noisier_than_the_model
 from calibrate.points import points_of
 from measure import Sweep
 from measure.dataset import LoadKind
@@ -71,17 +71,17 @@ def test_open_rates_are_judged_by_their_response_times() -> None:
 def test_points_that_contradict_littles_law_are_told_with_the_fit() -> None:
     wrong = sweep(0.001, repeats=2)
     wrong = Sweep(points=wrong.points.assign(latency_s=1e3 * wrong.points["latency_s"]))
-    told = doubts(fit(wrong, [1, 32]), wrong)
+    told = doubts_about(fit(wrong, [1, 32]), wrong)
     assert [f.check for f in told] == ["littles-law"]
     assert told[0].severity == "error"
 
 
 def test_a_sweep_that_ends_below_the_knee_is_told_with_the_fit() -> None:
     shallow = Sweep(points=sweep(0.001, repeats=2).points.query("load <= 8"))
-    assert [f.check for f in doubts(fit(shallow, [1, 8]), shallow)] == ["no-saturated-point"]
+    assert [f.check for f in doubts_about(fit(shallow, [1, 8]), shallow)] == ["no-saturated-point"]
 
 
 @pytest.mark.parametrize("use", [[1.0, 32.0], [1.0, 4.0, 32.0]])
 def test_a_sound_sweep_raises_no_doubt(use: list[float]) -> None:
     sound = sweep(0.002)
-    assert doubts(fit(sound, use), sound) == ()
+    assert doubts_about(fit(sound, use), sound) == ()

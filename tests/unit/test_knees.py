@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate.fitting import fit, from_datasheet
-from calibrate.knees import bootstrapped, knee_rows, knees
+from calibrate.knees import bootstrapped, knee_rows, named_knees
 from calibrate.prediction import predict
 from measure.dataset import Sweep
 from measure.errors import DataError
@@ -33,7 +33,7 @@ def random_routing(n):
 
 @pytest.mark.parametrize("sharpness", [1.0, 2.6, 20.0])
 def test_of_a_p_norm_power_is_maximal_at_the_crossing_and_ninety_percent_is_where_it_says(sharpness):
-    found = by_name(knees(from_datasheet(80e-6, 600e3, sharpness=sharpness)))
+    found = by_name(named_knees(from_datasheet(80e-6, 600e3, sharpness=sharpness)))
     assert found["asymptotes"].knee.load == pytest.approx(48)
     assert found["power"].knee.load == pytest.approx(48, rel=0.01)
     ninety = 48 * (0.9**-sharpness - 1) ** (-1 / sharpness)
@@ -44,7 +44,7 @@ def test_of_a_p_norm_power_is_maximal_at_the_crossing_and_ninety_percent_is_wher
 def test_of_random_routing_the_knees_are_known():
     sweep = closed(random_routing)
     made = fit(sweep, list(DEPTHS), model="random routing")
-    found = by_name(knees(made, deepest=64))
+    found = by_name(named_knees(made, deepest=64))
     assert found["power"].knee.load == pytest.approx(30, rel=0.03)  # X^2 / N is largest at k - 1
     assert found["ninety"].knee.load == pytest.approx(270, rel=0.03)
     assert found["kneedle"].knee.load == pytest.approx(np.sqrt(31 * (64 + 30)) - 30, rel=0.03)
@@ -55,14 +55,14 @@ def test_of_random_routing_the_knees_are_known():
 
 def test_of_the_bounds_kneedle_is_the_corner():
     made = fit(closed(lambda n: np.minimum(n / 1e-4, 1e5)), list(DEPTHS), model="asymptotic bounds")
-    found = by_name(knees(made))
+    found = by_name(named_knees(made))
     assert found["kneedle"].knee.load == pytest.approx(10, rel=0.05)
     assert found["ninety"].knee.load == pytest.approx(9, rel=0.05)
 
 
 def test_kneedle_depends_on_where_the_curve_is_cut_off():
     made = fit(closed(random_routing), list(DEPTHS), model="random routing")
-    near, far = (by_name(knees(made, deepest=n))["kneedle"].knee.load for n in (16, 256))
+    near, far = (by_name(named_knees(made, deepest=n))["kneedle"].knee.load for n in (16, 256))
     assert far > 2 * near
 
 
@@ -71,7 +71,7 @@ def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_nin
     table = {"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1000 - rates)}
     sweep = Sweep(points=pd.DataFrame(table), load_kind="arrival_rate", load_unit="requests/s", name="open")
     made = fit(sweep, list(rates), model="M/M/1")
-    found = by_name(knees(made, objective_s=4e-3, deepest=950))
+    found = by_name(named_knees(made, objective_s=4e-3, deepest=950))
     assert "power" not in found
     assert found["tangent"].knee.load == pytest.approx(500, rel=0.03)
     assert found["ninety"].knee.load == pytest.approx(900, rel=0.03)
@@ -80,7 +80,7 @@ def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_nin
 
 def test_the_objective_is_where_the_predicted_latency_meets_it():
     made = fit(closed(random_routing), [1, 8, 32])
-    one = by_name(knees(made, objective_s=6e-4))["objective"].knee
+    one = by_name(named_knees(made, objective_s=6e-4))["objective"].knee
     assert predict(made, [one.load]).response_time_s[0] == pytest.approx(6e-4, rel=0.01)
     assert one.response_time_s == pytest.approx(6e-4, rel=0.01)
     assert one.low < one.load < one.high
@@ -88,7 +88,7 @@ def test_the_objective_is_where_the_predicted_latency_meets_it():
 
 def test_an_objective_that_nothing_meets_is_said_so():
     made = fit(closed(random_routing), [1, 8, 32])
-    one = by_name(knees(made, objective_s=1e-6))["objective"].knee
+    one = by_name(named_knees(made, objective_s=1e-6))["objective"].knee
     assert one.load is None
     assert "even at load 1" in one.note
     assert not one.identified
@@ -98,7 +98,7 @@ def test_an_objective_that_nothing_meets_is_said_so():
 @pytest.mark.parametrize("objective", [0.0, -1.0, float("nan"), float("inf")])
 def test_an_objective_that_is_no_time_is_refused(objective):
     with pytest.raises(ValueError, match="slo must be a positive time"):
-        knees(from_datasheet(80e-6, 600e3), objective_s=objective)
+        named_knees(from_datasheet(80e-6, 600e3), objective_s=objective)
 
 
 def test_repeats_give_an_interval_that_grows_with_their_noise():
@@ -106,7 +106,7 @@ def test_repeats_give_an_interval_that_grows_with_their_noise():
     for noise in (0.002, 0.05):
         sweep = closed(random_routing, repeats=6, noise=noise)
         made = fit(sweep, [1, 8, 64], model="random routing")
-        one = by_name(bootstrapped(made, sweep, knees(made), resamples=60))["asymptotes"]
+        one = by_name(bootstrapped(made, sweep, named_knees(made), resamples=60))["asymptotes"]
         low, high = one.bootstrap
         assert low < 31 * 1.1
         assert high > 31 * 0.9
@@ -118,11 +118,11 @@ def test_without_repeats_there_is_nothing_to_resample():
     sweep = closed(random_routing)
     made = fit(sweep, [1, 64], model="random routing")
     with pytest.raises(DataError, match="--repeats"):
-        bootstrapped(made, sweep, knees(made))
+        bootstrapped(made, sweep, named_knees(made))
 
 
 def test_a_row_for_every_knee():
-    rows = knee_rows(knees(from_datasheet(80e-6, 600e3), objective_s=1e-4))
+    rows = knee_rows(named_knees(from_datasheet(80e-6, 600e3), objective_s=1e-4))
     assert [row[1] for row in rows][:2] == ["48", "48"]
     assert "100" in rows[3][0]
     assert len(rows) == 5

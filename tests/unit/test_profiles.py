@@ -8,7 +8,7 @@ import pytest
 
 from calibrate.fitting import fit, from_datasheet
 from calibrate.points import points_of
-from calibrate.profiles import profiles
+from calibrate.profiles import profile_parameters
 from measure.dataset import Sweep
 from measure.errors import DataError
 
@@ -23,7 +23,7 @@ def sweep():
 
 
 def by_name(sweep, use):
-    return {p.name: p for p in profiles(fit(sweep, use, model="p-norm"), points_of(sweep))}
+    return {p.name: p for p in profile_parameters(fit(sweep, use, model="p-norm"), points_of(sweep))}
 
 
 def test_many_points_bound_every_parameter(sweep):
@@ -46,12 +46,12 @@ def test_two_points_leave_the_sharpness_open_whatever_its_prior(sweep):
 
 def test_points_it_was_not_fitted_to_have_no_profile(sweep):
     with pytest.raises(DataError, match="no profile"):
-        profiles(from_datasheet(80e-6, 6e5), points_of(sweep))
+        profile_parameters(from_datasheet(80e-6, 6e5), points_of(sweep))
 
 
 def test_misses_that_go_together_are_one_piece_of_evidence(sweep):
     made = fit(sweep, [1, 4, 32])
-    found = {p.name: p for p in profiles(made, points_of(sweep))}
+    found = {p.name: p for p in profile_parameters(made, points_of(sweep))}
     assert set(found) == set(made.curve_model.report(made.mode[None, :]))
     assert found["Xmax"].low < 1e5
     assert not found["p"].identified

@@ -11,7 +11,7 @@ from simulated_fio import write_simulated
 
 from calibrate.fitting import fit, from_datasheet
 from calibrate.sealed_tails import tails_against, tails_from_dict, tails_to_dict
-from calibrate.tail_objective import deepest_within, depths_for, quantile_names, tail_objective
+from calibrate.tail_objective import deepest_within, depths_for, quantile_names, tail_knee
 from calibrate.tails import QUANTILES, Structure, TailPoint, Tails
 from measure import Sweep, load
 from measure.errors import DataError
@@ -61,7 +61,7 @@ def test_a_time_that_is_never_or_always_met_has_no_knee_and_says_so() -> None:
 
 def test_the_simulated_truth_meets_the_objective_inside_the_interval(sweep: Sweep) -> None:
     made = fit(sweep, [1, 32], series=sweep.series[0])
-    knee = tail_objective(made, sweep, sweep.series[0], "p99", 20e-3).knee
+    knee = tail_knee(made, sweep, sweep.series[0], "p99", 20e-3).knee
     assert knee.low is not None
     assert knee.load is not None
     assert knee.high is not None
@@ -79,12 +79,12 @@ def test_what_holds_no_histograms_is_refused_with_what_to_measure(sweep: Sweep) 
     made = fit(sweep, [1, 32], series=sweep.series[0])
     bare = Sweep(points=sweep.points, name="bare")
     with pytest.raises(DataError, match=r"no latency histograms .* measure with json\+"):
-        tail_objective(made, bare, sweep.series[0], "p99", 1e-3)
+        tail_knee(made, bare, sweep.series[0], "p99", 1e-3)
     rates = pd.DataFrame({"series": "open", "load": [1.0, 2, 3], "throughput_per_s": [1.0, 2, 3],
                           "latency_s": [0.2, 0.3, 0.6]})  # fmt: skip
     is_open = Sweep(points=rates, load_kind="arrival_rate", load_unit="1/s")
     with pytest.raises(DataError, match="over queue depths, and the load here is arrival rate"):
-        tail_objective(fit(is_open), is_open, "open", "p99", 1e-3)
+        tail_knee(fit(is_open), is_open, "open", "p99", 1e-3)
 
 
 @pytest.mark.parametrize(("quantile", "time_s"), [("p98", 1e-3), ("p99", 0.0), ("p99", float("inf"))])

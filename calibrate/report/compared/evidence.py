@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from calibrate.comparison import Comparison
-from calibrate.knees import NamedKnee, knees
-from calibrate.profiles import Profile, profiles
+from calibrate.knees import NamedKnee, named_knees
+from calibrate.profiles import Profile, profile_parameters
 from calibrate.service.ladder import ServiceFit, fit_service
 from calibrate.service.sources import service_times
 from calibrate.tails import Tails
@@ -51,14 +51,14 @@ def evidence_of(
     where the points allow them. ``progress`` is told the share that is done.
     """
     fit, points = comparison.fit, comparison.points
-    named = tuple(found_knees) if found_knees is not None else knees(fit, deepest=float(points.load.max()))
+    named = tuple(found_knees) if found_knees is not None else named_knees(fit, deepest=float(points.load.max()))
     progress(0.1)
     left_out: dict[str, str] = {}
     profiled: tuple[Profile, ...] = ()
     if with_profiles and fit.was_used(points).sum() < max(len(fit.used), 1):
         left_out["profile likelihoods"] = "the model was not calibrated on these points"
     elif with_profiles:
-        profiled = profiles(fit, points)
+        profiled = profile_parameters(fit, points)
     progress(0.6)
     law = None
     if with_service and sweep is not None and points.load_kind == "queue_depth":
