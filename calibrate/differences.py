@@ -50,10 +50,10 @@ class Difference:
         return {**asdict(self), "beyond": self.beyond}
 
     def sentence(self) -> str:
-        """In words."""
-        percent = 100 * (self.ratio - 1)
-        ends = f"[{100 * (self.low - 1):+.3g} %, {100 * (self.high - 1):+.3g} %]"
-        return f"{self.quantity} of {self.other} is {percent:+.3g} % {ends} beside {self.first}"
+        """In words, without the names of the devices."""
+        ratio, low, high = (f"{round(100 * (v - 1), 0 if abs(v - 1) > 0.1 else 1):+g} %" for v in
+                            (self.ratio, self.low, self.high))  # fmt: skip
+        return f"{self.quantity} {ratio} [{low}, {high}]"
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,15 @@ def differences(first: Fit, other: Fit, names: tuple[str, str], *, seed: int = 0
     """
     check_same_kind(first, other, names)
     level = min(first.level, other.level)
-    drawn = {name: (unit, values) for name, (unit, values) in first.curve_model.report(first.draws).items()}
-    at_mode = [f.curve_model.report(f.mode[None, :]) for f in (first, other)]
-    theirs = other.curve_model.report(other.draws)
+    ours, theirs = (f.curve_model.report(f.draws) for f in (first, other))
     found = [
-        _difference(name, unit, names, (at_mode[0][name][1][0], at_mode[1][name][1][0]), values, theirs[name][1],
-                    level, seed)
-        for name, (unit, values) in drawn.items() if name in theirs
+        _difference(name, unit, names, (first.parameters[name].estimate, other.parameters[name].estimate), values,
+                    theirs[name][1], level, seed)
+        for name, (unit, values) in ours.items() if name in theirs
     ]  # fmt: skip
-    return tuple(d for d in (*found, _knee(first, other, names, level, seed)) if d is not None)
+    if "N*" not in ours:  # which is the knee itself
+        found.append(_knee(first, other, names, level, seed))
+    return tuple(d for d in found if d is not None)
 
 
 def check_same_kind(first: Fit, other: Fit, names: tuple[str, str]) -> None:
@@ -125,25 +125,25 @@ def _logs(curve: Curve, what: Literal["x", "r"]) -> tuple[Array, Array, Array]:
 def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float, seed: int) -> Difference | None:
     """The knee's load; of delays, whose knee is told by what gets through, its throughput."""
     by_load = first.load_kind != "injected_delay"
-    knees = [(f.curve_model.knee(f.mode[None, :]), f.curve_model.knee(f.draws)) for f in (first, other)]
-    pairs = [(k.load, d.load) if by_load else (k.throughput, d.throughput) for k, d in knees]
+    values = [f.knee.load if by_load else f.knee.throughput_per_s for f in (first, other)]
+    drawn = [f.curve_model.knee(f.draws) for f in (first, other)]
+    ours, theirs = (d.load if by_load else d.throughput for d in drawn)
     unit = {"queue_depth": "", "arrival_rate": "1/s", "bandwidth": "B/s"}.get(first.load_kind, "lines/s")
-    at_mode = (float(pairs[0][0][0]), float(pairs[1][0][0]))
-    return _difference("knee", unit, names, at_mode, pairs[0][1], pairs[1][1], level, seed)
+    return _difference("knee", unit, names, (values[0], values[1]), ours, theirs, level, seed)
 
 
 def _difference(
-    quantity: str, unit: str, names: tuple[str, str], values: tuple[float, float], first: Array, other: Array,
-    level: float, seed: int,
+    quantity: str, unit: str, names: tuple[str, str], values: tuple[float | None, float | None], first: Array,
+    other: Array, level: float, seed: int,
 ) -> Difference | None:  # fmt: skip
-    """The ratio of independent draws; None where either is not a positive number in all of them."""
-    if not all(np.isfinite(v).all() and (np.asarray(v) > 0).all() for v in (first, other, np.array(values))):
+    """The ratio of independent draws; None where either has no estimate, or is not positive in all of them."""
+    ours, theirs = values
+    if ours is None or theirs is None or not all(np.isfinite(v).all() and (v > 0).all() for v in (first, other)):
         return None
     rng = np.random.default_rng(seed)
     count = max(len(first), len(other))
     ratios = np.resize(rng.permutation(other), count) / np.resize(rng.permutation(first), count)
     low, high = np.percentile(ratios, [50 * (1 - level), 50 * (1 + level)])
     return Difference(
-        quantity, unit, *names, float(values[0]), float(values[1]), float(values[1] / values[0]), float(low),
-        float(high), level,
+        quantity, unit, *names, float(ours), float(theirs), float(theirs / ours), float(low), float(high), level
     )  # fmt: skip

@@ -10,9 +10,19 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.audit import check_findings
-from calibrate.cli.compare_tails import add_tails, say_tails, tails_of_all, write_page
+from calibrate.cli.compare_data import (
+    Calibration,
+    Device,
+    against_fits,
+    against_sealed,
+    compared,
+    short_names,
+    sources_of,
+)
+from calibrate.cli.compare_pages import FEW, Pages, Told, beside_document, pages_of, say_beside
+from calibrate.cli.compare_tails import add_tails, say_tails, tails_of_all
 from calibrate.cli.console import print_json, say, table, warn
-from calibrate.cli.data import Source, check_use, known_series, tell_findings
+from calibrate.cli.data import Source, tell_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.knee_tables import knee_table, knees_of
 from calibrate.cli.options import (
@@ -20,7 +30,6 @@ from calibrate.cli.options import (
     AsPublished,
     Columns,
     Data,
-    Dataset,
     DeviceModel,
     FailOn,
     Knees,
@@ -31,22 +40,25 @@ from calibrate.cli.options import (
     Series,
     Use,
 )
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 
 if TYPE_CHECKING:
-    from calibrate import Comparison, Fit
+    from calibrate import Comparison
     from calibrate.knees import NamedKnee
     from calibrate.sealing import Seal
-    from measure import Sweep
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
 
 Prints the parameters with their intervals, the knee, observed against predicted at every load, and the verdict.
 Datasets are compared corrected by what their audit proves (--as-published: as printed).
+Several DATA (directories, or files that hold a curve each) are devices side by side: the first is what the others are
+held against. Files of single points are read together as one device.
 
 \b
 Examples:
 qsim compare sweep/ --use 1,64 --report report.html
 qsim compare --dataset 003-ssd-read --max-error 10
+qsim compare old-drive/ new-drive/ --report both.html --plots plots --format png
 qsim compare tonight/ --fit yesterday.json --fail-on error
 qsim compare tonight/ --sealed before.json
 """
@@ -54,7 +66,12 @@ qsim compare tonight/ --sealed before.json
 
 def compare(
     data: Data = None,
-    dataset: Dataset = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", metavar="NAME", show_default=False,
+                     help="A published table instead of DATA (see qsim datasets), or beside it; may be given several "
+                     "times."),
+    ] = None,
     columns: Columns = None,
     as_published: AsPublished = False,
     use: Use = None,
@@ -77,6 +94,14 @@ def compare(
     level: Level = None,
     seed: Seed = None,
     report: Report = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
+    profiles: Annotated[
+        bool | None,
+        typer.Option("--profiles/--no-profiles", show_default=f"with up to {FEW} curves",
+                     help="Compute the profile likelihoods for what is written, some seconds a curve."),
+    ] = None,
     slo: Objective = None,
     knees: Knees = False,
     fail_on: FailOn = None,
@@ -89,75 +114,114 @@ def compare(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, compare every series or the one named, print, report, check."""
-    source = Source(data or (), dataset, columns, as_published)
     brought = {"--use": use, "--model": model, "--level": level, "--seed": seed}
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
     if max_error is not None and max_error <= 0:
         raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
+    outputs = Outputs(report, csv, plots, image)
+    if profiles and not outputs.wanted:
+        raise wrong_usage("--profiles is about what --report, --plots or --csv write")
 
-    from calibrate.cli.report_files import check_report_path
     from calibrate.fitting import model_named
 
     if model is not None:
         model_named(model)
-    if report is not None:
-        check_report_path(report)
+    sources = sources_of(data or (), dataset or (), columns, as_published, together=bool(fit or sealed))
+    outputs.check()
     held = None if sealed is None else _read_seal(sealed)
-    sweep = source.load()
-    names = known_series(sweep, series)
-    if sealed is not None and held is not None:
-        done, refused = _against_sealed(sweep, names, held, sealed, only_new)
-    elif fit is None:
-        check_use(sweep, names, use)
-        done, refused = _calibrated(sweep, names, use or source.default_use(), model, level, seed)
-    else:
-        from calibrate.cli.fit_files import read_fits
+    devices = _devices(sources, Calibration(series, use, model, level, seed), fit, held, sealed, only_new=only_new)
+    asked = as_json or knees or slo is not None
+    told = [
+        Told(
+            d, _knees(d, slo, seed or 0, over_repeats=knees) if asked or outputs.wanted or len(devices) > 1 else (),
+            *tails_of_all(d.done, d.sweep, seed or 0, held),
+        )
+        for d in devices
+    ]  # fmt: skip
+    title = ", ".join(d.name for d in devices) if len(devices) > 1 else sources[0].name
+    title += "" if held is None else f", predicted before: SHA-256 {held.sha256}"
+    found = pages_of(told, title, profiles=profiles, drawn=outputs.wanted)
+    written = outputs.write(found.sections, title)
 
-        done, refused = _held_against(sweep, names, read_fits(fit), fit)
-    title = source.name if held is None else f"{source.name}, predicted before: SHA-256 {held.sha256}"
-    tails, untold = tails_of_all(done, sweep, seed or 0, held)
-    written = None if report is None else write_page(done, refused, tails, report, title)
-
-    tell_findings(sweep, names)
-    for name, reason in refused.items():
-        warn(f"not compared: {name}: {reason.removeprefix(f'{name}: ')}")
-    shown = _knees(done, slo, sweep, seed or 0, over_repeats=knees) if as_json or knees or slo is not None else []
+    _warn(devices, found)
     if not as_json:
-        _tell(done, held, written, shown)
-        say_tails(tails)
-    document = {**comparison_document(done, refused, written), "seal": None if held is None else held.to_dict()}
-    for part, found in zip(document["series"], shown, strict=False):
-        part["knees"] = [k.to_dict() for k in found]
-    add_tails(document["series"], tails, untold)
-    for key in ("knees", "tails", "tail_structures", "tails_refused"):
-        document[key] = document["series"][0].get(key)
-    _check(done, fail_on, max_error, document if as_json else None)
+        _tell(told, held, found, knees=asked)
+        written.tell()
+    document = {
+        **_document(told, knees=asked), **beside_document(told, found.beside),
+        "seal": None if held is None else held.to_dict(), **written.to_dict(),
+    }  # fmt: skip
+    _check([c for d in devices for c in d.done], fail_on, max_error, document if as_json else None)
     if as_json:
         print_json(document)
 
 
+def _devices(
+    sources: Sequence[Source], chosen: Calibration, fit: Path | None, held: Seal | None, sealed: Path | None, *,
+    only_new: bool,
+) -> list[Device]:  # fmt: skip
+    """Every device, calibrated on itself, or the one that is held against what was brought."""
+    names = short_names(sources)
+    if sealed is not None and held is not None:
+        return [against_sealed(sources[0], names[0], chosen.series, held, sealed, only_new)]
+    if fit is not None:
+        return [against_fits(sources[0], names[0], chosen.series, fit)]
+    return [compared(s, n, chosen, several=len(sources) > 1) for s, n in zip(sources, names, strict=True)]
+
+
 def _knees(
-    done: Sequence[Comparison], slo: parsing.Objective | None, sweep: Sweep, seed: int, *, over_repeats: bool
+    device: Device, slo: parsing.Objective | None, seed: int, *, over_repeats: bool
 ) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
     return [
-        knees_of(c.fit, slo, sweep, float(c.points.load.max()),
+        knees_of(c.fit, slo, device.sweep, float(c.points.load.max()),
                  over_repeats=over_repeats and not c.held_out.all(), seed=seed)
-        for c in done
+        for c in device.done
     ]  # fmt: skip
 
 
-def _tell(
-    done: Sequence[Comparison], held: Seal | None, written: str | None, shown: Sequence[Sequence[NamedKnee]]
-) -> None:
+def _warn(devices: Sequence[Device], found: Pages) -> None:
+    """What the importer noticed, what could not be compared, and what is not held against each other."""
+    for device in devices:
+        tell_findings(device.sweep, device.names)
+        for name, reason in device.refused.items():
+            where = f"{device.name}: {name}" if len(devices) > 1 else name
+            warn(f"not compared: {where}: {reason.removeprefix(f'{name}: ')}")
+    if found.apart:
+        warn(found.apart)
+
+
+def _tell(told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool) -> None:
+    """Every curve of every device, the device's name before them where there are several, then all side by side."""
     if held is not None:
         say(f"{held}\n")
-    tables = [f"\n\n{knee_table(found, c.fit.load_name, c.fit.level)}" for c, found in zip(done, shown, strict=False)]
-    say("\n\n\n".join(f"{c}{''.join(tables[i : i + 1])}" for i, c in enumerate(done)))
-    if len(done) > 1:
-        say(f"\n\n{_overview(done)}")
-    if written is not None:
-        say(f"\nreport: {written}")
+    for number, one in enumerate(told):
+        done = one.device.done
+        if len(told) > 1:
+            blank = "\n\n" if number else ""
+            say(f"{blank}== {one.device.name} ==\n")
+        tables = [f"\n\n{knee_table(k, c.fit.load_name, c.fit.level)}" for c, k in zip(done, one.knees, strict=False)]
+        say("\n\n\n".join(f"{c}{''.join(tables[i : i + 1]) if knees else ''}" for i, c in enumerate(done)))
+        if len(done) > 1:
+            say(f"\n\n{_overview(done)}")
+        say_tails(one.tails)
+    say_beside(found.beside)
+
+
+def _document(told: Sequence[Told], *, knees: bool) -> dict[str, Any]:
+    """The JSON of every curve of every device: the first one's keys at the top, all under ``series``."""
+    parts: list[dict[str, Any]] = []
+    for one in told:
+        own = comparison_document(one.device.done, one.device.refused)["series"]
+        for part, named in zip(own, one.knees if knees else (), strict=False):
+            part["knees"] = [k.to_dict() for k in named]
+        add_tails(own, one.tails, one.untold)
+        parts += [{"device": one.device.name, **part} for part in own]
+    refused = {
+        f"{one.device.name}: {name}" if len(told) > 1 else name: reason
+        for one in told for name, reason in one.device.refused.items()
+    }  # fmt: skip
+    return {**{k: v for k, v in parts[0].items() if k != "device"}, "series": parts, "refused": refused}
 
 
 def comparison_document(
@@ -191,24 +255,6 @@ def _overview(done: Sequence[Comparison]) -> str:
     return text + ("\n? not identifiable from these points" if any(" ?" in row[2] for row in rows) else "")
 
 
-def _calibrated(
-    sweep: Sweep,
-    names: Sequence[str],
-    use: Sequence[float] | None,
-    model: str | None,
-    level: float | None,
-    seed: int | None,
-) -> tuple[list[Comparison], dict[str, str]]:
-    from calibrate.comparison import compare as compared
-    from calibrate.comparison import compare_all
-    from calibrate.fitting import LEVEL
-
-    level, seed = LEVEL if level is None else level, seed or 0
-    if len(names) < len(sweep.series):
-        return [compared(sweep, use, series=n, model=model, level=level, seed=seed) for n in names], {}
-    return compare_all(sweep, use, model=model, level=level, seed=seed)
-
-
 def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], only_new: bool) -> None:
     """CommandError where a fit or a sealed prediction, which bring their calibration, is given with another."""
     if fit is not None and sealed is not None:
@@ -224,46 +270,6 @@ def _read_seal(path: Path) -> Seal:
     from calibrate.sealing import read_seal
 
     return read_seal(path)
-
-
-def _against_sealed(
-    sweep: Sweep, names: Sequence[str], held: Seal, path: Path, only_new: bool
-) -> tuple[list[Comparison], dict[str, str]]:
-    """Each curve against the sealed prediction of its name; DataError where the prediction knew the data."""
-    from dataclasses import replace
-
-    from calibrate.sealing import told_beforehand, unseen
-
-    rows = sweep.points[sweep.points["series"].isin(list(names))]
-    fresh = unseen(held, replace(sweep, points=rows), drop=only_new)
-    if doubt := told_beforehand(held, fresh):
-        warn(doubt)
-    return _held_against(fresh, [n for n in names if n in fresh.series], held.fits, path)
-
-
-def _held_against(
-    sweep: Sweep, names: Sequence[str], brought: Sequence[Fit], path: Path
-) -> tuple[list[Comparison], dict[str, str]]:
-    """Each curve against the fit of its name; where there is one fit only, it is held against every curve."""
-    from calibrate.comparison import compare as compared
-    from measure.errors import DataError
-
-    fits = {f.series: f for f in brought}
-    only = next(iter(fits.values())) if len(fits) == 1 else None
-    done: list[Comparison] = []
-    refused: dict[str, str] = {}
-    for name in names:
-        fitted = fits.get(name, only)
-        if fitted is None:
-            refused[name] = f"{path} has no fit of this name; it has: {', '.join(fits)}"
-            continue
-        try:
-            done.append(compared(sweep, series=name, fitted=fitted))
-        except DataError as error:
-            refused[name] = str(error)
-    if not done:
-        raise DataError(next(iter(refused.values())))
-    return done, refused
 
 
 def _check(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.console import say, table
@@ -71,14 +70,3 @@ def say_tails(found: Mapping[str, Tails]) -> None:
 
     for series, tails in found.items():
         say(f"\n\n{series}: tails\n{table(*tail_rows(tails), left=0)}\n\n{tails.sentence()}")
-
-
-def write_page(
-    done: Sequence[Comparison], refused: Mapping[str, str], found: Mapping[str, Tails], path: Path, title: str
-) -> str:
-    """The page of ``write_report`` with the tails of each curve."""
-    from calibrate.report.compared import Section, evidence_of
-    from calibrate.report.page import write_sections
-
-    told = {c.series: evidence_of(c, tails=found[c.series]) for c in done if c.series in found}
-    return str(write_sections([Section(title, done, refused, told)], path, title=title))

@@ -6,6 +6,8 @@ paper; a page that is shown on a dark screen replaces the colours named in ``DAR
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from calibrate.posterior import Array
@@ -57,6 +59,15 @@ def empty_figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool
     figure.update_xaxes(title=x_title, rangemode="tozero", **(LOG if log_x else {}), **AXIS)
     figure.update_yaxes(title=y_title, rangemode="tozero", **(LOG if log_y else {}), **AXIS)
     return figure
+
+
+def name_rows(figure: Figure, names: Sequence[str], each: int) -> None:
+    """Names in place of numbers on the y axis, the first (at 0) on top; the figure is ``each`` pixels high a name."""
+    figure.update_yaxes(
+        tickmode="array", tickvals=list(range(len(names))), ticktext=[escape(n) for n in names], zeroline=False,
+        range=[len(names) - 0.4, -0.6], showline=False, tickfont={"size": 13},
+    )  # fmt: skip
+    figure.update_layout(height=190 + each * len(names), showlegend=True)
 
 
 def spans_decade(values: Array) -> bool:

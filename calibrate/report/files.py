@@ -12,8 +12,8 @@ LONGEST_NAME = 60
 
 
 def csv_text(view: View) -> str:
-    """A view's data: a header, columns in SI units, a row each; floats to ten digits."""
-    return str(view.table.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
+    """A view's data: a header, columns in SI units, a row each; floats to eight digits."""
+    return str(view.table.to_csv(index=False, lineterminator="\n", float_format="%.8g"))
 
 
 def write_tables(groups: Sequence[Group], directory: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from importlib.util import find_spec
@@ -25,6 +25,7 @@ WIDTH = 1000
 """Pixels; a PNG has twice as many."""
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_LETTERS, _TITLE = 16, 50
 _WAIT_S = 60
 """How long a browser may take for one plot."""
 
@@ -96,11 +97,21 @@ def _figure(view: View) -> dict[str, Any]:
         raise ValueError(f"{view.name} has no figure")
     figure: dict[str, Any] = view.figure.to_dict()
     layout = figure["layout"]
+    margin = layout.get("margin", {})
     figure["layout"] = {
-        **layout, "title": {"text": escape(view.title), "font": {"size": 20}}, "height": layout.get("height", 520) + 50,
-        "margin": {**layout.get("margin", {}), "t": layout.get("margin", {}).get("t", 20) + 50},
-    }  # fmt: skip
+        **layout,
+        "title": {"text": escape(view.title), "font": {"size": 20}},
+        "height": layout.get("height", 520) + _TITLE + _legend_height(figure["data"]),
+        "margin": {**margin, "t": margin.get("t", 20) + _TITLE},
+    }
     return figure
+
+
+def _legend_height(traces: Sequence[Mapping[str, Any]]) -> int:
+    """Pixels that a legend of more than two lines needs: its entries stand in columns as wide as the longest."""
+    names = [len(t["name"]) for t in traces if t.get("showlegend") is not False and t.get("name")]
+    columns = max(1, int((WIDTH - 90) / (45 + 0.55 * _LETTERS * max(names, default=1))))
+    return max(0, -(-len(names) // columns) - 2) * round(1.45 * _LETTERS)
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

@@ -12,15 +12,24 @@
     return JSON.parse(text);
   }
 
-  // Room for a phone: smaller letters, and a legend of one column below, for which the figure grows.
+  // How many lines the legend below takes: its entries stand in columns as wide as the longest of them.
+  function legendRows(figure, width, letters) {
+    const names = figure.data.filter(t => t.showlegend !== false && t.name && t.type !== "heatmap").map(t => t.name.length);
+    if (figure.layout.showlegend === false || names.length < 2) return 0;
+    const columns = Math.max(1, Math.floor((width - 90) / (45 + 0.55 * letters * Math.max(...names))));
+    return Math.ceil(names.length / columns);
+  }
+
+  // A figure grows with its legend, so that the curves are not pressed together; on a phone letters are smaller.
   function fitted(figure, width) {
-    if (width >= narrow) return figure;
-    const layout = figure.layout;
-    const entries = figure.data.filter(t => t.showlegend !== false && t.name && t.type !== "heatmap").length;
-    layout.font = Object.assign({}, layout.font, {size: 12});
+    const layout = figure.layout, small = width < narrow, letters = small ? 12 : 16;
+    const height = (layout.height || 520) - (small ? 120 : 0);
+    const more = Math.max(0, legendRows(figure, width, letters) - 2) * 1.45 * letters;
+    layout.height = Math.max(small ? 380 : 0, height) + more;
+    if (!small) return figure;
+    layout.font = Object.assign({}, layout.font, {size: letters});
     layout.margin = Object.assign({}, layout.margin, {l: 50, r: 10});
-    layout.height = Math.max(380, (layout.height || 520) - 120) + 19 * Math.max(0, entries - 2);
-    if (layout.legend) layout.legend = Object.assign({}, layout.legend, {font: {size: 12}});
+    if (layout.legend) layout.legend = Object.assign({}, layout.legend, {font: {size: letters}});
     (layout.annotations || []).forEach(note => { if (note.font) note.font.size = Math.min(note.font.size || 12, 12); });
     return figure;
   }
@@ -56,7 +65,7 @@
     const button = event.target.closest("button[data-image]");
     if (!button) return;
     const plot = button.closest("figure").querySelector(".plot");
-    const figure = figureOf(plot, true);
+    const figure = fitted(figureOf(plot, true), 1000);
     Plotly.downloadImage(figure, {
       format: button.dataset.image, width: 1000, height: figure.layout.height || 520, filename: plot.dataset.name,
       scale: button.dataset.image === "png" ? 2 : 1,

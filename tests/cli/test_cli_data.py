@@ -213,7 +213,7 @@ def test_a_missing_file_is_named(qsim):
     ("args", "parts"),
     [
         (["compare"], ["DATA", "--dataset"]),
-        (["compare", "x.csv", "--dataset", "003-ssd-read"], ["both"]),
+        (["audit", "x.csv", "--dataset", "003-ssd-read"], ["both"]),
         (["compare", "--dataset", "003-ssd"], ["003-ssd", "did you mean 003-ssd-read"]),
         (["compare", "--dataset", "003-ssd-read", "--series", "4 KiB"], ["--series", "did you mean 4 KiB read"]),
         (["compare", "--dataset", "003-ssd-read", "--use", "4,7"], ["--use", "7", "1024"]),

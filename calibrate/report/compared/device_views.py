@@ -16,7 +16,17 @@ from calibrate.report.compared import curves
 from calibrate.report.compared.devices import Matched, SideBySide, difference_text, parameter_text
 from calibrate.report.compared.parts import add_band, at_among, axes_of, figure_over
 from calibrate.report.compared.residuals import TITLE, missed
-from calibrate.report.drawing import DASHES, GREY, PALETTE, SYMBOLS, dashed, empty_figure, marker, spans_decade
+from calibrate.report.drawing import (
+    DASHES,
+    GREY,
+    PALETTE,
+    SYMBOLS,
+    dashed,
+    empty_figure,
+    marker,
+    name_rows,
+    spans_decade,
+)
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
 
@@ -29,7 +39,10 @@ _BEYOND = (
     "points cannot tell the two apart. The intervals know the noise of these runs, and nothing of another day or "
     "another drive of the same make; about one in ten lies beyond by chance."
 )
-_PARAMETERS = "With their intervals; a question mark: these points do not pin it."
+_PARAMETERS = (
+    "Above, the knees with their intervals; an open end reaches the edge. In the table, everything; a question mark: "
+    "these points do not pin it."
+)
 _RATIO = (
     "Predicted throughput over that of the first device, at the loads both were measured over; the shade is where the "
     "ratio of one new measurement of each is expected."
@@ -70,7 +83,7 @@ def _matched_views(matched: Matched, suffix: str) -> list[View]:
     ]  # fmt: skip
     return [
         View("parameters", f"parameters{suffix}", f"Parameters and knees{about}", _PARAMETERS,
-             _parameter_table(matched), None, parameter_text(matched)),
+             _parameter_table(matched), _knee_figure(matched), parameter_text(matched)),
         View("differences", f"differences{suffix}", f"Differences{about}", _BEYOND,
              pd.DataFrame([d.to_dict() for d in matched.differences]), _difference_figure(matched),
              difference_text(matched)),
@@ -115,9 +128,33 @@ def _difference_figure(matched: Matched) -> Figure:
     ticks = [v for v in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10, 20, 50, 100)
              if min(ends) * 0.8 <= v <= max(ends) * 1.25]  # fmt: skip
     figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None)
-    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=[escape(n) for n in names],
-                        range=[len(names) - 0.4, -0.6], zeroline=False, showline=False)  # fmt: skip
-    figure.update_layout(height=190 + 44 * len(names), showlegend=True)
+    name_rows(figure, names, 44)
+    return figure
+
+
+def _knee_figure(matched: Matched) -> Figure | None:
+    """The knee of each device by each definition, with its interval; None where none is within reach."""
+    known = [k for found in matched.knees for k in found if k.knee.load is not None]
+    if not known:
+        return None
+    names = list(dict.fromkeys(k.knee.definition for k in known))
+    reach = np.array([v for k in known for v in (k.knee.load, k.knee.low, k.knee.high) if v is not None and v > 0])
+    first = matched.comparisons[0]
+    figure = figure_over(first, np.append(reach, [reach.min() / 1.1, reach.max() * 1.1]), "", log_y=False)
+    count = len(matched.devices)
+    for i, (device, found) in enumerate(zip(matched.devices, matched.knees, strict=True)):
+        rows = [k.knee for k in found if k.knee.load is not None]
+        load = np.array([k.load for k in rows], dtype=float)
+        low = np.array([reach.min() if k.low is None else k.low for k in rows], dtype=float)
+        high = np.array([reach.max() if k.high is None else k.high for k in rows], dtype=float)
+        lift = 0.4 * ((i + 0.5) / count - 0.5)
+        figure.add_scatter(
+            x=load, y=[names.index(k.definition) + lift for k in rows], mode="markers", name=escape(device),
+            marker={**marker(PALETTE[i % len(PALETTE)]), "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            error_x={"type": "data", "symmetric": False, "array": np.maximum(high - load, 0),
+                     "arrayminus": np.maximum(load - low, 0), "thickness": 2, "width": 6},
+        )  # fmt: skip
+    name_rows(figure, names, 52)
     return figure
 
 

@@ -40,11 +40,13 @@ class Matched:
 
     def sentence(self) -> str:
         """Which of the differences lie beyond the intervals."""
-        found = [d for d in self.differences if d.beyond]
         about = f"{self.name}: " if self.name else ""
-        if not found:
-            return f"{about}no parameter differs by more than its interval allows."
-        return f"{about}beyond the intervals: {'; '.join(d.sentence() for d in found)}."
+        parts = []
+        for device in self.devices[1:]:
+            found = [d.sentence() for d in self.differences if d.beyond and d.other == device]
+            what = ", ".join(found) if found else "no parameter differs by more than its interval allows"
+            parts.append(f"{device} beside {self.devices[0]}: {what}")
+        return f"{about}{'; '.join(parts)}."
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ def _parameter(comparison: Comparison, name: str) -> str:
     estimate = comparison.fit.parameters.get(name)
     if estimate is None:
         return ""
+    if estimate.low is None and estimate.high is None:
+        return "not identifiable"
     low, high = (quantity(v, estimate.unit) or "..." for v in (estimate.low, estimate.high))
     doubt = "" if estimate.identified else " ?"
     return f"{quantity(estimate.estimate, estimate.unit)} [{low}, {high}]{doubt}".strip()

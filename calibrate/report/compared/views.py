@@ -97,11 +97,11 @@ def _curves(comparison: Comparison) -> list[View]:
         View("throughput", "throughput", "Bandwidth against delay" if memory else "Throughput against load",
              "Less delay, more load: the loaders pause longer to the right." if memory else
              "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass.",
-             table, curves.throughput_against_load(comparison)),
+             table[[c for c in table if "response" not in str(c)]], curves.throughput_against_load(comparison)),
         View("response", "response", "Latency against delay" if memory else "Response time against load",
              "With long delays the memory is idle and an access takes its idle latency." if memory else
              "Left of the knee more load costs little time; right of it, mostly time.",
-             table, curves.response_against_load(comparison)),
+             table[[c for c in table if "throughput" not in str(c)]], curves.response_against_load(comparison)),
     ]  # fmt: skip
 
 

@@ -34,7 +34,6 @@ def lines(rows: pd.DataFrame, x: str, y: str, scale: Scale, axis: Axis, *, by: s
         ordered = group.sort_values(x) if sort else group
         _line(figure, i, name, scale.at(ordered[x].to_numpy(float)), ordered, y, axis)
     scale.apply(figure)
-    _make_room(figure)
     return figure
 
 
@@ -112,12 +111,6 @@ def _figure(x_title: str, y_title: str, values: Array) -> Figure:
             tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None
         )
     return figure
-
-
-def _make_room(figure: Figure) -> None:
-    """A long legend makes the figure higher, so that it does not press the curves together."""
-    more = max(0, len(figure.data) - 6)
-    figure.update_layout(height=figure.layout.height + 18 * more)
 
 
 def _line(figure: Figure, i: int, name: str, x: Array, rows: pd.DataFrame, y: str, axis: Axis) -> None:

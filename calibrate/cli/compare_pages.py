@@ -1,0 +1,102 @@
+"""What ``qsim compare`` shows of its devices: the sections of the page, and devices side by side as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calibrate.cli.compare_data import Device
+from calibrate.cli.console import say, table
+from calibrate.cli.progress import Bar
+from calibrate.cli.show import part_of
+
+if TYPE_CHECKING:
+    from calibrate.knees import NamedKnee
+    from calibrate.report.compared import Section
+    from calibrate.report.compared.devices import SideBySide
+    from calibrate.report.measured import MeasuredSection
+    from calibrate.tails import Tails
+
+FEW = 3
+"""Curves up to which the profile likelihoods are computed without being asked for."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A device with the knees of each of its curves (empty where nobody needs them) and the tails that are known."""
+
+    device: Device
+    knees: Sequence[tuple[NamedKnee, ...]]
+    tails: Mapping[str, Tails]
+    untold: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The sections to be drawn, the devices side by side among them, and a word on those that cannot be."""
+
+    sections: Sequence[Section | MeasuredSection] = ()
+    beside: Sequence[SideBySide] = ()
+    apart: str = ""
+
+
+def pages_of(told: Sequence[Told], title: str, *, profiles: bool | None, drawn: bool) -> Pages:
+    """Devices side by side first, where there are several, then each by itself.
+
+    With ``drawn`` what takes time to compute is there as well: the law of service, and the profile likelihoods, where
+    ``profiles`` does not forbid them or, left open, where the curves are few.
+    """
+    if not drawn and len(told) < 2:
+        return Pages()
+    from calibrate.report.compared.device_views import side_section
+    from calibrate.report.compared.devices import alone, side_by_side
+
+    wanted = sum(len(t.device.done) for t in told) <= FEW if profiles is None else profiles
+    sections = {}
+    for one in told:
+        heading = title if len(told) == 1 else one.device.name
+        sections[one.device.name] = _section(one, heading, profiles=wanted and drawn, drawn=drawn)
+    beside = side_by_side(sections)
+    first = [side_section(one) for one in beside] if drawn else []
+    return Pages([*first, *sections.values()], beside, alone(sections))
+
+
+def _section(told: Told, title: str, *, profiles: bool, drawn: bool) -> Section:
+    from calibrate.report.compared import Section, evidence_of
+
+    device, found = told.device, {}
+    with Bar("gathering what the report shows") as bar:
+        for i, (comparison, knees) in enumerate(zip(device.done, told.knees, strict=True)):
+            found[comparison.series] = evidence_of(
+                comparison, device.sweep, found_knees=knees, tails=told.tails.get(comparison.series),
+                with_profiles=profiles, with_service=drawn, progress=part_of(bar, i, len(device.done)),
+            )  # fmt: skip
+    return Section(title, device.done, device.refused, found)
+
+
+def say_beside(beside: Sequence[SideBySide]) -> None:
+    """Parameters, knees and differences of devices, as tables and a sentence."""
+    from calibrate.report.compared.devices import difference_text, parameter_text
+
+    for one in beside:
+        say(f"\n\n== {one.title.lower()}: {', '.join(one.devices)} ==")
+        if not one.matched:
+            say("\nno curve of these devices has the name of another's, so nothing is held against each other")
+        for matched in one.matched:
+            for shown in (parameter_text(matched), difference_text(matched)):
+                say(f"\n{table(shown.header, shown.rows)}")
+            say(f"\n{matched.sentence()}")
+
+
+def beside_document(told: Sequence[Told], beside: Sequence[SideBySide]) -> dict[str, Any]:
+    """``devices`` and ``differences`` of a JSON document."""
+    return {
+        "devices": [
+            {"name": t.device.name, "series": [c.series for c in t.device.done], "refused": t.device.refused,
+             "load": t.device.done[0].fit.load_name} for t in told
+        ],
+        "differences": [
+            {"series": m.name or None, **d.to_dict()} for one in beside for m in one.matched for d in m.differences
+        ],
+    }  # fmt: skip
