@@ -15,7 +15,8 @@ MODELS = {
     "M/M/1": MMc(0.7, 1.0, 1),
 }
 UNNAMED = """[...document.querySelectorAll('input:not([aria-hidden]), button, [role=slider]')].filter((e) =>
-    e.offsetParent && !e.innerText && !e.getAttribute('aria-label') && !(e.labels && e.labels.length)).map((e) => e.outerHTML)"""
+    e.offsetParent && !e.innerText && !e.getAttribute('aria-label') && !e.labels?.length)
+    .map((e) => e.outerHTML)"""
 FOCUSED = """[getComputedStyle(document.activeElement).outlineStyle,
     document.activeElement.id || document.activeElement.className || 'link']"""
 

@@ -45,7 +45,8 @@ def layout(shelf: Shelf) -> Component:
                 ],
                 className="controls",
             ),
-            html.Section(dcc.Loading(html.Div(id="compare-shown"), delay_show=600), className="results"),
+            html.Section(dcc.Loading(html.Div(id="compare-shown"), delay_show=600,
+                                     overlay_style={"visibility": "visible", "opacity": 0.5}), className="results"),
         ],
         className="page two",
     )  # fmt: skip

@@ -13,7 +13,6 @@ from measure.dataset import Sweep
 
 MOST_SEEDS = 10_000
 MEMORY_TRAFFIC = "mix"
-REPLAY_S = 0.8
 RAMP_S = 0.3
 
 
@@ -85,8 +84,10 @@ def _replay(teller: Teller) -> Sweep:
     wanted = [*first, *(n for n in order.loads if n not in first)]
     for done, load in enumerate(wanted):
         left = len(wanted) - done
-        teller.tell("progress", text=f"replaying {order.load_name} {load:g}", seconds_left=left * REPLAY_S)
-        time.sleep(0.0 if teller.has(load) else REPLAY_S)
+        teller.tell(
+            "progress", text=f"replaying {order.load_name} {load:g}", seconds_left=left * order.seconds_per_point
+        )
+        time.sleep(0.0 if teller.has(load) else order.seconds_per_point)
         here = sweep.points[sweep.points["load"].isin(wanted[: done + 1])]
         so_far = replace(sweep, points=here)
         teller.points(so_far)
