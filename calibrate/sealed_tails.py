@@ -11,7 +11,8 @@ import pandas as pd
 
 from calibrate.service.sources import COLUMNS
 from calibrate.service.times import of_histogram
-from calibrate.tails import QUANTILES, Structure, TailPoint, Tails
+from calibrate.tail_structures import Structure
+from calibrate.tails import QUANTILES, TailPoint, Tails
 from measure.dataset import Sweep
 from measure.fio_output import histograms
 

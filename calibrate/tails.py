@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,11 +26,11 @@ from calibrate.points import points_of
 from calibrate.posterior import Array
 from calibrate.prediction import predict
 from calibrate.service.times import of_histogram
+from calibrate.tail_structures import Structure, candidates, response
 from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.fio_output import histograms
 from measure.latency_bins import Histogram
-from qsim import Closed, Delay, Deterministic, Distribution, Empirical, Metrics, Station, simulate
 
 if TYPE_CHECKING:
     from calibrate.comparison import Comparison
@@ -50,26 +50,8 @@ UNREPEATED = (0.1, 0.3, 0.6, 0.4)
 """Noise of the percentiles of one measurement where no structure does well and nothing was repeated, so that it is not
 known: what repeats on a busy virtual machine had."""
 KEPT = 6
-MOST_SERVERS = 512
-_AROUND = (0.6, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 _Z90 = 1.645
 _TERMS = 2.5  # at each calibrated depth: the mean, and half of each of three percentiles
-
-
-@dataclass(frozen=True)
-class Structure:
-    """``servers`` before one queue ("shared") or with a queue each ("random"), after a constant ``delay_s``."""
-
-    servers: int
-    queues: Literal["shared", "random"]
-    delay_s: float
-
-    @property
-    def label(self) -> str:
-        """In words."""
-        if self.servers == 1:
-            return "one server"
-        return f"{self.servers} servers, {'one queue' if self.queues == 'shared' else 'a queue each'}"
 
 
 Seen: TypeAlias = Mapping[float, tuple[float, Array | None]]
@@ -168,19 +150,20 @@ def predict_tails(
     if not deep:
         raise DataError("tails need a deep point to count the servers by; calibrate on one as well: --use 1,32")
     alone = seen_at[1]
-    simulated: dict[tuple[Structure, float], tuple[float, Array]] = {}
+    known: dict[tuple[Structure, float], tuple[float, Array]] = {}
 
     def run(structure: Structure, depth: float) -> tuple[float, Array]:
-        if (structure, depth) not in simulated:
-            simulated[structure, depth] = _simulated(alone, structure, depth, customers, seed)
-        return simulated[structure, depth]
+        if (structure, depth) not in known:
+            shares = np.array(list(QUANTILES.values()))
+            known[structure, depth] = response(alone, structure, depth, shares, customers, seed)
+        return known[structure, depth]
 
     seen: Seen = {n: (used[n], _observed(seen_at[n]) if n in seen_at else None) for n in (1.0, *deep)}
-    candidates = _candidates(alone, deep[-1], used[deep[-1]])
-    misfits = np.array([_misfit(run, c, seen) for c in candidates])
+    tried = candidates(alone, deep[-1], used[deep[-1]])
+    misfits = np.array([_misfit(run, c, seen) for c in tried])
     order = np.argsort(misfits)[:KEPT]
     weights = np.exp(-(misfits[order] - misfits[order[0]]) / 2)
-    structures = tuple((candidates[i], float(w)) for i, w in zip(order, weights / weights.sum(), strict=True))
+    structures = tuple((tried[i], float(w)) for i, w in zip(order, weights / weights.sum(), strict=True))
     trust = 1 / (1 + (misfits[order[0]] / (_TERMS * len(deep)) / WRONG) ** 2)
     own_noise = (1 - trust) * np.array(UNREPEATED) if noise is None else noise
     points = []
@@ -198,26 +181,14 @@ def predict_tails(
     return Tails(tuple(points), structures, float(trust))
 
 
-def _candidates(alone: Histogram, deepest: float, response_s: float) -> list[Structure]:
-    """Structures whose number of servers is near what the deepest point asks for."""
-    shortest = float(alone.lower_s[0])
-    found = []
-    for delay in (0.0, 0.5 * shortest, 0.9 * shortest):
-        about = deepest * (alone.mean_s - delay) / response_s  # servers busy on average
-        counts = {min(max(round(about * share + extra), 1), MOST_SERVERS) for share in _AROUND for extra in (0, 1)}
-        found += [Structure(c, "random", delay) for c in counts]
-        found += [Structure(c, "shared", delay) for c in counts if c > 1 and c <= 1.6 * about + 1]
-    return found
-
-
 def _misfit(run: Run, structure: Structure, seen: Seen) -> float:
     """The sum of squares of what the structure misses at the calibrated depths, in units of MISFIT."""
     total = 0.0
     for depth, (mean, quantiles) in seen.items():
-        simulated_mean, simulated = run(structure, depth)
-        total += (math.log(simulated_mean / mean) / MISFIT) ** 2
+        own_mean, own = run(structure, depth)
+        total += (math.log(own_mean / mean) / MISFIT) ** 2
         if quantiles is not None:
-            total += float(np.sum((np.log(simulated / quantiles)[:3] / MISFIT) ** 2)) / 2  # they go together
+            total += float(np.sum((np.log(own / quantiles)[:3] / MISFIT) ** 2)) / 2  # they go together
     return total
 
 
@@ -245,18 +216,16 @@ def _corrected(
     """
     at_mean, at_quantiles = [], []
     for n, (mean, quantiles) in seen.items():
-        simulated_mean, simulated = run(structure, n)
-        at_mean.append(math.log(mean / simulated_mean))
-        at_quantiles.append(
-            np.full(len(QUANTILES), at_mean[-1]) if quantiles is None else np.log(quantiles / simulated)
-        )
+        own_mean, own = run(structure, n)
+        at_mean.append(math.log(mean / own_mean))
+        at_quantiles.append(np.full(len(QUANTILES), at_mean[-1]) if quantiles is None else np.log(quantiles / own))
     x, here = np.log(list(seen)), math.log(depth)
-    simulated_mean, simulated = run(structure, depth)
-    found = np.log(simulated) + [np.interp(here, x, column) for column in np.transpose(at_quantiles)]
+    own_mean, own = run(structure, depth)
+    found = np.log(own) + [np.interp(here, x, column) for column in np.transpose(at_quantiles)]
     if mean_s is None:
         return np.asarray(found)
-    own_mean = math.log(simulated_mean) + float(np.interp(here, x, at_mean))
-    return np.asarray(found + (1 - trust) * (math.log(mean_s) - own_mean))
+    drawn = math.log(own_mean) + float(np.interp(here, x, at_mean))
+    return np.asarray(found + (1 - trust) * (math.log(mean_s) - drawn))
 
 
 def _sampling(histogram: Histogram) -> Array:
@@ -267,23 +236,6 @@ def _sampling(histogram: Histogram) -> Array:
         np.array([histogram.quantile(float(q)) for q in np.clip(shares + side * error, 0, 1)]) for side in (-1, 1)
     )
     return np.asarray(np.log(high / low) / 2)
-
-
-def _simulated(alone: Histogram, structure: Structure, depth: float, customers: int, seed: int) -> tuple[float, Array]:
-    """Mean and percentiles of the response time, the constant part included."""
-    law: Distribution = Empirical(
-        tuple((alone.lower_s - structure.delay_s).tolist()), tuple(alone.counts.astype(float).tolist()),
-        tuple((alone.upper_s - alone.lower_s).tolist()),
-    )  # fmt: skip
-    station = Station(law, servers=structure.servers, queues=structure.queues)
-    stops: list[Station | Delay] = [station]
-    if structure.delay_s:
-        stops.insert(0, Delay(Deterministic(structure.delay_s)))
-    metrics: Metrics = simulate(
-        Closed(round(depth), stops), customers=customers, seed=seed, engine="compiled", allow_short=True
-    )
-    quantiles = np.array([metrics.quantile(q) for q in QUANTILES.values()])
-    return float(metrics.W) + structure.delay_s, quantiles + structure.delay_s
 
 
 def _observed(histogram: Histogram) -> Array:
