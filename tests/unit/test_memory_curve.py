@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from calibrate import compare, fit, predict
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.points import points_of
+from measure import load_dataset
 from measure.dataset import Sweep
 
 TRUE = np.array([90e-9, 0.35, 0.08, 101e9])
@@ -23,7 +24,7 @@ def published(values: np.ndarray = TRUE) -> Sweep:
 
 
 def test_the_ends_and_a_point_near_the_middle_are_asked_for() -> None:
-    assert points_of(published()).default_use() == [0.2e9, 60e9, 100e9]
+    assert points_of(published()).default_use() == [0.2e9, 70e9, 100e9]
 
 
 @pytest.mark.parametrize("climb", [0.1, 0.35, 0.9])
@@ -69,3 +70,16 @@ def test_it_says_what_it_found_and_ranks_the_queue_beside_it() -> None:
     assert "GB/s" in made.verdict()
     assert {rung.name for rung in made.models} == {"latency curve", "latency of a queue"}
     assert all(rung.ranked_by == "response time" for rung in made.models)
+
+
+def test_a_memory_that_bends_back_is_fitted_against_its_delay() -> None:
+    """256 B, two reads a write: 21.4 GB/s at a delay of 15 cycles, and 19.9 GB/s at none, with more latency."""
+    memory = load_dataset("001-memory", corrected=True).select("256 B 67/33 mix")
+    points = points_of(memory)
+    assert points.throughput_per_s[0] < 0.95 * points.throughput_per_s.max()
+    drawn = predict(fit(memory, [0, 15, 500, 20000]), [0, 5, 15])
+    assert (np.diff(drawn.throughput_per_s) > 0).all()  # less delay, less throughput
+    assert (np.diff(drawn.response_time_s) < 0).all()  # and more latency: two latencies at one bandwidth
+    close = points.load <= 15
+    at = predict(fit(memory, [0, 15, 500, 20000]), points.load[close])
+    assert np.abs(at.throughput_per_s / points.throughput_per_s[close] - 1).max() < 0.05

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.read_mix import mix_family, unseen_mix_errors
+from calibrate.read_mix import mix_family, unseen_mix_errors, unseen_mixes
 from measure import load_dataset
 from measure.dataset import Sweep
 from measure.errors import DataError
@@ -43,6 +43,52 @@ def test_a_measured_mix_gives_its_own_points_and_the_peak_is_never_passed() -> N
     assert beyond[0] == beyond[1]
 
 
+def ragged(mixes: tuple[float, ...], noise: float, seed: int) -> Sweep:
+    """The memory with ``noise`` in every latency."""
+    rng = np.random.default_rng(seed)
+    exact = memory(mixes)
+    scatter = np.exp(noise * rng.standard_normal(len(exact.points)))
+    return Sweep(exact.points.assign(latency_s=exact.points["latency_s"] * scatter), "bandwidth", "B/s")
+
+
+def test_the_bands_hold_about_as_many_points_as_they_say() -> None:
+    mixes, inside = tuple(np.linspace(0.4, 1.0, 9)), []
+    for seed in range(6):
+        family = mix_family(ragged(mixes, 0.03, seed))
+        for i, curve in unseen_mixes(family):
+            inside += (
+                (curve.latency_low_s <= family.latency_s[i]) & (family.latency_s[i] <= curve.latency_high_s)
+            ).tolist()
+    assert 0.86 < np.mean(inside) < 0.97
+
+
+def test_the_bands_widen_with_the_noise_and_towards_the_wall_and_with_the_level() -> None:
+    mixes = tuple(np.linspace(0.4, 1.0, 9))
+    widths = {}
+    for noise in (0.01, 0.05):
+        curve = mix_family(ragged(mixes, noise, 1)).predict(0.72)
+        widths[noise] = np.log(curve.latency_high_s / curve.latency_low_s)
+    assert (widths[0.05] > widths[0.01]).all()
+    few = mix_family(memory((0.5, 1.0))).predict(0.75)
+    assert np.log(few.latency_high_s / few.latency_s)[[0, -1]] == pytest.approx([0.08, 0.25])
+    family = mix_family(ragged(mixes, 0.05, 1))
+    narrow, wide = (family.predict(0.72, level=level) for level in (0.5, 0.95))
+    assert (wide.latency_high_s > narrow.latency_high_s).all()
+
+
+def test_idle_latencies_that_differ_between_mixes_are_noise() -> None:
+    assert mix_family(memory()).idle_spread < 0.01
+    assert mix_family(load_dataset("001-memory", corrected=True), "64 B").idle_spread == pytest.approx(0.073, abs=0.005)
+
+
+def test_non_temporal_stores_are_left_out_where_there_are_others() -> None:
+    family = mix_family(load_dataset("001-memory", corrected=True), "64 B")
+    assert family.left_out == ("64 B write non-temporal",)
+    assert len(family.read_fraction) == 4
+    alone = memory().points.assign(series=lambda t: "non-temporal " + t["series"])
+    assert len(mix_family(Sweep(alone, "bandwidth", "B/s")).read_fraction) == 5
+
+
 def test_what_cannot_be_done_is_refused() -> None:
     with pytest.raises(DataError, match="30 % reads lie outside the measured mixes, 50 to 100 %"):
         mix_family(memory()).latency(0.3, np.array([1e9]))
@@ -50,3 +96,5 @@ def test_what_cannot_be_done_is_refused() -> None:
         mix_family(memory((1.0,)))
     with pytest.raises(DataError, match="several curves of one mix"):
         mix_family(load_dataset("001-memory"))
+    with pytest.raises(DataError, match="no curve with '128 B' in its name"):
+        mix_family(load_dataset("001-memory"), "128 B")
