@@ -19,6 +19,13 @@ from measure.process import find_tool
 KNOWN_DEPTHS = (1, 2, 3, 4, 6, 8, 16, 32)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder as one that measures."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.live)
+
+
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on a drive that takes direct I/O."""
