@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -52,6 +52,7 @@ def lab(
         raise ValueError(f"port is {port}; it must be from 0 to {PORTS - 1}")
     try:
         from calibrate.lab.app import build
+        from calibrate.lab.explore.page import warm_up
         from calibrate.lab.folder import opened
         from calibrate.lab.run.table import Table
         from calibrate.lab.server import serving
@@ -65,8 +66,9 @@ def lab(
         remark("Ctrl-C ends it")
         if not no_browser:
             _open(address.teacher)
+        warm_up()
         while True:
-            threading.Event().wait(1.0)
+            time.sleep(1.0)
             stop_if_told()
 
 

@@ -12,10 +12,16 @@ from functools import cache
 from dash import Dash
 from flask import Response
 
-from calibrate.lab.guard import Guard
+from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard
 from measure.errors import MeasureError
 
-THREADS = 8
+LIMITS = {
+    "threads": 48,  # a fit that some wait for must not keep the others from their points
+    "connection_limit": 1000,  # a browser keeps up to six open, and there may be fifty
+    "asyncore_use_poll": True,
+    "channel_timeout": 60,
+    "max_request_body_size": MAX_REQUEST_BYTES,
+}
 SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -51,7 +57,7 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
     guard.attach(app.server)
     app.server.after_request(_with_safe_headers(app))
     try:
-        server = create_server(app.server, host=host, port=port, threads=THREADS, ident="qsim lab")
+        server = create_server(app.server, host=host, port=port, ident="qsim lab", **LIMITS)
     except (OSError, ValueError) as error:
         raise MeasureError(_why_not(error, host, port)) from error
     thread = threading.Thread(target=server.run, name="lab", daemon=True)

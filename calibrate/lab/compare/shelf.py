@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -41,7 +42,7 @@ class Shelf:
 
     folder: LabFolder
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _kept: OrderedDict[object, Any] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[object, Future[Any]] = field(default_factory=OrderedDict)
 
     def sources(self) -> Mapping[str, Source]:
         """Every source by identifier, those without a curve too."""
@@ -84,11 +85,19 @@ class Shelf:
         return self._once(("fit", curve.identity, curve.source.changed_ns()), calibrate)
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
-        """What ``make`` gives, kept under ``key``; two browsers that ask at once wait for one answer."""
+        """What ``make`` gives, kept under ``key``; browsers that ask for the same at once wait for one answer."""
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-                while len(self._kept) > KEPT:
-                    self._kept.popitem(last=False)
+            asked = self._kept.get(key)
+            answer: Future[Any] = asked if asked is not None else Future()
+            self._kept[key] = answer
             self._kept.move_to_end(key)
-            return cast(T, self._kept[key])
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        if asked is None:
+            try:
+                answer.set_result(make())
+            except Exception as error:  # noqa: BLE001 - handed on to all who wait
+                with self._lock:
+                    self._kept.pop(key, None)  # it may go well another time
+                answer.set_exception(error)
+        return cast(T, answer.result())

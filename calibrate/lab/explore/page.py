@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from calibrate.lab.explore.curves import QUANTITIES, curves_of, with_simulation
+from calibrate.lab.explore.curves import QUANTITIES, Curves, curves_of, with_simulation
 from calibrate.lab.explore.figures import path_figure, quantity_figure
 from calibrate.lab.explore.formulas import formulas_of, rendered
-from calibrate.lab.explore.path import path_of
-from calibrate.lab.explore.settings import KINDS, PARAMETERS, settings_of
+from calibrate.lab.explore.path import Path, path_of
+from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, settings_of
 from calibrate.lab.themes import theme_of
 from calibrate.lab.widgets import graph, in_browser, slider, told
 
@@ -96,8 +97,7 @@ def update(kind: object, theme_name: object, *values: object) -> tuple[Any, ...]
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
     except ValueError as error:
         return (str(error), *([no_update] * (3 + len(QUANTITIES))), *hidden)
-    curves = with_simulation(settings, curves_of(settings))
-    path = path_of(settings)
+    curves, path = _worked_out(settings)
     metrics = curves.metrics
     problem = UNSTABLE.format(rho=settings.utilization) if metrics is None else ""
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
@@ -105,3 +105,13 @@ def update(kind: object, theme_name: object, *values: object) -> tuple[Any, ...]
         problem, formulas, path.to_dict(), path_figure(path, None if metrics is None else metrics.L, theme),
         *(quantity_figure(curves, name, theme) for name in QUANTITIES), *hidden,
     )  # fmt: skip
+
+
+def warm_up() -> None:
+    """Load and compile what the first student would else wait for."""
+    update("mm1", "light", *(p.start for p in PARAMETERS.values()))
+
+
+@lru_cache(maxsize=256)  # students like round numbers
+def _worked_out(settings: Settings) -> tuple[Curves, Path]:
+    return with_simulation(settings, curves_of(settings)), path_of(settings)

@@ -1,0 +1,85 @@
+"""``qsim lab`` as a program: it says where it is, ends cleanly, and refuses in one line what it cannot do."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import urllib.error
+import urllib.request
+
+import pytest
+
+pytest.importorskip("dash")
+
+
+def address_of(started) -> str:
+    found = re.search(r"the lab: (\S+)", started.stdout.readline())
+    assert found, started.communicate()
+    return found[1]
+
+
+def get(address: str) -> int:
+    try:
+        with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310 - the lab's own
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_lab_answers_until_it_is_interrupted(program, tmp_path):
+    started = program(["lab", "--no-browser", "--port", "0"])
+    address = address_of(started)
+    assert address.startswith("http://127.0.0.1:")
+    assert get(address) == 200
+    assert sorted(p.name for p in (tmp_path / "qsim-lab").iterdir() if p.is_dir()) == ["disk", "runs", "sweeps"]
+    started.send_signal(signal.SIGINT)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert err.splitlines()[-1] == "error: interrupted"
+    assert "Traceback" not in err
+
+
+def test_beyond_this_machine_two_addresses_with_tokens_are_told(program):
+    started = program(["lab", "--no-browser", "--port", "0", "--host", "0.0.0.0"])  # noqa: S104
+    first, second = started.stdout.readline(), started.stdout.readline()
+    viewers, teacher = (re.search(r"http://\S+:(\d+)/\?token=(\S+)", line) for line in (first, second))
+    assert viewers
+    assert teacher
+    assert viewers[2] != teacher[2]
+    assert get(f"http://127.0.0.1:{teacher[1]}/") == 403
+    assert get(f"http://127.0.0.1:{teacher[1]}/?token={teacher[2][:-1]}") == 403
+    started.send_signal(signal.SIGTERM)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert "not encrypted" in err
+
+
+def test_a_taken_port_is_said(qsim):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        run = qsim("lab", "--no-browser", "--port", str(taken.getsockname()[1]))
+    assert run.code == 1
+    assert "is taken" in run.error
+    assert "--port 0" in run.error
+
+
+@pytest.mark.parametrize(("port", "why"), [("70000", "0 to 65535"), ("1.5", "whole number"), ("http", "port")])
+def test_a_port_that_is_none_is_wrong_usage(qsim, port, why):
+    run = qsim("lab", "--no-browser", "--port", port)
+    assert run.code == 2
+    assert why in run.error
+
+
+def test_an_address_that_is_not_ours_is_said(qsim):
+    run = qsim("lab", "--no-browser", "--port", "0", "--host", "192.0.2.7")
+    assert run.code == 1
+    assert "192.0.2.7" in run.error
+
+
+def test_a_folder_of_something_else_is_left_alone(qsim, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "thesis.tex").write_text("x")
+    run = qsim("lab", "--no-browser", "--port", "0", "--folder", "thesis")
+    assert run.code == 1
+    assert "no folder of a lab" in run.error
+    assert [p.name for p in (tmp_path / "thesis").iterdir()] == ["thesis.tex"]
