@@ -36,8 +36,9 @@ Use: TypeAlias = Annotated[
     parsing.Numbers | None,
     typer.Option(
         "--use", metavar="LOADS", parser=parsing.loads, show_default=False,
-        help="The loads to calibrate on, as 1,64. Default: the first depth and the first of at least 32; for a memory "
-        "the smallest, the middle and the largest delay, and so for arrival rates.",
+        help="The loads to calibrate on, as 1,64. Default: the first depth, the first of at least 32, and a third that "
+        "the model asks for, where four or more were measured; for a memory, whether by delay or by bandwidth, and for "
+        "arrival rates the smallest, a middle one and the largest.",
     ),
 ]  # fmt: skip
 At: TypeAlias = Annotated[
@@ -54,9 +55,11 @@ DeviceModel: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--model", metavar="NAME", show_default=False,
-        help="The device model: p-norm with onset, p-norm with onset and decline, p-norm, universal scalability law, "
-        "asymptotic bounds, random routing, delay + M/M/4, delay law; for arrival rates M/M/1, M/D/1, M/G/1, M/M/4, "
-        "M/G/c, G/G/c. Default: p-norm with onset, delay law for a memory, M/G/c for arrival rates.",
+        help="The device model. For queue depths: p-norm with onset (the default; with a decline where a point shows "
+        "one), p-norm with onset and decline, p-norm, random routing, delay + M/M/4, asymptotic bounds, universal "
+        "scalability law. For a memory's delays: delay law (the default), no queueing. For curves of latency over "
+        "bandwidth: latency curve (the default), latency of a queue. For arrival rates: M/G/c (the default), M/M/1, "
+        "M/D/1, M/G/1, M/M/4, G/G/c. A name that is unknown lists all.",
     ),
 ]  # fmt: skip
 Level: TypeAlias = Annotated[
