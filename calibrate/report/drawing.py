@@ -61,6 +61,14 @@ def empty_figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool
     return figure
 
 
+def depth_ticks(figure: Figure, load: Array) -> None:
+    """Ticks of a logarithmic x axis at the powers of two among the depths ``load`` (m,)."""
+    ticks = [float(2**i) for i in range(17) if load.min() <= 2**i <= load.max()]
+    figure.update_xaxes(
+        tickmode="array", tickvals=ticks, ticktext=[f"{t:g}" for t in ticks], dtick=None, minor=None
+    )  # fmt: skip
+
+
 def name_rows(figure: Figure, names: Sequence[str], each: int) -> None:
     """Names in place of numbers on the y axis, the first (at 0) on top; the figure is ``each`` pixels high a name."""
     figure.update_yaxes(

@@ -11,7 +11,7 @@ import pandas as pd
 from calibrate.fitting import Fit
 from calibrate.prediction import Curve, grid, predict
 from calibrate.report.axes import latency_axis, throughput_axis
-from calibrate.report.drawing import BLUE, RED, empty_figure, faint, solid
+from calibrate.report.drawing import BLUE, RED, depth_ticks, empty_figure, faint, solid
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
 from calibrate.whatif import Scenario
@@ -44,6 +44,8 @@ def _figure(fit: Fit, curves: Sequence[tuple[str, Curve, str]], column: str) -> 
     values = np.concatenate([getattr(curve, column) for _, curve, _ in curves])
     axis = throughput_axis(values, fit.load_kind) if column.endswith("per_s") else latency_axis(values)
     figure = empty_figure(fit.load_name, axis.title, log_x=fit.load_kind == "queue_depth")
+    if fit.load_kind == "queue_depth":
+        depth_ticks(figure, curves[0][1].load)
     stem, unit = ("throughput", "per_s") if column.endswith("per_s") else ("response_time", "s")
     for name, curve, colour in curves:
         low, high = (axis.of(getattr(curve, f"{stem}_{end}_{unit}")) for end in ("low", "high"))

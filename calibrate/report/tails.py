@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.axes import latency_axis
-from calibrate.report.drawing import PALETTE, empty_figure
+from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure
 from calibrate.report.view import Shown, View
 from calibrate.tails import QUANTILES, Tails
 from measure.units import format_duration
@@ -68,6 +68,7 @@ def _figure(tails: Tails) -> Figure:
     table = tail_table(tails)
     axis = latency_axis(table[[f"{name.removesuffix('_s')}_predicted_s" for name in QUANTILES]].to_numpy(float))
     figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
+    depth_ticks(figure, table["load"].to_numpy(float))
     for colour, (name, label) in zip(PALETTE, NAMES.items(), strict=False):
         column = name.removesuffix("_s")
         low, high = (axis.of(table[f"{column}_{end}_s"].to_numpy(float)) for end in ("low", "high"))

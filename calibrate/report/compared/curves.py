@@ -124,7 +124,7 @@ def little_check(comparison: Comparison) -> Figure:
     figure.add_scatter(x=ends, y=ends, mode="lines", name="Little's law: X·R = N asked", line=dashed())
     figure.add_scatter(
         x=points.load, y=in_flight, mode="markers+text", name="observed X·R", marker=marker(BLUE),
-        text=[f"{v:.2f}" for v in in_flight / points.load], textposition="top left", cliponaxis=False,
+        text=[f"{v:.2f}" for v in in_flight / points.load], textposition="bottom right", cliponaxis=False,
         hovertemplate="N asked %{x}<br>X·R %{y:.4g}<br>ratio %{text}<extra></extra>",
     )  # fmt: skip
     return figure

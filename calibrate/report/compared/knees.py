@@ -12,7 +12,7 @@ import pandas as pd
 from calibrate.comparison import Comparison
 from calibrate.knees import NamedKnee, knee_rows
 from calibrate.posterior import Array
-from calibrate.prediction import grid, predict
+from calibrate.prediction import grid
 from calibrate.report.compared.parts import at_among, axes_of, figure_over
 from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, solid
 from calibrate.report.view import Shown, View
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COLOURS = tuple(c for c in PALETTE if c != BLUE)
 _CAPTION = (
     'Each definition asks another question, so they need not agree; the explanation "Which knee?" of the manual says '
-    "which to take when. Above: where each lies on the predicted curve. Below: the load and its interval by the "
+    "which to take when. Above: where each lies on the curve of the model. Below: the load and its interval by the "
     "posterior; an open triangle is the interval over resampled repeats."
 )
 
@@ -43,10 +43,10 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Figure:
     x_axis, y_axis = axes_of([comparison])
     axis = y_axis if comparison.is_open else x_axis
     figure = figure_over(comparison, reach, axis.title, log_y=False)
-    curve = predict(comparison.fit, _along(comparison, reach))
-    values = curve.response_time_s if comparison.is_open else curve.throughput_per_s
-    figure.add_scatter(x=at_among(reach, curve.load), y=axis.of(values), mode="lines", line=solid(BLUE),
-                       showlegend=False, name="predicted")  # fmt: skip
+    along = _along(comparison, reach)
+    throughput, response = (v[0] for v in comparison.fit.curve_model.curve(comparison.fit.mode[None, :], along))
+    figure.add_scatter(x=at_among(reach, along), y=axis.of(response if comparison.is_open else throughput),
+                       mode="lines", line=solid(BLUE), showlegend=False, name="the model")  # fmt: skip
     for i, one in enumerate(marked):
         colour, symbol, knee = _COLOURS[i % len(_COLOURS)], SYMBOLS[i % len(SYMBOLS)], one.knee
         x = at_among(reach, np.array([knee.load]))

@@ -11,7 +11,7 @@ import numpy as np
 from calibrate.comparison import Comparison
 from calibrate.posterior import Array
 from calibrate.report.axes import Axis, latency_axis, throughput_axis
-from calibrate.report.drawing import BLUE, GREEN, INK, ORANGE, RED, empty_figure, faint, solid
+from calibrate.report.drawing import BLUE, GREEN, INK, ORANGE, RED, depth_ticks, empty_figure, faint, solid
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -40,8 +40,8 @@ def figure_over(comparison: Comparison, load: Array, y_title: str, *, log_y: boo
         places, texts = ([zero_place(load), *ticks], ["0", *(f"{t:g}" for t in ticks)]) if (load == 0).any() else (
             ticks, [f"{t:g}" for t in ticks])  # fmt: skip
     else:
-        places = [float(2**i) for i in range(0, 14) if load.min() <= 2**i <= load.max()]
-        texts = [f"{t:g}" for t in places]
+        depth_ticks(figure, load)
+        return figure
     figure.update_xaxes(tickmode="array", tickvals=places, ticktext=texts, dtick=None, minor=None)
     return figure
 

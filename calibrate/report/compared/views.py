@@ -44,10 +44,10 @@ def views_of(evidence: Evidence) -> SeriesViews:
     """Every view of one curve that ``evidence`` has something for."""
     comparison = evidence.comparison
     main = [*_curves(comparison), _residuals(comparison)]
-    if evidence.tails is not None:
-        main.append(tail_view(evidence.tails))
     if evidence.service is not None:
         main.append(density_view(evidence.service))
+    if evidence.tails is not None:
+        main.append(tail_view(evidence.tails))
     if evidence.knees:
         main.append(knee_view(comparison, evidence.knees))
     checks = [] if comparison.is_open else [_little(comparison)]
