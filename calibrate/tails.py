@@ -130,15 +130,17 @@ def predict_tails(
     *,
     curve: Mapping[float, float] | None = None,
     noise: Array | None = None,
+    typical: Mapping[float, Array] | None = None,
     customers: int = CUSTOMERS,
     seed: int = 0,
 ) -> Tails:
     """The tails at the depths ``at`` from those in ``used``, {depth: mean response time in seconds}.
 
     ``seen_at`` {depth: histogram} are calibrated on at the depths in ``used`` and compared with at all others; that
-    of the smallest used depth, which must be 1, is the law of service. ``curve`` {depth: mean
-    response time} is what a fit predicts, for structures that do not do; ``noise`` (4,) the relative standard deviation
-    of one measurement of each percentile, by repeats. Raises DataError where depth 1 is missing, or where no deeper
+    of the smallest used depth, which must be 1, is the law of service. ``curve`` {depth: mean response time} is what a
+    fit predicts, for structures that do not do; ``noise`` (4,) the relative standard deviation of one measurement of
+    each percentile, by repeats; ``typical`` {depth: percentiles (4,)} the medians over repeats, which one disturbed
+    repeat does not move, in place of the histogram's own. Raises DataError where depth 1 is missing, or where no deeper
     depth was used, so that nothing tells how many requests are served at once.
     """
     if 1 not in used or 1 not in seen_at:
@@ -158,9 +160,11 @@ def predict_tails(
             known[structure, depth] = response(alone, structure, depth, shares, customers, seed)
         return known[structure, depth]
 
-    seen: Seen = {n: (used[n], _observed(seen_at[n]) if n in seen_at else None) for n in (1.0, *deep)}
+    told = {n: _observed(one) for n, one in seen_at.items()} | dict(typical or {})
+    seen: Seen = {n: (used[n], told.get(n)) for n in (1.0, *deep)}
     tried = candidates(alone, deep[-1], used[deep[-1]])
-    misfits = np.array([_misfit(run, c, seen) for c in tried])
+    allowed = np.full(len(QUANTILES), MISFIT) if noise is None else np.hypot(MISFIT, noise)
+    misfits = np.array([_misfit(run, c, seen, allowed) for c in tried])
     order = np.argsort(misfits)[:KEPT]
     weights = np.exp(-(misfits[order] - misfits[order[0]]) / 2)
     structures = tuple((tried[i], float(w)) for i, w in zip(order, weights / weights.sum(), strict=True))
@@ -172,23 +176,23 @@ def predict_tails(
         spread = np.sqrt(spread**2 + own_noise**2 + _sampling(seen_at[1]) ** 2)
         predicted, half = np.exp(centre), np.exp(_Z90 * spread)
         names = list(QUANTILES)
-        told = _observed(seen_at[depth]) if depth in seen_at else None
+        observed = told.get(depth)
         points.append(TailPoint(
             float(depth), depth not in used,
-            {} if told is None else dict(zip(names, map(float, told), strict=True)),
+            {} if observed is None else dict(zip(names, map(float, observed), strict=True)),
             *(dict(zip(names, map(float, v), strict=True)) for v in (predicted, predicted / half, predicted * half)),
         ))  # fmt: skip
     return Tails(tuple(points), structures, float(trust))
 
 
-def _misfit(run: Run, structure: Structure, seen: Seen) -> float:
-    """The sum of squares of what the structure misses at the calibrated depths, in units of MISFIT."""
+def _misfit(run: Run, structure: Structure, seen: Seen, allowed: Array) -> float:
+    """The sum of squares of what the structure misses at the calibrated depths, in units of what is ``allowed``."""
     total = 0.0
     for depth, (mean, quantiles) in seen.items():
         own_mean, own = run(structure, depth)
         total += (math.log(own_mean / mean) / MISFIT) ** 2
         if quantiles is not None:
-            total += float(np.sum((np.log(own / quantiles)[:3] / MISFIT) ** 2)) / 2  # they go together
+            total += float(np.sum((np.log(own / quantiles) / allowed)[:3] ** 2)) / 2  # they go together
     return total
 
 
@@ -270,10 +274,11 @@ def fitted_tails(
         for load, response, was_used in zip(points.load, points.response_time_s, fit.was_used(points), strict=True)
         if was_used
     }
+    typical = {n: np.exp(np.median([np.log(_observed(h)) for h in several], axis=0)) for n, several in by_depth.items()}
     noise = _repeat_noise([several for load, several in by_depth.items() if load in used])
     depths = sorted(pooled) if at is None else [float(n) for n in at]
     curve = dict(zip(depths, map(float, predict(fit, depths).response_time_s), strict=True))
-    return predict_tails(pooled, used, depths, curve=curve, noise=noise, seed=seed)
+    return predict_tails(pooled, used, depths, curve=curve, noise=noise, typical=typical, seed=seed)
 
 
 def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array | None:
