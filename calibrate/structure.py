@@ -37,7 +37,7 @@ UNKNOWN_SCV = (0.1, 0.5, 1.0, 2.0)
 MOST_SCV = 10.0
 BEYOND = 8.0
 """Peaks up to so many times what was seen are thought of."""
-HOST_NOISE = 0.05
+HOST_NOISE = 0.08
 """By about how much of a lone request's latency the mean delay may exceed the shortest, as hosts are uneven."""
 NOT_BELOW = 0.7
 """The crossing is no less than the greatest throughput over the greatest per request; this times it, as both vary."""
