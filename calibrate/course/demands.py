@@ -99,4 +99,6 @@ def _missed(table: pd.DataFrame) -> str:
     """By how much the points between the ends are missed."""
     held: Sequence[float] = np.abs(table.loc[table["calibrated"] == "", "error_pct"].to_numpy(float)).tolist()
     middle, worst = (f"{v:.0f}" if v >= 100 else f"{v:.2g}" for v in (float(np.median(held)), max(held)))
+    if len(held) == 1:
+        return f"The other point is missed by {middle} %."
     return f"The {len(held)} other points are missed by {middle} % at the median, {worst} % at worst."

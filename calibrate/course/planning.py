@@ -39,7 +39,9 @@ class MemoryStep:
     @property
     def count(self) -> int:
         """How many points it has."""
-        return len(self.plan.points()) if isinstance(self.plan, MemoryPlan) else len(self.plan.sizes)
+        if isinstance(self.plan, MemoryPlan):
+            return len(self.plan.points())
+        return sum(len(self.plan.points(size)) for size in self.plan.sizes)
 
 
 @dataclass(frozen=True)
