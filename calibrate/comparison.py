@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.doubts import noisier_than_the_model
-from calibrate.fitting import LEVEL, Fit, fit, quantity
+from calibrate.fitting import LEVEL, Fit, fit, needed, quantity
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder, mape
 from calibrate.open_queue import waiting, waiting_rows
@@ -346,13 +346,12 @@ def compare(
     return Comparison(
         fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
         audit=(*audit(sweep, points.series), *noisier_than_the_model(made, points), *noticed),
-        models=tuple(_ladder(points, used)), provenance=sweep.provenance,
+        models=tuple(_ladder(points, made, used)), provenance=sweep.provenance,
     )  # fmt: skip
 
 
-def _ladder(points: Points, used: Mask) -> list[Rung]:
-    enough = 3 if points.load_kind in ("injected_delay", "bandwidth") else 2
-    return ladder(points, used) if used.sum() >= enough else []
+def _ladder(points: Points, made: Fit, used: Mask) -> list[Rung]:
+    return ladder(points, made) if used.sum() >= needed(points) else []
 
 
 def compare_all(

@@ -8,7 +8,9 @@ Closed models take the load as the number N of outstanding requests and obey Lit
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -240,15 +242,32 @@ class DelayMMc(ClosedModel):
         self.assumption = f"one queue shared by {servers} exponential servers, and a delay without queueing"
 
     def throughput(self, values: Array, loads: Array) -> Array:
-        from qsim.analytic.repairman import curve
+        crossing, peak = values[:, 0], values[:, 1]
+        delays = np.clip(np.log(np.maximum(crossing / self.servers, 1.0)), 0.0, LONGEST_DELAY)  # c <= N*
+        return np.asarray(peak[:, None] * np.exp(_log_shares(self.servers, tuple(loads.tolist()))(delays)))
 
-        whole = np.unique(np.concatenate([np.floor(loads), np.ceil(loads)]).clip(min=1)).astype(np.int64)
-        rows = []
-        for crossing, peak in values[:, :2]:
-            think = max(crossing - self.servers, 0.0) / peak  # c <= N*, or the delay would be negative
-            exact = curve(whole, think, self.servers / peak, self.servers).throughput
-            rows.append(np.interp(loads, whole, exact))  # a load between two whole numbers: for drawing only
-        return np.array(rows)
+
+LONGEST_DELAY = 9.0
+"""The logarithm of (Z + S) / S up to which M/M/c//N is tabulated, and in how many steps."""
+
+DELAY_KNOTS = 81
+
+
+@lru_cache(maxsize=256)
+def _log_shares(servers: int, loads: tuple[float, ...]) -> Callable[[Array], Array]:
+    """ln X / Xmax of M/M/c//N at ``loads`` (m,), as a function of ln (Z + S) / S (w,): a spline through exact values.
+
+    A load between two whole numbers is interpolated: for drawing only.
+    """
+    from scipy.interpolate import CubicSpline
+
+    from qsim.analytic.repairman import curve
+
+    at = np.array(loads)
+    whole = np.unique(np.concatenate([np.floor(at), np.ceil(at)]).clip(min=1)).astype(np.int64)
+    knots = LONGEST_DELAY * np.linspace(0.0, 1.0, DELAY_KNOTS) ** 2  # closer where the delay is short, and bends sharp
+    rows = [np.interp(at, whole, curve(whole, float(np.expm1(knot)), 1.0, servers).throughput) for knot in knots]
+    return CubicSpline(knots, np.log(np.array(rows) / servers))
 
 
 def server_counts(crossing: float) -> list[int]:

@@ -30,6 +30,7 @@ __all__ = [
     "from_datasheet",
     "mode_of",
     "model_named",
+    "needed",
     "quantity",
     "reaching",
 ]
@@ -71,11 +72,11 @@ def fit(
 
 def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
-    needed = 3 if points.load_kind in ("injected_delay", "bandwidth") else 2
-    if len(points) < needed:
+    least = needed(points)
+    if len(points) < least:
         raise DataError(
             f"{points.series}: {len(points)} point(s) cannot calibrate the {curve_model.name} model, which needs "
-            f"{needed}; {_lacking(points)} (here: {points.loads_text()})"
+            f"{least}; {_lacking(points)} (here: {points.loads_text()})"
         )
     load, throughput, response = points.load, points.throughput_per_s, points.response_time_s
     parameters = curve_model.parameters(load, throughput, response)
@@ -102,6 +103,11 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
         used_response_noise=tuple(float(e) for e in points.noise(2)[-len(load) :]),
         level=level, notes=tuple(notes), source=points.source,
     )  # fmt: skip
+
+
+def needed(points: Points) -> int:
+    """How many points a model of this kind of load needs."""
+    return 3 if points.load_kind in ("injected_delay", "bandwidth") else 2
 
 
 def _lacking(points: Points) -> str:

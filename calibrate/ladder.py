@@ -1,7 +1,9 @@
 """The ladder: several device models fitted to the same points, from the crudest to the most particular.
 
-Each rung states what it assumes. The ranking is by the error at the points that no rung was fitted to, and only ranks:
-the model that a comparison reports was fixed before the held-out points were looked at.
+Each rung states what it assumes. The ranking is by the error at the points that no rung was fitted to; where every
+point was calibrated on, by that of leaving each out in its turn. It only ranks: the model that a comparison reports was
+fixed before the held-out points were looked at. A rung's predictions are those of its most probable parameters; those
+of the model that was fitted are the fit's own.
 """
 
 from __future__ import annotations
@@ -21,19 +23,25 @@ from calibrate.curve_models import (
     server_counts,
 )
 from calibrate.delay_law import DelayLaw, Unloaded
-from calibrate.fitting import curve_of_mode, mode_of
+from calibrate.fitted import Fit
+from calibrate.fitting import curve_of_mode, mode_of, needed
+from calibrate.general_service import KINDS, GeneralService
+from calibrate.host_limits import HostLimit
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.open_models import MD1, MG1, MM1, MGc, ggc, mmc
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import Points
-from calibrate.posterior import Array, Mask
+from calibrate.posterior import Array
+from calibrate.prediction import predict
 
 
 @dataclass(frozen=True)
 class Rung:
     """One model of the ladder: errors are mean absolute percentages; held-out ones are None without such points.
 
-    It is ranked by its throughput, and in open sweeps, whose throughput is given, by its response time.
+    ``left_out`` errors are those of leaving out each calibrated point; None where there are held-out points, or too
+    few to leave one out. It is ranked by its throughput, and in open sweeps, whose throughput is given, by its response
+    time.
     """
 
     name: str
@@ -43,6 +51,8 @@ class Rung:
     in_sample_mape_response_pct: float
     held_out_mape_throughput_pct: float | None
     held_out_mape_response_pct: float | None
+    left_out_mape_throughput_pct: float | None
+    left_out_mape_response_pct: float | None
     ranked_by: Literal["throughput", "response time"]
     rank: int
     why: str
@@ -59,6 +69,12 @@ class Rung:
         open_sweep = self.ranked_by == "response time"
         return self.held_out_mape_response_pct if open_sweep else self.held_out_mape_throughput_pct
 
+    @property
+    def left_out_pct(self) -> float | None:
+        """The error of leaving out each point, in what it is ranked by."""
+        open_sweep = self.ranked_by == "response time"
+        return self.left_out_mape_response_pct if open_sweep else self.left_out_mape_throughput_pct
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return asdict(self)
@@ -69,10 +85,18 @@ def mape(predicted: Array, observed: Array) -> float:
     return float(100 * np.mean(np.abs(predicted / observed - 1)))
 
 
-def ladder(points: Points, calibrated: Mask) -> list[Rung]:
-    """Every model that fits these points' kind of load, calibrated where ``calibrated`` (m,) is true, best first."""
+FOLDS = 8
+"""Points are left out in so many groups, one after another."""
+
+
+def ladder(points: Points, fitted: Fit) -> list[Rung]:
+    """Every model that fits these points' kind of load, calibrated on the points of ``fitted``, best first."""
+    calibrated = fitted.was_used(points)
     chosen, rest = points.at(calibrated), points.at(~calibrated)
-    climbed = [_climb(model, chosen, rest) for model in _models(chosen)]
+    models = _models(chosen)
+    if fitted.model not in {m.name for m in models}:
+        models.append(fitted.curve_model)
+    climbed = [_climb(model, chosen, rest, fitted) for model in models]
     by_error = sorted(climbed, key=_order)
     return [Rung(**{**asdict(rung), "rank": i, "why": _why(rung, by_error[0])}) for i, rung in enumerate(by_error, 1)]
 
@@ -89,38 +113,72 @@ def _models(points: Points) -> list[CurveModel]:
     crossing = float(mode_of(points, PNorm())[0])
     decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
     return [
-        OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), RandomRouting(), ScalabilityLaw(),
-        *(DelayMMc(c) for c in server_counts(crossing)),
+        OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), RandomRouting(), HostLimit(), ScalabilityLaw(),
+        *(DelayMMc(c) for c in server_counts(crossing)), *_general(crossing),
     ]  # fmt: skip
 
 
-def _climb(model: CurveModel, chosen: Points, rest: Points) -> Rung:
-    mode = mode_of(chosen, model)
-    fitted, response = curve_of_mode(chosen, model, mode, chosen.load)
-    x_error = r_error = None
-    if len(rest):
-        x, r = curve_of_mode(chosen, model, mode, rest.load)
-        x_error, r_error = mape(x, rest.throughput_per_s), mape(r, rest.response_time_s)
-    parameters = {name: float(values[0]) for name, (_, values) in model.report(mode[None, :]).items()}
+def _general(crossing: float) -> list[CurveModel]:
+    """General service with all the servers that the asymptotes allow, and with half of them behind a delay."""
+    most = max(1, round(crossing))
+    counts = sorted({most, max(1, most // 2)})
+    return [GeneralService(c, kind) for c in counts for kind in KINDS if c > 1 or kind == "one queue"]
+
+
+def _climb(model: CurveModel, chosen: Points, rest: Points, fitted: Fit) -> Rung:
+    if model.name == fitted.model:
+        made = predict(fitted, chosen.load)
+        at_chosen = made.throughput_per_s, made.response_time_s
+        at_rest = predict(fitted, rest.load) if len(rest) else None
+        missed = None if at_rest is None else _missed(rest, at_rest.throughput_per_s, at_rest.response_time_s)
+        parameters = {name: float(np.median(values)) for name, (_, values) in model.report(fitted.draws).items()}
+    else:
+        mode = mode_of(chosen, model)
+        at_chosen = curve_of_mode(chosen, model, mode, chosen.load)
+        missed = _missed(rest, *curve_of_mode(chosen, model, mode, rest.load)) if len(rest) else None
+        parameters = {name: float(values[0]) for name, (_, values) in model.report(mode[None, :]).items()}
+    left_out = None if len(rest) else _left_out(model, chosen)
+    (x_held, r_held), (x_left, r_left) = missed or (None, None), left_out or (None, None)
     return Rung(
-        model.name, model.assumption, parameters,
-        mape(fitted, chosen.throughput_per_s), mape(response, chosen.response_time_s), x_error, r_error,
+        model.name, model.assumption, parameters, *_missed(chosen, *at_chosen), x_held, r_held, x_left, r_left,
         "response time" if chosen.throughput_is_given else "throughput", 0, "",
     )  # fmt: skip
 
 
+def _missed(points: Points, throughput: Array, response: Array) -> tuple[float, float]:
+    return mape(throughput, points.throughput_per_s), mape(response, points.response_time_s)
+
+
+def _left_out(model: CurveModel, points: Points) -> tuple[float, float] | None:
+    """The errors at points that are left out in their turn; None where too few are left to calibrate on."""
+    if len(points) <= needed(points):
+        return None
+    throughput, response = np.empty(len(points)), np.empty(len(points))
+    folds = np.arange(len(points)) % min(FOLDS, len(points))
+    for fold in np.unique(folds):
+        out = folds == fold
+        kept = points.at(~out)
+        throughput[out], response[out] = curve_of_mode(kept, model, mode_of(kept, model), points.load[out])
+    return _missed(points, throughput, response)
+
+
 def _order(rung: Rung) -> tuple[float, float]:
-    held_out = rung.held_out_pct
-    return (np.inf if held_out is None else held_out, rung.in_sample_pct)
+    unseen = rung.held_out_pct if rung.held_out_pct is not None else rung.left_out_pct
+    return (np.inf if unseen is None else unseen, rung.in_sample_pct)
 
 
 def _why(rung: Rung, best: Rung) -> str:
+    if rung.left_out_pct is not None and best.left_out_pct is not None:
+        error = f"misses points that are left out of the calibration by {rung.left_out_pct:.3g} % on average"
+        return f"{error}, {_beside(rung, best, best.left_out_pct)}"
     if rung.held_out_pct is None or best.held_out_pct is None:
         return (
             f"no held-out point; misses its own calibration points by {rung.in_sample_pct:.2g} %, "
             "which says little about others"
         )
     error = f"misses the held-out {rung.ranked_by}s by {rung.held_out_pct:.3g} % on average"
-    if rung.name == best.name:
-        return f"{error}, the least of all"
-    return f"{error}, against {best.held_out_pct:.3g} % for {best.name}"
+    return f"{error}, {_beside(rung, best, best.held_out_pct)}"
+
+
+def _beside(rung: Rung, best: Rung, least: float) -> str:
+    return "the least of all" if rung.name == best.name else f"against {least:.3g} % for {best.name}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from calibrate.curve_models import AsymptoticBounds, CurveModel, DelayMMc, OnsetPNorm, PNorm, RandomRouting
 from calibrate.delay_law import DelayLaw, Unloaded
+from calibrate.general_service import general_named
+from calibrate.host_limits import HostLimit
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.open_models import MGc, OpenModel, ggc, open_named
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
@@ -42,18 +44,21 @@ def model_named(name: str) -> CurveModel:
     models: dict[str, CurveModel] = {
         m.name: m
         for m in (
-            OnsetPNorm(), Declining(), PNorm(), AsymptoticBounds(), RandomRouting(), ScalabilityLaw(), DelayLaw(),
-            Unloaded(), MemoryCurve(), MemoryQueue(),
+            OnsetPNorm(), Declining(), PNorm(), AsymptoticBounds(), RandomRouting(), HostLimit(), ScalabilityLaw(),
+            DelayLaw(), Unloaded(), MemoryCurve(), MemoryQueue(),
         )
     }  # fmt: skip
     if name in models:
         return models[name]
     if (found := open_named(name)) is not None:
         return found
+    if (general := general_named(name)) is not None:
+        return general
     servers = name.removeprefix("delay + M/M/")
     if servers != name and servers.isdigit() and int(servers) > 0:
         return DelayMMc(int(servers))
     raise ValueError(
-        f"model {name!r} is unknown; there are: {', '.join(models)}, delay + M/M/c, and for arrival rates M/M/1, "
-        "M/D/1, M/G/1, M/M/c, M/G/c, G/G/c, where the c of M/M/c is a number"
+        f"model {name!r} is unknown; there are: {', '.join(models)}, delay + M/M/c, delay + G/c "
+        "(and: delay + G/c, a queue each), and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c, G/G/c, where the c "
+        "of the delays and of M/M/c is a number"
     )

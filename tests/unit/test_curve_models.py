@@ -64,7 +64,7 @@ def test_delay_and_servers_is_the_machine_repairman(servers: int) -> None:
         solve(MMcN(population=int(n), think_time=think, service_time=service, servers=servers)).throughput
         for n in LOADS
     ]
-    assert throughput[0] == pytest.approx(exact, rel=1e-9)
+    assert throughput[0] == pytest.approx(exact, rel=5e-4)  # a spline through a table of exact values
 
 
 @pytest.mark.parametrize("model", [PNorm(), AsymptoticBounds(), RandomRouting()], ids=lambda m: m.name)
