@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.report.tails import tail_section, tail_table
+from calibrate.report.tails import tail_table, tail_view
 from calibrate.service import of_samples
 from calibrate.tails import QUANTILES, predict_tails
 from measure.errors import DataError
@@ -80,6 +80,36 @@ def test_where_no_structure_does_the_mean_is_that_of_the_fitted_curve() -> None:
     assert "does not do well" in guided.sentence()
 
 
+def shifted(by_depth: dict[float, float]) -> tuple[dict[float, Histogram], dict[float, float]]:
+    """Every request takes as much longer as the depth adds: histograms and mean response times."""
+    times = of_samples(LogNormal(7e-5, 0.3).sample(np.random.default_rng(5), 30_000))
+    found = {
+        n: Histogram(times.lower_s + more, times.upper_s + more, times.counts.astype(np.int64))
+        for n, more in by_depth.items()
+    }
+    return found, {n: times.mean_s + more for n, more in by_depth.items()}
+
+
+def test_requests_that_are_handled_together_move_all_percentiles_alike() -> None:
+    found, means = shifted({float(n): 7e-6 * (n - 1) for n in (1, *DEPTHS)})
+    tails = predict_tails(found, {n: means[n] for n in (1.0, 8.0, 32.0)}, sorted(found))
+    assert tails.structure.queues == "together"
+    assert tails.structure.delay_s == pytest.approx(7e-6, rel=0.01)
+    assert "handled together, 7.00 us more with each" in tails.sentence()
+    for name in QUANTILES:
+        assert tails.median_error_pct(name) < 3
+
+
+def test_one_disturbed_repeat_does_not_move_what_is_typical() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 4, "shared")
+    used = {n: means[n] for n in (1.0, 32.0)}
+    usual = {n: np.array([h.quantile(q) for q in QUANTILES.values()]) for n, h in found.items()}
+    disturbed = dict(found) | {8.0: Histogram(3 * found[8.0].lower_s, 3 * found[8.0].upper_s, found[8.0].counts)}
+    point = predict_tails(disturbed, used, [8], typical=usual).points[0]
+    assert point.observed["p99_s"] == pytest.approx(usual[8.0][2])
+    assert abs(point.residual_pct["p99_s"]) < 15
+
+
 def test_noise_of_repeats_widens_the_intervals() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
     used = {n: means[n] for n in (1.0, 32.0)}
@@ -102,14 +132,14 @@ def test_without_depth_1_or_a_deep_point_it_says_what_to_measure() -> None:
         predict_tails(found, {1.0: means[1.0]}, [8])
 
 
-def test_a_section_of_the_page_holds_every_depth() -> None:
+def test_a_view_of_the_page_holds_every_depth() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
     tails = predict_tails(found, {n: means[n] for n in (1.0, 32.0)}, sorted(found))
-    section = tail_section("4 KiB random read", tails)
+    view = tail_view(tails)
     assert tail_table(tails)["load"].tolist() == [1, *DEPTHS]
-    assert [len(v.text.rows) for v in section.views] == [6]
-    assert len(section.views[0].figure.data) == 12
-    assert "p99 is missed by" in section.lead
+    assert len(view.text.rows) == 6
+    assert len(view.figure.data) == 12
+    assert "p99 is missed by" in view.caption
     entry = tails.to_list()[1]
     assert entry["residual_pct"]["p99_s"] == pytest.approx(
         100 * (entry["predicted"]["p99_s"] / entry["observed"]["p99_s"] - 1)
