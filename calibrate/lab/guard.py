@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Response, g, redirect, request
 
-COOKIE = "qsim-lab"
+COOKIE = "qsim-lab-{port}"
 MAX_REQUEST_BYTES = 256 * 1024
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _SITES = (None, "same-origin", "none")
@@ -80,7 +80,7 @@ class Guard:
             g.teaches = True
             return None
         given = request.args.get("token", "")
-        shown = given or request.cookies.get(COOKIE, "")
+        shown = given or request.cookies.get(_cookie(), "")
         g.teaches = _same(shown, self.teacher)
         if not (g.teaches or _same(shown, self.viewer)):
             return _refused("this lab asks for a token: open the whole address that qsim lab printed")
@@ -88,13 +88,18 @@ class Guard:
             return None
         rest = urlencode([(k, v) for k, v in request.args.items(multi=True) if k != "token"])
         answer = redirect(request.path + (f"?{rest}" if rest else ""))
-        answer.set_cookie(COOKIE, shown, httponly=True, samesite="Strict")
+        answer.set_cookie(_cookie(), shown, httponly=True, samesite="Strict")
         return answer  # type: ignore[return-value]
 
 
 def teaches() -> bool:
     """Whether the request at hand comes from who may start and stop measurements."""
     return bool(g.get("teaches", False))
+
+
+def _cookie() -> str:
+    """Its name: cookies are not told apart by port, and two labs may run on one machine."""
+    return COOKIE.format(port=urlsplit(f"//{request.host}").port or 80)
 
 
 def _same(given: str, expected: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from functools import cache
 
 from dash import Dash
 from flask import Response
+from werkzeug.exceptions import HTTPException
 
 from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard
 from measure.errors import MeasureError
@@ -56,6 +58,7 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
     guard = Guard.of(host)
     guard.attach(app.server)
     app.server.after_request(_with_safe_headers(app))
+    app.server.register_error_handler(Exception, _in_one_line)
     try:
         server = create_server(app.server, host=host, port=port, ident="qsim lab", **LIMITS)
     except (OSError, ValueError) as error:
@@ -80,6 +83,14 @@ def _with_safe_headers(app: Dash) -> Callable[[Response], Response]:
         return response
 
     return add
+
+
+def _in_one_line(error: Exception) -> Response | HTTPException:
+    """What a request ends with that nobody foresaw: a word for the browser and a line for the teacher, no traceback."""
+    if isinstance(error, HTTPException):
+        return error
+    logging.getLogger(__name__).error("a request failed: %s: %s", type(error).__name__, " ".join(str(error).split()))
+    return Response("the lab could not answer that\n", 500, mimetype="text/plain")
 
 
 def _with_token(base: str, token: str | None) -> str:

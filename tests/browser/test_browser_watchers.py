@@ -61,6 +61,17 @@ def test_a_foreign_page_gets_nothing(served, headers):
     assert refused.value.code == 403
 
 
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"output": "nobody.children"}', b'{"inputs": 7}'])
+def test_nonsense_gets_an_error_and_the_lab_goes_on(served, body):
+    where, kind = f"{served.address}_dash-update-component", {"Content-Type": "application/json"}
+    request = urllib.request.Request(where, body, kind)  # noqa: S310 - the lab's
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=20)  # noqa: S310 - the lab's
+    assert refused.value.code >= 400
+    assert b"Traceback" not in refused.value.read()
+    assert served.told()["phase"] in ("", "revealed")
+
+
 def test_a_run_outlives_its_lab(served, tmp_path):
     second = start_lab(tmp_path / "lab")
     second.press("open", DATASET)

@@ -110,6 +110,19 @@ def test_a_lab_closed_while_it_measured_says_so_when_it_opens_again(folder, run)
     assert "closed" in again.log.of_kind("stopped")[-1]["why"]
 
 
+def test_a_run_whose_log_cannot_be_written_fails_and_says_so(run, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("no space left on device")
+
+    monkeypatch.setattr("calibrate.lab.run.session.run_tool", full)
+    run.log.add("started", resumed=False)
+    monkeypatch.setattr(run.log, "add", full)
+    with pytest.raises(StoreError):
+        run._measure()
+    assert run.phase == "failed"
+    assert EVENTS in run.trouble
+
+
 def test_what_the_measuring_process_says_is_believed_in_its_own_words_only(run):
     for line in (
         b"",

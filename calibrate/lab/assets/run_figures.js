@@ -64,7 +64,7 @@ window.qsimLab = window.qsimLab || {};
     const low = Math.log10(Math.min(...places)), high = Math.log10(Math.max(...places));
     const room = 0.06 * (high - low || 1);
     return axis(c, state.opened.load_name, { type: "log", range: [low - room, high + room], tickmode: "array",
-      tickvals: places, ticktext: state.opened.loads.map((n) => String(n)), rangemode: "normal" });
+      tickvals: places, ticktext: state.opened.loads.map((n) => String(Number(n.toPrecision(3)))), rangemode: "normal" });
   }
 
   function band(x, low, high, c) {

@@ -34,6 +34,7 @@ window.qsimLab = window.qsimLab || {};
       part("P", result.verdict, { id: "run-verdict" }),
       part("H3", "Who came closest"), ...leaderboard(result),
       part("H3", "What the sealed prediction missed"),
+      part("P", "Filled: points that it had not seen. Open: those that it was calibrated on.", { className: "weak" }),
       part("Div", part("Graph", undefined, { figure: lab.residualFigure(state, theme), responsive: true,
         id: "run-residuals", config: { displaylogo: false, displayModeBar: false } }), { className: "chart" }),
       part("H3", "What the data say against themselves"),

@@ -41,6 +41,7 @@ window.qsimLab = window.qsimLab || {};
       }
       lab.state.phase = told.phase;
       lab.state.progress = told.progress;
+      lab.state.trouble = told.trouble;
       lab.state.lost = false;
       return changed;
     } catch (error) {
@@ -63,7 +64,7 @@ window.qsimLab = window.qsimLab || {};
       return label + count + "; " + (state.progress.text || "measuring") + left + ".";
     }
     if (state.phase === "stopped") { return label + "stopped with " + count + (state.why ? ": " + state.why : "") + ". Start goes on."; }
-    if (state.phase === "failed") { return label + "failed with " + count + ": " + state.why; }
+    if (state.phase === "failed") { return label + "failed with " + count + ": " + (state.trouble || state.why); }
     if (state.phase === "measured") { return label + "all measured. Ready to reveal."; }
     return label + "revealed.";
   };

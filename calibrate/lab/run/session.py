@@ -48,6 +48,7 @@ class Run:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.progress: dict[str, Any] = {}
+        self.trouble = ""  # why a measurement ended of which the log could not be told
         if self.phase == "running":
             self.log.add("stopped", why="the lab was closed while it measured")
 
@@ -68,6 +69,8 @@ class Run:
     @property
     def phase(self) -> Phase:
         """Where it stands."""
+        if self.trouble:
+            return "failed"
         return _PHASES[str(self.log.of_kind(*_PHASES)[-1]["kind"])]
 
     def guess(self, name: object, knee: object) -> Event:
@@ -97,6 +100,7 @@ class Run:
             told = [[e["load"], e["repeat"]] for e in self.log.of_kind("point")]
             write_durably(self.directory / TOLD, json.dumps(told).encode())
             self._stop.clear()
+            self.trouble = ""
             self.progress = {"text": "starting"}
             self.log.add("started", resumed=bool(told))
             self._thread = threading.Thread(target=self._measure, name=f"run {self.name}", daemon=True)
@@ -128,6 +132,14 @@ class Run:
 
     def _measure(self) -> None:
         """The thread of the measurement; the process it starts must not outlive it."""
+        try:
+            self._measure_and_tell()
+        finally:
+            if self.phase == "running":
+                self.trouble = f"the measurement ended, and {self.directory / EVENTS} could not be written"
+
+    def _measure_and_tell(self) -> None:
+        """Run the measuring process to its end, and tell how it ended. StoreError where that cannot be told."""
         reader = _Lines(self._hear)
         argv = [sys.executable, "-m", "calibrate.lab.run.worker", str(self.directory)]
         try:

@@ -46,10 +46,10 @@ class Table:
         where the browser knows another one. JSON-ready."""
         run = self._current
         if run is None:
-            return {"run": "", "phase": "", "events": [], "progress": {}}
+            return {"run": "", "phase": "", "events": [], "progress": {}, "trouble": ""}
         events = run.log.since(first if run_name == run.name else 0)
         return {"run": run.name, "phase": run.phase, "events": list(events),
-                "progress": run.progress if run.phase == "running" else {}}  # fmt: skip
+                "progress": run.progress if run.phase == "running" else {}, "trouble": run.trouble}  # fmt: skip
 
     def close(self) -> None:
         """Stop what is measuring."""
