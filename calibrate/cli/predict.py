@@ -56,7 +56,7 @@ def predict(
     data: Annotated[
         list[str] | None,
         typer.Argument(metavar="FIT|DATA", show_default=False,
-                       help="A file of qsim fit; or, with --use, what a tool wrote."),
+                       help="A file of qsim fit; or what a tool wrote, to calibrate on a few of its points (--use)."),
     ] = None,
     at: At = None,
     series: Series = None,
@@ -119,7 +119,7 @@ def predict(
     found = basis(data or (), dataset, columns, sheet, series, calibration)
     fits = found.fits
 
-    from calibrate.cli.fit import fit_document
+    from calibrate.cli.fit import advice, fit_document
     from calibrate.cli.knee_tables import knee_table, knees_of
     from calibrate.prediction import predict as predicted
 
@@ -150,7 +150,8 @@ def predict(
         })  # fmt: skip
         return
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
-        blocks = [str(f), str(curve), *predicted_tails_text(tails.get(f.series))]
+        head = str(f) if found.sweep is None else f"{f}{advice(f)}"
+        blocks = [head, str(curve), *predicted_tails_text(tails.get(f.series))]
         blocks += [knee_table(found, f.load_name, f.level) for found in shown[i : i + 1]]
         blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))

@@ -11,10 +11,14 @@ from calibrate.cli import parsing
 from calibrate.cli.console import warn
 from calibrate.cli.data import Source, check_use, known_series, tell, tell_findings
 from calibrate.cli.failures import wrong_usage
+from measure.units import format_duration
 
 if TYPE_CHECKING:
     from calibrate import Fit
     from measure import Sweep
+
+MOST_OUTSTANDING = 1e5
+"""No device is known to take so many requests at once; a time without its unit asks for as many."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,11 @@ class Sheet:
                 raise wrong_usage(f"a data sheet needs {name} too, as --idle-latency 80us --peak-iops 600k")
         assert self.idle_latency is not None  # noqa: S101  (seen above; this tells the type checker)
         assert self.peak_iops is not None  # noqa: S101
+        if self.idle_latency * self.peak_iops > MOST_OUTSTANDING:
+            warn(
+                f"the sheet asks for {self.idle_latency * self.peak_iops:.3g} outstanding requests; is an idle latency "
+                f"of {format_duration(self.idle_latency)} meant? Write it with its unit, as --idle-latency 80us"
+            )
         if self.sharpness is None:
             return from_datasheet(self.idle_latency, self.peak_iops)
         return from_datasheet(self.idle_latency, self.peak_iops, sharpness=self.sharpness)
@@ -120,9 +129,10 @@ def _calibrated(
     refused: list[str] = []
     for name in names:
         try:
-            if use is not None and len(use) == 1 and model is None:
-                points = points_of(sweep, name).choose(use)
-                made = from_one_point(points, peak_iops, level=level, seed=seed)
+            points = points_of(sweep, name)
+            alone = len(points) == 1 if use is None else len(use) == 1
+            if alone and model is None and points.load_kind == "queue_depth":
+                made = from_one_point(points.choose(use), peak_iops, level=level, seed=seed)
             else:
                 made = calibrated(sweep, use or source.default_use(), series=name, model=model, level=level, seed=seed)
             fits.append(with_origin(made, sweep))

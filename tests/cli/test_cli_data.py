@@ -386,3 +386,20 @@ def test_data_that_contradict_littles_law_are_told_with_the_fit(qsim, sweep_csv,
     assert run.code == 0
     assert "error: littles-law" in run.err
     assert "error: littles-law" not in qsim(command, str(sweep_csv), "--use", "1,32").err
+
+
+def test_a_single_point_is_predicted_from_with_what_is_assumed_and_what_to_measure_next(qsim, sweep_csv, tmp_path):
+    header, first, *_ = sweep_csv.read_text().split()
+    (tmp_path / "one.csv").write_text(f"{header}\n{first}\n")
+    run = qsim("predict", "one.csv", "--at", "1,8")
+    assert run.code == 0, run.err
+    assert "one point alone, depth 1: the knee is assumed" in run.out
+    assert "measure depth" in run.out
+    assert "cannot calibrate" in qsim("fit", "one.csv").error
+
+
+def test_a_time_without_its_unit_is_asked_about(qsim):
+    run = qsim("predict", "--idle-latency", "80", "--peak-iops", "600k", "--at", "1")
+    assert run.code == 0
+    assert "is an idle latency of 80.0 s meant? Write it with its unit" in run.err
+    assert qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "1").err == ""
