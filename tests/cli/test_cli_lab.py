@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import socket
+import sys
 import urllib.error
 import urllib.request
 
@@ -83,3 +84,12 @@ def test_a_folder_of_something_else_is_left_alone(qsim, tmp_path):
     assert run.code == 1
     assert "no folder of a lab" in run.error
     assert [p.name for p in (tmp_path / "thesis").iterdir()] == ["thesis.tex"]
+
+
+def test_without_its_extra_the_lab_says_what_to_install(qsim, monkeypatch):
+    for name in [n for n in sys.modules if n.startswith("calibrate.lab")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dash", None)
+    run = qsim("lab", "--no-browser", "--port", "0")
+    assert run.code == 1
+    assert run.error == "the lab needs dash, which is not installed: pip install 'qsim[lab]'"
