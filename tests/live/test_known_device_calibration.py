@@ -30,7 +30,7 @@ def test_two_points_give_the_knee(best_repeats: Sweep) -> None:
 
 
 def test_three_points_give_the_throughput_everywhere(best_repeats: Sweep) -> None:
-    comparison = compare(best_repeats, [1, 4, 32], model="p-norm")  # this device has no onset
+    comparison = compare(best_repeats, [1, 4, 32])
     asked = np.isin(comparison.points.load, [2, 3, 6, 8, 16])
     assert asked.sum() == 5
     assert comparison.held_out[asked].all()
