@@ -89,9 +89,9 @@ def test_a_host_that_goes_and_comes_back_costs_its_points_only(
 def test_a_host_that_hangs_is_stopped_and_named(
     disk: Path, tmp_path: Path, servers: list[Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fio_hosts_plan, "MARGIN_S", 4.0)
+    monkeypatch.setattr(fio_hosts_plan, "MARGIN_S", 3.0)
     for limit in ("LOOK_LIMIT_S", "REMOVE_LIMIT_S"):
-        monkeypatch.setattr(fio_hosts, limit, 4.0)
+        monkeypatch.setattr(fio_hosts, limit, 3.0)
     monkeypatch.setattr(fio_hosts, "GRACE_S", 0.5)
 
     def freeze(_done: int, _total: int, _left: float, text: str) -> None:
