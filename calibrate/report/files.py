@@ -34,10 +34,8 @@ def write_files(
         data = content(view)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as file:
+            with path.open("xb") as file:  # never over what came since check_free
                 file.write(data)
-        except FileExistsError as error:
-            raise MeasureError(f"{path} exists and is not replaced; choose another {option} directory") from error
         except OSError as error:
             raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
         written.append(path)

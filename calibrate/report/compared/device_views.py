@@ -55,19 +55,20 @@ def side_section(found: SideBySide) -> MeasuredSection:
     table = pd.concat(
         [curves.curve_table(c).assign(device=d, series=c.series) for d, c in found.curves], ignore_index=True
     )
-    views = [View("devices", "devices-curve", "Latency against throughput", _HOW, table,
+    rate = "bandwidth" if _kind(found) in ("injected_delay", "bandwidth") else "throughput"
+    views = [View("devices", "devices-curve", f"Latency against {rate}", _HOW, table,
                   curves.overview(comparisons, found.labels))]  # fmt: skip
     if not comparisons[0].is_open:
+        titles = {"throughput": f"{rate.capitalize()} against load", "response": "Response time against load"}
         views += [
             View("devices", f"devices-{what}", title, _HOW, table, _over_load(found, what))
-            for what, title in (("throughput", "Throughput against load"), ("response", "Response time against load"))
+            for what, title in titles.items()
         ]
     for number, matched in enumerate(found.matched, 1):
         views += _matched_views(matched, f"-{number}" if len(found.matched) > 1 else "")
     views.append(View("devices", "devices-residuals", "Residuals of each device", "Filled: held out. Open: calibrated "
                       "on.", _residual_table(found), _residuals(found)))  # fmt: skip
     lead = " ".join(m.sentence() for m in found.matched) or "No curve of these devices has the name of another's."
-    lead = lead[0].upper() + lead[1:]
     return MeasuredSection(found.title, views, lead=lead, name=found.title.lower(), load_kind=_kind(found))
 
 

@@ -85,11 +85,7 @@ def side_by_side(devices: Mapping[str, Section]) -> tuple[SideBySide, ...]:
 
 def alone(devices: Mapping[str, Section]) -> str:
     """A sentence on what is not held against each other; empty where everything is."""
-    kinds = {
-        f"{c.fit.load_name} in {c.points.load_unit}" if c.points.load_kind == "injected_delay" else c.fit.load_name
-        for s in devices.values()
-        for c in s.comparisons[:1]
-    }
+    kinds = {s.comparisons[0].fit.load_name for s in devices.values()}
     if len(kinds) < 2:
         return ""
     return (
@@ -130,7 +126,7 @@ def parameter_text(matched: Matched) -> Shown:
 
 def difference_text(matched: Matched) -> Shown:
     """A row for each quantity and device: both values, the ratio with its interval, whether it lies beyond."""
-    header = ("", matched.devices[0], "device", "value", "ratio", "interval", "beyond the intervals?")
+    header = ("", matched.devices[0], "device", "value", "ratio", "interval", "beyond?")
     rows = tuple(
         (d.quantity, quantity(d.first_value, d.unit), d.other, quantity(d.other_value, d.unit), f"{d.ratio:.3g}",
          f"[{d.low:.3g}, {d.high:.3g}]", "yes" if d.beyond else "no")

@@ -37,7 +37,10 @@ def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) 
         figure.add_vline(x=noise_pct, line={"color": GREY, "width": 2, "dash": "dot"})
         figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "width": 2, "dash": "dot"},
                            name=f"noise floor of repeats, {noise_pct:.2g} %")  # fmt: skip
-    figure.update_xaxes(minor=None, gridcolor=None)
+    drawn = [v for trace in figure.data for v in trace.x if v is not None]
+    ticks = [step * 10.0**power for power in range(-2, 4) for step in (1, 2, 5)]
+    near = [v for v in ticks if 0.7 * min(drawn) <= v <= 1.4 * max(drawn)]
+    figure.update_xaxes(tickmode="array", tickvals=near, ticktext=[f"{v:g}" for v in near], dtick=None, minor=None)
     figure.update_yaxes(type="category", autorange="reversed", rangemode=None, tickfont={"size": 14}, showline=False)
     figure.update_layout(height=190 + 30 * len(models))
     return figure

@@ -1,8 +1,10 @@
 """Residuals in the order in which they were measured: does a miss foretell the next one?
 
 Misses that go together in time are drift (a drive that fills its write cache, a host that gets warm, a neighbour on the
-same machine), or a model of the wrong shape where the loads were measured in order. Each run counts by itself, repeats
-are not averaged.
+same machine), or a model of the wrong shape, whose misses at neighbouring loads are alike. So where every load was
+measured in several rounds, the mean miss of its load is taken off each run first, and the shape of the model does not
+count. Where each load was measured at one time only, in order, the two cannot be told apart, and the page says so. Each
+run counts by itself, repeats are not averaged.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ class Ordered:
 
     ``autocorrelation`` (k,) at lags 1 to k; independent misses stay within ``bound`` (a 95 % interval, 1.96 / sqrt(m)).
     ``p_value`` is Ljung and Box's (Biometrika 1978): how often independent misses go together as much as these.
+    ``about_means`` is whether the mean miss of its load was taken off each run.
     """
 
     what: str
@@ -47,6 +50,7 @@ class Ordered:
     bound: float
     p_value: float
     in_order: bool
+    about_means: bool
 
     def sentence(self) -> str:
         """What the autocorrelation says."""
@@ -54,7 +58,7 @@ class Ordered:
         test = f"Ljung-Box p = {self.p_value:.2g}" if self.p_value >= 0.001 else "Ljung-Box p < 0.001"
         found = (
             f"Neighbours in time are correlated by {first:.2f} ({n} runs; independent ones would stay within "
-            f"±{self.bound:.2f}; {test})"
+            f"±{self.bound:.2f}; {test}{'; the mean miss of each load taken off' if self.about_means else ''})"
         )
         if self.p_value >= 0.05:
             return f"{found}: nothing speaks against independent misses."
@@ -83,14 +87,21 @@ def ordered(comparison: Comparison, runs: pd.DataFrame) -> Ordered | None:
     residual = 100 * (one.predicted[place] / rows[column].to_numpy(float) - 1)
     if float(residual.std()) == 0:
         return None
-    lags = min(MOST_LAGS, len(rows) // 2 - 1)
-    found = acf(residual, nlags=lags, fft=False)[1:]
-    tested = min(lags, max(1, len(rows) // 5))
     in_order = len(set(load)) > 2 and abs(float(spearmanr(load, np.arange(len(load))).statistic)) > IN_ORDER
+    counts = np.bincount(place)
+    about_means = not in_order and bool((counts[counts > 0] > 1).all())
+    lags = min(MOST_LAGS, len(rows) // 2 - 1)
+    series = residual
+    if about_means:
+        sums = np.bincount(place, weights=residual)
+        series = residual - (sums / np.maximum(counts, 1))[place]
+        lags = max(1, min(lags, int((counts > 0).sum()) - 1))  # a load's own runs balance each other
+    found = acf(series, nlags=lags, fft=False)[1:]
+    tested = min(lags, max(1, len(rows) // 5))
     return Ordered(
         one.name, one.colour, (rows["started"] - rows["started"].iloc[0]).dt.total_seconds().to_numpy(float) / 60, load,
         comparison.held_out[place], residual, np.asarray(found), float(1.96 / np.sqrt(len(rows))),
-        float(acorr_ljungbox(residual, lags=[tested])["lb_pvalue"].iloc[0]), bool(in_order),
+        float(acorr_ljungbox(series, lags=[tested])["lb_pvalue"].iloc[0]), bool(in_order), about_means,
     )  # fmt: skip
 
 

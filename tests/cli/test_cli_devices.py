@@ -1,0 +1,120 @@
+"""Devices side by side, and what compare leaves as files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DEPTHS = [1, 2, 4, 8, 16, 32, 64]
+
+
+@pytest.fixture
+def drives(tmp_path: Path) -> dict[str, Path]:
+    """Two drives, the second with twice the peak, as tables of one curve each."""
+    made = {}
+    for name, peak in (("old", 1e5), ("new", 2e5)):
+        rows = ["depth,iops,lat_us"]
+        for n in DEPTHS:
+            x = ((n / 1e-4) ** -3 + peak**-3) ** (-1 / 3)
+            rows.append(f"{n},{x},{n / x * 1e6}")
+        made[name] = tmp_path / f"{name}.csv"
+        made[name].write_text("\n".join(rows) + "\n")
+    return made
+
+
+def test_two_devices_are_compared_and_the_difference_is_told(qsim, drives):
+    run = qsim("compare", "old.csv", "new.csv", "--use", "1,4,64", "--json")
+    document = run.json
+    assert [d["name"] for d in document["devices"]] == ["old.csv", "new.csv"]
+    assert [(s["device"], len(s["points"])) for s in document["series"]] == [("old.csv", 7), ("new.csv", 7)]
+    found = {d["quantity"]: d for d in document["differences"]}
+    assert found["Xmax"]["beyond"]
+    assert found["Xmax"]["low"] < 2 < found["Xmax"]["high"]
+    assert not found["R1"]["beyond"]
+
+
+def test_the_text_has_every_device_and_what_lies_beyond(qsim, drives):
+    run = qsim("compare", "old.csv", "new.csv", "--use", "1,4,64", "--report", "both.html")
+    assert run.code == 0
+    assert "== old.csv ==" in run.out
+    assert "== side by side: old.csv, new.csv ==" in run.out
+    assert re.search(r"new\.csv beside old\.csv: .*Xmax \+\d+ %", run.out)
+    page = Path("both.html").read_text("utf-8")
+    for title in ("Side by side", "Differences", "Parameters and knees", "How many times the throughput",
+                  "Residuals of each device"):  # fmt: skip
+        assert f">{title}</h" in page
+    assert page.count("<h4>Audit</h4>") == 2
+
+
+def test_one_device_is_compared_as_before(qsim, drives):
+    document = qsim("compare", "old.csv", "--use", "1,4,64", "--json").json
+    assert len(document["series"]) == 1
+    assert document["differences"] == []
+    assert document["knee"] == document["series"][0]["knee"]
+
+
+def test_files_of_single_points_are_one_device(qsim, tmp_path):
+    for n in DEPTHS:
+        x = ((n / 1e-4) ** -3 + 1e5**-3) ** (-1 / 3)
+        job = {
+            "jobname": "j", "error": 0, "job options": {"rw": "randread", "bs": "4k", "iodepth": str(n)},
+            "read": {"total_ios": 1000, "iops": x, "bw_bytes": x * 4096, "io_bytes": 4096000,
+                     "runtime": 1000, "lat_ns": {"mean": n / x * 1e9, "stddev": 1.0, "min": 1, "max": 1e9}},
+        }  # fmt: skip
+        written = {"fio version": "fio-3.33", "timestamp": 1, "global options": {"ioengine": "libaio"}, "jobs": [job]}
+        (tmp_path / f"{n}.json").write_text(json.dumps(written))
+    document = qsim("compare", *(f"{n}.json" for n in DEPTHS), "--json").json
+    assert len(document["devices"]) == 1
+    assert [p["load"] for p in document["points"]] == DEPTHS
+
+
+def test_a_memory_and_a_drive_are_shown_apart(qsim, drives, tmp_path):
+    delays = np.array([0.0, 100, 300, 1000, 3000, 10000])
+    text = "Intel(R) Memory Latency Checker - v3.9\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n" + "=" * 26 + "\n"
+    for d, lat, bw in zip(delays, [200, 150, 110, 92, 90, 89], [90e3, 80e3, 50e3, 20e3, 8e3, 3e3], strict=True):
+        text += f" {d:05.0f}\t{lat:.2f}\t{bw:.1f}\n"
+    (tmp_path / "memory.txt").write_text(text)
+    run = qsim("compare", "old.csv", "memory.txt", "--json")
+    assert run.code == 0
+    assert [d["name"] for d in run.json["devices"]] == ["old.csv", "memory.txt"]
+    assert run.json["differences"] == []
+    assert "vary different loads" in run.err
+
+
+def test_plots_and_data_are_written_and_never_replaced(
+    qsim, drives, require_tool: Callable[..., str], require_module: Callable[..., None]
+):
+    require_module("kaleido", "pip install 'qsim[plots]'")
+    require_tool("chromium", "chromium-browser", "google-chrome")
+    options = ("compare", "old.csv", "--no-profiles", "--plots", "plots", "--csv", "data")
+    document = qsim(*options, "--json").json
+    assert {Path(p).stem for p in document["plots"]} >= {"curve", "throughput", "response", "residuals-load", "knees"}
+    assert all(Path(p).read_text().startswith("<svg") for p in document["plots"])
+    assert {Path(p).stem for p in document["csv"]} >= {Path(p).stem for p in document["plots"]}
+    again = qsim(*options)
+    assert again.code == 1
+    assert "exists and is not replaced" in again.error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--format", "png"], 2, ["--format", "--plots"]),
+        (["--csv", "old.csv"], 2, ["--csv", "is a file"]),
+        (["--profiles"], 2, ["--profiles", "--report"]),
+        (["--plots", "p", "--format", "gif"], 2, ["--format", "png"]),
+        (["--dataset", "003-ssd-read", "--fit", "fit.json"], 2, ["one DATA"]),
+        (["new.csv", "--series", "nothing"], 2, ["--series"]),
+        (["missing.csv"], 1, ["missing.csv"]),
+    ],
+)
+def test_what_cannot_be_is_one_line(qsim, drives, arguments, code, words):
+    run = qsim("compare", "old.csv", *arguments)
+    assert run.code == code
+    for word in words:
+        assert word in run.error
