@@ -54,6 +54,7 @@ def request(kind: str) -> dict[str, object]:
         "outputs": [dict(zip(("id", "property"), o.split("."), strict=True)) for o in outputs],
         "inputs": [{"id": i, "property": "value", "value": v} for i, v in values[:1]]
         + [{"id": "theme", "property": "data", "value": "light"}]
+        + [{"id": "explore-again", "property": "n_clicks", "value": 0}]
         + [{"id": i, "property": "value", "value": v} for i, v in values[1:]],
         "changedPropIds": ["explore-service_time.value"],
     }

@@ -83,6 +83,7 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
     teacher.the("run-start").click()
     student.wait_text("run-status", "of 6 points")
     student.go("run")  # a reload in the middle
+    student.wait_text("run-sealed", "You sealed 30 as Ann")
     teacher.wait_text("run-status", "Ready to reveal", MEASURING_S)
     student.wait_text("run-status", "Ready to reveal")
     for page in (teacher, student):
@@ -115,6 +116,7 @@ def test_the_run_is_replayed_without_hardware_stopped_and_gone_on_with(served, o
     until(lambda: page.text("run-series"), "its curve")
     page.the("run-open").click()
     page.wait_text("run-status", "run 002")
+    assert page.text("run-sealed") == ""
     page.the("run-start").click()
     until(lambda: len(page.points()) >= 2, "two points", MEASURING_S)
     page.the("run-stop").click()

@@ -44,7 +44,7 @@ def test_the_operating_point_is_the_theory_and_lies_on_its_curve(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_simulation_agrees_with_the_theory_within_its_interval(kind):
     settings = settings_of(kind, START)
-    curves = with_simulation(settings, curves_of(settings), customers=200_000)
+    curves = with_simulation(settings, curves_of(settings), 1, customers=200_000)
     mark, here = curves.simulated[-1], curves.here
     assert here is not None
     for name in QUANTITIES:
@@ -76,7 +76,7 @@ def test_the_formulas_hold_the_numbers_of_the_student():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_path_is_one_of_the_queue(kind):
     settings = settings_of(kind, START)
-    path = path_of(settings)
+    path = path_of(settings, 7)
     ends: dict[int, float] = {}
     for arrival, start, finish, server in zip(path.arrival, path.start, path.finish, path.server, strict=True):
         assert arrival <= start < finish
@@ -91,7 +91,7 @@ def test_a_path_is_one_of_the_queue(kind):
 def test_an_overloaded_queue_is_said_and_its_path_is_shown():
     settings = settings_of("mm1", {**START, "arrival_rate": 1.5})
     assert curves_of(settings).here is None
-    told = update("mm1", "light", *({**START, "arrival_rate": 1.5}.values()))
+    told = update("mm1", "light", 0, *({**START, "arrival_rate": 1.5}.values()))
     assert "grows for ever" in told[0]
     assert told[2]["arrival"]
 
@@ -101,7 +101,7 @@ def test_an_overloaded_queue_is_said_and_its_path_is_shown():
     values=st.lists(st.one_of(st.none(), st.floats(), st.text(), st.booleans(), st.integers()), min_size=6, max_size=6),
 )
 def test_whatever_a_browser_sends_is_answered_in_words(kind, values):
-    problem, formulas, *_ = update(kind, "light", *values)
+    problem, formulas, *_ = update(kind, "light", values[0], *values)
     if not problem:
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
         assert math.isfinite(settings.utilization)
@@ -109,6 +109,6 @@ def test_whatever_a_browser_sends_is_answered_in_words(kind, values):
 
 
 def test_an_update_says_what_is_wrong_and_changes_nothing_else():
-    told = update("mmc", "dark", *({**START, "servers": 2.5}.values()))
+    told = update("mmc", "dark", 0, *({**START, "servers": 2.5}.values()))
     assert told[0] == "servers c is 2.5; it must be a whole number"
     assert "_dash_no_update" in repr(told[1]) or type(told[1]).__name__ == "NoUpdate"

@@ -40,6 +40,16 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     window.addEventListener("pointerup", () => { pressed = false; }, true);
   }
 
+  /* What this browser sealed, also after a reload; nothing once another run is open. */
+  let told = null;
+  function remind(state, mine) {
+    const own = mine && mine.run === state.run ? "You sealed " + mine.knee + " as " + mine.name + "." : "";
+    if (told !== null && told !== state.run || own && !document.getElementById("run-sealed").innerText) {
+      window.dash_clientside.set_props("run-sealed", { children: own, className: "good" });
+    }
+    told = state.run;
+  }
+
   window.dash_clientside.lab.run = async function (tick, theme, knee, mine) {
     const ticked = window.dash_clientside.callback_context.triggered_id === "run-tick";
     const changed = await lab.poll();
@@ -47,6 +57,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     if (ticked && !changed) { return Array(OUTPUTS).fill(window.dash_clientside.no_update); }
     const state = lab.state;
     enable(state);
+    remind(state, mine);
     const count = state.guesses.length;
     const name = state.opened ? state.opened.load_name : "load";
     return [

@@ -19,7 +19,6 @@ QUANTITIES: Mapping[str, str] = {
     "throughput": "throughput X",
 }
 CUSTOMERS = 60_000
-SEED = 1
 _RHOS = np.concatenate([np.linspace(0.01, 0.9, 50), 1 - np.geomspace(0.09, 0.02, 12)])
 
 
@@ -53,8 +52,8 @@ def curves_of(settings: Settings) -> Curves:
     return _over_utilization(settings) if settings.is_open else _over_population(settings)
 
 
-def with_simulation(settings: Settings, curves: Curves, customers: int = CUSTOMERS) -> Curves:
-    """The same with simulated values at the operating point and at a few places beside it."""
+def with_simulation(settings: Settings, curves: Curves, seed: int, customers: int = CUSTOMERS) -> Curves:
+    """The same with simulated values at the operating point and at a few places beside it, the same for a seed."""
     if settings.is_open:
         rates = [rho * settings.servers / settings.service_time for rho in (0.3, 0.6, 0.85)]
         models = [(rho, settings.at_rate(r)) for rho, r in zip((0.3, 0.6, 0.85), rates, strict=True)]
@@ -63,11 +62,11 @@ def with_simulation(settings: Settings, curves: Curves, customers: int = CUSTOME
         models = [(float(n), settings.at_population(n)) for n in places]  # type: ignore[misc]
     if curves.here is not None:
         models.append((curves.here.x, settings.model()))  # type: ignore[arg-type]
-    return replace(curves, simulated=tuple(_run(x, model, customers) for x, model in models))
+    return replace(curves, simulated=tuple(_run(x, model, customers, seed) for x, model in models))
 
 
-def _run(x: float, model: Model, customers: int) -> Mark:
-    run = simulate(model, customers=customers, seed=SEED, allow_short=True)
+def _run(x: float, model: Model, customers: int, seed: int) -> Mark:
+    run = simulate(model, customers=customers, seed=seed, allow_short=True)
     return Mark(x, {name: (getattr(run, name), *run.interval(name)) for name in QUANTITIES})
 
 

@@ -16,6 +16,7 @@ from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, settings
 from calibrate.lab.themes import theme_of
 from calibrate.lab.widgets import graph, in_browser, slider, told
 
+MOST_SEEDS = 2**31
 UNSTABLE = (
     "ρ = {rho:.3g} is 1 or more: more work comes than the servers can do, and the queue grows for ever. There is no L "
     "and no W; the path below shows how it runs away."
@@ -46,7 +47,9 @@ def layout() -> Component:
                 [
                     html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()],
                              className="grid"),
-                    html.H3("One stretch of its life"),
+                    html.Div([html.H3("One stretch of its life"),
+                              html.Button("Another run", id="explore-again", n_clicks=0, className="small")],
+                             className="heading"),
                     html.Div(
                         [html.Button("Pause", id="explore-play", n_clicks=0, className="small"),
                          told(html.Canvas(id="explore-queue", role="img"),
@@ -76,6 +79,7 @@ def register(app: Dash) -> None:
         Output("explore-arrival_rate", "max"),
         Input("explore-kind", "value"),
         Input("theme", "data"),
+        Input("explore-again", "n_clicks"),
         *(Input(f"explore-{name}", "value") for name in PARAMETERS),
     )(update)
     in_browser(
@@ -89,7 +93,7 @@ def register(app: Dash) -> None:
     )
 
 
-def update(kind: object, theme_name: object, *values: object) -> tuple[Any, ...]:
+def update(kind: object, theme_name: object, clicks: object, *values: object) -> tuple[Any, ...]:
     """Everything that the page shows for what is set; what makes no sense is said, and the plots stay as they are."""
     theme = theme_of(theme_name)
     hidden = (*(kind not in p.kinds for p in PARAMETERS.values()), PARAMETERS["arrival_rate"].end_for(kind))
@@ -97,7 +101,7 @@ def update(kind: object, theme_name: object, *values: object) -> tuple[Any, ...]
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
     except ValueError as error:
         return (str(error), *([no_update] * (3 + len(QUANTITIES))), *hidden)
-    curves, path = _worked_out(settings)
+    curves, path = _worked_out(settings, clicks if isinstance(clicks, int) and 0 <= clicks < MOST_SEEDS else 0)
     metrics = curves.metrics
     problem = UNSTABLE.format(rho=settings.utilization) if metrics is None else ""
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
@@ -109,9 +113,9 @@ def update(kind: object, theme_name: object, *values: object) -> tuple[Any, ...]
 
 def warm_up() -> None:
     """Load and compile what the first student would else wait for."""
-    update("mm1", "light", *(p.start for p in PARAMETERS.values()))
+    update("mm1", "light", 0, *(p.start for p in PARAMETERS.values()))
 
 
 @lru_cache(maxsize=256)  # students like round numbers
-def _worked_out(settings: Settings) -> tuple[Curves, Path]:
-    return with_simulation(settings, curves_of(settings)), path_of(settings)
+def _worked_out(settings: Settings, seed: int) -> tuple[Curves, Path]:
+    return with_simulation(settings, curves_of(settings), seed), path_of(settings, seed)

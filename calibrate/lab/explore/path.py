@@ -10,7 +10,6 @@ import numpy as np
 
 from calibrate.lab.explore.settings import Settings
 
-SEED = 7
 REQUESTS = 80
 
 
@@ -51,8 +50,8 @@ class Path:
         return float(np.dot(spans, counts) / self.end) if self.end > 0 else 0.0
 
 
-def path_of(settings: Settings, requests: int = REQUESTS, seed: int = SEED) -> Path:
-    """A path of the model, the same for the same settings; an overloaded queue has one too."""
+def path_of(settings: Settings, seed: int, requests: int = REQUESTS) -> Path:
+    """A path of the model, the same for a seed; an overloaded queue has one too."""
     return _open(settings, requests, seed) if settings.is_open else _closed(settings, requests, seed)
 
 
