@@ -118,31 +118,30 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     name = sweep.name or "the sweep"
     if sweep.load_kind != "queue_depth":
         raise DataError(f"{name} is no sweep over queue depths, so it has no surface; measure one: {MEASURE}")
-    table = sweep.mean_points()
-    table["pattern"] = table["pattern"].fillna("")
-    patterns = sorted(set(table["pattern"]))
+    points = sweep.points.assign(pattern=sweep.points["pattern"].fillna(""))
+    patterns = sorted(set(points["pattern"]))
     if pattern is not None and pattern not in patterns:
-        raise DataError(
-            f"{name} has no pattern {pattern!r}; it has: {', '.join(p or 'one without a name' for p in patterns)}"
-        )
+        there = ", ".join(p or "one without a name" for p in patterns)
+        raise DataError(f"{name} has no pattern {pattern!r}; it has: {there}")
     if pattern is None and len(patterns) > 1:
         raise DataError(
             f"{name} holds {len(patterns)} patterns, each a surface of its own; name one of: {', '.join(patterns)}"
         )
     chosen = patterns[0] if pattern is None else pattern
-    table = table[table["pattern"] == chosen]
-    mixed = table["read_fraction"].isna() & bool(table["read_fraction"].notna().any())
-    notes = (
-        [f"left out, their share of reads is not told: {', '.join(sorted(set(table['series'][mixed])))}"]
-        if mixed.any()
-        else []
-    )
-    table = table[~mixed]
-    shares = _asked_shares(table["series"], table["read_fraction"].fillna(1.0))
-    places = Places(
-        table["block_bytes"].fillna(0.0).to_numpy(float), shares, table["load"].to_numpy(float),
-        table["jobs"].fillna(1.0).to_numpy(float),
+    points = points[points["pattern"] == chosen]
+    untold = points["read_fraction"].isna() & bool(points["read_fraction"].notna().any())
+    left_out = sorted(set(points["series"][untold]))
+    notes = (f"left out, their share of reads is not told: {', '.join(left_out)}",) if left_out else ()
+    points = points[~untold]
+    points = points.assign(
+        block_bytes=points["block_bytes"].fillna(0.0), jobs=points["jobs"].fillna(1.0),
+        read_fraction=_asked_shares(points["series"], points["read_fraction"].fillna(1.0)),
     )  # fmt: skip
+    keys = ("block_bytes", "read_fraction", "jobs")
+    points["series"] = [" ".join(f"{v:g}" for v in key) for key in zip(*(points[k] for k in keys), strict=True)]
+    table = replace(sweep, points=points.sort_values([*keys, "load"])).mean_points()
+    column = {c: table[c].to_numpy(float) for c in (*keys, "load")}
+    places = Places(column["block_bytes"], column["read_fraction"], column["load"], column["jobs"])
     _check(places, name)
     return SurfacePoints(
         places, table["throughput_per_s"].to_numpy(float), table["latency_s"].to_numpy(float),

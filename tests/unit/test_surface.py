@@ -153,6 +153,12 @@ def test_repeats_and_mixes_are_read_from_a_sweep() -> None:
     assert points.repeat_noise_pct() == pytest.approx(100 * 0.05 * np.sqrt(2) / 1.05, rel=1e-3)
 
 
+def test_places_are_told_apart_by_their_columns_whatever_their_series_are_called() -> None:
+    points = surface_points(Sweep(sweep_of(known(grid())).points.assign(series="all points"), name="one name"))
+    assert len(points) == 64
+    assert (points.repeats == 1).all()
+
+
 def test_what_is_no_surface_is_refused_with_what_to_measure() -> None:
     line = grid(blocks=(4,), shares=(1,))
     with pytest.raises(
