@@ -13,6 +13,7 @@ from calibrate.memory_curve import MIDDLE
 from calibrate.posterior import Array, Mask
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
+from measure.memory_checks import cache_sized
 from measure.run_checks import recorded_caches
 from measure.served import not_poisson
 from measure.units import format_bytes, format_rate
@@ -178,7 +179,10 @@ class Points:
 
 
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
-    """The points of one series. DataError where several are there and none is named, or where no load was varied."""
+    """The points of one series.
+
+    DataError where several are there and none is named, where no load was varied, or where a memory is a cache's.
+    """
     if sweep.load_kind == "buffer_size":
         raise DataError(_of_buffer_sizes(sweep))
     if series is None and len(sweep.series) > 1:
@@ -186,6 +190,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
         )
     one = sweep.select(series) if series is not None else sweep
+    refuse_caches(one)
     table = one.mean_points()
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
     told = {**_of_open(one, table), **_of_closed(one), **_of_log(one, table)}
@@ -246,6 +251,15 @@ def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
     if not 0 <= low < high:
         raise ValueError(f"the delay lies from {low:g} to {high:g} s; give the least and the most, as 80us,120us")
     return replace(points, delay=((low + high) / 2, (high - low) / 2 / Z90))
+
+
+def refuse_caches(sweep: Sweep) -> None:
+    """DataError where a curve of ``sweep`` was measured in a buffer that fits a cache: it is none of a memory."""
+    found = cache_sized(sweep)
+    if found is not None:
+        raise DataError(
+            f"{found.series}: {found.hypothesis.rstrip('.')} ({found.message.rstrip('.')}); {found.remedy.rstrip('.')}"
+        )
 
 
 def _of_buffer_sizes(sweep: Sweep) -> str:

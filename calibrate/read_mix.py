@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from calibrate.memory_curve import AlongBandwidth
+from calibrate.points import refuse_caches
 from calibrate.posterior import Array
 from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.errors import DataError
@@ -152,9 +153,10 @@ class MixFamily:
 
 
 def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
-    """The family of a memory sweep with one curve for each of two or more mixes. DataError where it is none.
+    """The family of a memory sweep with one curve for each of two or more mixes.
 
-    ``series`` takes only the curves whose name holds this text, as "64 B" where several strides were measured.
+    ``series`` takes only the curves whose name holds this text, as "64 B" where several strides were measured. Raises
+    DataError where it is no such sweep, or one of a cache.
     """
     name = sweep.name or "the sweep"
     points = sweep.points[sweep.points["read_fraction"].notna()]
@@ -171,6 +173,7 @@ def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
         raise DataError(
             f"{name} has several curves of one mix (by stride, buffer or stores); select one by --series TEXT"
         )
+    refuse_caches(replace(sweep, points=points))
     groups = [(float(g["read_fraction"].iloc[0]), g) for _, g in points.groupby("read_fraction", sort=True)]
     if len(groups) < 2:
         raise DataError(

@@ -54,6 +54,19 @@ def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
         yield from _bends_back(name, bandwidth, latency)
 
 
+def cache_sized(sweep: Sweep) -> Finding | None:
+    """The error that a curve of ``sweep`` is one of a cache; None where none is, or the sweep is no memory."""
+    if sweep.load_kind not in ("injected_delay", "bandwidth"):
+        return None
+    caches = recorded_caches(sweep.provenance.details)
+    for series, group in sweep.points.groupby("series", sort=False):
+        name, latency = str(series), group["latency_s"].to_numpy(float)
+        for finding in _cache(name, latency, _buffer(sweep.provenance.details, name), caches):
+            if finding.severity == "error":
+                return finding
+    return None
+
+
 def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over buffer sizes: what it is not, and where the caches were seen to end."""
     caches = recorded_caches(sweep.provenance.details)

@@ -10,8 +10,10 @@ from scipy.optimize import minimize_scalar
 from calibrate import compare, fit, predict
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.points import points_of
+from calibrate.read_mix import mix_family
 from measure import load_dataset
 from measure.dataset import Sweep
+from measure.errors import DataError
 
 TRUE = np.array([90e-9, 0.35, 0.08, 101e9])
 BANDWIDTHS = np.array([0.2, 5, 15, 30, 45, 60, 70, 80, 88, 94, 98, 100]) * 1e9
@@ -83,3 +85,19 @@ def test_a_memory_that_bends_back_is_fitted_against_its_delay() -> None:
     close = points.load <= 15
     at = predict(fit(memory, [0, 15, 500, 20000]), points.load[close])
     assert np.abs(at.throughput_per_s / points.throughput_per_s[close] - 1).max() < 0.05
+
+
+def test_a_buffer_that_fits_a_cache_is_refused_by_whatever_fits_a_memory() -> None:
+    cached = load_dataset("000-memory")
+    one = cached.series[0]
+    words = r"buffer of 4 KiB fits a level-1 cache .* no curve of the memory .*four times the last-level cache"
+    for refused in (
+        lambda: fit(cached, series=one),
+        lambda: compare(cached, series=one),
+        lambda: mix_family(cached, "4 KiB"),
+    ):
+        with pytest.raises(DataError, match=words):
+            refused()
+    faster = published().points.assign(latency_s=lambda t: t["latency_s"] / 20)
+    with pytest.raises(DataError, match=r"a cache of the CPU|a level-1 or level-2 cache"):
+        points_of(Sweep(faster, "bandwidth", "B/s"))
