@@ -18,15 +18,16 @@ from calibrate.report.measured import Measured, shown
 from calibrate.report.view import View
 from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.units import format_bytes
 
-_ENOUGH = 3
+_MIXES, _SIZES = 3, 4  # how many are enough to hold two against the others
 _NAMES = {"predicted_per_s": "predicted", "throughput_per_s": "observed", "error_pct": "error"}
 
 
 def size_view(sweep: Sweep) -> View | None:
-    """Throughput over the block size from the smallest and the largest; None where fewer than three were measured."""
+    """Throughput over the block size from the smallest and the largest; None where fewer than four were measured."""
     try:
-        found = [line for line in block_lines(sweep) if len(line.block_bytes) >= _ENOUGH]
+        found = [line for line in block_lines(sweep) if len(line.block_bytes) >= _SIZES]
     except DataError:
         return None
     if not found:
@@ -35,12 +36,14 @@ def size_view(sweep: Sweep) -> View | None:
         {"series": line.series, "at_depth": line.outstanding, "size_bytes": float(size),
          "throughput_per_s": line.observed_per_s[i], "predicted_per_s": line.predicted_per_s[i],
          "predicted_low_per_s": line.low_per_s[i], "predicted_high_per_s": line.high_per_s[i],
-         "error_pct": line.error_pct[i], "calibrated": "yes" if line.calibrated[i] else ""}
+         "error_pct": round(float(line.error_pct[i]), 3) + 0.0, "calibrated": "yes" if line.calibrated[i] else ""}
         for line in found for i, size in enumerate(line.block_bytes)
     ]  # fmt: skip
     table = pd.DataFrame(rows)
     lines = _pairs(table.assign(name=table["series"] + ", depth " + table["at_depth"].map("{:g}".format)), "size_bytes")
-    figure = figure_of(lines, "block size (bytes)", in_seconds=True, log_x=True, log_y=True)
+    figure = figure_of(lines, "block size", in_seconds=True, log_x=True, log_y=True)
+    sizes = sorted(set(table["size_bytes"]))
+    figure.update_xaxes(tickvals=sizes, ticktext=[format_bytes(size) for size in sizes])
     caption = (
         "N / X = alpha + beta b, from the smallest and the largest size (marked as calibrated). A shade is where a "
         f"single new measurement is expected. {_missed(table)}"
@@ -50,26 +53,24 @@ def size_view(sweep: Sweep) -> View | None:
 
 
 def mix_view(measured: Measured) -> View | None:
-    """Throughput of mixes from pure reads and pure writes, at depth 1; None where no size has both and a mix."""
-    if measured.load_kind != "queue_depth":
+    """Throughput of mixes from pure reads and pure writes; None where not all is at depth 1, or no size has a mix."""
+    if measured.load_kind != "queue_depth" or set(measured.table["load"]) != {1.0}:
         return None
-    alone = measured.table[(measured.table["load"] == 1) & measured.table["throughput_per_s"].notna()]
+    alone = measured.table[measured.table["throughput_per_s"].notna()]
     rows = []
     for size, group in alone.groupby(["size_bytes", "workload"], dropna=False, sort=False):
         rate = group.groupby("read_fraction")["throughput_per_s"].mean()
-        if len(rate) < _ENOUGH or not {0.0, 1.0} <= set(rate.index):
+        if len(rate) < _MIXES or not {0.0, 1.0} <= set(rate.index):
             continue
         for share, observed in zip(rate.index.astype(float), rate.to_numpy(float), strict=True):
             predicted = 1 / (share / rate[1.0] + (1 - share) / rate[0.0])
             rows.append({
                 "size_bytes": size[0], "read_fraction": share, "throughput_per_s": observed,
-                "predicted_per_s": predicted, "error_pct": 100 * (predicted / observed - 1),
+                "predicted_per_s": predicted, "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
                 "calibrated": "yes" if share in (0.0, 1.0) else "",
             })  # fmt: skip
     if not rows:
         return None
-    from measure.units import format_bytes
-
     table = pd.DataFrame(rows).sort_values(["size_bytes", "read_fraction"], ignore_index=True)
     lines = _pairs(table.assign(name=table["size_bytes"].map(format_bytes)), "read_fraction")
     figure = figure_of(lines, "share of reads", in_seconds=True)
