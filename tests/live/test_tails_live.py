@@ -10,6 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from calibrate import compare
+from calibrate.tails import tails_of
+from measure.device_sweep import DeviceSweep
+from measure.known_device import truth_of
+from qsim import LogNormal
+
 pytestmark = pytest.mark.live
 
 
@@ -33,3 +39,11 @@ def test_compare_shows_the_tails_of_a_known_device(tmp_path: Path, require_tool:
     assert tails[8]["low"]["p99_s"] < tails[8]["predicted"]["p99_s"] < tails[8]["high"]["p99_s"]
     assert document["tail_structures"][0]["servers"] in range(1, 13)
     assert "Tails against depth" in (tmp_path / "four.html").read_text()
+
+
+def test_a_queue_each_is_told_from_one_queue(tmp_path: Path, fio_and_nbdkit: None) -> None:
+    truth = truth_of(LogNormal(4e-3, 2.0), 4, "per-server")
+    sweep = DeviceSweep(truth, (1, 16), runtime_s=2.0, ramp_s=0.1).run(tmp_path / "each")
+    tails = tails_of(compare(sweep, [1, 16]), sweep)
+    assert tails is not None
+    assert sum(weight for structure, weight in tails.structures if structure.queues == "random") > 0.5
