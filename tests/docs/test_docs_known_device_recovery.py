@@ -1,0 +1,34 @@
+"""The script that recovers servers, service and delay: its intervals hold the truth of simulated devices."""
+
+from __future__ import annotations
+
+import known_device_recovery
+import numpy as np
+import pytest
+
+DEVICES = 24
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[known_device_recovery.Case]:
+    rng = np.random.default_rng(11)
+    return [known_device_recovery.simulated(known_device_recovery.drawn(rng), rng) for _ in range(DEVICES)]
+
+
+@pytest.mark.parametrize("delay_known", [False, True])
+def test_intervals_hold_the_truth(cases: list[known_device_recovery.Case], delay_known: bool) -> None:
+    outcomes = [known_device_recovery.outcome(case, delay_known) for case in cases]
+    inside = np.array([o.inside for o in outcomes])
+    assert (inside.mean(axis=0) >= 0.9).all()
+    assert inside.all(axis=1).mean() >= 0.85
+    constant = [o.c_ratio for o, case in zip(outcomes, cases, strict=True) if case.truth.service.scv == 0]
+    varying = [o.c_ratio for o, case in zip(outcomes, cases, strict=True) if case.truth.service.scv > 0]
+    assert np.mean([ratio == 1 for ratio in varying]) >= 0.5
+    assert bool(np.median(constant) == 1) == delay_known  # nothing but the delay can tell
+
+
+def test_the_summary_says_what_was_found(cases: list[known_device_recovery.Case]) -> None:
+    outcomes = [known_device_recovery.outcome(case, True) for case in cases[:4]]
+    first, *by_law = known_device_recovery.summary(outcomes, cases[:4])
+    assert f"of {len(outcomes)}" in first
+    assert sum(int(line.split(" of ")[1].split(";")[0]) for line in by_law) == len(outcomes)
