@@ -18,6 +18,11 @@ from pathlib import Path
 
 import pytest
 from fio_servers import Server
+from hypothesis import HealthCheck, settings
+
+# How long an input takes, or is thought out, says more of the machine than of the code.
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")
 
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 REPOSITORY = Path(__file__).resolve().parent.parent
