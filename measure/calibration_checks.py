@@ -82,8 +82,8 @@ def check_percentiles(sweep: Sweep) -> Iterator[Finding]:
             f"{format_duration(values[row, before])} (at {int((share < SAME).any(axis=1).sum())} point(s) of the "
             "curve).",
             "two columns are swapped, or are in different units.",
-            "name the columns with their units (--columns latency_p99=COLUMN:us), or measure again: qsim measure fio TARGET "
-            "--out DIR.",
+            "name the columns with their units (--columns latency_p99=COLUMN:us), or measure again: qsim measure fio "
+            "TARGET --out DIR.",
             str(series), float(group["load"].iloc[int(row)]),
         )  # fmt: skip
 
