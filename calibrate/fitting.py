@@ -111,11 +111,17 @@ def needed(points: Points) -> int:
 
 
 def _lacking(points: Points) -> str:
-    """What else to measure, where the points are too few."""
-    if points.load_kind != "queue_depth":
-        return "measure or name more loads"
+    """What else to measure, where the points are too few, and by which command."""
+    measured = {
+        "arrival_rate": "more rates: qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR",
+        "injected_delay": "more delays: qsim measure memory --delays 0,100,500,20000 --out DIR",
+        "bandwidth": "more of the curve: qsim measure memory --out DIR",
+    }
+    if (more := measured.get(points.load_kind)) is not None:
+        return f"name (--use) or measure {more}"
     deep = len(points) and points.load[-1] > 4
-    return f"measure or name {'depth 1' if deep else 'a depth of 32 or more'} as well"
+    missing = "depth 1" if deep else "a depth of 32 or more"
+    return f"name (--use) or measure {missing} as well: qsim measure fio TARGET --depths 1,4,32 --out DIR"
 
 
 def mode_of(points: Points, curve_model: CurveModel) -> Array:

@@ -13,6 +13,7 @@ from calibrate.doubts import doubts_about, noisier_than_the_model
 from calibrate.points import points_of
 from measure import Sweep
 from measure.dataset import LoadKind
+from measure.errors import DataError
 
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
@@ -79,6 +80,16 @@ def test_points_that_contradict_littles_law_are_told_with_the_fit() -> None:
 def test_a_sweep_that_ends_below_the_knee_is_told_with_the_fit() -> None:
     shallow = Sweep(points=sweep(0.001, repeats=2).points.query("load <= 8"))
     assert [f.check for f in doubts_about(fit(shallow, [1, 8]), shallow)] == ["no-saturated-point"]
+
+
+def test_too_few_points_are_refused_with_the_command_that_gives_more() -> None:
+    with pytest.raises(DataError, match=r"needs 2; .* depth 1 as well: qsim measure fio TARGET --depths"):
+        fit(sweep(0.01), [8])
+    delays = np.array([0.0, 100.0])
+    table = {"series": "m", "load": delays, "throughput_per_s": 1e8, "latency_s": 1e-7}
+    memory = Sweep(points=pd.DataFrame(table), load_kind="injected_delay", load_unit="ns")
+    with pytest.raises(DataError, match=r"needs 3; .* qsim measure memory --delays"):
+        fit(memory)
 
 
 @pytest.mark.parametrize("use", [[1.0, 32.0], [1.0, 4.0, 32.0]])
