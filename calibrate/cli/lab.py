@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -28,6 +30,7 @@ qsim lab --host 0.0.0.0
 
 PORT = 8050
 PORTS = 2**16
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 def lab(
@@ -73,8 +76,9 @@ def lab(
 
 
 def _open(address: str) -> None:
-    """Open the page, and say where it is when there is no browser to open it."""
+    """Open the page. Without a screen nothing is tried: a browser for the terminal would take the terminal."""
     import webbrowser
 
-    if not webbrowser.open(address):
-        remark("no browser could be opened; open the address yourself")
+    has_screen = sys.platform == "darwin" or any(os.environ.get(name) for name in SCREENS)
+    if not has_screen or not webbrowser.open(address):
+        remark("no browser can be opened here; open the address yourself")

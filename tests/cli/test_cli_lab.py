@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -39,6 +40,18 @@ def test_a_lab_answers_until_it_is_interrupted(program, tmp_path):
     assert started.returncode == 130
     assert err.splitlines()[-1] == "error: interrupted"
     assert "Traceback" not in err
+
+
+def test_without_a_screen_no_browser_is_tried(program, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    started = program(["lab", "--port", "0"])
+    address_of(started)
+    time.sleep(0.5)
+    started.send_signal(signal.SIGINT)
+    _, err = started.communicate(timeout=60)
+    assert "open the address yourself" in err
+    assert started.returncode == 130
 
 
 def test_beyond_this_machine_two_addresses_with_tokens_are_told(program):

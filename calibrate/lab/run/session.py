@@ -98,7 +98,10 @@ class Run:
             if self.phase not in ("open", "stopped", "failed"):
                 raise RefusedError("this run cannot be started (any more)")
             told = [[e["load"], e["repeat"]] for e in self.log.of_kind("point")]
-            write_durably(self.directory / TOLD, json.dumps(told).encode())
+            try:
+                write_durably(self.directory / TOLD, json.dumps(told).encode())
+            except OSError as error:
+                raise StoreError(f"{self.directory} cannot be written: {error.strerror or error}") from error
             self._stop.clear()
             self.trouble = ""
             self.progress = {"text": "starting"}
@@ -145,13 +148,13 @@ class Run:
         try:
             finished = run_tool(argv, TIME_LIMIT_S, on_output=reader.feed, on_tick=self._check, grace_s=GRACE_S)
         except _StopAskedError:
-            self.log.add("stopped", why="")
-            return
+            ended, why = "stopped", ""
         except MeasureError as error:
-            self.log.add("failed", why=str(error))
-            return
-        if finished.returncode != 0 or self.phase == "running":
-            self.log.add("failed", why=_why(finished.stderr, finished.returncode, timed_out=finished.timed_out))
+            ended, why = "failed", str(error)
+        else:
+            ended, why = "failed", _why(finished.stderr, finished.returncode, timed_out=finished.timed_out)
+        if self.phase == "running":  # else it was measured, whatever came after
+            self.log.add(ended, why=why)
 
     def _check(self, _elapsed_s: float) -> None:
         if self._stop.is_set():
@@ -191,7 +194,7 @@ def _checked_name(name: object) -> str:
         raise RefusedError("say who guesses: a name in letters")
     if len(who) > LONGEST_NAME:
         raise RefusedError(f"the name is longer than {LONGEST_NAME} letters")
-    if who.casefold().startswith(MODEL_NAME):
+    if who.casefold() == MODEL_NAME or who.casefold().startswith(f"{MODEL_NAME} ("):
         raise RefusedError(f"{MODEL_NAME} is the model; take another name")
     return who
 

@@ -8,8 +8,11 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from calibrate.fitting import fit
 from calibrate.lab.run.files import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
+from calibrate.prediction import grid, predict
+from calibrate.sealing import seal, with_origin
 from measure import load
 from measure.dataset import Sweep
 from measure.errors import DataError
@@ -85,10 +88,6 @@ class Teller:
         first = first_loads(self.order)
         if self.sealed or not set(first) <= here:
             return
-        from calibrate.fitting import fit
-        from calibrate.prediction import grid, predict
-        from calibrate.sealing import seal, with_origin
-
         fitted = with_origin(fit(sweep, first), sweep)
         made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
         low, high = min(self.order.loads), max(self.order.loads)

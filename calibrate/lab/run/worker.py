@@ -1,7 +1,7 @@
 """The process that measures: ``python -m calibrate.lab.run.worker DIRECTORY``, started by the lab and by nobody else.
 
 It is a process of its own so that the page stays quick while it works, and so that stopping it is killing it: fio and
-nbdkit end with it, and every finished point is kept.
+nbdkit end with it, and every finished point is kept. Everything is imported before anything is measured.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from types import FrameType
 from calibrate.lab.run.files import ORDER, RESULT, TOLD
 from calibrate.lab.run.measuring import measure
 from calibrate.lab.run.orders import Order
+from calibrate.lab.run.revealing import reveal
 from calibrate.lab.run.telling import Teller
 from measure.durable import write_durably
 from measure.errors import MeasureError
@@ -31,8 +32,6 @@ def main(directory: Path) -> int:
         teller = Teller(order, directory, told, _write)
         sweep = measure(teller)
         teller.tell("progress", text="working out what is revealed", seconds_left=0.0)
-        from calibrate.lab.run.revealing import reveal
-
         result = reveal(sweep, directory, order.label)
         write_durably(directory / RESULT, json.dumps(result, allow_nan=False).encode())
         teller.tell("measured")
