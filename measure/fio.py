@@ -31,7 +31,8 @@ from measure.process import run_tool
 from measure.request_logs import SUFFIX as LOG_SUFFIX
 from measure.request_logs import check_room, log_folder
 from measure.served import with_served
-from measure.store import MANIFEST, StoredPoint, SweepStore
+from measure.store import MANIFEST, SweepStore
+from measure.stored_point import StoredPoint
 from measure.workload import FioJob
 
 __all__ = [

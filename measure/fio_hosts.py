@@ -35,7 +35,8 @@ from measure.host import host_facts
 from measure.hosts import Host, parse_hosts, read_hosts
 from measure.kept_points import failure, keep_point, kept_points, provenance_of, raw_text
 from measure.process import Finished, run_tool
-from measure.store import StoredPoint, SweepStore
+from measure.store import SweepStore
+from measure.stored_point import StoredPoint
 
 __all__ = ["Host", "HostsPlan", "parse_hosts", "plan_hosts", "read_hosts", "read_hosts_store", "run_hosts"]
 

@@ -22,7 +22,7 @@ from measure.fio_output import Placed, why_unusable
 from measure.fio_record import SYNC_ENGINES, FioRecord, pooled
 from measure.kept_points import raw_text
 from measure.steady_state import noted_columns
-from measure.store import StoredPoint
+from measure.stored_point import StoredPoint
 from measure.units import format_rate
 from measure.workload import MAX_JOBS, FioJob
 

@@ -14,7 +14,8 @@ from measure.dataset import Provenance
 from measure.errors import DataError, StoreError
 from measure.findings import Finding
 from measure.process import Finished
-from measure.store import StoredPoint, SweepStore
+from measure.store import SweepStore
+from measure.stored_point import StoredPoint
 
 STDERR_KEPT = 4000
 

@@ -30,7 +30,8 @@ from measure.kept_points import failure, keep_point, kept_points, provenance_of,
 from measure.mlc_output import mlc_figures, mlc_sweep, mlc_version
 from measure.mlc_plan import DELAYS_FILE, MIXES, MlcPlan, MlcRun, Mode, curve_name, plan_mlc
 from measure.process import Finished, run_tool
-from measure.store import StoredPoint, SweepStore
+from measure.store import SweepStore
+from measure.stored_point import StoredPoint
 from measure.units import format_bytes
 
 __all__ = ["MlcFigures", "MlcPlan", "MlcResult", "MlcRun", "plan_mlc", "read_mlc", "read_mlc_store", "run_mlc"]

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from measure.dataset import Sweep
 from measure.findings import Finding
-from measure.store import StoredPoint, SweepStore
+from measure.store import SweepStore
+from measure.stored_point import StoredPoint
 from measure.units import format_duration
 
 FOLDER = "served"
@@ -65,12 +66,13 @@ def read_logs(directory: Path) -> Log:
 
 
 def served_between(
-    log: Log, start: float, end: float, ramp_s: float = 0.0, runtime_s: float = math.inf
+    log: Log, start: float, end: float, ramp_s: float = 0.0, runtime_s: float = math.inf, delay_s: float = 0.0
 ) -> Served | None:
     """What was served of the requests that arrived between ``start`` and ``end`` (seconds since 1970).
 
     Of these only the ones of ``runtime_s`` seconds count, after ``ramp_s`` seconds from the first of them: fio's jobs
-    end one by one after their time. None where there are fewer than two.
+    end one by one after their time. ``delay_s`` is what a response takes beside its wait and its service. None where
+    there are fewer than two.
     """
     rows = log[(log[:, 0] >= start) & (log[:, 0] <= end)]
     if len(rows):
@@ -78,7 +80,7 @@ def served_between(
         rows = rows[(rows[:, 0] >= begin) & (rows[:, 0] <= begin + runtime_s)]
     if len(rows) < 2:
         return None
-    gaps, service, response = np.diff(rows[:, 0]), rows[:, 2], rows[:, 1] + rows[:, 2]
+    gaps, service, response = np.diff(rows[:, 0]), rows[:, 2], rows[:, 1] + rows[:, 2] + delay_s
     return Served(
         served_requests=len(rows), served_rate_per_s=float(1 / gaps.mean()), served_gap_scv=_scv(gaps),
         served_service_s=float(service.mean()), served_service_scv=_scv(service),
@@ -90,13 +92,14 @@ def served_between(
 def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredPoint]) -> pd.DataFrame:
     """The table of a sweep with the fields of :class:`Served` as columns, where its directory holds a device's log."""
     log, settings = read_logs(store.directory), store.manifest["settings"]
+    delay_s = float(store.manifest["provenance"].get("details", {}).get("truth", {}).get("delay_s", 0.0))
     if not len(log):
         return table
     rows: dict[str, Mapping[str, float]] = {}
     for point in points:
         if point.raw is not None:
             start, end = (datetime.fromisoformat(point.record[k]).timestamp() for k in ("started_at", "ended_at"))
-            found = served_between(log, start, end, settings["ramp_s"], settings["runtime_s"])
+            found = served_between(log, start, end, settings["ramp_s"], settings["runtime_s"], delay_s)
             if found is not None:
                 rows[point.raw.name] = asdict(found)
     served = pd.DataFrame.from_dict(rows, orient="index")

@@ -1,0 +1,116 @@
+"""A point of a sweep directory as it is kept: its record, its raw files, and whether they are as they were written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from measure.errors import StoreError
+
+MAX_RECORD_BYTES = 2**25
+
+
+@dataclass(frozen=True)
+class StoredPoint:
+    """One finished point as kept: its key, its record, and the tool's raw output (None where it printed nothing).
+
+    ``attached`` are further raw files, as logs.
+    """
+
+    key: str
+    record: Mapping[str, Any]
+    raw: Path | None
+    attached: tuple[Path, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tool finished this point."""
+        return self.record.get("status") == "ok"
+
+    def asked(self, name: str) -> float:
+        """The number ``name`` of the request; StoreError where the record holds none."""
+        value = self.record["request"].get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise StoreError(
+                f"the record of point {self.key} asks for {name} {value!r}, which is no number; it was edited: remove "
+                "it to measure the point again"
+            )
+        return float(value)
+
+
+@dataclass(frozen=True)
+class DamagedPoint:
+    """A point of which the record or the raw file is not whole, and why. It counts as not measured."""
+
+    key: str
+    files: tuple[Path, ...]
+    reason: str
+
+
+def raw_of(directory: Path, record: Mapping[str, Any]) -> Path | None:
+    """The raw file of a record, inside our directory; ValueError where the record is none of ours."""
+    kinds = {"command": str, "started_at": str, "request": dict}
+    if record.get("status") not in ("ok", "failed") or any(
+        not isinstance(record.get(name), kind) for name, kind in kinds.items()
+    ):
+        raise ValueError("it holds no record of a point")
+    name = record.get("raw")
+    if name is None:
+        return None
+    if not isinstance(name, str) or Path(name).name != name or "\0" in name:
+        raise ValueError("it names no raw file of this directory")
+    return directory / "raw" / name
+
+
+def attached_of(directory: Path, record: Mapping[str, Any]) -> tuple[Path, ...]:
+    """The further raw files of a record; ValueError where it names others than those of this directory."""
+    attached = record.get("attached", {})
+    if not isinstance(attached, dict) or any(Path(n).name != n or "\0" in n for n in attached):
+        raise ValueError("it names no raw file of this directory")
+    return tuple(directory / "raw" / name for name in attached)
+
+
+def in_time(point: StoredPoint) -> tuple[int, str, str]:
+    """When a point was measured among the others. Records that older versions wrote have no number, only a time."""
+    number = point.record.get("sequence")
+    return (number if isinstance(number, int) else -1, str(point.record.get("started_at", "")), point.key)
+
+
+def damage(raw: Path, attached: Sequence[Path], record: Mapping[str, Any]) -> str:
+    """What is wrong with the raw files of a finished point; empty where they are as they were written."""
+    sizes = {raw: record.get("raw_bytes")} | {path: record["attached"][path.name] for path in attached}
+    for path, expected in sizes.items():
+        try:
+            size = path.stat().st_size
+            if expected is not None and size != expected:
+                return f"{path} has {size:,} bytes of {expected}"
+            if path == raw and "raw_sha256" in record:
+                with raw.open("rb") as file:
+                    if hashlib.file_digest(file, "sha256").hexdigest() != record["raw_sha256"]:
+                        return f"{raw} is not what the tool printed (its SHA-256 differs)"
+        except FileNotFoundError:
+            return f"{path} is missing"
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
+    return ""
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of ours. OSError where it cannot be read, ValueError where it holds none."""
+    with path.open("rb") as file:
+        content = file.read(MAX_RECORD_BYTES + 1)
+    if not content.strip(b"\0 \r\n"):
+        raise ValueError("it is empty")
+    if len(content) > MAX_RECORD_BYTES:
+        raise ValueError(f"it is larger than {MAX_RECORD_BYTES >> 20} MiB")
+    try:
+        found = json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(found, dict):
+        raise ValueError("it holds no JSON object")
+    return found
