@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from calibrate.cli import parsing
 from calibrate.cli.parsing import Quantity
 
@@ -52,6 +50,8 @@ def _one(option: str, text: str) -> Any:
 
 
 def _between(option: str, low: Any, high: Any, text: str) -> tuple[Any, ...]:
+    import numpy as np
+
     ends = Varied(option, (low, high)).numbers
     if not ends[0] < ends[1]:
         raise ValueError(f"{text!r} must go from a smaller value to a larger one")
@@ -59,7 +59,7 @@ def _between(option: str, low: Any, high: Any, text: str) -> tuple[Any, ...]:
         if ends[1] - ends[0] <= _MOST_WHOLE:
             return tuple(range(low, high + 1))
         return tuple(int(n) for n in np.unique(np.geomspace(max(ends[0], 1), ends[1], _POINTS).round()))
-    values = np.linspace(*ends, _POINTS).tolist()
+    values = np.linspace(ends[0], ends[1], _POINTS).tolist()
     if isinstance(low, Quantity):
         return tuple(Quantity(v, low.has_unit or high.has_unit) for v in values)
     return tuple(values)

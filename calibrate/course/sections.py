@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from calibrate.comparison import compare_all
+from calibrate.course.caches import cache_view
 from calibrate.course.demands import mix_view, size_view
 from calibrate.course.method import method_section
 from calibrate.course.planning import CoursePlan
@@ -41,12 +42,12 @@ def course_sections(
 
 def predicted_parts(shown: Measured, sweep: Sweep, use: Sequence[float] | None) -> list[Part]:
     """What a few points of ``sweep`` predict of the others: curves over the load, lines over the size, mixes."""
-    views: list[View] = [view for view in (size_view(sweep), mix_view(shown)) if view is not None]
+    views: list[View] = [v for v in (size_view(sweep), mix_view(shown), cache_view(sweep)) if v is not None]
     parts: list[Part] = []
     if views:
         parts.append(MeasuredSection(
-            f"{shown.title}: predicted from two points", views, name=f"{shown.name or shown.title}-demands",
-            lead="Two points say what a request and what a byte cost; the others are held against that.",
+            f"{shown.title}: predicted", views, name=f"{shown.name or shown.title}-predicted",
+            lead="What little tells of the whole: two points, or what the system reports.",
         ))  # fmt: skip
     if sweep.load_kind == "buffer_size" or sweep.points.groupby("series")["load"].nunique().max() < 2:
         return parts

@@ -6,14 +6,17 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calibrate.course import CoursePlan, plan_course, planning, published_names, published_sections, run_course, running
+from calibrate.course.caches import cache_view
 from calibrate.course.demands import mix_view, size_view
 from calibrate.course.method import method_section
 from calibrate.course.running import CourseResults
 from calibrate.report.compared import Section
 from calibrate.report.measured import MeasuredSection, published
+from measure.dataset import Provenance, Sweep
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.host import Cache
@@ -158,6 +161,22 @@ def test_sizes_lie_on_a_line_between_two_of_them() -> None:
     assert (held["predicted_low_per_s"] < held["predicted_per_s"]).all()
     assert size_view(load_dataset("001-memory")) is None
     assert mix_view(published("003-ssd-read")) is None
+
+
+def test_reported_caches_are_held_against_the_rises() -> None:
+    sizes = [2**k for k in range(14, 27)]
+    latency = [1e-9 if s <= 2**15 else 4e-9 if s <= 2**20 else 80e-9 for s in sizes]
+    points = pd.DataFrame({
+        "series": "read, 1 thread", "load": sizes, "latency_s": latency, "throughput_per_s": [1 / t for t in latency],
+    })  # fmt: skip
+    caches = {"level-1": 2**15, "level-2": 2**20, "level-3": 2**28}
+    sweep = Sweep(points, "buffer_size", "bytes", Provenance(details={"caches": caches}))
+    view = cache_view(sweep)
+    assert view is not None
+    assert view.table["rise"].tolist() == ["found", "found", "beyond the sweep"]
+    assert view.table["factor_ratio"].tolist()[:2] == pytest.approx([4, 20])
+    assert "2 of 3 reported caches" in view.caption
+    assert cache_view(load_dataset("001-memory")) is None
 
 
 def test_a_report_is_all_its_tables() -> None:

@@ -1,0 +1,45 @@
+"""What the reported caches predict of a sweep over buffer sizes: where the latency must rise, and where it does."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from calibrate.report.measured import shown
+from calibrate.report.view import View
+from measure.dataset import Sweep
+from measure.memory_probe import plateaus, steps
+from measure.run_checks import recorded_caches
+from measure.units import format_bytes
+
+
+def cache_view(sweep: Sweep) -> View | None:
+    """Each reported cache beside the rise in which its size lies; None for any other sweep, or where none is told."""
+    caches = recorded_caches(sweep.provenance.details)
+    if sweep.load_kind != "buffer_size" or not caches:
+        return None
+    rises = steps(plateaus(sweep), caches)
+    largest = float(sweep.points["load"].max())
+    rows = []
+    for name, size in caches.items():
+        found = next((rise for rise in rises if name in rise.caches), None)
+        rows.append({
+            "cache": name, "reported_bytes": size,
+            "after_bytes": float("nan") if found is None else float(found.after_bytes),
+            "upto_bytes": float("nan") if found is None else float(found.upto_bytes),
+            "factor_ratio": float("nan") if found is None else found.factor,
+            "rise": "found" if found is not None else "beyond the sweep" if size >= largest else "none found there",
+        })  # fmt: skip
+    table = pd.DataFrame(rows)
+    others = [r for r in rises if not r.caches]
+    beside = "".join(
+        f" A rise by {r.factor:.2g} between {format_bytes(r.after_bytes)} and {format_bytes(r.upto_bytes)} belongs to "
+        "no reported cache." for r in others
+    )  # fmt: skip
+    shows = sum(row["rise"] == "found" for row in rows)
+    caption = (
+        f"A buffer larger than a cache is answered by the next one, so the latency must rise at its size: {shows} of "
+        f"{len(rows)} reported caches show so.{beside}"
+    )
+    names = {"reported_bytes": "reported", "after_bytes": "rises after", "upto_bytes": "up to", "factor_ratio": "by"}
+    return View("predicted-caches", "predicted-caches", "Where the caches end, from what the system reports", caption,
+                table, None, shown(table, names))  # fmt: skip
