@@ -63,7 +63,8 @@ def measured(truth: Truth, folder: Path, runtime_s: float) -> Case:
     rows = sweep.points
     lone = rows[rows["load"] == 1].iloc[0]
     served = float(np.average(rows["served_service_s"], weights=rows["served_requests"]))
-    delay = max(0.0, float(lone["latency_s"] - lone["served_response_s"]))  # it may answer too early
+    more = float(lone["latency_s"] - lone["served_response_s"])  # it may answer too early
+    delay = max(0.0, truth.delay_s + more)
     return Case(truth, points_of(sweep), served, delay)
 
 

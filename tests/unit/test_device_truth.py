@@ -149,6 +149,9 @@ def test_served_columns_are_cut_at_the_points() -> None:
     timed = served_between(log, 90, 120, ramp_s=2.0, runtime_s=3.0)
     assert timed is not None
     assert timed.served_requests == 61
+    delayed = served_between(log, -1, 20, delay_s=0.25)
+    assert delayed is not None
+    assert delayed.served_response_s == 1.75
 
 
 def test_a_latency_that_is_not_the_devices_own_is_a_finding() -> None:
