@@ -166,6 +166,7 @@ def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
             raise DataError(f"{name} has no curve with {series!r} in its name; it has: {', '.join(sweep.series)}")
     if sweep.load_kind not in ("injected_delay", "bandwidth") or points["read_fraction"].nunique() < 2:
         raise DataError(f"{name} is no memory measured at two or more mixes of reads and writes")
+    refuse_caches(replace(sweep, points=points))
     bypassing = points["series"].str.contains(_NON_TEMPORAL)
     left_out = tuple(dict.fromkeys(points["series"][bypassing])) if not bypassing.all() else ()
     points = points[~bypassing] if left_out else points
@@ -173,7 +174,6 @@ def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
         raise DataError(
             f"{name} has several curves of one mix (by stride, buffer or stores); select one by --series TEXT"
         )
-    refuse_caches(replace(sweep, points=points))
     groups = [(float(g["read_fraction"].iloc[0]), g) for _, g in points.groupby("read_fraction", sort=True)]
     if len(groups) < 2:
         raise DataError(
