@@ -123,44 +123,41 @@ class Numbers(tuple[float, ...]):
     __slots__ = ()
 
 
+def _numbers(
+    text: str, may_be: Callable[[float], bool], complaint: str, each: Callable[[str, str], float] = units.parse_count
+) -> Numbers:
+    """Numbers with commas between them, all of which ``may_be``; ValueError with the first that may not."""
+    values = units.parse_list(text, "list", each)
+    for value in values:
+        if not may_be(value):
+            raise ValueError(f"{value:g} {complaint}")
+    return Numbers(values)
+
+
 @parser
 def loads(text: str) -> Numbers:
     """``1,2,4,8`` or ``1..64``."""
-    values = units.parse_list(text, "list")
-    for value in values:
-        if value < 0:
-            raise ValueError(f"{value:g} is below zero; write loads like 1,2,4,8 or 1..64")
-    return Numbers(values)
+    return _numbers(text, lambda n: n >= 0, "is below zero; write loads like 1,2,4,8 or 1..64")
 
 
 @parser
 def rates(text: str) -> Numbers:
     """``500,1k,20k/s`` or ``100..800``, in 1/second."""
-    values = units.parse_list(text, "list", units.parse_rate)
-    for value in values:
-        if value <= 0:
-            raise ValueError(f"{value:g} is no rate; write them above 0, like 500,1k,20k/s")
-    return Numbers(values)
+    return _numbers(text, lambda x: x > 0, "is no rate; write them above 0, like 500,1k,20k/s", units.parse_rate)
 
 
 @parser
 def shares(text: str) -> Numbers:
     """``.3,.5,.7`` or ``0.5,0.99``: utilizations, quantiles, whatever lies between 0 and 1."""
-    values = units.parse_list(text, "list")
-    for value in values:
-        if not 0 < value < 1:
-            raise ValueError(f"{value:g} does not lie between 0 and 1; write shares like .3,.5,.7 or 0.5,0.99")
-    return Numbers(values)
+    complaint = "does not lie between 0 and 1; write shares like .3,.5,.7 or 0.5,0.99"
+    return _numbers(text, lambda share: 0 < share < 1, complaint)
 
 
 @parser
 def depths(text: str) -> Numbers:
     """``1,2,4,8`` or ``1..64``, whole numbers."""
-    values = units.parse_list(text, "list")
-    for value in values:
-        if value != int(value) or value < 1:
-            raise ValueError(f"{value:g} is not a whole number of at least 1; write it like 1,2,4,8 or 1..64")
-    return Numbers(values)
+    complaint = "is not a whole number of at least 1; write it like 1,2,4,8 or 1..64"
+    return _numbers(text, lambda n: n == int(n) and n >= 1, complaint)
 
 
 @parser
