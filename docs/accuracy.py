@@ -1,6 +1,8 @@
 """The figures of accuracy.md, computed from the datasets that come with the package.
 
-python docs/accuracy.py        prints them, and those over other people's raw runs where ../shared/field-data is there
+python docs/accuracy.py           prints them, and those over raw runs of other people where ../shared/field-data is there
+python docs/accuracy.py DIR...    prints the figures over the sweeps in DIR alone: directories of fio's JSON, of tables
+                                  (one CSV file a device: iodepth, iops, lat_us), or such files
 """
 
 from __future__ import annotations
@@ -12,24 +14,19 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from accuracy_devices import DEEPEST, Device, figures, read_devices
 
-from calibrate import Fit, compare, fit
+from calibrate import compare
 from calibrate.points import points_of
 from calibrate.probe_depths import asked_loads
-from measure import load, load_dataset
+from measure import load_dataset
 from measure.dataset import Sweep
 
 STORAGE = (("001-ssd", "read"), ("003-ssd-read", "read"), ("004-ssd-depth", ""))
 """Tables of closed sweeps, and what a series' name must end with to be one of the published read curves."""
 
-DEEPEST = 512
-"""Depths from here on are left out: there throughput falls again, for which a shallow point gives no sign."""
-
 FIELD = Path(__file__).resolve().parents[2] / "shared" / "field-data"
 """Raw fio runs of other people, which do not come with qsim."""
-
-FEW = 4
-"""A sweep of fewer depths leaves nothing to hold out."""
 
 MEMORY_DELAYS = (0, 500, 20000)
 
@@ -160,90 +157,21 @@ def small_summary() -> str:
     )
 
 
-@dataclass(frozen=True)
-class Device:
-    """One closed sweep of at least ``FEW`` depths below ``DEEPEST``."""
-
-    name: str
-    sweep: Sweep
-    depths: tuple[float, ...]
-
-    def nearest(self, depths: Sequence[float]) -> tuple[float, ...]:
-        """The depths that were measured nearest to these."""
-        return tuple(sorted({min(self.depths, key=lambda n, want=want: abs(np.log(n / want))) for want in depths}))
-
-    def fit(self, use: Sequence[float]) -> Fit:
-        """The usual model, calibrated on these depths."""
-        return fit(self.sweep, use)
-
-
-@cache
-def devices() -> tuple[Device, ...]:
+def devices() -> list[Device]:
     """Every closed sweep at hand, bundled or in the field data."""
-    sweeps = [load_dataset(name, corrected=True) for name, _ in STORAGE]
+    found = [d for name, _ in STORAGE for d in Device.of(load_dataset(name, corrected=True), least=3)]
     if FIELD.is_dir():
         folders = [*sorted((FIELD / "fio-plot-samples").iterdir()), FIELD / "nvme-samples"]
-        sweeps += [load(folder) for folder in folders if folder.is_dir()]
-    found = []
-    for sweep in sweeps:
-        for series in sweep.series:
-            one = sweep.select(series)
-            depths = tuple(float(n) for n in sorted(one.points["load"].unique()) if n < DEEPEST)
-            if len(depths) >= FEW or (len(depths) == FEW - 1 and sweep.name in dict(STORAGE)):
-                found.append(Device(f"{sweep.name}: {series}", one, depths))
-    return tuple(found)
+        found += [d for folder in folders if folder.is_dir() for d in read_devices(folder)]
+    return found
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What was missed over all devices: held-out throughputs in percent, whether inside the band, and the knees."""
-
-    what: str
-    throughput_pct: np.ndarray
-    inside_band: np.ndarray
-    knee_pct: np.ndarray
-
-    def row(self) -> str:
-        """A row of the table of the field data."""
-        worst, inside = np.percentile(self.throughput_pct, 90), 100 * self.inside_band.mean()
-        knee = _median(self.knee_pct) if len(self.knee_pct) else ""
-        return (
-            f"| {self.what} | {len(self.throughput_pct)} | {_median(self.throughput_pct)} | {worst:.0f} % "
-            f"| {inside:.0f} % | {knee} |\n"
-        )
-
-
-def figure(what: str, choose: Sequence[float] | None, *, beyond: float = 0) -> Figure:
-    """Every device from the depths nearest to ``choose`` (None: the three asked for), held out above ``beyond``."""
-    missed, inside, knees = [], [], []
-    for device in devices():
-        use = asked_loads(points_of(device.sweep)) if choose is None else device.nearest(choose)
-        held = _held_out(device.name, device.sweep, device.sweep.series[0], use, DEEPEST)
-        kept = held.loads > (device.nearest([beyond])[0] if beyond else 0)
-        missed.append(held.throughput_pct[kept])
-        inside.append(held.inside_band[kept])
-        if len(use) > 2:
-            few, full = device.fit(use).knee.load, device.fit(device.depths).knee.load
-            knees.append(100 * abs((few or np.inf) / (full or np.nan) - 1))
-    return Figure(what, np.concatenate(missed), np.concatenate(inside), np.array(knees))
-
-
-def figures() -> str:
-    """The table over every closed sweep at hand, and what is missing."""
-    rows = [
-        figure("depths 1 and 32", (1, 32)),
-        figure("depths 4 and 32, the depths between and beyond", (4, 32), beyond=4),
-        figure("three that the model asks for", None),
-    ]
-    noise = [n for n in (points_of(d.sweep).repeat_noise_pct() for d in devices()) if n is not None]
-    repeats = f"Repeats differ by {np.median(noise):.1f} %." if noise else "No sweep among them repeats a point."
-    there = "" if FIELD.is_dir() else f" Raw runs are not at hand ({FIELD}), only the bundled tables."
-    return (
-        "| calibrated on | held out | throughput, median error | 90 % of them below | inside the 90 % band "
-        f"| knee, off that of all points |\n|---|---:|---:|---:|---:|---:|\n{''.join(f.row() for f in rows)}\n"
-        f"{len(devices())} sweeps. {repeats}{there}\n"
-    )
+def everything() -> str:
+    """All tables of the page."""
+    there = "" if FIELD.is_dir() else f" Raw runs are not at hand ({FIELD}), only the bundled tables.\n"
+    return "\n".join([held_out_table(), memory_table(), band_coverage(), small_summary(), figures(devices()) + there])
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join([held_out_table(), memory_table(), band_coverage(), small_summary(), figures()]))
+    given = [d for folder in sys.argv[1:] for d in read_devices(Path(folder))]
+    sys.stdout.write(figures(given) if sys.argv[1:] else everything())
