@@ -1,6 +1,6 @@
 """The figures of accuracy.md, computed from the datasets that come with the package.
 
-python docs/accuracy.py           prints them, and those over raw runs of other people where ../shared/field-data is there
+python docs/accuracy.py           prints them, and those over raw runs of others where ../shared/field-data is there
 python docs/accuracy.py DIR...    prints the figures over the sweeps in DIR alone: directories of fio's JSON, of tables
                                   (one CSV file a device: iodepth, iops, lat_us), or such files
 """
