@@ -76,7 +76,7 @@ def test_a_page_that_opens_offline_and_the_data_beside_it(qsim):
 
 
 def test_predictions_and_measurements_lie_on_the_same_axes(qsim):
-    assert qsim("fit", "--dataset", "003-ssd-read", "--out", "fit.json").code == 0
+    assert qsim("fit", "--dataset", "003-ssd-read", "--series", "4 KiB read", "--out", "fit.json").code == 0
     found = rows(
         qsim("plot", "fit.json", "--dataset", "003-ssd-read", "--series", "4 KiB read", "--y", "X,W", "--json")
     )
