@@ -29,9 +29,9 @@ WALL_MEDIAN, WALL_LOG_SD = 0.06, 1.0
 """b and w: the middle of published curves, and two thirds of them."""
 
 NEARLY_IDLE_LOG_SD = 0.3
-MIDDLE = 0.7
-"""The share of the highest bandwidth to calibrate on beside the ends: of .5, .55, ... .8 the one with the least median
-error over published memories, whichever one of them is left out."""
+MIDDLE = 0.65
+"""The share of the highest bandwidth to calibrate on beside the ends: about where the steady climb shows best. Over
+published memories 0.6, 0.65 and 0.7 miss by 2.2, 2.1 and 2.2 % at the median: it is not a choice that matters."""
 
 NEVER_BEYOND = 0.9999
 """Utilizations are drawn up to here; beyond, a curve over the bandwidth says nothing."""
