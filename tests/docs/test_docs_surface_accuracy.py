@@ -12,10 +12,11 @@ import pytest
 from calibrate.surface import compare_surface
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def script(repository: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("surface_accuracy", repository / "docs" / "surface_accuracy.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
