@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from calibrate.probe_depths import next_depth as next_depth
     from calibrate.profiles import Profile as Profile
     from calibrate.profiles import profile_parameters as profile_parameters
+    from calibrate.ratios import Difference as Difference
+    from calibrate.ratios import Ratio as Ratio
+    from calibrate.ratios import differences as differences
+    from calibrate.ratios import ratio_of_curves as ratio_of_curves
     from calibrate.sealed_tails import tails_against as tails_against
     from calibrate.sealing import Seal as Seal
     from calibrate.sealing import read_seal as read_seal
@@ -71,6 +75,10 @@ _HOMES = {
     "Comparison": "calibrate.comparison",
     "compare": "calibrate.comparison",
     "compare_all": "calibrate.comparison",
+    "Difference": "calibrate.ratios",
+    "Ratio": "calibrate.ratios",
+    "differences": "calibrate.ratios",
+    "ratio_of_curves": "calibrate.ratios",
     "doubts_about": "calibrate.doubts",
     "Fit": "calibrate.fitting",
     "fit": "calibrate.fitting",

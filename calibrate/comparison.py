@@ -23,7 +23,7 @@ from measure.auditing import audit
 from measure.dataset import CACHE_LINE_BYTES, LoadKind, Provenance, Sweep
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.units import format_bandwidth, format_duration, format_rate
+from measure.units import format_bandwidth, format_duration, format_percent, format_rate
 
 DRAWN = 120  # loads of a smooth curve
 
@@ -193,18 +193,20 @@ class Comparison:
         s, used = self.summary, ", ".join(f"{n:g}" for n in self.fit.used)
         if s.held_out_mape_throughput_pct is None or s.held_out_mape_response_pct is None:
             return f"Calibrated on every point ({used}), so nothing is left to check the prediction with."
-        noise = "" if s.repeat_noise_pct is None else f" (repeats of one point differ by {s.repeat_noise_pct:.2g} %)"
+        noise = ""
+        if s.repeat_noise_pct is not None:
+            noise = f" (repeats of one point differ by {format_percent(s.repeat_noise_pct)})"
         if self.is_open:
             if self.points.load_kind == "bandwidth":
                 used = ", ".join(format_bandwidth(x) for x in self.fit.used)
             return (
                 f"Calibrated on the loads {used} alone, the model predicts the {s.held_out_points} other point(s) with "
-                f"a mean error of {s.held_out_mape_response_pct:.2g} % in response time{noise}."
+                f"a mean error of {format_percent(s.held_out_mape_response_pct)} in response time{noise}."
             )
         return (
             f"Calibrated on {used} alone, the model predicts the {s.held_out_points} other point(s) with a mean error "
-            f"of {s.held_out_mape_throughput_pct:.2g} % in throughput and {s.held_out_mape_response_pct:.2g} % in "
-            f"response time{noise}."
+            f"of {format_percent(s.held_out_mape_throughput_pct)} in throughput and "
+            f"{format_percent(s.held_out_mape_response_pct)} in response time{noise}."
         )
 
     def _audit_sentence(self) -> str:

@@ -178,6 +178,11 @@ def format_bandwidth(bytes_per_second: float, digits: int = 3) -> str:
     return _scaled(bytes_per_second, [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")], digits)
 
 
+def format_percent(percent: float, digits: int = 2) -> str:
+    """``percent`` with so many significant digits, "4.7 %", and never in powers of ten: "217 %"."""
+    return f"{percent:.0f} %" if abs(percent) >= 10**digits else f"{percent:.{digits}g} %"
+
+
 def format_bytes(size: float) -> str:
     """``4096`` as ``"4 KiB"``; sizes that are no multiple of 1024 stay in bytes below 10 KiB.
 

@@ -13,6 +13,7 @@ from measure.units import (
     format_bandwidth,
     format_bytes,
     format_duration,
+    format_percent,
     format_rate,
     parse_bytes,
     parse_count,
@@ -137,3 +138,10 @@ def test_what_overflows_is_refused(parse: Callable[[str], float], text: str) -> 
 def test_zero_and_bandwidth() -> None:
     assert format_duration(0.0) == "0 ns"
     assert format_bandwidth(28439.1e6) == "28.4 GB/s"
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"), [(4.68, "4.7 %"), (0.012, "0.012 %"), (99.4, "99 %"), (217.3, "217 %"), (1234.5, "1234 %")]
+)
+def test_percentages_are_never_in_powers_of_ten(percent, text):
+    assert format_percent(percent) == text

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calibrate.comparison import Comparison
-from calibrate.differences import ratio_of_curves
 from calibrate.posterior import Array
 from calibrate.prediction import grid
+from calibrate.ratios import ratio_of_curves
 from calibrate.report.compared import curves
 from calibrate.report.compared.devices import Matched, SideBySide, difference_text, parameter_text
 from calibrate.report.compared.parts import add_band, at_among, axes_of, figure_over

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from calibrate.comparison import Comparison
-from calibrate.differences import Difference, differences
 from calibrate.fitting import quantity
 from calibrate.knees import NamedKnee
+from calibrate.ratios import Difference, differences
 from calibrate.report.compared.section import Section
 from calibrate.report.view import Shown
 from measure.dataset import LOAD_NAMES

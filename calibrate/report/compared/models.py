@@ -11,6 +11,7 @@ import pandas as pd
 from calibrate.ladder import Rung
 from calibrate.report.drawing import GREY, INK, RED, empty_figure, marker
 from calibrate.report.view import Shown
+from measure.units import format_percent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -36,7 +37,7 @@ def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) 
     if noise_pct is not None and noise_pct > 0:
         figure.add_vline(x=noise_pct, line={"color": GREY, "width": 2, "dash": "dot"})
         figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "width": 2, "dash": "dot"},
-                           name=f"noise floor of repeats, {noise_pct:.2g} %")  # fmt: skip
+                           name=f"noise floor of repeats, {format_percent(noise_pct)}")  # fmt: skip
     drawn = [v for trace in figure.data for v in trace.x if v is not None]
     ticks = [step * 10.0**power for power in range(-2, 4) for step in (1, 2, 5)]
     near = [v for v in ticks if 0.7 * min(drawn) <= v <= 1.4 * max(drawn)]

@@ -17,6 +17,7 @@ from calibrate.comparison import Comparison
 from calibrate.posterior import Array
 from calibrate.report.compared.parts import at_axis, axes_of, load_figure
 from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, faint, marker
+from measure.units import format_percent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -76,7 +77,7 @@ def add_noise_floor(figure: Figure, noise_pct: float | None) -> None:
     if noise_pct is not None:
         figure.add_hrect(y0=-noise_pct, y1=noise_pct, fillcolor=GREY, opacity=0.2, line_width=0)
         figure.add_scatter(
-            x=[None], y=[None], mode="markers", name=f"noise floor: repeats differ by ±{noise_pct:.2g} %",
+            x=[None], y=[None], mode="markers", name=f"noise floor: repeats differ by ±{format_percent(noise_pct)}",
             marker={"symbol": "square", "color": GREY, "opacity": 0.4, "size": 12},
         )  # fmt: skip
     figure.add_hline(y=0, line={"color": GREY, "width": 1})
@@ -102,7 +103,7 @@ def quantiles_against_normal(comparison: Comparison) -> Figure:
         ranked, mean, deviation = standardised(one.values[comparison.held_out])
         figure.add_scatter(
             x=expected, y=ranked, mode="markers", marker={**marker(one.colour), "symbol": one.symbol},
-            name=f"{one.name}: mean {mean:+.2g} %, deviation {deviation:.2g} %",
+            name=f"{one.name}: mean {mean:+.2g} %, deviation {format_percent(deviation)}",
         )  # fmt: skip
     return figure
 

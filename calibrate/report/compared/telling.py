@@ -7,7 +7,7 @@ from typing import Any
 from calibrate.comparison import Comparison, throughput_text
 from calibrate.fitting import quantity
 from measure.dataset import CACHE_LINE_BYTES
-from measure.units import format_bandwidth, format_duration
+from measure.units import format_bandwidth, format_duration, format_percent
 
 
 def told(comparison: Comparison) -> dict[str, Any]:
@@ -73,12 +73,16 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
             numbers.append(
                 (quantity(e.estimate, e.unit), f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}", what)
             )
-    if summary.held_out_mape_throughput_pct is not None:
-        noise = "" if summary.repeat_noise_pct is None else f"repeats differ by {summary.repeat_noise_pct:.2g} %"
-        if not comparison.is_open:
-            numbers.append((f"{summary.held_out_mape_throughput_pct:.2g} %", noise, "held-out error, throughput"))
-            noise = ""
-        numbers.append((f"{summary.held_out_mape_response_pct:.2g} %", noise, "held-out error, response time"))
+    throughput, response, repeats = (
+        None if v is None else format_percent(v)
+        for v in (summary.held_out_mape_throughput_pct, summary.held_out_mape_response_pct, summary.repeat_noise_pct)
+    )
+    noise = "" if repeats is None else f"repeats differ by {repeats}"
+    if throughput is not None and not comparison.is_open:
+        numbers.append((throughput, noise, "held-out error, throughput"))
+        noise = ""
+    if response is not None:
+        numbers.append((response, noise, "held-out error, response time"))
     return numbers
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.differences import Difference, differences, ratio_of_curves
 from calibrate.fitting import Fit, fit
+from calibrate.ratios import Difference, differences, ratio_of_curves
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
 
