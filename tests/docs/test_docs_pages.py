@@ -16,7 +16,12 @@ from doctools.matching import difference
 from doctools.running import BlockFailedError, PageRunner
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MADE = (ROOT / "docs" / "gallery", ROOT / "docs" / "changes.md")  # by make site, of other files
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *(p for p in sorted((ROOT / "docs").rglob("*.md")) if not any(p.is_relative_to(made) for made in MADE)),
+]
 SESSIONS = [page for page in PAGES if re.search(r"^```(console|python)", page.read_text(encoding="utf-8"), re.M)]
 
 
@@ -84,8 +89,8 @@ def test_generated_regions_are_up_to_date(page: Path) -> None:
 
 
 def test_nothing_names_the_machine_it_was_written_on() -> None:
-    """Pages, programs and the frame are read elsewhere: no absolute path of a writer's machine, no private address."""
-    pattern = re.compile(r"(?<![\w.])/(work|root|tmp|Users)/\w|https?://(localhost|127\.|10\.|192\.168\.)")
+    """Pages, programs and the frame are read elsewhere: no absolute path of a writer's machine, no address of its network."""
+    pattern = re.compile(r"(?<![\w.])/(work|root|tmp|Users)/\w|https?://(10\.|192\.168\.)")
     files = [*PAGES, ROOT / "Makefile", ROOT / "pyproject.toml", *(ROOT / ".ci").iterdir()]
     files += [*(ROOT / "examples").glob("*.py"), *(ROOT / "docs").rglob("*.py")]
     for file in files:
