@@ -11,13 +11,12 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
-from calibrate.cli.measure_suite import REPORT
+from calibrate.cli.measure_suite import REPORT, minutes
 from calibrate.cli.measuring import keeping, naming_consent
 from calibrate.cli.options import AsJson, DryRun
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import Preconditioning, precondition_of
 from calibrate.cli.report_files import check_report_path
-from measure.units import format_duration
 
 if TYPE_CHECKING:
     from calibrate.course import CoursePlan, CourseResults
@@ -117,7 +116,7 @@ def course(
         return
     for line in plan.left_out:
         warn(line)
-    opening = f"{plan.points} points of {len(_rows(plan))} sweeps, about {_minutes(plan.seconds())}, into {out}"
+    opening = f"{plan.points} points of {len(_rows(plan))} sweeps, about {minutes(plan.seconds())}, into {out}"
     with keeping(out), Bar("course", opening=opening) as bar:
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
@@ -228,15 +227,10 @@ def _say_plan(plan: CoursePlan, *, as_json: bool) -> None:
             "sweeps": sweeps, "left_out": list(plan.left_out),
         })  # fmt: skip
         return
-    columns = table(("sweep", "points", "time"), [(d, str(n), _minutes(s)) for d, n, s, _ in rows]).splitlines()
+    columns = table(("sweep", "points", "time"), [(d, str(n), minutes(s)) for d, n, s, _ in rows]).splitlines()
     lines = [*plan.left_out, columns[0]]
     lines += [f"{line}  {purpose}" for line, (*_, purpose) in zip(columns[1:], rows, strict=True)]
     if fill_s:
-        lines.append(f"\nwriting the test file takes about {_minutes(fill_s)}")
-    lines.append(f"about {_minutes(plan.seconds())} in all")
+        lines.append(f"\nwriting the test file takes about {minutes(fill_s)}")
+    lines.append(f"about {minutes(plan.seconds())} in all")
     say("\n".join(lines))
-
-
-def _minutes(seconds: float) -> str:
-    """A time for people: "4.5 min", "38 s"."""
-    return f"{seconds / 60:.2g} min" if seconds >= 90 else format_duration(seconds, 2)

@@ -128,7 +128,7 @@ def measure_suite(
     for line in plan.left_out:
         warn(line)
     sweeps = f"{len(plan.steps)} sweep{'s' if len(plan.steps) > 1 else ''}"
-    opening = f"{plan.points} points of {sweeps}, about {_minutes(plan.seconds())}, into {where}"
+    opening = f"{plan.points} points of {sweeps}, about {minutes(plan.seconds())}, into {where}"
     with keeping(where), Bar(name, opening=opening) as bar:
         results = run_suites(plan, where, bar.points)
     _tell(plan, results, where, outputs, datasheet_iops, as_json=as_json)
@@ -193,7 +193,7 @@ def _plan_text(plan: SuitePlan) -> str:
     """The plan in words: a row for each sweep, then the whole."""
     rows = [
         (step.directory, str(step.count), str(plan.repeats), format_duration(plan.runtime_of(step)),
-         _minutes(plan.step_seconds(step)))
+         minutes(plan.step_seconds(step)))
         for step in plan.steps
     ]  # fmt: skip
     size = "" if plan.size_bytes is None else f", {format_bytes(plan.size_bytes)} of it"
@@ -201,8 +201,8 @@ def _plan_text(plan: SuitePlan) -> str:
     columns = table(("sweep", "points", "rounds", "each", "in all"), rows).splitlines()
     lines += [columns[0], *(f"{c}  {_what(step)}" for c, step in zip(columns[1:], plan.steps, strict=True))]
     if plan.fill_seconds:
-        lines.append(f"\nwriting the test file takes about {_minutes(plan.fill_seconds)}")
-    lines.append(f"about {_minutes(plan.seconds())} in all, each point after a ramp of {_minutes(plan.ramp_s)}")
+        lines.append(f"\nwriting the test file takes about {minutes(plan.fill_seconds)}")
+    lines.append(f"about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}")
     return "\n".join(lines)
 
 
@@ -237,6 +237,6 @@ def _plan_document(plan: SuitePlan) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _minutes(seconds: float) -> str:
+def minutes(seconds: float) -> str:
     """A time for people: "4.5 min", "38 s"."""
     return f"{seconds / 60:.2g} min" if seconds >= 90 else format_duration(seconds, 2)

@@ -7,7 +7,7 @@ import pandas as pd
 from calibrate.report.measured import shown
 from calibrate.report.view import View
 from measure.dataset import Sweep
-from measure.memory_probe import plateaus, steps
+from measure.memory_probe import Step, plateaus, steps
 from measure.run_checks import recorded_caches
 from measure.units import format_bytes
 
@@ -18,10 +18,15 @@ def cache_view(sweep: Sweep) -> View | None:
     if sweep.load_kind != "buffer_size" or not caches:
         return None
     rises = steps(plateaus(sweep), caches)
+
+    def of(size: float) -> Step | None:
+        """The rise of a cache: a buffer as large as the cache does not fit any more beside all else."""
+        return next((rise for rise in rises if rise.after_bytes <= size <= rise.upto_bytes), None)
+
     largest = float(sweep.points["load"].max())
     rows = []
     for name, size in caches.items():
-        found = next((rise for rise in rises if name in rise.caches), None)
+        found = of(size)
         rows.append({
             "cache": name, "reported_bytes": size,
             "after_bytes": float("nan") if found is None else float(found.after_bytes),
@@ -30,7 +35,8 @@ def cache_view(sweep: Sweep) -> View | None:
             "rise": "found" if found is not None else "beyond the sweep" if size >= largest else "none found there",
         })  # fmt: skip
     table = pd.DataFrame(rows)
-    others = [r for r in rises if not r.caches]
+    named = [of(size) for size in caches.values()]
+    others = [rise for rise in rises if rise not in named]
     beside = "".join(
         f" A rise by {r.factor:.2g} between {format_bytes(r.after_bytes)} and {format_bytes(r.upto_bytes)} belongs to "
         "no reported cache." for r in others

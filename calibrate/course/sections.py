@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from calibrate.comparison import compare_all
@@ -18,6 +19,7 @@ from measure.dataset import Sweep
 from measure.errors import DataError
 
 Part: TypeAlias = Section | MeasuredSection
+_UNPREDICTED = "Nothing is predicted here: no part of it tells of another."
 
 
 def course_sections(
@@ -34,8 +36,9 @@ def course_sections(
     for number, name in enumerate(drawn):
         one = measured(results.sweeps[name], name)
         shown.append(one)
-        sections.append(section_of(one, views_of(one, kinds=kinds.get(name)), purposes.get(name, "")))
-        sections += predicted_parts(one, results.sweeps[name], None)
+        section = section_of(one, views_of(one, kinds=kinds.get(name)), purposes.get(name, ""))
+        predicted = predicted_parts(one, results.sweeps[name], None)
+        sections += [section if predicted else replace(section, notes=(*section.notes, _UNPREDICTED)), *predicted]
         progress((number + 1) / len(drawn))
     return [*sections, *together(shown)]
 
