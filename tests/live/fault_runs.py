@@ -39,6 +39,8 @@ def forked(run: Callable[[], object], *, quiet: bool = False) -> int:
 def _run_and_exit(run: Callable[[], object], quiet: bool) -> NoReturn:
     code = 1
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # whatever the tests themselves run under, as nohup
+        signal.signal(number, signal.SIG_DFL)
     try:
         with stopping_cleanly():
             run()
