@@ -29,8 +29,9 @@ class Fit:
     """A calibrated device model: parameters with intervals, the knee, and what is needed to predict.
 
     ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
-    sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown). It
-    prints itself as a table.
+    sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
+    ``draws`` (w, d) and ``error_draws`` (w,) are the posterior, of which the estimates are medians; ``mode`` (d,) is
+    most probable, where profiles and what-ifs begin. It prints itself as a table.
     """
 
     model: str

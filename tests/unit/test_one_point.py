@@ -9,6 +9,7 @@ import pytest
 from calibrate.one_point import from_one_point
 from calibrate.points import points_of
 from calibrate.prediction import predict
+from measure import load_dataset
 from measure.dataset import Sweep
 from measure.errors import DataError
 
@@ -60,3 +61,19 @@ def test_what_one_point_cannot_do_is_refused():
         from_one_point(points().choose([1.0]), 100.0)
     with pytest.raises(ValueError, match="peak_iops"):
         from_one_point(points().choose([1.0]), -1.0)
+
+
+def test_published_drives_lie_in_the_bands_from_depth_1_alone():
+    inside = []
+    for name in ("001-ssd", "004-ssd-depth"):
+        sweep = load_dataset(name, corrected=True)
+        for series in sweep.series:
+            whole = points_of(sweep, series)
+            whole = whole.at(whole.load < 512)
+            curve = predict(from_one_point(whole.choose([1.0])), whole.load)
+            held = (curve.throughput_low_per_s <= whole.throughput_per_s) & (
+                whole.throughput_per_s <= curve.throughput_high_per_s
+            )
+            inside += list(held[1:])
+    assert len(inside) >= 14
+    assert np.mean(inside) >= 0.85
