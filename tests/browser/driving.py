@@ -173,7 +173,7 @@ class Page:
         return found[0]
 
     def choose(self, dropdown: str, words: str) -> None:
-        """One of a dropdown's options, found by typing, with the keyboard alone."""
+        """One of a dropdown's options, found by typing. The list is closed again, also where it takes several."""
         self.the(dropdown).send_keys(Keys.ENTER)
         until(lambda: self.all(".dash-dropdown-option"), "options")
         search = self.all(".dash-dropdown-search")
@@ -181,6 +181,10 @@ class Page:
             search[0].send_keys(words)
             until(lambda: len(self.all(".dash-dropdown-option")) == 1, f"one option {words!r}")
         next(o for o in self.all(".dash-dropdown-option") if words in o.text).click()
+        if self.all(".dash-dropdown-option"):
+            self.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+        until(lambda: not self.all(".dash-dropdown-option"), "a closed list")
+        until(lambda: words in self.text(dropdown) or "selected" in self.text(dropdown), f"{words!r} chosen")
 
     def slider(self, identity: str) -> WebElement:
         """The handle of a slider."""

@@ -36,7 +36,6 @@ def test_datasets_and_an_own_table_are_shown_in_every_view(with_own, open_page):
     page = open_page(with_own, "compare")
     until(lambda: len(plots(page)) == 2 and len(plots(page)[0]) >= 3, "curves of several datasets")
     page.choose("compare-sources", HOSTILE)
-    page.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
     until(lambda: any("&lt;img" in name for name in plots(page)[0]), "the own table among them")
     assert not page.all("#compare-shown img")
 
