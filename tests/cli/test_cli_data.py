@@ -147,7 +147,7 @@ def test_a_data_sheet_predicts_before_any_run(qsim):
     softer = qsim(
         "predict", "--idle-latency", "80us", "--peak-iops", "600k", "--sharpness", "1", "--at", "48", "--json"
     )
-    assert softer.json["points"][0]["throughput_per_s"] == pytest.approx(300e3)
+    assert softer.json["points"][0]["throughput_per_s"] == pytest.approx(300e3, rel=0.02)
     assert sharper.json["points"][0]["throughput_per_s"] > 500e3
 
 
