@@ -1,14 +1,15 @@
 """How many requests fio had outstanding, against what was asked of it; what short runs on busy machines are held to.
 
 N = X R holds but for the gaps between a completion and the next submission. They are a fixed time each, so that they
-count on a fast drive and at depth 1, and a busy machine makes them long. Nothing makes them negative.
+count on a fast drive and at depth 1, and a busy machine makes them long. Too much is counted of requests that began
+before the window did (in the ramp): where the machine stalls just then, some tenths of a short run.
 """
 
 from __future__ import annotations
 
 from measure.dataset import Sweep
 
-LEAST, MOST = 0.5, 1.02
+LEAST, MOST = 0.5, 1.3
 
 
 def in_flight(sweep: Sweep) -> list[float]:
@@ -18,5 +19,5 @@ def in_flight(sweep: Sweep) -> list[float]:
 
 
 def as_asked(sweep: Sweep) -> bool:
-    """Whether no point had more outstanding than was asked for, and none less than half."""
+    """Whether every point had about as many outstanding as was asked for: half at the least, a third more at the most."""
     return all(LEAST < share < MOST for share in in_flight(sweep))
