@@ -106,7 +106,7 @@ def demo(
     used = {"memory": pace.delays_used, "disk": pace.depths_used}
     compared = {name: _compared(sweep, used[name]) for name, sweep in sweeps.items()}
     remark(f"[4/{STEPS}] writing {page}")
-    _write(compared, page)
+    _write(compared, sweeps, page)
 
     if as_json:
         print_json(_document(compared, skipped, directory, page))
@@ -192,11 +192,17 @@ def _compared(sweep: Sweep, used: Sequence[float]) -> tuple[list[Comparison], di
     return compare_all(sweep, list(used) if set(used) <= measured else None)
 
 
-def _write(compared: Mapping[str, tuple[list[Comparison], dict[str, str]]], page: Path) -> None:
-    from calibrate.report.page import Section, write_sections
+def _write(
+    compared: Mapping[str, tuple[list[Comparison], dict[str, str]]], sweeps: Mapping[str, Sweep], page: Path
+) -> None:
+    from calibrate.report.compared import Section, evidence_of
+    from calibrate.report.page import write_sections
 
     titles = {"memory": "The memory of this machine", "disk": "The disk of this machine"}
-    sections = [Section(titles[name], done, refused) for name, (done, refused) in compared.items()]
+    sections = [
+        Section(titles[name], done, refused, {c.series: evidence_of(c, sweeps[name]) for c in done})
+        for name, (done, refused) in compared.items()
+    ]
     write_sections(sections, page, title="qsim demo: this machine, measured and predicted")
 
 
