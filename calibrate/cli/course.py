@@ -13,10 +13,10 @@ from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.measure_suite import REPORT, minutes
 from calibrate.cli.measuring import keeping, naming_consent
-from calibrate.cli.options import AsJson, DryRun
+from calibrate.cli.options import AllowRead, AsJson, DryRun, Keep
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots, Written
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import Preconditioning, precondition_of
-from calibrate.cli.report_files import check_report_path
 
 if TYPE_CHECKING:
     from calibrate.course import CoursePlan, CourseResults
@@ -71,15 +71,16 @@ def course(
     ] = None,
     precondition: Preconditioning = "auto",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of orders and addresses.")] = 1,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False,
-    allow_read: Annotated[
-        bool, typer.Option("--allow-read", help="Consent to reading a file or block device that exists.")
-    ] = False,
+    keep: Keep = False,
+    allow_read: AllowRead = False,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",
                      help="The page."),
     ] = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -91,7 +92,7 @@ def course(
     if dataset:
         if given := [name for name, value in measuring.items() if value]:
             raise wrong_usage(f"{given[0]} is about measuring, and --dataset measures nothing")
-        _published(dataset, _page(out, report), as_json=as_json)
+        _published(dataset, _outputs(out, report, csv, plots, image), as_json=as_json)
         return
     if disk is None:
         raise wrong_usage(
@@ -101,17 +102,16 @@ def course(
         raise wrong_usage("--disk is empty; name a directory on the drive, or a file that does not exist yet")
     if quick and budget_s is not None:
         raise wrong_usage("--quick and --budget were both given; give one of them")
-    page = None if dry_run and out is None and report is None else _page(out, report)
+    outputs = None if dry_run and out is None else _outputs(out, report, csv, plots, image)
 
     from calibrate.course import course_sections, plan_course, run_course
-    from calibrate.report.page import write_sections
 
     with naming_consent():
         plan = plan_course(
             disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, size_bytes=size_bytes, seed=seed,
             keep=keep, consent="read" if allow_read else None, precondition=precondition_of(precondition),
         )  # fmt: skip
-    if dry_run or out is None or page is None:
+    if dry_run or out is None or outputs is None:
         _say_plan(plan, as_json=as_json)
         return
     for line in plan.left_out:
@@ -121,25 +121,24 @@ def course(
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
         sections = course_sections(plan, results, bar.share)
-    write_sections(sections, page, title=f"Course: the memory and the drive behind {disk}")
-    _tell(plan, results, sections, out, page, as_json=as_json)
+    written = outputs.write(sections, f"Course: the memory and the drive behind {disk}")
+    _tell(plan, results, sections, out, written, as_json=as_json)
 
 
-def _page(out: Path | None, report: Path | None) -> Path:
-    """Where the page goes, checked before any work."""
+def _outputs(out: Path | None, report: Path | None, csv: Path | None, plots: Path | None, image: str | None) -> Outputs:
+    """Where the page goes, and what else is wanted, checked before any work."""
     if out is None:
         raise wrong_usage("--out is missing: name the folder to keep everything in, or only look: --plan")
     if out.exists() and not out.is_dir():
         raise wrong_usage(f"--out: {out} is a file; name a folder")
-    page = out / REPORT if report is None else report
-    check_report_path(page)
-    return page
+    outputs = Outputs(out / REPORT if report is None else report, csv, plots, image)
+    outputs.check()
+    return outputs
 
 
-def _published(names: Sequence[str], page: Path, *, as_json: bool) -> None:
+def _published(names: Sequence[str], outputs: Outputs, *, as_json: bool) -> None:
     """The tables and plots of published reports on a page."""
     from calibrate.course import published_names, published_sections
-    from calibrate.report.page import write_sections
     from measure.errors import DataError
 
     wanted: list[str] = []
@@ -150,24 +149,24 @@ def _published(names: Sequence[str], page: Path, *, as_json: bool) -> None:
             raise wrong_usage(f"--dataset: {error}") from error
     with Bar("modelling") as bar:
         sections = published_sections(wanted, bar.share)
-    write_sections(sections, page, title="As published: " + ", ".join(wanted))
+    written = outputs.write(sections, "As published: " + ", ".join(wanted))
     if as_json:
-        print_json({"datasets": wanted, "sections": _documents(sections), "report": str(page)})
+        print_json({"datasets": wanted, "sections": _documents(sections), **written.to_dict()})
         return
     say(_verdicts(sections))
-    say(f"\nreport: {page}")
+    written.tell()
 
 
 def _tell(
-    plan: CoursePlan, results: CourseResults, sections: Sequence[Part], out: Path, page: Path, *, as_json: bool
+    plan: CoursePlan, results: CourseResults, sections: Sequence[Part], out: Path, written: Written, *, as_json: bool
 ) -> None:  # fmt: skip
     document = {
         "directory": str(out), "sections": _documents(sections), "failed": dict(results.failed),
-        "left_out": list(plan.left_out), "report": str(page),
+        "left_out": list(plan.left_out), **written.to_dict(),
     }  # fmt: skip
     if not as_json:
         say(_verdicts(sections))
-        say(f"\nreport: {page}")
+        written.tell()
         say(f"kept in {out}; look again: qsim show {out}")
     if results.failed:
         failed = "; ".join(f"{name}: {reason}" for name, reason in results.failed.items())

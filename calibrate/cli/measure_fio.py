@@ -14,7 +14,7 @@ from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measure_hosts import hosts_of, measure_on_hosts, refuse_with_hosts
 from calibrate.cli.measuring import directory, keeping, naming_consent, points_text, sweep_document
-from calibrate.cli.options import ArrivalRates, AsJson, DryRun, LoadOrder, Ramp, SweepDirectory
+from calibrate.cli.options import AllowRead, ArrivalRates, AsJson, DryRun, Keep, LoadOrder, Ramp, SweepDirectory
 from calibrate.cli.planning import kept_in, left_text, plan_document, plan_text
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import (
@@ -127,15 +127,13 @@ def measure_fio(
     ] = None,
     order: LoadOrder = "ascending",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False,
+    keep: Keep = False,
     log: Annotated[
         bool,
         typer.Option("--log", help="Keep the latency of every request (30 bytes each), beside the histograms that are "
                      "always kept."),
     ] = False,
-    allow_read: Annotated[
-        bool, typer.Option("--allow-read", help="Consent to reading a file or block device that exists.")
-    ] = False,
+    allow_read: AllowRead = False,
     write_device: Annotated[
         str | None,
         typer.Option("--write-device", metavar="/dev/NAME", show_default=False,

@@ -12,7 +12,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.measuring import directory, keeping, naming_consent
-from calibrate.cli.options import AsJson, DryRun, SweepDirectory
+from calibrate.cli.options import AllowRead, AsJson, DryRun, Keep, SweepDirectory
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import Preconditioning, precondition_of
@@ -86,10 +86,8 @@ def measure_suite(
     engine: Annotated[str, typer.Option(metavar="NAME", help="fio's I/O engine, as for qsim measure fio.")] = "auto",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter points, 64MiB: under a minute.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False,
-    allow_read: Annotated[
-        bool, typer.Option("--allow-read", help="Consent to reading a file or block device that exists.")
-    ] = False,
+    keep: Keep = False,
+    allow_read: AllowRead = False,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",

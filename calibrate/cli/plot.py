@@ -263,10 +263,11 @@ def _drawn(view: View, out: Path) -> str:
         from calibrate.report.page import write_sections
 
         return str(write_sections([MeasuredSection(view.title, [view], name=view.name)], out, title=view.title))
-    from calibrate.report.images import write_images
+    from calibrate.report.images import image_format, write_images
     from calibrate.report.view import Group
 
-    (path,) = write_images([Group(view.name, [view])], out.parent, out.suffix.lower().lstrip("."))  # type: ignore[arg-type]
+    image = image_format(out.suffix.lower().lstrip("."))
+    (path,) = write_images([Group(view.name, [view])], out.parent, image)
     return str(path)
 
 
