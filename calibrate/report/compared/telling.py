@@ -7,7 +7,7 @@ from typing import Any
 from calibrate.comparison import Comparison, throughput_text
 from calibrate.fitting import quantity
 from measure.dataset import CACHE_LINE_BYTES
-from measure.units import format_bandwidth, format_duration, format_percent
+from measure.units import format_bandwidth, format_duration, format_percent, format_rate
 
 
 def told(comparison: Comparison) -> dict[str, Any]:
@@ -63,9 +63,10 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
             "bandwidth at the knee" + ("" if knee.identified else " (not identifiable)"),
         ))  # fmt: skip
     elif knee.load is not None:
-        interval = f"{knee.low:.3g} to {knee.high:.3g}" if knee.low is not None and knee.high is not None else ""
-        name = "knee λ*, arrivals/s" if comparison.is_open else "knee N*"
-        numbers.append((f"{knee.load:.3g}", interval, name + ("" if knee.identified else " (not identifiable)")))
+        show = format_rate if comparison.is_open else "{:.3g}".format
+        interval = f"{show(knee.low)} to {show(knee.high)}" if knee.low is not None and knee.high is not None else ""
+        name = "knee λ*, arrivals" if comparison.is_open else "knee N*"
+        numbers.append((show(knee.load), interval, name + ("" if knee.identified else " (not identifiable)")))
     numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
     for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("S", "mean service time S"),
                        ("Xmax", "peak throughput Xmax")):  # fmt: skip
