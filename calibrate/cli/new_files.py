@@ -9,8 +9,9 @@ from measure.errors import MeasureError
 
 def write_new(path: Path, text: str, option: str) -> str:
     """Write ``text`` to a file that does not exist yet, and give its name back. MeasureError where that fails."""
+    if not path.parent.is_dir():
+        raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError as error:

@@ -41,6 +41,7 @@ qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2
 """
 
 MOST_PRINTED = 1000
+_LARGEST_SUM = 2.0**53  # of last decimals, which are no whole numbers any more beyond
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,8 @@ def trace(
     else:
         scale = text.scale_for(queue.service.mean, with_units)
         between, needed = (scale.steps(v) for v in draw(queue, count, seed))
+        if not between.sum() < _LARGEST_SUM:
+            raise wrong_usage("so few customers come that no table holds both their arrivals and their services")
     if len(between) > MOST_PRINTED and not as_json:
         raise wrong_usage(f"--customers {len(between)} is no table to look at; print at most {MOST_PRINTED}, or --json")
     steps = followed(queue, between, needed)

@@ -21,8 +21,9 @@ def write(page: Page, model: Model, answer: Metrics) -> None:
         allen_cunneen(page)
         page.let("estimate", "AC + S", "so much for the response by hand; the exact answer:")
     page.without("throughput", "utilization")
-    page.remark(f"solved numerically: {answer.method}")
-    how = "numerically"
+    idle = isinstance(model, Open) and model.arrival_rate == 0
+    page.remark("nobody ever comes" if idle else f"solved numerically: {answer.method}")
+    how = "" if idle else "numerically"
     for name, value in (("X", answer.throughput), ("W", answer.W), ("Wq", answer.Wq)):
         if math.isfinite(value):
             page.found(name, value, "", how)

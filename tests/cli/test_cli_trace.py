@@ -78,6 +78,9 @@ def test_the_table_as_csv_replaces_nothing(qsim):
     assert again.code == 1
     assert again.error == "table.csv exists and is not replaced; choose another name for --csv"
     assert Path("table.csv").read_text() == before
+    nowhere = qsim(*units[:-1], "no/table.csv")
+    assert nowhere.code == 1
+    assert "there is no directory no" in nowhere.error
 
 
 @pytest.mark.parametrize(
@@ -93,6 +96,8 @@ def test_the_table_as_csv_replaces_nothing(qsim):
         (("mm1", "--gaps", "1..4", "--times", "1"), "'1..4' holds a range"),
         (("mm1", "--gaps", "-1", "--times", "1"), "-1 is below zero"),
         (("mm1", "--gaps", "0", "--times", "0"), "no time passes"),
+        (("mm1", "--arrival-rate", "0", "--service-rate", "1"), "so few customers come"),
+        (("mm1", "--arrival-rate", "1e-30", "--service-rate", "1"), "so few customers come"),
         (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "0"), "--customers must be"),
         (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e4"), "is no table to look at"),
     ],
