@@ -19,5 +19,5 @@ def in_flight(sweep: Sweep) -> list[float]:
 
 
 def as_asked(sweep: Sweep) -> bool:
-    """Whether every point had about as many outstanding as was asked for: half at the least, a third more at the most."""
+    """Whether every point had about as many outstanding as was asked for: from half to a third more."""
     return all(LEAST < share < MOST for share in in_flight(sweep))

@@ -38,7 +38,7 @@ def test_each_host_has_its_curve_and_all_have_one_together(disk: Path, tmp_path:
     first, second = (f"4 KiB random 70/30 mix from {s.host}" for s in servers)
     together = "4 KiB random 70/30 mix all hosts"
     assert set(sweep.series) == {first, second, together}
-    assert sweep.points["read_fraction"].between(0.6, 0.8).all()
+    assert sweep.points["read_fraction"].between(0.4, 0.95).all()
     assert as_asked(sweep)
     assert not sweep.findings
     for repeat in (0, 1):
