@@ -36,6 +36,8 @@ qsim course --dataset 003 --out published
 qsim course --dataset 004-ssd-mix --dataset 001-memory --out published
 """
 
+MODELLING = "a minute or two for the models"
+
 
 def course(
     out: Annotated[
@@ -116,7 +118,7 @@ def course(
         return
     for line in plan.left_out:
         warn(line)
-    opening = f"{plan.points} points of {len(_rows(plan))} sweeps, about {minutes(plan.seconds())}, into {out}"
+    opening = f"{plan.points} points of {len(_rows(plan))} sweeps, about {minutes(plan.seconds())} and then {MODELLING}, into {out}"
     with keeping(out), Bar("course", opening=opening) as bar:
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
@@ -231,5 +233,5 @@ def _say_plan(plan: CoursePlan, *, as_json: bool) -> None:
     lines += [f"{line}  {purpose}" for line, (*_, purpose) in zip(columns[1:], rows, strict=True)]
     if fill_s:
         lines.append(f"\nwriting the test file takes about {minutes(fill_s)}")
-    lines.append(f"about {minutes(plan.seconds())} in all")
+    lines.append(f"about {minutes(plan.seconds())} in all, and then {MODELLING}")
     say("\n".join(lines))
