@@ -118,7 +118,8 @@ def course(
         return
     for line in plan.left_out:
         warn(line)
-    opening = f"{plan.points} points of {len(_rows(plan))} sweeps, about {minutes(plan.seconds())} and then {MODELLING}, into {out}"
+    time = f"{minutes(plan.seconds())} and then {MODELLING}"
+    opening = f"{plan.points} points of {len(_rows(plan))} sweeps, about {time}, into {out}"
     with keeping(out), Bar("course", opening=opening) as bar:
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
