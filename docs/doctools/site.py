@@ -1,8 +1,9 @@
-"""What the site needs beside the pages: the changes as a page, and links that stay inside."""
+"""What the site needs beside the pages: the changes and the labs as pages, and links that stay inside."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 INSIDE = {"../CHANGELOG.md": "changes.md", "../README.md": "index.md"}
@@ -21,3 +22,11 @@ def inside(page: str) -> str:
 def write_changes(changelog: Path, page: Path) -> None:
     """The changes as a page of the site."""
     page.write_text(changelog.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def write_labs(labs: Path, out: Path) -> None:
+    """The labs, without their keys, as pages of the site in ``out``."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    for lab in sorted(labs.glob("*.md")):
+        (out / lab.name).write_text(lab.read_text(encoding="utf-8"), encoding="utf-8")

@@ -74,7 +74,7 @@ def test_the_styles_fetch_nothing_from_a_network(site):
 
 def test_every_page_of_the_folder_is_in_the_site(site):
     pages = {p.relative_to(ROOT / "docs").with_suffix(".html") for p in (ROOT / "docs").rglob("*.md")}
-    pages = {page for page in pages if page.parts[0] != "gallery"}
+    pages = {page for page in pages if page.parts[0] not in ("gallery", "labs")}
     assert pages <= {p.relative_to(site) for p in site.rglob("*.html")}
 
 
