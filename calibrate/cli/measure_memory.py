@@ -94,16 +94,10 @@ def measure_memory(
 ) -> None:  # fmt: skip
     """Plan, say what will be done, do it, print the points."""
     counts = None if loaders is None else [int(n) for n in loaders]
-    modes = {"--delays": delays is not None, "--buffers": buffers is not None, "--idle or --peak": idle or peak}
-    asked = [name for name, given in modes.items() if given]
-    if len(asked) > 1:
-        raise wrong_usage(f"{' and '.join(asked)} are different measurements; give one of them")
-    if buffers is not None and buffer_bytes is not None:
-        raise wrong_usage("--buffer is the size for a sweep over delays; --buffers lists the sizes to sweep over")
-    if strides is not None and (buffers is not None or idle or peak):
-        raise wrong_usage("--strides is for a sweep over delays")
-    if remeasure and (buffers is not None or idle or peak):
-        raise wrong_usage("--remeasure is for a sweep over delays")
+    _refuse_contradictions(
+        modes={"--delays": delays is not None, "--buffers": buffers is not None, "--idle or --peak": idle or peak},
+        buffer=buffer_bytes is not None, strides=strides is not None, remeasure=remeasure,
+    )  # fmt: skip
     if idle or peak:
         if out is not None:
             raise wrong_usage("--idle and --peak print their figures and keep nothing; leave --out out")
@@ -144,6 +138,19 @@ def measure_memory(
         print_json(_document(sweep, where))
     else:
         say(_text(sweep, where))
+
+
+def _refuse_contradictions(modes: dict[str, bool], *, buffer: bool, strides: bool, remeasure: bool) -> None:
+    """CommandError where options are given that belong to different measurements (``modes``: which were given)."""
+    asked = [name for name, given in modes.items() if given]
+    if len(asked) > 1:
+        raise wrong_usage(f"{' and '.join(asked)} are different measurements; give one of them")
+    if buffer and modes["--buffers"]:
+        raise wrong_usage("--buffer is the size for a sweep over delays; --buffers lists the sizes to sweep over")
+    over_delays = not (modes["--buffers"] or modes["--idle or --peak"])
+    for name, given in (("--strides", strides), ("--remeasure", remeasure)):
+        if given and not over_delays:
+            raise wrong_usage(f"{name} is for a sweep over delays")
 
 
 def _show_plan(plan: MemoryPlan | BufferPlan, as_json: bool, further: str) -> None:

@@ -65,7 +65,11 @@ def test_compare_takes_it_as_well(qsim, measured):
         (["predict", "--idle-latency", "80us", "--peak-iops", "600k", "--slo", "p98=1ms"], 2, "did you mean p99?"),
         (["predict", "--idle-latency", "80us", "--peak-iops", "600k", "--slo", "p99=fast"], 2, "--slo"),
         (["fit", "--dataset", "003-ssd-read", "--series", "4 KiB read", "--slo", "p99=1ms"], 1, "measure with json+"),
-        (["fit", "--dataset", "001-memory", "--series", "64 B read", "--slo", "p99=1ms"], 1, "tails are predicted over queue depths"),
+        (
+            ["fit", "--dataset", "001-memory", "--series", "64 B read", "--slo", "p99=1ms"],
+            1,
+            "tails are predicted over queue depths",
+        ),
         (["predict", "--dataset", "003-ssd-read", "--slo", "p99=1ms", "--what-if", "drives=2"], 2, "changed device"),
     ],
 )
