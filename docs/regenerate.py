@@ -23,6 +23,7 @@ from doctools.blocks import blocks_of  # noqa: E402
 from doctools.cli_reference import cli_reference  # noqa: E402
 from doctools.matching import difference  # noqa: E402
 from doctools.running import PageRunner, Result, rewritten  # noqa: E402
+from doctools.site import pages_of  # noqa: E402
 
 PAGES: dict[str, Callable[[], str]] = {"reference-cli.md": cli_reference, "reference-api.md": api_reference}
 """Pages that are generated whole."""
@@ -81,7 +82,7 @@ def main(names: list[str]) -> None:
     for name, make in PAGES.items():
         if not named or DOCS / name in named:
             _write(DOCS / name, make())
-    for path in named or [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]:
+    for path in named or [DOCS.parent / "README.md", *pages_of(DOCS)]:
         if path.name not in PAGES:
             page = path.read_text(encoding="utf-8")
             _write(path, with_outputs(with_regions(page), varying=bool(named)))

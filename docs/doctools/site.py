@@ -9,6 +9,9 @@ from pathlib import Path
 INSIDE = {"../CHANGELOG.md": "changes.md", "../README.md": "index.md"}
 """Files beside the folder of the pages, and the page of the site that stands for each."""
 
+MADE = ("gallery", "labs", "changes.md")
+"""What the building of the site writes into the folder of the pages, out of other files."""
+
 _DOCTEST = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
@@ -30,3 +33,8 @@ def write_labs(labs: Path, out: Path) -> None:
     out.mkdir()
     for lab in sorted(labs.glob("*.md")):
         (out / lab.name).write_text(lab.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def pages_of(docs: Path) -> list[Path]:
+    """The pages that are written by hand or generated whole, without what the site alone needs."""
+    return sorted(page for page in docs.rglob("*.md") if page.relative_to(docs).parts[0] not in MADE)

@@ -14,14 +14,10 @@ import regenerate
 from doctools.blocks import blocks_of, commands_of
 from doctools.matching import difference
 from doctools.running import BlockFailedError, PageRunner
+from doctools.site import pages_of
 
 ROOT = Path(__file__).resolve().parents[2]
-MADE = (ROOT / "docs" / "gallery", ROOT / "docs" / "labs", ROOT / "docs" / "changes.md")  # by make site, of other files
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CHANGELOG.md",
-    *(p for p in sorted((ROOT / "docs").rglob("*.md")) if not any(p.is_relative_to(made) for made in MADE)),
-]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *pages_of(ROOT / "docs")]
 SESSIONS = [page for page in PAGES if re.search(r"^```(console|python)", page.read_text(encoding="utf-8"), re.M)]
 
 
