@@ -21,6 +21,7 @@ from calibrate.past_the_peak import DECLINE_FROM
 from calibrate.points import Points
 from calibrate.posterior import Array
 from calibrate.prediction import expected
+from measure.units import format_percent
 
 ASKED = 3
 SHALLOWEST_DEEP = 64
@@ -41,7 +42,8 @@ class NextDepth:
         return asdict(self)
 
     def __str__(self) -> str:
-        bands = f"the bands from about ±{100 * self.half_width_now:.2g} % to ±{100 * self.half_width_then:.2g} %"
+        now, then = (format_percent(100 * width) for width in (self.half_width_now, self.half_width_then))
+        bands = f"the bands from about ±{now} to ±{then}"
         knee = ""
         if self.knee_now is not None and self.knee_then is not None:
             (a, b), (c, d) = self.knee_now, self.knee_then

@@ -63,7 +63,10 @@ class SurfacePrediction:
 
 @dataclass(frozen=True)
 class Surface:
-    """A calibrated surface: the ``used`` points, the most probable parameters (d,) and draws (n, d) of them."""
+    """A calibrated surface: the ``used`` points, draws (n, d) of the parameters, and the most probable ones (d,).
+
+    Parameters and knees are medians of the draws, so that none leaves its interval; predicted is the most likely.
+    """
 
     model: SurfaceModel
     used: SurfacePoints
@@ -77,12 +80,13 @@ class Surface:
         """What is expected at ``places``. DataError where a place differs in what was the same at all points used."""
         self.check(places)
         typical = np.array([min(ERROR.median, float(np.median(self.error_draws)))])
-        estimate, _ = self._expected(self.mode[None, :], typical, places)
+        likely, _ = self._expected(self.mode[None, :], typical, places)
         drawn, spread = self._expected(self.draws, self.error_draws, places)
         scatter = np.random.default_rng(0).standard_normal((len(drawn), 1))  # the same at all places: smooth bands
         scattered = drawn + scatter * spread
-        low, high = np.exp(np.percentile(scattered, [50 * (1 - self.level), 50 * (1 + self.level)], axis=0))
-        return SurfacePrediction(places, np.exp(estimate[0]), low, high, self._extrapolated(places), self.level)
+        low, high = np.exp(np.percentile(scattered, self._ends, axis=0))
+        estimate = np.clip(np.exp(likely[0]), low, high)  # it misses less than the median, and leaves no band
+        return SurfacePrediction(places, estimate, low, high, self._extrapolated(places), self.level)
 
     def covariance(self, places: Places) -> Array:
         """The covariance (m, m) of log throughputs that are yet to be measured at ``places``."""
@@ -94,23 +98,25 @@ class Surface:
         """The depth N* at which the asymptotes cross at ``places`` (m,), and its interval; None without two depths."""
         if "outstanding" not in self.model.varying:
             return None
-        estimate = self._crossing(self.mode[None, :], places)[0]
-        tails = [50 * (1 - self.level), 50 * (1 + self.level)]
-        low, high = np.percentile(self._crossing(self.draws, places), tails, axis=0)
-        return estimate, low, high
+        drawn = self._crossing(self.draws, places)
+        low, high = np.percentile(drawn, self._ends, axis=0)
+        return np.median(drawn, axis=0), low, high
 
     def parameters(self) -> dict[str, SurfaceEstimate]:
         """The parameters as people name them."""
-        at_mode, drawn = self.model.report(self.mode[None, :]), self.model.report(self.draws)
-        tails = [50 * (1 - self.level), 50 * (1 + self.level)]
         widths = {p.name: p.prior_log_sd for p in self.model.parameters(self.used.places, self.used.throughput_per_s)}
         found = {}
-        for name, (unit, values) in drawn.items():
-            low, high = (float(v) for v in np.percentile(values, tails))
+        for name, (unit, values) in self.model.report(self.draws).items():
+            low, high = (float(v) for v in np.percentile(values, self._ends))
             width = widths.get(name)
             pinned = high / low < 2 and (width is None or float(np.log(values).std()) < PINNED * width)
-            found[name] = SurfaceEstimate(float(at_mode[name][1][0]), low, high, unit, pinned)
+            found[name] = SurfaceEstimate(float(np.median(values)), low, high, unit, pinned)
         return found
+
+    @property
+    def _ends(self) -> list[float]:
+        """The two percentiles between which the share ``level`` lies."""
+        return [50 * (1 - self.level), 50 * (1 + self.level)]
 
     def _expected(self, values: Array, error: Array, places: Places) -> tuple[Array, Array]:
         """Mean and deviation (w, m) of log throughputs, for parameters (w, d) and errors (w,)."""
