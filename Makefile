@@ -3,6 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 QSIM := $(BIN)/qsim
+# Two workers; what measures the machine stays with one of them (tests/conftest.py). One: PYTEST_FLAGS="-n 0".
 PYTEST_FLAGS ?=
 
 # Beside a change of pyproject.toml, a checkout that was moved or a Python that is gone means installing again.
@@ -23,7 +24,7 @@ demo: $(VENV)/.installed ## Install qsim here and let it measure, predict and ch
 
 .PHONY: test
 test: lint ## Install what the tests need and run all of them
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_FLAGS)
 
 .PHONY: lint
 lint: $(VENV)/.installed-test ## Check style, types and the direction of imports

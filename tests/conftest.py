@@ -29,6 +29,20 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several workers run the tests, all that measures this machine stays with one, one after another."""
+    for item in items:
+        if _measures(item):
+            item.add_marker(pytest.mark.xdist_group("this machine"))
+
+
+def _measures(item: pytest.Item) -> bool:
+    page = getattr(item, "callspec", None) and item.callspec.params.get("page")  # type: ignore[attr-defined]
+    if isinstance(page, Path):
+        return "qsim measure" in page.read_text(encoding="utf-8")
+    return "live" in item.keywords or "require_tool" in getattr(item, "fixturenames", ())
+
+
 def missing(what: str, remedy: str) -> None:
     """Skip the running test, or fail it where tools are required."""
     message = f"{what} is not here: {remedy}"
