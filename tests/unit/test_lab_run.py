@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,7 +115,7 @@ def test_a_run_whose_log_cannot_be_written_fails_and_says_so(run, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise StoreError("no space left on device")
 
-    monkeypatch.setattr("calibrate.lab.run.session.run_tool", full)
+    monkeypatch.setattr(sys.modules[type(run).__module__], "run_tool", full)
     run.log.add("started", resumed=False)
     monkeypatch.setattr(run.log, "add", full)
     with pytest.raises(StoreError):
