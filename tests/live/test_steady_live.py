@@ -63,7 +63,7 @@ def paced(fio_and_nbdkit: None) -> Iterator[Paced]:
 def test_a_steady_run_is_called_steady_and_one_that_drifts_is_found(paced: Paced, tmp_path: Path) -> None:
     """Depth 1 at 2,000 requests/s; while depth 4 is measured it falls to 500, in the middle even if fio starts late.
 
-    A machine that stalls makes noise of a drift, so one run of three must show it.
+    A machine that stalls makes noise of a drift: three runs at most are looked at.
     """
     for attempt in range(3):
         out = tmp_path / f"sweep-{attempt}"
