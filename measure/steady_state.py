@@ -32,6 +32,8 @@ MOST_RANGE = 0.20
 MOST_SLOPE = 0.10
 STANDS_OUT = 3.0
 """Standard errors by which a change must differ from none to be called a trend."""
+STEP_STANDS_OUT = 5.0
+"""As much for a sudden change, whose place is chosen among all: scatter then passes as seldom as with the line."""
 MATTERS = 0.02
 """The share of the mean by which a warm-up must have moved it to be worth a word."""
 
@@ -100,17 +102,34 @@ def _unlike_any_later(rates: NDArray[np.float64], dropped: int) -> bool:
 
 
 def _is_trend(rates: NDArray[np.float64]) -> bool:
-    """Whether the line through the intervals rises or falls by more than their scatter explains."""
-    m = len(rates)
-    x = np.arange(m) - (m - 1) / 2
+    """Whether the run rises or falls, slowly or at once, by more than its scatter explains.
+
+    A line misses a sudden change: what it leaves beside a step is alike over long stretches, and looks like scatter.
+    """
+    x = np.arange(len(rates)) - (len(rates) - 1) / 2
     slope = float(x @ rates) / float(x @ x)
-    left = rates - rates.mean() - slope * x
+    if _stands_out(slope, 1 / float(x @ x), rates - rates.mean() - slope * x, rates.mean(), STANDS_OUT):
+        return True
+    least = len(rates) // 4
+    steps = [_step(rates, at) for at in range(least, len(rates) - least + 1)]
+    change, variance, left = min(steps, key=lambda step: float(step[2] @ step[2]))
+    return _stands_out(change, variance, left, rates.mean(), STEP_STANDS_OUT)
+
+
+def _step(rates: NDArray[np.float64], at: int) -> tuple[float, float, NDArray[np.float64]]:
+    """A change of the mean at an interval: its height, the height's variance in units of the scatter's, the rest."""
+    before, after = rates[:at], rates[at:]
+    left = np.concatenate([before - before.mean(), after - after.mean()])
+    return float(after.mean() - before.mean()), 1 / len(before) + 1 / len(after), left
+
+
+def _stands_out(change: float, variance: float, left: NDArray[np.float64], mean: float, limit: float) -> bool:
+    """Whether a change is more than ``limit`` standard errors, by what it leaves and the likeness of neighbours."""
     square = float(left @ left)
-    if square <= (1e-9 * rates.mean()) ** 2 * m:
-        return slope != 0
+    if square <= (1e-9 * mean) ** 2 * len(left):
+        return change != 0
     alike = min(max(float(left[1:] @ left[:-1]) / square, 0.0), 0.9)
-    error = math.sqrt(square / (m - 2) / float(x @ x) * (1 + alike) / (1 - alike))
-    return abs(slope) > STANDS_OUT * error
+    return abs(change) > limit * math.sqrt(square / (len(left) - 2) * variance * (1 + alike) / (1 - alike))
 
 
 def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,6 +74,18 @@ def test_a_drift_is_a_trend_and_no_warmup() -> None:
     assert sum(f.warmup_s > 0 for f in found) <= 2
 
 
+@pytest.mark.parametrize("sd", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("at", [9, 12, 17])
+def test_a_sudden_change_in_the_middle_is_a_trend(sd: float, at: int) -> None:
+    def falls(seed: int) -> Rates:
+        rates = noisy(seed, sd)
+        rates[at:] *= 0.4
+        return rates
+
+    found = [judged(falls(seed)) for seed in range(40)]
+    assert all(f.throughput_trend and not f.steady and f.throughput_change < -0.1 for f in found)
+
+
 def test_a_beginning_unlike_the_rest_is_a_warmup() -> None:
     def begins_high(seed: int) -> Rates:
         rates = noisy(seed)
