@@ -114,7 +114,8 @@ class Weibull(Distribution):
         out *= self.scale
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(-np.expm1(-((np.maximum(x, 0.0) / self.scale) ** self.shape)))
+        with np.errstate(over="ignore"):  # an infinite hazard is a sure end
+            return np.asarray(-np.expm1(-((np.maximum(x, 0.0) / self.scale) ** self.shape)))
 
     def quantile(self, q: float) -> float:
         return float(self.scale * (-math.log1p(-_check.fraction("q", q))) ** (1 / self.shape))
@@ -164,15 +165,19 @@ class BurrXII(Distribution):
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         rng.standard_exponential(out=out)  # -log of a uniform survival
         out /= self.k
-        np.expm1(out, out=out)
-        np.power(out, 1 / self.c, out=out)
+        out += np.log(-np.expm1(-out))  # log(e^h - 1), for h that no exponential of can be represented too
+        out /= self.c
+        np.exp(out, out=out)
         out *= self.scale
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(-np.expm1(-self.k * np.log1p((np.maximum(x, 0.0) / self.scale) ** self.c)))
+        with np.errstate(divide="ignore"):
+            power = self.c * np.log(np.maximum(x, 0.0) / self.scale)  # in logarithms: c may be hundreds
+        return np.asarray(-np.expm1(-self.k * np.logaddexp(0.0, power)))
 
     def quantile(self, q: float) -> float:
-        return float(self.scale * math.expm1(-math.log1p(-_check.fraction("q", q)) / self.k) ** (1 / self.c))
+        hazard = -math.log1p(-_check.fraction("q", q)) / self.k
+        return float(self.scale * math.exp((hazard + math.log(-math.expm1(-hazard))) / self.c))
 
     def moment(self, k: int) -> float:
         k = _check.count("k", k, minimum=0)

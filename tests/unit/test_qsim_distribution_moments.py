@@ -125,3 +125,16 @@ def test_burr_is_its_relatives_at_their_shapes() -> None:
     assert lomax.scv == pytest.approx(3.0)
     assert lomax.moment(3) == np.inf
     assert BurrXII(1.0, 2.0, 1.0).scv == np.inf
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_steep_burr_is_computed_without_overflow() -> None:
+    steep = BurrXII(609.0, 0.0234, 53.2e-6)  # as fitted to published percentiles
+    for q in (1e-6, 0.5, 0.999, 1 - 1e-12):
+        assert float(steep.cdf(steep.quantile(q))) == pytest.approx(q, rel=1e-9)
+    assert steep.cdf([0.0, 1e-9, 1.0, 1e300]).tolist() == pytest.approx([0.0, 0.0, 1.0, 1.0])
+    assert Weibull(300.0, 1.0).cdf([0.0, 1e3]).tolist() == [0.0, 1.0]
+    heavy = BurrXII(2000.0, 6e-4, 1.0)  # one draw in 1.5 has a hazard whose exponential is beyond every number
+    draws = heavy.sample(np.random.default_rng(1), 20_000)
+    assert np.isfinite(draws).all()
+    assert (draws <= heavy.quantile(0.5)).mean() == pytest.approx(0.5, abs=0.02)
