@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from fuzz_parsers import MAX_BYTES, TARGETS, check
+from fuzz_parsers import check
+from fuzz_targets import MAX_BYTES, TARGETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

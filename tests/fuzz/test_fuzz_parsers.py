@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fuzz_parsers import DATA, TARGETS, check
+from fuzz_parsers import check
+from fuzz_targets import DATA, TARGETS
 
 from measure.errors import DataError
 
