@@ -1,0 +1,63 @@
+"""An objective for the mean: the heaviest load whose predicted mean response time stays within a time.
+
+The load is where the predicted curve itself, with what it is expected to miss, meets the time. Its interval is that of
+the same crossing on curves that the device may turn out to have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrate.fitting import Fit
+from calibrate.knee import Knee
+from calibrate.knee_path import ends_of, first_reaching, load_at
+from calibrate.posterior import Array
+from calibrate.prediction import expected, predict
+from measure.units import format_duration
+
+
+def objective_knee(fit: Fit, loads: Array, objective_s: float) -> Knee:
+    """The knee by the objective; ``loads`` (m,) go from light to heavy. Its load is None where nothing meets it."""
+    definition = f"mean response time within {format_duration(objective_s)}"
+    low, high = ends_of(load_at(loads, first_reaching(_responses(fit, loads) / objective_s)), fit.level)
+    times = predict(fit, loads).response_time_s
+    beyond = np.flatnonzero(times > objective_s)
+    if not len(beyond) or beyond[0] == 0:
+        lightest = f"even at load {loads[0]:.3g} the response takes {format_duration(times[0])}"
+        note = lightest if len(beyond) else "met at every load"
+        return Knee(None, low, high, np.nan, np.nan, definition, fit.load_name, False, note)
+    load = _crossing(fit, float(loads[beyond[0] - 1]), float(loads[beyond[0]]), objective_s)
+    there = predict(fit, [load])
+    note = ""
+    if fit.used and fit.load_kind != "injected_delay" and load > max(fit.used):
+        note = f"beyond the heaviest load calibrated on ({max(fit.used):g})"
+    known = low is not None and high is not None and high / low < 2
+    return Knee(
+        load, None if low is None else min(low, load), None if high is None else max(high, load),
+        float(there.throughput_per_s[0]), float(there.response_time_s[0]), definition, fit.load_name, known, note,
+    )  # fmt: skip
+
+
+def _crossing(fit: Fit, within: float, beyond: float, objective_s: float) -> float:
+    """The load between these two at which the predicted response time is ``objective_s``."""
+    from scipy.optimize import brentq
+
+    def over(load: float) -> float:
+        return float(np.log(predict(fit, [load]).response_time_s[0] / objective_s))
+
+    return float(brentq(over, within, beyond, rtol=1e-6))
+
+
+def _responses(fit: Fit, loads: Array) -> Array:
+    """Response times (w, m) that the device may turn out to have: the misses go together along the curve."""
+    rng = np.random.default_rng(0)
+    if fit.load_kind != "queue_depth" or fit.curve_model.discrepancy is None:
+        return np.asarray(
+            fit.curve_model.curve(fit.draws, loads)[1]
+            * np.exp(fit.error_draws[:, None] * rng.standard_normal((len(fit.draws), 1)))
+        )
+    logs, scatter = expected(fit, loads)
+    own = fit.curve_model.discrepancy.own * float((fit.error_draws**2).mean())
+    values, vectors = np.linalg.eigh(scatter - own * np.eye(len(loads)))
+    common = (rng.standard_normal((len(logs), len(values))) * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return np.asarray(loads / np.exp(logs + common))
