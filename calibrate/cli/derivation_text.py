@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from calibrate.cli.metrics_text import value_text
-from qsim.derivations import Derivation, Remark, Step
+from qsim.derivations import Derivation, Line, Remark, Step, Table
 
 _WIDEST = 50
 _LINE = 100
@@ -22,6 +22,9 @@ def derivation_text(derivation: Derivation, *, with_units: bool) -> str:
         if isinstance(line, Remark):
             lines += textwrap.wrap(line.text, _LINE, initial_indent="  ", subsequent_indent="  ")
             continue
+        if isinstance(line, Table):
+            lines += textwrap.indent(line.text(), "    ").splitlines()
+            continue
         equation = _equation(line, with_units=with_units)
         if len(equation) + 2 > column and line.because:
             lines += [f"  {equation}", f"  {' ' * column}{line.because}"]
@@ -31,11 +34,23 @@ def derivation_text(derivation: Derivation, *, with_units: bool) -> str:
 
 
 def derivation_document(derivation: Derivation) -> dict[str, Any]:
-    """The same in JSON; a step's ``name`` is the key of the value that it ends in, "" where there is none."""
+    """The same in JSON; a step's ``name`` is the key of the value that it ends in, "" where there is none.
+
+    Of a table that is shortened, the row that stands for those left out is None.
+    """
     return {
         "method": derivation.method,
-        "lines": [{"remark": x.text} if isinstance(x, Remark) else asdict(x) for x in derivation.lines],
+        "lines": [_line(line) for line in derivation.lines],
     }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    match line:
+        case Remark():
+            return {"remark": line.text}
+        case Table():
+            return {"header": list(line.header), "rows": [r if r is None else list(r) for r in line.rows]}
+    return asdict(line)
 
 
 def _equation(step: Step, *, with_units: bool) -> str:

@@ -17,32 +17,51 @@ from qsim.analytic import (
     Family,
     approximations,
     batches,
+    closed_classes,
+    closed_network,
     disciplines,
     find_family,
     gimc,
     infinite_servers,
+    jackson,
     loss,
     mdc,
     mg1,
+    mixed_network,
     mm1,
     mmc,
     mmck,
+    open_classes,
+    priorities,
     random_routing,
     repairman,
     split,
 )
-from qsim.derivations import circles, combined, general, numerical, poisson
-from qsim.derivations.page import Derivation, Page, Remark, Step
+from qsim.derivations import (
+    circles,
+    class_networks,
+    classes,
+    closed_networks,
+    combined,
+    general,
+    numerical,
+    open_networks,
+    poisson,
+)
+from qsim.derivations.page import Derivation, Line, Page, Remark, Step, Table
 from qsim.errors import NoFormulaError
 from qsim.models import Model
 
-__all__ = ["Derivation", "Remark", "Step", "derive"]
+__all__ = ["Derivation", "Line", "Remark", "Step", "Table", "derive"]
 
 _PAGES: Mapping[Family, Callable[[Page, Model], bool]] = {
     mm1: poisson.one_server, mmc: poisson.several_servers, mmck: poisson.limited_places, loss: poisson.no_queue,
     infinite_servers: poisson.endless_servers, mg1: general.pollaczek, mdc: general.constant, batches: general.batches,
     gimc: general.any_arrivals, approximations: general.by_authors, split: combined.split,
     disciplines: combined.other_order, repairman: circles.repairman, random_routing: circles.scattered,
+    jackson: open_networks.jackson, closed_network: closed_networks.network, priorities: classes.by_priority,
+    open_classes: class_networks.open_classes, closed_classes: class_networks.closed_classes,
+    mixed_network: class_networks.mixed,
 }  # fmt: skip
 
 

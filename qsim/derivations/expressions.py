@@ -1,7 +1,7 @@
 """Formulas as text that can be worked out and written, with symbols or with numbers: what is shown is what is done.
 
 A formula is written as in Python, ``"rho**2 / (1 - rho)"``.  Names end up as textbook symbols: ``lam`` as lambda,
-``B_3`` as B(3).
+``B_3`` as B(3), ``W_1_2`` as W(1,2).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OPERATORS: Mapping[type[ast.operator], tuple[str, int, Callable[[float, float],
 }
 _SYMBOLS = {"lam": "lambda", "p_wait": "P(wait)", "p_block": "P(block)", "ES2": "E[S^2]", "EB2": "E[B^2]",
             "knee": "N*", "WMMc": "Wq(M/M/c)"}  # fmt: skip
-_INDEXED = re.compile(r"([A-Za-z]+)_(\d+)")
+_INDEXED = re.compile(r"([A-Za-z]+)_(\d+(?:_\d+)*)")
 _ATOM = 9
 
 
@@ -45,7 +45,9 @@ def numbers_of(formula: str, values: Mapping[str, float]) -> str:
 def symbol(name: str) -> str:
     """A name as it stands in a book."""
     indexed = _INDEXED.fullmatch(name)
-    return f"{indexed[1]}({indexed[2]})" if indexed else _SYMBOLS.get(name, name)
+    if indexed is None:
+        return _SYMBOLS.get(name, name)
+    return f"{_SYMBOLS.get(indexed[1], indexed[1])}({indexed[2].replace('_', ',')})"
 
 
 def number(value: float) -> str:

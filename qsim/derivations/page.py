@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from qsim.derivations.expressions import number, numbers_of, symbol, symbols_of, value_of
 from qsim.metrics import SYMBOLS
 from qsim.models import Model
 
 _SHOWN_FIRST, _SHOWN_LAST = 3, 2
+_MOST_ROWS = 16
 _NAMES = {**{text: name for name, (text, _) in SYMBOLS.items()}, "p_wait": "p_wait", "p_block": "p_block"}
 
 
@@ -45,12 +46,32 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class Table:
+    """A recursion row by row, as one fills it in: a header, and the rows that are shown.
+
+    A row is None where others are left out.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[float, ...] | None, ...]
+
+    def text(self) -> str:
+        """Columns with six digits, aligned to the right."""
+        cells = [self.header] + [("...",) if r is None else tuple(map(number, r)) for r in self.rows]
+        widths = [max(len(r[i]) for r in cells if len(r) > i) for i in range(len(self.header))]
+        return "\n".join("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=False)) for row in cells)
+
+
+Line: TypeAlias = Step | Remark | Table
+
+
+@dataclass(frozen=True)
 class Derivation:
     """How the answer for ``model`` comes about; ``method`` names the theory and its source."""
 
     model: Model
     method: str
-    lines: tuple[Step | Remark, ...]
+    lines: tuple[Line, ...]
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -58,16 +79,23 @@ class Derivation:
         return tuple(line for line in self.lines if isinstance(line, Step))
 
     def __str__(self) -> str:
-        told = [line.text if isinstance(line, Remark) else f"{line.equation()}    {line.because}".rstrip()
-                for line in self.lines]  # fmt: skip
-        return "\n".join([f"{self.model.kendall}: {self.method}", *told])
+        return "\n".join([f"{self.model.kendall}: {self.method}", *map(_told, self.lines)])
+
+
+def _told(line: Line) -> str:
+    match line:
+        case Remark():
+            return line.text
+        case Table():
+            return line.text()
+    return f"{line.equation()}    {line.because}".rstrip()
 
 
 class Page:
     """Where a derivation is written. Names are those of :mod:`qsim.derivations.expressions`."""
 
     def __init__(self) -> None:
-        self.lines: list[Step | Remark] = []
+        self.lines: list[Line] = []
         self.values: dict[str, float] = {}
 
     def given(self, name: str, value: float, because: str) -> None:
@@ -105,6 +133,11 @@ class Page:
                     because = ""
                 else:
                     self.values[f"{name}_{i}"] = value_of(written, self.values)
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[float]]) -> None:
+        """A recursion, a row for each step; those in the middle are left out where there are many."""
+        shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS // 2], None, *rows[-_MOST_ROWS // 2 :]]
+        self.lines.append(Table(tuple(header), tuple(None if r is None else tuple(map(float, r)) for r in shown)))
 
     def remark(self, text: str) -> None:
         """A sentence between the lines."""

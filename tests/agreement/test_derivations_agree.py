@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 
@@ -16,7 +17,10 @@ from qsim import (
     MM1,
     MM1K,
     MX1,
+    ClassStation,
     Closed,
+    ClosedClasses,
+    CustomerClass,
     Delay,
     Deterministic,
     Erlang,
@@ -28,6 +32,7 @@ from qsim import (
     LogNormal,
     MDc,
     MGc,
+    MixedNetwork,
     MMc,
     MMcc,
     MMcK,
@@ -35,18 +40,52 @@ from qsim import (
     MMInf,
     Model,
     Open,
+    OpenClasses,
+    OpenNetwork,
+    OpenNetworkClasses,
     Station,
     UnstableQueueError,
+    closed_curve,
     solve,
 )
 from qsim.analytic import FAMILIES, find_family
-from qsim.derivations import _PAGES, Derivation, Remark, derive
+from qsim.derivations import _PAGES, Derivation, Remark, Step, Table, derive
 from qsim.derivations.expressions import value_of
 from qsim.metrics import SYMBOLS
 
 E = Exponential
 ONE = E(1.0)
+READS, WRITES = CustomerClass(E(5), ONE, 0, "read"), CustomerClass(E(5), LogNormal(2.0, 3.0), 1, "write")
+MORE = CustomerClass(E(1 / 1.2), ONE, 1)
+OTHER_THAN = ClassStation([ONE, E(2.0)])
+NETWORKS = (
+    OpenNetwork(4, [Station(E(0.04), visits=5, name="cpu"), Station(E(0.03), visits=2.5)]),
+    OpenNetwork([1, 0.5, 0], [Station(E(0.3)), Station(E(0.5), 2), Station(LogNormal(0.2, 3), discipline="PS")],
+                [[0, 0.5, 0.2], [0.3, 0, 0], [0.5, 0, 0]]),
+    OpenNetwork([1, 0], [Station(E(0.3), speeds=[1, 1.5, 2]), Delay(3)], [[0, 0.5], [1, 0]]),
+    OpenNetwork([1, 0], [Station(E(0.9), 3, queues="random"), Station(E(0.1))], [[0, 1], [0.2, 0]]),
+    OpenNetwork(1, [Station(E(0.9), 3)]), OpenNetwork(0.5, [Station(E(0.1))] * 13),
+    Closed(3, [Delay(15), *(Station(E(d)) for d in (0.605, 2.1, 1.35))]), Closed(5, [Station(ONE), Station(E(2))]),
+    Closed(30, [Delay(10), Station(ONE, 4, queues="random"), Station(E(0.5), visits=3)]),
+    Closed(12, [Delay(3), Station(ONE, speeds=[1, 1.2, 1.5])]), Closed(12, [Delay(3), Delay(2), Station(ONE)]),
+    Closed(12, [Delay(3), Station(LogNormal(1.0, 3), discipline="PS")]),
+    Closed(64, [Delay(1e-6), Station(E(2e-6)), Station(E(80e-6), 32)]),
+    OpenClasses([READS, WRITES], priority="non-preemptive"), OpenClasses([WRITES, READS], priority="preemptive-resume"),
+    OpenClasses([READS, WRITES]), OpenClasses([READS, MORE], 2, "non-preemptive"), OpenClasses([READS, MORE], 2),
+    OpenClasses([READS, MORE], 2, "preemptive-resume"), OpenClasses([READS, WRITES], 2, "non-preemptive"),
+    OpenNetworkClasses([0.3, 0.1], [ClassStation([ONE, E(2)], discipline="PS"), ClassStation([ONE, None], servers=2),
+                                    ClassStation([ONE, ONE], [2, 0.5], 3, "random")]),
+    OpenNetworkClasses([0.3, 0.1], [ClassStation([ONE, ONE])]), OpenNetworkClasses([0.3, 0.1], [OTHER_THAN]),
+    ClosedClasses([1, 1], [ClassStation([E(0.1), E(0.4)], [10, 5], discipline="PS"),
+                           ClassStation([E(1 / 3), ONE], [9, 4], discipline="PS")]),
+    ClosedClasses([8, 4], [ClassStation([ONE, ONE])], [10, 2]), ClosedClasses([3, 2], [OTHER_THAN], [10, 2]),
+    ClosedClasses([3, 2], [ClassStation([ONE, ONE], servers=4, queues="random"), ClassStation([None, ONE])], [10, 2]),
+    MixedNetwork([0.5], [1], [ClassStation([ONE, ONE])]),
+    MixedNetwork([0.2, 0.1], [3, 2], [ClassStation([ONE, ONE, E(2), E(0.2)], discipline="PS"),
+                                      ClassStation([ONE, None, E(2), E(0.2)], [2, 0, 1, 3], discipline="PS")], [4, 0]),
+)  # fmt: skip
 MODELS = (
+    *NETWORKS,
     MM1(16, 20), MM1(0, 1), MMc(2.7, 1, 3), MMc(30, 1, 40), MM1K(8, 10, 5), MMcK(3, 1, 2, 6), MMcK(8, 1, 10, 10),
     MMcK(500, 1, 400, 900), MMcc(8, 1, 10), Open(E(1 / 8), Deterministic(1.0), 10, capacity=10), MMInf(6, 2),
     MD1(0.8, 1), MDc(1.8, 1, 2), MDc(1.9999, 1, 2), MG1(0.8, LogNormal(1, 0.5)),
@@ -129,7 +168,7 @@ def test_every_family_with_a_page_is_asked_for() -> None:
 
 def test_the_middle_of_a_long_recursion_is_left_out() -> None:
     lines = derive(MMc(30, 1, 40)).lines
-    symbols = [line.symbol for line in lines if not isinstance(line, Remark)]
+    symbols = [line.symbol for line in lines if isinstance(line, Step)]
     assert [s for s in symbols if s.startswith("B")] == ["B(0)", "B(1)", "B(2)", "B(3)", "B(39)", "B(40)"]
     assert sum(isinstance(line, Remark) and line.text == "..." for line in lines) == 1
 
@@ -137,3 +176,49 @@ def test_the_middle_of_a_long_recursion_is_left_out() -> None:
 def test_what_solve_refuses_has_no_derivation() -> None:
     with pytest.raises(UnstableQueueError):
         derive(MM1(2, 1))
+
+
+def table_of(model: Model) -> Table:
+    (table,) = (line for line in derive(model).lines if isinstance(line, Table))
+    return table
+
+
+def test_the_recursion_s_table_is_that_of_every_population() -> None:
+    model = Closed(16, [Delay(15), *(Station(E(d)) for d in (0.605, 2.1, 1.35))])
+    table = table_of(model)
+    assert table.header == ("n", "R(1)", "R(2)", "R(3)", "X", "Q(1)", "Q(2)", "Q(3)")
+    rows = [row for row in table.rows if row is not None]
+    exact = closed_curve(model, 16)
+    assert [row[0] for row in rows] == list(range(1, 17))
+    assert [row[4] for row in rows] == pytest.approx(exact.throughput.tolist())
+    assert [sum(row[1:4]) for row in rows] == pytest.approx(exact.response_time.tolist())
+
+
+def test_a_book_s_table_by_hand() -> None:
+    """Lazowska et al. (1984), p. 117: three customers."""
+    last = table_of(Closed(3, [Delay(15), *(Station(E(d)) for d in (0.605, 2.1, 1.35))])).rows[-1]
+    assert last is not None
+    assert [round(v, 3) for v in last] == [3, 0.644, 2.605, 1.551, 0.152, 0.098, 0.395, 0.235]
+
+
+def test_a_long_table_leaves_out_its_middle() -> None:
+    table = table_of(Closed(40, [Delay(15), Station(ONE), Station(E(2))]))
+    assert [None if row is None else row[0] for row in table.rows] == [*range(1, 9), None, *range(33, 41)]
+    assert "..." in table.text()
+
+
+def test_the_table_of_constants_holds_every_population() -> None:
+    model = Closed(8, [Delay(10), Station(ONE), Station(E(0.5), servers=2)])
+    G = [row[-1] for row in table_of(model).rows if row is not None]
+    throughput = [before / after for before, after in itertools.pairwise(G)]  # the largest demand is 1
+    assert throughput == pytest.approx(closed_curve(model, 8).throughput.tolist())
+
+
+def test_traffic_equations_with_their_numbers() -> None:
+    steps = {s.symbol: s for s in derive(NETWORKS[1]).steps}
+    assert steps["lambda(1)"].equation() == (
+        "lambda(1) = gamma(1) + 0.3 * lambda(2) + 0.5 * lambda(3) = 1 + 0.3 * 1.26667 + 0.5 * 0.306667 = 1.53333"
+    )
+    assert [s.utilization for s in solve(NETWORKS[1]).stations] == pytest.approx(
+        [steps[f"rho({i})"].value for i in (1, 2, 3)]
+    )
