@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from calibrate.comparison_text import comparison_text
 from calibrate.doubts import noisier_than_the_model
-from calibrate.fitting import LEVEL, Fit, fit, needed, quantity
+from calibrate.fitting import LEVEL, Fit, fit, needed
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder, mape
-from calibrate.open_queue import waiting, waiting_rows
+from calibrate.open_queue import waiting
 from calibrate.points import Points, points_of
 from calibrate.posterior import Array, Mask
 from calibrate.prediction import Curve, grid, predict
-from calibrate.probe_depths import next_depth
 from calibrate.truth import TruthCheck, check_truth, true_curve
+from calibrate.verdict import verdict
 from measure.auditing import audit
-from measure.dataset import CACHE_LINE_BYTES, LoadKind, Provenance, Sweep
+from measure.dataset import Provenance, Sweep
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.units import format_bandwidth, format_duration, format_percent, format_rate
 
 DRAWN = 120  # loads of a smooth curve
 
@@ -136,85 +136,7 @@ class Comparison:
 
     def verdict(self) -> str:
         """The result in two or three sentences with numbers."""
-        truth = self.truth.sentence() if self.truth is not None else ""
-        knee = self._open_knee_sentence() if self.is_open else self._knee_sentence()
-        parts = [knee, self._error_sentence(), truth, self._audit_sentence()]
-        return " ".join(part for part in parts if part)
-
-    def _open_knee_sentence(self) -> str:
-        knee = self.knee
-        if knee.load is None or knee.low is None or knee.high is None:
-            return f"No knee: {knee.note}."
-        known = "" if knee.identified else "not identifiable from these points; the best guess is "
-        if self.points.load_kind == "bandwidth":
-            at, low, high = (format_bandwidth(v) for v in (knee.load, knee.low, knee.high))
-            return (
-                f"The knee is {known}at {at} [{low}, {high}], by the tangent: an access takes "
-                f"{format_duration(knee.response_time_s)} there, and more traffic buys mostly latency."
-            )
-        rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
-        return (
-            f"The knee is {known}at {rate} [{format_rate(knee.low)}, {format_rate(knee.high)}], by the tangent: a "
-            f"request takes {time} there, "
-            "and more arrivals lengthen the queue faster than they raise the throughput."
-        )
-
-    def _knee_sentence(self) -> str:
-        knee, memory = self.knee, self.points.load_kind == "injected_delay"
-        rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
-        if memory:
-            bandwidth = f"{knee.throughput_per_s * 64 / 1e9:.3g} GB/s"
-            if knee.load is None:
-                return f"The knee, about {bandwidth} at {time}, is beyond this sweep: {knee.note}; more of them might."
-            if not knee.identified:
-                return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}."
-            low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
-            return f"The knee is at {bandwidth} [{low:.3g}, {high:.3g}], where an access takes {time}."
-        if knee.load is None or knee.low is None or knee.high is None:
-            return f"No knee: {knee.note}."
-        interval = f"[{knee.low:.3g}, {knee.high:.3g}]"
-        if not knee.identified:
-            return (
-                f"The knee is not identifiable from these points: N* = {knee.load:.3g} is the best guess, anywhere in "
-                f"{interval} outstanding requests fits; {self._where_to_measure(knee.high)}."
-            )
-        return (
-            f"The knee is at N* = {knee.load:.3g} outstanding requests {interval}: {rate} at {time}. "
-            "Deeper queues buy mostly latency."
-        )
-
-    def _where_to_measure(self, high: float) -> str:
-        if self.fit.used and high > max(self.fit.used):
-            return f"a depth of {round(2 * high)} would pin it"
-        wanted = next_depth(self.fit)
-        return "more repeats would narrow it" if wanted is None else f"depth {wanted.load:g} would narrow it most"
-
-    def _error_sentence(self) -> str:
-        s, used = self.summary, ", ".join(f"{n:g}" for n in self.fit.used)
-        if s.held_out_mape_throughput_pct is None or s.held_out_mape_response_pct is None:
-            return f"Calibrated on every point ({used}), so nothing is left to check the prediction with."
-        noise = ""
-        if s.repeat_noise_pct is not None:
-            noise = f" (repeats of one point differ by {format_percent(s.repeat_noise_pct)})"
-        if self.is_open:
-            if self.points.load_kind == "bandwidth":
-                used = ", ".join(format_bandwidth(x) for x in self.fit.used)
-            return (
-                f"Calibrated on the loads {used} alone, the model predicts the {s.held_out_points} other point(s) with "
-                f"a mean error of {format_percent(s.held_out_mape_response_pct)} in response time{noise}."
-            )
-        return (
-            f"Calibrated on {used} alone, the model predicts the {s.held_out_points} other point(s) with a mean error "
-            f"of {format_percent(s.held_out_mape_throughput_pct)} in throughput and "
-            f"{format_percent(s.held_out_mape_response_pct)} in response time{noise}."
-        )
-
-    def _audit_sentence(self) -> str:
-        errors = [f for f in self.audit if f.severity == "error"]
-        if not errors:
-            return ""
-        first = errors[0].hypothesis or errors[0].message
-        return f"The data contradict themselves in {len(errors)} finding(s): {first}"
+        return verdict(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units, the keys of ``qsim compare --json``."""
@@ -263,61 +185,20 @@ class Comparison:
                 "load": float(self.points.load[i]),
                 "throughput_per_s": float(check.throughput_per_s[i]),
                 "response_time_s": float(check.response_time_s[i]),
-                "served_response_time_s": self._served(i),
+                "served_response_time_s": self.served(i),
                 "served_response_error_s": None if served is None or error is None else float(served[i] * error[i]),
             }
             for i in range(len(self.points))
         ]
         return {"truth": {**check.to_dict(), "points": points}}
 
-    def __str__(self) -> str:
-        rows = [f"{'load':>10}  {'observed':>10} {'predicted':>10} {'error':>8}   "
-                f"{'observed':>9} {'predicted':>9} {'error':>8}"]  # fmt: skip
-        points, predicted, show = self.points, self.predicted, throughput_text(self.points.load_kind)
-        for i in range(len(points)):
-            x, r = points.throughput_per_s[i], points.response_time_s[i]
-            rows.append(
-                f"{points.load[i]:>10g}  {show(x):>10} {show(predicted.throughput_per_s[i]):>10} "
-                f"{_signed(self.residual_throughput_pct[i]):>8}   {format_duration(r):>9} "
-                f"{format_duration(predicted.response_time_s[i]):>9} {_signed(self.residual_response_pct[i]):>8}"
-                f"{'' if self.held_out[i] else '   calibrated on'}"
-            )
-        queue = waiting_rows(waiting(self.fit, points))
-        return "\n".join([str(self.fit), "", *rows, *queue, *self._truth_rows(), "", self.verdict()])
-
-    def _served(self, i: int) -> float | None:
-        """The response time at point ``i`` by the log of a known device."""
+    def served(self, i: int) -> float | None:
+        """The response time at point ``i`` by the log of a known device; None where there is none."""
         served = self.points.served_response_s
         return None if served is None or not np.isfinite(served[i]) else float(served[i])
 
-    def _truth_rows(self) -> list[str]:
-        """Estimate against truth, in a table."""
-        check = self.truth
-        if check is None:
-            return []
-        rows = ["", f"{'':>12}  {'truth':>10} {'estimate':>10}  {'interval':<24}"]
-        for a in (*check.parameters, check.knee):
-            interval = "" if a.inside is None else f"[{quantity(a.low, a.unit)}, {quantity(a.high, a.unit)}]"
-            outcome = "" if a.inside is None else "inside" if a.inside else "OUTSIDE"
-            values = f"{quantity(a.truth, a.unit):>10} {quantity(a.estimate, a.unit):>10}"
-            rows.append(f"{a.name:>12}  {values}  {interval:<24} {outcome}")
-        rows += ["", f"{'load':>12}  {'in truth':>10} {'by its log':>12} {'observed':>10}"]
-        for i, load in enumerate(self.points.load):
-            times = (check.response_time_s[i], self._served(i), self.points.response_time_s[i])
-            true, log, seen = ("" if t is None else format_duration(t) for t in times)
-            rows.append(f"{load:>12.6g}  {true:>10} {log:>12} {seen:>10}")
-        return [row.rstrip() for row in rows]
-
-
-def throughput_text(kind: LoadKind) -> Callable[[float], str]:
-    """How a throughput is written: requests a second, or a memory's cache lines as a bandwidth."""
-    if kind in ("injected_delay", "bandwidth"):
-        return lambda lines_per_s: format_bandwidth(lines_per_s * CACHE_LINE_BYTES)
-    return format_rate
-
-
-def _signed(percent: float) -> str:
-    return f"{round(percent, 1) + 0.0:+.1f}%"  # + 0.0: a rounded minus zero is just zero
+    def __str__(self) -> str:
+        return comparison_text(self)
 
 
 def compare(

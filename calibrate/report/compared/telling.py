@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrate.comparison import Comparison, throughput_text
+from calibrate.comparison import Comparison
+from calibrate.comparison_text import throughput_text
 from calibrate.fitting import quantity
 from measure.dataset import CACHE_LINE_BYTES
 from measure.units import format_bandwidth, format_duration, format_percent, format_rate
