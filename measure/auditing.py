@@ -39,6 +39,7 @@ from measure.run_checks import check_latency_kind, check_repeats, check_working_
 from measure.served import check_arrivals, check_way
 from measure.steady_state import check_steady
 from measure.units import format_bytes
+from measure.wakeups import check_wakeups
 
 _MOST_NAMED = 10
 
@@ -70,7 +71,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
             found += check_curve(curve)
     if sweep.load_kind in ("queue_depth", "arrival_rate"):
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
-        found += [*check_arrivals(sweep), *check_way(sweep)]
+        found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_percentiles(sweep), *check_submission(sweep)]
     found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
     found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")

@@ -24,6 +24,7 @@ from measure.kept_points import raw_text
 from measure.steady_state import noted_columns
 from measure.stored_point import StoredPoint
 from measure.units import format_rate
+from measure.wakeups import noted_lateness
 from measure.workload import MAX_JOBS, FioJob
 
 BUSY = 0.05  # the share of its time that a submitting job may be busy
@@ -45,7 +46,7 @@ def measured(point: StoredPoint) -> list[Measured]:
     """The finished point, once for each host that measured it. StoreError where its raw output is lost."""
     job = job_of(point)
     records = joined(parse_fio(raw_text(point), point.raw.name if point.raw else point.key), job)
-    columns = {**_place_in_time(point), **noted_columns(point.record)}
+    columns = {**_place_in_time(point), **noted_columns(point.record), **noted_lateness(point.record)}
     return [Measured(record, job, int(point.asked("repeat")), columns) for record in records]
 
 

@@ -14,6 +14,7 @@ from measure.fio_points import why_no_point
 from measure.process import Finished, run_tool
 from measure.request_logs import emptied, joined_log
 from measure.settling import read_settled
+from measure.wakeups import NOTE, Wakeups
 from measure.workload import FioJob
 
 Tick = Callable[[float, str], None]
@@ -49,10 +50,13 @@ def run_point(plan: FioPlan, point: FioPoint, on_tick: Tick, folder: Path) -> Po
             return PointRun(finished, reason or f"{point.key}: fio told nothing of the steady state it was to reach")
         notes["settled"] = told.to_dict()
     emptied(folder)
-    finished, intervals = run_with_intervals(
-        point.argv, plan.runtime_s, plan.point_limit_s, folder,
-        on_tick=lambda _: on_tick(time.monotonic() - start, text),
-    )  # fmt: skip
+    with Wakeups() as woken:
+        finished, intervals = run_with_intervals(
+            point.argv, plan.runtime_s, plan.point_limit_s, folder,
+            on_tick=lambda _: on_tick(time.monotonic() - start, text),
+        )  # fmt: skip
+    if late := woken.lateness():
+        notes[NOTE] = late.to_dict()
     if len(intervals):
         notes["intervals"] = intervals.to_dict()
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
