@@ -17,6 +17,7 @@ from measure.memory_checks import cache_sized
 from measure.run_checks import recorded_caches
 from measure.served import not_poisson
 from measure.units import format_bytes, format_rate
+from measure.wakeups import COLUMN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +36,10 @@ class Points:
     ``asked`` (m,) are the rates asked for, by which a point may be named too. A device that keeps a log tells more:
     ``served_response_s`` (m,), the response time by that log, ``response_error`` (m,), the relative standard error of
     its mean within the runs, and ``variability``, the squared coefficients of variation of the times between arrivals
-    and of service. ``requests`` (m,) is how many completed at each load, ``alone`` what is known of those at depth 1,
-    and ``delay`` the mean and the standard error of the part of a latency that keeps no server busy, in seconds, where
-    it was measured by itself. ``not_poisson`` (m,) is True where an open sweep's requests are known to have arrived
+    and of service. ``requests`` (m,) is how many completed at each load, ``woken_late_s`` (m,) how late the machine
+    woke a sleeping program meanwhile (``measure.wakeups``), ``alone`` what is known of the requests at depth 1, and
+    ``delay`` the mean and the standard error of the part of a latency that keeps no server busy, in seconds, where it
+    was measured by itself. ``not_poisson`` (m,) is True where an open sweep's requests are known to have arrived
     otherwise than asked for.
     """
 
@@ -58,6 +60,7 @@ class Points:
     served_response_s: Array | None = None
     variability: tuple[float, float] | None = None
     requests: Array | None = None
+    woken_late_s: Array | None = None
     alone: LoneRequests | None = None
     delay: tuple[float, float] | None = None
     not_poisson: Mask | None = None
@@ -77,7 +80,7 @@ class Points:
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
-        more = ("asked", "response_error", "served_response_s", "requests", "not_poisson")
+        more = ("asked", "response_error", "served_response_s", "requests", "woken_late_s", "not_poisson")
         told = {n: v[mask] for n in more if (v := getattr(self, n)) is not None}
         alone = self.alone if (self.load[mask] == 1).any() else None
         return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told, alone=alone)
@@ -221,6 +224,8 @@ def _of_closed(sweep: Sweep) -> dict[str, Any]:
     told: dict[str, Any] = {"alone": lone_requests(sweep)}
     if "requests" in sweep.points and sweep.points["requests"].notna().all():
         told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum().to_numpy(float)
+    if COLUMN in sweep.points and sweep.points[COLUMN].notna().all():
+        told["woken_late_s"] = sweep.points.groupby("load", sort=True)[COLUMN].mean().to_numpy(float)
     return told
 
 

@@ -14,6 +14,8 @@ Z        has a share of Z + S that follows Beta(1/2, 3/2): anything from 0 to 1,
 queues   one queue or a queue each, as likely
 error    2 %, for two thirds within a factor of 2 (log-normal), beside the noise of repeats or, where nothing was
          repeated, that of a mean over so many requests; 4 % where nothing is known of the law of service
+waits    on a busy machine requests wait for a processor besides, at one depth longer than at another: Z is uneven by
+         some times the lateness that a sleeping program had meanwhile, and throughput by as much as Z matters to it
 
 The interval of c takes nothing of that: it holds every c whose best curve is as likely as the best of all, up to the
 factor that chi-squared of one degree of freedom allows (profile likelihood). Those of S and Z span what each such c
@@ -39,6 +41,8 @@ BEYOND = 8.0
 """Peaks up to so many times what was seen are thought of."""
 HOST_NOISE = 0.08
 """By about how much of a lone request's latency the mean delay may exceed the shortest, as hosts are uneven."""
+WAITS = 2.5
+"""How many times as long as a sleeper a request waits for a processor: it is woken on its way, and on its way back."""
 NOT_BELOW = 0.7
 """The crossing is no less than the greatest throughput over the greatest per request; this times it, as both vary."""
 _CROSSINGS, _ERRORS = 250, 7
@@ -138,10 +142,11 @@ def _cells(points: Points, queues: Queues, servers: int, crossing: Array, scv: A
     ratio = crossing / servers - 1
     z = np.linspace(-2.5, 2.5, _ERRORS)
     errors = (ERROR_OF_UNKNOWN_LAW if points.alone is None else ERROR_MEDIAN) * np.exp(ERROR_LOG_SD * z)
-    fixed = _noise(points) ** 2 + formula_error(queues, scv)[None, :, None] ** 2
+    busy = busy_servers(queues, servers, scv, crossing, points.load)
+    longer = -np.gradient(np.log(busy), np.log(crossing), axis=0)  # throughput lost to a longer latency alone, (k, m)
+    fixed = _noise(points) ** 2 + formula_error(queues, scv)[None, :, None] ** 2 + (longer * _waits(points)) ** 2
     weights = 1 / (errors[:, None, None] ** 2 + fixed)  # (e, k, m)
     total = weights.sum(axis=2)
-    busy = busy_servers(queues, servers, scv, crossing, points.load)
     off = (np.log(points.throughput_per_s) - np.log(busy))[None, :, :]  # -log S, and what is missed
     centre = (weights * off).sum(axis=2) / total
     misfit = (weights * (off - centre[:, :, None]) ** 2).sum(axis=2)
@@ -188,15 +193,23 @@ def _noise(points: Points) -> Array:
     return np.maximum(known, np.sqrt(points.alone.scv / np.maximum(points.requests, 1.0)))
 
 
+def _waits(points: Points) -> Array:
+    """By how much a request's wait for a processor makes latencies uneven, relative to the shortest (m,)."""
+    if points.woken_late_s is None:
+        return np.zeros(len(points))
+    return np.asarray(WAITS * points.woken_late_s / points.response_time_s[0])
+
+
 def _of_delay(points: Points, delay: Array) -> Array:
     """Log likelihood of delays: none is far above the shortest latency, nor far from one that was measured."""
     found = np.zeros_like(delay)
+    wait_s = float(_waits(points)[0] * points.response_time_s[0])
     if points.alone is not None:
         from scipy.special import log_ndtr
 
-        spread = HOST_NOISE * float(points.response_time_s[0])
+        spread = np.hypot(HOST_NOISE * points.response_time_s[0], wait_s)
         found += log_ndtr((points.alone.shortest_s - delay) / spread)
     if points.delay is not None:
         mean, error = points.delay
-        found += -0.5 * ((delay - mean) / error) ** 2
+        found += -0.5 * ((delay - mean) / np.hypot(error, wait_s)) ** 2
     return found

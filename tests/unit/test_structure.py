@@ -10,6 +10,7 @@ import pytest
 
 from calibrate import fit
 from calibrate.closed_structures import busy_servers
+from calibrate.estimates import Estimate
 from calibrate.lone_requests import LoneRequests
 from calibrate.points import Points
 from calibrate.servers_and_delay import servers_and_think
@@ -73,6 +74,24 @@ def test_a_delay_that_was_measured_by_itself_tells_the_servers_of_constant_times
     found = servers_and_think(replace(constant(4, 1e-4), delay=(1e-4, 5e-5)), 0.95)
     assert (found["c"].estimate, found["c"].identified) == (4.0, True)
     assert found["S"].estimate == pytest.approx(S, rel=0.02)
+
+
+def test_a_machine_that_woke_late_widens_what_is_told_and_keeps_the_truth_inside() -> None:
+    """Every request at depth 2 and deeper waits 0.6 ms more for a processor than one alone, as on a busy machine."""
+    waits = dict(zip(DEPTHS, (0.0, 6e-4, 6e-4, 6e-4, 6e-4), strict=True))
+    rates = np.array([float(solve(MMcN(int(n), waits[n], S, 4)).throughput) for n in DEPTHS])
+    disturbed = seen(rates, EXPONENTIAL)
+    late = replace(disturbed, woken_late_s=np.array([5e-5, 3e-4, 3e-4, 3e-4, 3e-4]))
+    assert not inside(servers_and_think(disturbed, 0.95)["c"], 4)
+    told = servers_and_think(late, 0.95)
+    assert inside(told["c"], 4)
+    assert inside(told["S"], S)
+    quiet = replace(exponential(4), woken_late_s=np.full(len(DEPTHS), 1e-6))
+    assert servers_and_think(quiet, 0.95)["c"] == servers_and_think(exponential(4), 0.95)["c"]
+
+
+def inside(found: Estimate, true: float) -> bool:
+    return found.low is not None and found.high is not None and found.low <= true <= found.high
 
 
 def test_a_queue_each_is_told_from_one_queue() -> None:
