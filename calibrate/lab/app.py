@@ -12,6 +12,8 @@ from dash.development.base_component import Component
 from calibrate.lab.compare import page as compare
 from calibrate.lab.compare.shelf import Shelf
 from calibrate.lab.explore import page as explore
+from calibrate.lab.guard import teaches
+from calibrate.lab.joining import ADDRESS, panel
 from calibrate.lab.run import api
 from calibrate.lab.run import page as run
 from calibrate.lab.run.table import Table
@@ -50,7 +52,7 @@ def build(table: Table) -> Dash:
     run.register(app, table)
     compare.register(app, shelf)
     api.register(app.server, table)
-    app.layout = _frame(parts)
+    app.layout = lambda: _frame(parts, joining=[panel(app.server.config.get(ADDRESS))] if teaches() else [])
 
     def shown(path: object) -> tuple[Component, *tuple[str, ...]]:
         chosen = path if path in parts else "/explore"
@@ -62,14 +64,15 @@ def build(table: Table) -> Dash:
         Input("address", "pathname"),
     )(shown)  # fmt: skip
     in_browser(
-        app, "theme", Output("theme", "data"), Output("theme-toggle", "children"),
-        Input("theme-toggle", "n_clicks"), State("theme", "data"),
+        app, "theme",
+        Output("theme", "data"), Output("theme-toggle", "children"), Output("size-toggle", "children"),
+        Input("theme-toggle", "n_clicks"), Input("size-toggle", "n_clicks"), State("theme", "data"),
     )  # fmt: skip
     return app
 
 
-def _frame(parts: Mapping[str, Part]) -> Component:
-    """What every part stands in: the menu, and the choice of light or dark."""
+def _frame(parts: Mapping[str, Part], joining: list[Component]) -> Component:
+    """What every part stands in: the menu, how to join, and the choice of type and of light or dark."""
     menu = [
         html.Span(dcc.Link(part.label, href=address), id=f"menu{address}".replace("/", "-"), className="item")
         for address, part in parts.items()
@@ -79,7 +82,8 @@ def _frame(parts: Mapping[str, Part]) -> Component:
             dcc.Location(id="address"),
             dcc.Store(id="theme", storage_type="local"),
             html.Header(
-                [html.H1(TITLE), told(html.Nav(menu), "parts of the lab"),
+                [html.H1(TITLE), told(html.Nav(menu), "parts of the lab"), *joining,
+                 html.Button("Larger", id="size-toggle", n_clicks=0, className="small"),
                  html.Button("Dark", id="theme-toggle", n_clicks=0, className="small")],
             ),
             html.Main(id="part"),

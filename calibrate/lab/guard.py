@@ -15,6 +15,8 @@ from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Response, g, redirect, request
 
+from calibrate.lab.joining import asking, new_code, read_code
+
 COOKIE = "qsim-lab-{port}"
 MAX_REQUEST_BYTES = 256 * 1024
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -36,7 +38,8 @@ class Guard:
     """``names`` are the host names by which the lab may be called, without the port.
 
     ``any_address`` also allows every bare IP address, for a lab that listens on all of them: no other site can make a
-    browser call us by an address and pass for the same origin. The tokens are None where none is asked for.
+    browser call us by an address and pass for the same origin. The tokens are None where none is asked for; that of
+    the viewers is a code that a class can type.
     """
 
     names: frozenset[str]
@@ -51,7 +54,7 @@ class Guard:
         if is_loopback(host):
             return cls(names)
         everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
-        return cls(names, everywhere, secrets.token_urlsafe(18), secrets.token_urlsafe(18))
+        return cls(names, everywhere, secrets.token_urlsafe(18), new_code())
 
     def attach(self, server: Flask) -> None:
         """Check every request of ``server`` and put safe headers on every answer."""
@@ -79,16 +82,17 @@ class Guard:
         if self.teacher is None or self.viewer is None:
             g.teaches = True
             return None
-        given = request.args.get("token", "")
+        given = request.args.get("token", "").strip()
         shown = given or request.cookies.get(_cookie(), "")
         g.teaches = _same(shown, self.teacher)
-        if not (g.teaches or _same(shown, self.viewer)):
-            return _refused("this lab asks for a token: open the whole address that qsim lab printed")
+        if not (g.teaches or _same(read_code(shown), self.viewer)):
+            return _asked(given)
         if not given:
             return None
         rest = urlencode([(k, v) for k, v in request.args.items(multi=True) if k != "token"])
-        answer = redirect(request.path + (f"?{rest}" if rest else ""))
-        answer.set_cookie(_cookie(), shown, httponly=True, samesite="Strict")
+        answer = redirect(f"/{request.path.lstrip('/')}" + (f"?{rest}" if rest else ""))
+        # Lax: a link on a course page must lead in; what changes anything is checked by its origin.
+        answer.set_cookie(_cookie(), shown, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]
 
 
@@ -117,6 +121,14 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _asked(given: str) -> Response:
+    """The refusal of who has no token; a person gets a page to type the code into."""
+    if request.method == "GET" and request.accept_mimetypes.accept_html and "text/html" in request.headers["Accept"]:
+        why = "That is not the code." if given else "This lab asks for the code of the class."
+        return Response(asking(why), status=403, mimetype="text/html")
+    return _refused("this lab asks for a token: open the whole address that qsim lab printed")
 
 
 def _refused(why: str) -> Response:

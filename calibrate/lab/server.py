@@ -7,14 +7,15 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 
 from dash import Dash
 from flask import Response
 from werkzeug.exceptions import HTTPException
 
+from calibrate.lab import packing
 from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard
+from calibrate.lab.joining import ADDRESS, Address
 from measure.errors import MeasureError
 
 LIMITS = {
@@ -39,14 +40,6 @@ POLICY = (
 """What a browser may load for the page: what this server gives, and the few scripts that Dash writes inline."""
 
 
-@dataclass(frozen=True)
-class Address:
-    """Where the lab answers: the address of the teacher, and of the class (the same on this machine alone)."""
-
-    teacher: str
-    viewers: str
-
-
 @contextmanager
 def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
     """Serve ``app`` in the background while the block runs; port 0 takes a free one.
@@ -58,16 +51,19 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
     guard = Guard.of(host)
     guard.attach(app.server)
     app.server.after_request(_with_safe_headers(app))
+    packing.attach(app.server)
     app.server.register_error_handler(Exception, _in_one_line)
     try:
         server = create_server(app.server, host=host, port=port, ident="qsim lab", **LIMITS)
     except (OSError, ValueError) as error:
         raise MeasureError(_why_not(error, host, port)) from error
+    base = f"http://{_shown(host)}:{server.effective_port}/"
+    address = Address(_with_token(base, guard.teacher), _with_token(base, guard.viewer), guard.viewer or "")
+    app.server.config[ADDRESS] = address
     thread = threading.Thread(target=server.run, name="lab", daemon=True)
     thread.start()
     try:
-        base = f"http://{_shown(host)}:{server.effective_port}/"
-        yield Address(_with_token(base, guard.teacher), _with_token(base, guard.viewer))
+        yield address
     finally:
         server.close()
 

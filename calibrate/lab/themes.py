@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-FONT_SIZE = 16
+FONT_SIZE, LARGE_FONT_SIZE = 16, 21
 
 
 class Theme:
-    """The colours of one look."""
+    """The colours of one look, and the size of its type in pixels."""
 
-    def __init__(self, *, dark: bool) -> None:
+    def __init__(self, *, dark: bool, large: bool = False) -> None:
         self.dark = dark
+        self.font_size = LARGE_FONT_SIZE if large else FONT_SIZE
         self.text = "#e8edf2" if dark else "#1b2733"
         self.grid = "#33414f" if dark else "#dde4ea"
         self.line = "#8fa1b3" if dark else "#5a6b7b"
@@ -34,9 +35,10 @@ class Theme:
                 "ticks": "outside", "automargin": True, "rangemode": "tozero"}  # fmt: skip
         layout = {
             "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": FONT_SIZE, "color": self.text}, "margin": {"l": 60, "r": 12, "t": 36, "b": 50},
+            "font": {"size": self.font_size, "color": self.text}, "margin": {"l": 60, "r": 12, "t": 36, "b": 50},
             "xaxis": {**axis, "title": {"text": x_title}}, "yaxis": {**axis, "title": {"text": y_title}},
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": FONT_SIZE - 2}},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0,
+                       "font": {"size": self.font_size - 2}},
             "hovermode": "closest",
             "hoverlabel": {"bgcolor": self.ground, "font": {"color": self.text}},
         }  # fmt: skip
@@ -46,9 +48,10 @@ class Theme:
         return layout
 
 
-def theme_of(name: object) -> Theme:
-    """The theme that a page asks for by name; the light one where it asks for none of ours."""
-    return Theme(dark=name == "dark")
+def theme_of(look: object) -> Theme:
+    """The theme that a page asks for in words ("dark", "light large"); the light one where it asks for none of ours."""
+    words = str(look).split()
+    return Theme(dark="dark" in words, large="large" in words)
 
 
 def line(x: Iterable[float], y: Iterable[float], name: str, colour: str, **more: Any) -> dict[str, Any]:

@@ -17,6 +17,8 @@ MODELS = {
 UNNAMED = """[...document.querySelectorAll('input:not([aria-hidden]), button, [role=slider]')].filter((e) =>
     e.offsetParent && !e.innerText && !e.getAttribute('aria-label') && !e.labels?.length)
     .map((e) => e.outerHTML)"""
+SIMULATED = """document.querySelector('#explore-L .js-plotly-plot').data.find(
+    (t) => t.name.startsWith('simulated') && t.y.length)"""
 FOCUSED = """[getComputedStyle(document.activeElement).outlineStyle,
     document.activeElement.id || document.activeElement.className || 'link']"""
 
@@ -36,8 +38,7 @@ def test_every_model_shows_its_theory(served, open_page):
             wanted = pytest.approx(getattr(exact, quantity))
             until(lambda q=quantity, w=wanted: operating_point(page, q) == w, f"{quantity} of {name}")
         assert f"{exact.L:.4g}" in page.text("explore-formulas")
-        simulated = page.value("document.querySelector('#explore-L .js-plotly-plot').data.find("
-                               "(t) => t.name.startsWith('simulated'))")  # fmt: skip
+        simulated = until(lambda: page.value(SIMULATED), f"simulated values of {name}")
         assert len(simulated["y"]) == 4
         assert all(e > 0 for e in simulated["error_y"]["array"])
 

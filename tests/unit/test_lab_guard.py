@@ -91,7 +91,7 @@ def test_beyond_this_machine_a_token_is_asked_for(public):
     assert "token" not in first.headers["Location"]
     cookie = first.headers["Set-Cookie"]
     assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
+    assert "SameSite=Lax" in cookie
     assert client.get(EVENTS, headers=host, base_url="http://192.0.2.7:8050").status_code == 200
 
 

@@ -1,64 +1,120 @@
-/* The queue that moves: requests of one sample path arrive from the left, wait, and are served on the right. */
+/* The queue that moves: requests of one sample path arrive from the left, wait, and are served on the right. In a
+   closed system those that think stand on the left. A line in the plot of N(t) says where we are. */
 window.dash_clientside = window.dash_clientside || {};
 window.dash_clientside.lab = window.dash_clientside.lab || {};
 
 (function () {
   "use strict";
 
-  const SECONDS = 45; // how long the whole path takes to play
+  const SECONDS = 60; // how long the whole path takes to play
+  const ROWS = 8, THINK_SHARE = 0.22, PAD = 8;
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
-  const state = { path: null, time: 0, playing: true, frame: 0, last: 0, clicks: 0 };
+  const state = { path: null, time: 0, playing: true, frame: 0, last: 0 };
 
   function style(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
-  function draw(canvas) {
+  function fitted(canvas) {
     const scale = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
-    if (canvas.width !== Math.round(width * scale)) {
+    if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);
     }
     const pen = canvas.getContext("2d");
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, width, height);
-    const path = state.path, t = state.time;
-    const rows = Math.min(path.servers, 8), gap = (height - 34) / rows;
-    const radius = Math.max(6, Math.min(15, gap / 2 - 6));
-    const desk = width - 4 * radius - 10, text = style("--text"), edge = style("--weak");
-    const middle = 8 + (height - 34) / 2;
-    let waiting = 0, present = 0;
-
     pen.lineWidth = 2;
+    return pen;
+  }
+
+  /* Where everything stands: servers in columns of eight on the right, the one that waits first beside them. */
+  function plan(path, width, height, font) {
+    const rows = Math.min(path.servers, ROWS), columns = Math.ceil(path.servers / ROWS);
+    const top = PAD, floor = height - 2 * font, gap = (floor - top) / rows;
+    const radius = Math.max(5, Math.min(1.1 * font, gap / 2 - 5, width / 40));
+    const step = 2 * radius + 16;
+    return {
+      radius: radius, middle: top + (floor - top) / 2, floor: floor, top: top,
+      left: path.population === null ? PAD + 6 * font : width * THINK_SHARE,
+      front: width - PAD - columns * step - radius - 6,
+      server: (s) => [width - PAD - step / 2 - (columns - 1 - Math.floor(s / ROWS)) * step, top + (s % ROWS + 0.5) * gap],
+    };
+  }
+
+  function ball(pen, x, y, radius, colour) {
+    pen.beginPath();
+    pen.fillStyle = colour;
+    pen.arc(x, y, radius, 0, 2 * Math.PI);
+    pen.fill();
+  }
+
+  function thinkers(pen, places, count, width) {
+    const radius = Math.max(3, places.radius * 0.6), step = 2 * radius + 5;
+    const high = Math.max(1, Math.floor((places.floor - places.top) / step));
+    for (let i = 0; i < count; i++) {
+      const x = PAD + radius + Math.floor(i / high) * step;
+      if (x > width * THINK_SHARE - 3 * radius) { break; }
+      pen.beginPath();
+      pen.arc(x, places.top + radius + (i % high) * step, radius, 0, 2 * Math.PI);
+      pen.stroke();
+    }
+  }
+
+  function draw(canvas) {
+    const pen = fitted(canvas), width = canvas.clientWidth, height = canvas.clientHeight;
+    const font = parseFloat(getComputedStyle(canvas).fontSize) || 16;
+    const path = state.path, t = state.time, places = plan(path, width, height, font), radius = places.radius;
+    const text = style("--text"), edge = style("--weak");
+    let waiting = 0, served = 0, unseen = 0;
+    pen.font = font + "px system-ui, sans-serif";
     pen.strokeStyle = edge;
-    for (let s = 0; s < rows; s++) {
-      pen.strokeRect(desk - radius - 4, 8 + s * gap + gap / 2 - radius - 3, 2 * radius + 8, 2 * radius + 6);
+    for (let s = 0; s < path.servers; s++) {
+      const [x, y] = places.server(s);
+      pen.strokeRect(x - radius - 4, y - radius - 3, 2 * radius + 8, 2 * radius + 6);
     }
     for (let i = 0; i < path.arrival.length; i++) {
       if (path.arrival[i] > t || path.finish[i] <= t) { continue; }
-      present += 1;
-      let x = desk, y = 8 + (path.server[i] % rows) * gap + gap / 2;
       if (path.start[i] > t) {
+        const x = places.front - waiting * (2 * radius + 4);
         waiting += 1;
-        x = desk - radius * 2 - 14 - waiting * (2 * radius + 4) + 2 * radius;
-        y = middle;
-        if (x < 2 * radius) { continue; }
+        if (x < places.left + 2.5 * font) { unseen += 1; continue; }
+        ball(pen, x, places.middle, radius, COLOURS[i % COLOURS.length]);
       } else {
-        const share = (t - path.start[i]) / (path.finish[i] - path.start[i] || 1);
+        const [x, y] = places.server(path.server[i]);
+        served += 1;
         pen.fillStyle = edge;
-        pen.fillRect(desk - radius - 4, y + radius + 4, (2 * radius + 8) * share, 3);
+        const share = (t - path.start[i]) / (path.finish[i] - path.start[i] || 1);
+        pen.fillRect(x - radius - 4, y + radius + 3, (2 * radius + 8) * share, 4);
+        ball(pen, x, y, radius, COLOURS[i % COLOURS.length]);
       }
-      pen.beginPath();
-      pen.fillStyle = COLOURS[i % COLOURS.length];
-      pen.arc(x, y, radius, 0, 2 * Math.PI);
-      pen.fill();
     }
     pen.fillStyle = text;
-    pen.font = "16px system-ui, sans-serif";
-    pen.fillText("t = " + t.toFixed(1) + "   present N = " + present + "   waiting " + waiting, 8, height - 8);
+    if (unseen) { pen.fillText("+" + unseen, places.left, places.middle + font / 3); }
+    const said = ["t = " + t.toFixed(1), "present N = " + (waiting + served), "waiting " + waiting, "served " + served];
+    if (path.population === null) {
+      if (!unseen) { pen.fillText("arrivals →", PAD, places.middle + font / 3); }
+    } else {
+      const thinking = path.population - waiting - served;
+      thinkers(pen, places, thinking, width);
+      said.push("thinking " + thinking);
+    }
+    pen.fillText(said.join(width > 30 * font ? "    " : "  "), PAD, height - font * 0.5, width - 2 * PAD);
     canvas.dataset.time = t.toFixed(3);
-    canvas.dataset.present = String(present);
+    canvas.dataset.present = String(waiting + served);
+  }
+
+  /* The same moment in the plot of N(t); a line of the page's own, since a plot is slow to draw anew. */
+  function follow() {
+    const plot = document.querySelector("#explore-path .js-plotly-plot"), line = document.getElementById("explore-now");
+    const axis = plot && plot._fullLayout && plot._fullLayout.xaxis;
+    if (!line || !axis || !axis._length) { return; }
+    const place = axis.d2p(state.time);
+    line.hidden = !(place >= 0 && place <= axis._length);
+    line.style.left = axis._offset + place + "px";
+    line.style.top = plot._fullLayout.yaxis._offset + "px";
+    line.style.height = plot._fullLayout.yaxis._length + "px";
   }
 
   function step(now) {
@@ -71,6 +127,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     }
     state.last = now;
     draw(canvas);
+    follow();
     state.frame = window.requestAnimationFrame(step);
   }
 

@@ -7,8 +7,9 @@ window.qsimLab = window.qsimLab || {};
   const LINE_BYTES = 64;
 
   lab.colours = function (theme) {
-    const dark = theme === "dark";
+    const dark = lab.isDark(theme);
     return {
+      size: lab.isLarge(theme) ? 21 : 16,
       text: dark ? "#e8edf2" : "#1b2733", grid: dark ? "#33414f" : "#dde4ea", line: dark ? "#8fa1b3" : "#5a6b7b",
       ground: dark ? "#16202a" : "#ffffff", blue: dark ? "#56B4E9" : "#0072B2", red: dark ? "#FF7A3D" : "#D55E00",
       green: dark ? "#2CC79B" : "#009E73", orange: "#E69F00", purple: "#CC79A7",
@@ -27,9 +28,9 @@ window.qsimLab = window.qsimLab || {};
 
   function layout(c, x, y, more) {
     return Object.assign({
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size: 16, color: c.text },
-      margin: { l: 60, r: 12, t: 40, b: 50 }, xaxis: x, yaxis: y, dragmode: false, hovermode: "closest",
-      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 14 } },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size: c.size, color: c.text },
+      margin: { l: 60, r: 16, t: 40, b: 50 }, xaxis: x, yaxis: y, dragmode: false, hovermode: "closest",
+      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: c.size - 2 } },
       hoverlabel: { bgcolor: c.ground, font: { color: c.text } },
     }, more || {});
   }

@@ -98,7 +98,8 @@ def what_if_figures(curve: Curve, now: Predicted, then: Predicted, theme: Theme)
 
 def themed(figure: Figure, theme: Theme) -> dict[str, Any]:
     """A figure of the reports in the page's colours."""
-    figure.update_layout(paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font_color=theme.text)
+    figure.update_layout(paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+                         font={"color": theme.text, "size": theme.font_size})  # fmt: skip
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(gridcolor=theme.grid, linecolor=theme.line, zerolinecolor=theme.line)
     drawn: dict[str, Any] = figure.to_plotly_json()

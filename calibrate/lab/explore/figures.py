@@ -10,6 +10,8 @@ from calibrate.lab.themes import Theme, line, marks
 
 TOP_OF_OPEN = 0.93
 """Up to which utilization an open queue's curve is shown in full; beyond, it leaves the picture."""
+EARLY = 0.2
+"""The share of the x axis up to which the number beside the operating point has no room on its left."""
 
 
 def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, Any]:
@@ -29,14 +31,11 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
             marks([curves.here.x], [here], f"here: {here:.4g}", theme.red,
                   marker={"size": 18, "symbol": "diamond", "line": {"width": 2, "color": theme.ground}})
         )  # fmt: skip
-    shapes = [] if curves.knee is None else [_upright(curves.knee, theme)]
     layout = theme.layout(
         curves.x_title, QUANTITIES[quantity], yaxis={"range": [0, top]}, xaxis={"range": [0, curves.x[-1] * 1.02]},
-        shapes=shapes, uirevision=quantity,
+        shapes=[] if curves.knee is None else [_upright(curves.knee, theme)],
+        annotations=_words(curves, quantity, theme), uirevision=quantity, showlegend=False, margin={"t": 12 if curves.knee is None else 34},
     )  # fmt: skip
-    if curves.knee is not None:
-        layout["annotations"] = [{"x": curves.knee, "y": 0, "yref": "paper", "text": f"N* = {curves.knee:.3g}",
-                                  "showarrow": False, "xanchor": "left", "yanchor": "bottom"}]  # fmt: skip
     return {"data": traces, "layout": layout}
 
 
@@ -67,6 +66,21 @@ def _top(curves: Curves, quantity: str) -> float:
         shown = max(v for x, v in zip(curves.x, values, strict=True) if x <= TOP_OF_OPEN)
     here = 0.0 if curves.here is None else curves.here.values[quantity][0]
     return 1.08 * max(shown, here) or 1.0
+
+
+def _words(curves: Curves, quantity: str, theme: Theme) -> list[dict[str, Any]]:
+    """What is written into a plot: the value where the student is, and the knee above its line."""
+    words = []
+    if curves.here is not None:
+        x, y = curves.here.x, curves.here.values[quantity][0]
+        late = x > EARLY * curves.x[-1]
+        words.append({"x": x, "y": y, "text": f"<b>{y:.4g}</b>", "showarrow": False, "bgcolor": theme.ground,
+                      "opacity": 0.9, "xanchor": "right" if late else "left", "xshift": -12 if late else 12,
+                      "yanchor": "bottom", "yshift": 6, "font": {"size": theme.font_size + 3}})  # fmt: skip
+    if curves.knee is not None:
+        words.append({"x": curves.knee, "y": 1, "yref": "paper", "text": f"N* = {curves.knee:.3g}", "showarrow": False,
+                      "yanchor": "bottom", "font": {"color": theme.text}})  # fmt: skip
+    return words
 
 
 def _upright(x: float, theme: Theme) -> dict[str, Any]:

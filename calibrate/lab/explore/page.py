@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,11 @@ from calibrate.lab.themes import theme_of
 from calibrate.lab.widgets import graph, in_browser, slider, told
 
 MOST_SEEDS = 2**31
+WARMING_MS = 700
+KEY = (("theory", "theory"), ("simulated", "simulated, with its 95 % interval"), ("here", "where you are"),
+       ("bounds", "bounds, if closed"))  # fmt: skip
+_warm = threading.Event()
+"""Whether the engine is loaded; until then the page shows the theory, which needs none."""
 UNSTABLE = (
     "ρ = {rho:.3g} is 1 or more: more work comes than the servers can do, and the queue grows for ever. There is no L "
     "and no W; the path below shows how it runs away."
@@ -39,26 +45,27 @@ def layout() -> Component:
                     *(slider(f"explore-{name}", p.label, p.low, p.high, p.step, p.start)
                       for name, p in PARAMETERS.items()),
                     html.P(id="explore-problem", className="problem", role="alert"),
-                    html.Div(id="explore-formulas", className="formulas"),
                 ],
                 className="controls",
             ),
+            told(html.Section(id="explore-formulas", className="formulas more"), "the formulas with these numbers"),
             html.Section(
                 [
+                    html.P([html.Span(words, className=f"key-{name}") for name, words in KEY], className="key"),
                     html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()],
                              className="grid"),
                     html.Div([html.H3("One stretch of its life"),
+                              html.Button("Pause", id="explore-play", n_clicks=0, className="small"),
                               html.Button("Another run", id="explore-again", n_clicks=0, className="small")],
                              className="heading"),
-                    html.Div(
-                        [html.Button("Pause", id="explore-play", n_clicks=0, className="small"),
-                         told(html.Canvas(id="explore-queue", role="img"),
-                              "requests arrive from the left, wait, and are served")],
-                        className="moving",
-                    ),
-                    graph("explore-path", "number present over time"),
+                    told(html.Canvas(id="explore-queue", role="img", className="moving"),
+                         "requests arrive from the left, wait, and are served"),
+                    html.Div([graph("explore-path", "number present over time"),
+                              html.Div(id="explore-now", hidden=True)], className="followed"),
                     dcc.Store(id="explore-followed"),
                     dcc.Store(id="explore-played"),
+                    dcc.Store(id="explore-ready", data=_warm.is_set()),
+                    dcc.Interval(id="explore-warming", interval=WARMING_MS, disabled=_warm.is_set()),
                 ],
                 className="results",
             ),
@@ -80,8 +87,15 @@ def register(app: Dash) -> None:
         Input("explore-kind", "value"),
         Input("theme", "data"),
         Input("explore-again", "n_clicks"),
+        Input("explore-ready", "data"),
         *(Input(f"explore-{name}", "value") for name in PARAMETERS),
-    )(update)
+    )(lambda kind, look, clicks, _ready, *values: update(kind, look, clicks, *values))
+    app.callback(
+        Output("explore-ready", "data"),
+        Output("explore-warming", "disabled"),
+        Input("explore-warming", "n_intervals"),
+        prevent_initial_call=True,
+    )(lambda _ticks: (True, True) if _warm.is_set() else (no_update, no_update))
     in_browser(
         app,
         "animate",
@@ -101,7 +115,8 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
     except ValueError as error:
         return (str(error), *([no_update] * (3 + len(QUANTITIES))), *hidden)
-    curves, path = _worked_out(settings, clicks if isinstance(clicks, int) and 0 <= clicks < MOST_SEEDS else 0)
+    seed = clicks if isinstance(clicks, int) and 0 <= clicks < MOST_SEEDS else 0
+    curves, path = _worked_out(settings, seed, simulated=_warm.is_set())
     metrics = curves.metrics
     problem = UNSTABLE.format(rho=settings.utilization) if metrics is None else ""
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
@@ -112,10 +127,14 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
 
 
 def warm_up() -> None:
-    """Load and compile what the first student would else wait for."""
-    update("mm1", "light", 0, *(p.start for p in PARAMETERS.values()))
+    """Load and compile what the first student would else wait for; the simulation is shown from then on."""
+    for kind in ("mm1", "closed"):
+        settings = settings_of(kind, {p.name: p.start for p in PARAMETERS.values()})
+        _worked_out(settings, 0, simulated=True)
+    _warm.set()
 
 
 @lru_cache(maxsize=256)  # students like round numbers
-def _worked_out(settings: Settings, seed: int) -> tuple[Curves, Path]:
-    return with_simulation(settings, curves_of(settings), seed), path_of(settings, seed)
+def _worked_out(settings: Settings, seed: int, *, simulated: bool) -> tuple[Curves, Path]:
+    curves = curves_of(settings)
+    return with_simulation(settings, curves, seed) if simulated else curves, path_of(settings, seed)

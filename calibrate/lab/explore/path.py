@@ -15,18 +15,22 @@ REQUESTS = 80
 
 @dataclass(frozen=True)
 class Path:
-    """One entry per request in order of arrival, in the model's time unit; servers are counted from 0."""
+    """One entry per request in order of arrival, in the model's time unit; servers are counted from 0.
+
+    ``population`` is how many requests circle; None where they come from outside.
+    """
 
     arrival: list[float]
     start: list[float]
     finish: list[float]
     server: list[int]
     servers: int
+    population: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for the page's animation."""
         return {"arrival": self.arrival, "start": self.start, "finish": self.finish, "server": self.server,
-                "servers": self.servers}  # fmt: skip
+                "servers": self.servers, "population": self.population}  # fmt: skip
 
     @property
     def end(self) -> float:
@@ -51,18 +55,21 @@ class Path:
 
 
 def path_of(settings: Settings, seed: int, requests: int = REQUESTS) -> Path:
-    """A path of the model, the same for a seed; an overloaded queue has one too."""
+    """A path of the model, the same for a seed; an overloaded queue has one too.
+
+    First come first served by the server that has been free the longest, in plain Python: the page shows it before any
+    engine is loaded.
+    """
     return _open(settings, requests, seed) if settings.is_open else _closed(settings, requests, seed)
 
 
 def _open(settings: Settings, requests: int, seed: int) -> Path:
-    from qsim import trace
-
     model, rng = settings.at_rate(settings.arrival_rate), np.random.default_rng(seed)
-    gaps = model.arrivals.sample(rng, requests)  # type: ignore[union-attr]
-    followed = trace(model, gaps, model.service.sample(rng, requests))
-    return Path(followed.arrival.tolist(), followed.start.tolist(), followed.finish.tolist(),
-                followed.server.tolist(), settings.servers)  # fmt: skip
+    arrivals = np.cumsum(model.arrivals.sample(rng, requests))  # type: ignore[union-attr]
+    path, free = _nobody(settings), _idle(settings)
+    for arrival, service in zip(arrivals, model.service.sample(rng, requests), strict=True):
+        _serve(path, free, float(arrival), float(service))
+    return path
 
 
 def _closed(settings: Settings, requests: int, seed: int) -> Path:
@@ -70,16 +77,29 @@ def _closed(settings: Settings, requests: int, seed: int) -> Path:
     rng = np.random.default_rng(seed)
     thinking = [float(t) for t in rng.exponential(settings.think_time, settings.population)]
     heapq.heapify(thinking)
-    free = [(0.0, server) for server in range(settings.servers)]
-    path = Path([], [], [], [], settings.servers)
+    path, free = _nobody(settings), _idle(settings)
     while len(path.arrival) < requests and thinking:
-        arrival = heapq.heappop(thinking)
-        since, server = heapq.heappop(free)
-        start = max(arrival, since)
-        finish = start + float(rng.exponential(settings.service_time))
-        heapq.heappush(free, (finish, server))
+        finish = _serve(path, free, heapq.heappop(thinking), float(rng.exponential(settings.service_time)))
         heapq.heappush(thinking, finish + float(rng.exponential(settings.think_time)))
-        for column, value in zip((path.arrival, path.start, path.finish), (arrival, start, finish), strict=True):
-            column.append(value)
-        path.server.append(server)
     return path
+
+
+def _nobody(settings: Settings) -> Path:
+    return Path([], [], [], [], settings.servers, None if settings.is_open else settings.population)
+
+
+def _idle(settings: Settings) -> list[tuple[float, int]]:
+    """When each server is free, as a heap."""
+    return [(0.0, server) for server in range(settings.servers)]
+
+
+def _serve(path: Path, free: list[tuple[float, int]], arrival: float, service: float) -> float:
+    """Add a request that arrives after all others to ``path``; when it is done."""
+    since, server = free[0]
+    start = max(arrival, since)
+    finish = start + service
+    heapq.heapreplace(free, (finish, server))
+    for column, value in zip((path.arrival, path.start, path.finish), (arrival, start, finish), strict=True):
+        column.append(value)
+    path.server.append(server)
+    return finish
