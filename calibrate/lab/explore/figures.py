@@ -34,7 +34,8 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
     layout = theme.layout(
         curves.x_title, QUANTITIES[quantity], yaxis={"range": [0, top]}, xaxis={"range": [0, curves.x[-1] * 1.02]},
         shapes=[] if curves.knee is None else [_upright(curves.knee, theme)],
-        annotations=_words(curves, quantity, theme), uirevision=quantity, showlegend=False, margin={"t": 12 if curves.knee is None else 34},
+        annotations=_words(curves, quantity, theme), uirevision=quantity, showlegend=False,
+        margin={"t": 12 if curves.knee is None else 34},
     )  # fmt: skip
     return {"data": traces, "layout": layout}
 
