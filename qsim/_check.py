@@ -6,6 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from qsim._types import IntArray
+
+MOST = 2**53
+"""The largest count: from there on a float no longer tells a number from the next."""
+
 
 def number(name: str, value: object) -> float:
     """The value as a float; raises ValueError when it is not a number (or is NaN)."""
@@ -13,6 +20,8 @@ def number(name: str, value: object) -> float:
         result = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, not {value!r}") from None
+    except OverflowError:
+        raise ValueError(f"{name} must be a number below 1.8e308, the largest there is: use another unit") from None
     if math.isnan(result):
         raise ValueError(f"{name} must be a number, not nan: look for a missing value where it was computed")
     return result
@@ -35,8 +44,10 @@ def non_negative(name: str, value: object, remedy: str = "give zero or a finite 
 
 
 def count(name: str, value: object, minimum: int = 1, remedy: str = "") -> int:
-    """A whole number not below ``minimum``; 1e6 and numpy integers are welcome, 2.5 and True are not."""
+    """A whole number from ``minimum`` to MOST; 1e6 and numpy integers are welcome, 2.5 and True are not."""
     result = number(name, value)
+    if MOST < result < math.inf:
+        raise ValueError(f"{name} must be at most {MOST:,}, up to where numbers are exact, not {result:.3g}")
     if isinstance(value, bool) or not math.isfinite(result) or result != int(result) or result < minimum:
         hint = f": {remedy}" if remedy else f": give {minimum}, {minimum + 1}, {minimum + 2}, ..."
         raise ValueError(f"{name} must be a whole number of at least {minimum}, not {value!r}{hint}")
@@ -61,6 +72,21 @@ def sequence(name: str, values: object) -> tuple[Any, ...]:
 def non_negatives(name: str, values: object) -> tuple[float, ...]:
     """A list of finite numbers, each zero or more."""
     return tuple(non_negative(f"{name}[{i}]", v) for i, v in enumerate(sequence(name, values)))
+
+
+def counts(name: str, values: object, minimum: int = 1) -> list[int]:
+    """A list of whole numbers, each from ``minimum`` on."""
+    return [count(f"{name}[{i}]", n, minimum) for i, n in enumerate(sequence(name, values))]
+
+
+def counts_upto(name: str, values: object) -> IntArray:
+    """The whole numbers asked for, shape (m,): those of a list, or all of 1, 2, ..., N where one number is given."""
+    if isinstance(values, str) or np.ndim(values) == 0:  # type: ignore[arg-type]
+        return np.arange(1, count(name, values) + 1)
+    wanted = counts(name, np.asarray(values).tolist())
+    if not wanted:
+        raise ValueError(f"{name} must not be empty: give those wanted, or the largest one")
+    return np.asarray(wanted)
 
 
 def speeds(values: object) -> tuple[float, ...]:

@@ -122,7 +122,7 @@ def whitt(arrival_rate: float, service_time: float, ca2: float, cs2: float, serv
 
 def cosmetatos(arrival_rate: float, service_time: float, cs2: float, servers: int = 1) -> float:
     """Wq of M/G/c (Cosmetatos 1976)."""
-    exponential = mmc_wait(arrival_rate, service_time, servers)
+    cs2, exponential = _check.non_negative("cs2", cs2), mmc_wait(arrival_rate, service_time, servers)
     if exponential == 0:
         return 0.0
     c, rho = servers, arrival_rate * service_time / servers

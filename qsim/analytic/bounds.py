@@ -93,10 +93,10 @@ def loads(populations: npt.ArrayLike, think_time: float, demands: Sequence[float
 
 
 def _populations(populations: npt.ArrayLike) -> FloatArray:
-    N = np.atleast_1d(np.asarray(populations, dtype=np.float64))
-    if N.size == 0 or not np.all((N > 0) & np.isfinite(N)):
-        raise ValueError(f"populations must be positive and finite, and not empty, not {populations!r}")
-    return N
+    given = [populations] if np.ndim(populations) == 0 else _check.sequence("populations", populations)
+    if not len(given):
+        raise ValueError("populations must not be empty: give at least one number of customers")
+    return np.array([_check.positive(f"populations[{i}]", n) for i, n in enumerate(given)])
 
 
 def _demands(demands: Sequence[float]) -> FloatArray:
@@ -109,7 +109,7 @@ def _demands(demands: Sequence[float]) -> FloatArray:
 def _per_server(demands: Sequence[float], servers: Sequence[int] | None) -> tuple[float, float]:
     """D, and the largest demand per server."""
     D = _demands(demands)
-    c = [1] * D.size if servers is None else [_check.count(f"servers[{i}]", s) for i, s in enumerate(servers)]
+    c = [1] * D.size if servers is None else _check.counts("servers", servers)
     if len(c) != D.size:
         raise ValueError(f"servers must have as many entries as demands ({D.size}), not {len(c)}")
     return float(math.fsum(D)), float(np.max(D / c))

@@ -35,15 +35,19 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.analytic import normalizing, random_routing, repairman
-from qsim.analytic.first_come import FirstComeTimes, TabulatedStates
+from qsim.analytic.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.analytic.normalizing import Centre
 from qsim.analytic.random_routing import OwnQueueTimes
 from qsim.analytic.repairman import Curve
 from qsim.distributions import Exponential
+from qsim.errors import NoFormulaError
 from qsim.metrics import Metrics, Times
 from qsim.models import Closed, Model, Station
 
 METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, Muntz & Palacios 1975)"
+
+MOST_TERMS = 3_000_000_000
+"""Products to add up for all convolutions: a minute or two."""
 
 
 def centre_of(station: Station, population: int) -> Centre:
@@ -90,10 +94,16 @@ class PresentStates:
 
 
 def solve(model: Model) -> Metrics:
-    """Exact, for every population, number of servers and range of demands; ``stations`` holds each, per visit."""
+    """Exact, for every number of servers and range of demands; ``stations`` holds each, per visit.
+
+    Raises NoFormulaError where the population is so large that the convolutions take minutes.
+    """
     assert isinstance(model, Closed)  # noqa: S101
     N, Z = model.population, model.think_time
+    require_few_states(model, N)
     centres = [centre_of(s, N) for s in model.queueing]
+    if math.log2(len(centres) + 1) * sum(normalizing.convolution_terms(c, (N + 1,)) for c in centres) > MOST_TERMS:
+        raise NoFormulaError(model.kendall, "the exact solution takes minutes for so many; schweitzer() is near it")
     unit = normalizing.time_unit([N], [Z], centres)
     scaled = [c.in_units_of(unit) for c in centres]
     start = normalizing.empty_network([Z / unit], (N,))
@@ -205,12 +215,7 @@ def curve(model: Closed, populations: int | Sequence[int] | IntArray) -> Curve:
         (station,) = model.queueing
         known = repairman.curve if repairman.applies(model) else random_routing.curve
         return known(populations, model.think_time, station.service.mean, station.servers)
-    if np.ndim(populations) == 0:
-        wanted = np.arange(1, _check.count("populations", populations) + 1)
-    else:
-        wanted = np.asarray([_check.count(f"populations[{i}]", n) for i, n in enumerate(np.asarray(populations))])
-        if wanted.size == 0:
-            raise ValueError("populations must not be empty: give the populations wanted, or the largest one")
+    wanted = _check.counts_upto("populations", populations)
     N, Z = int(wanted.max()), model.think_time
     centres = [centre_of(s, N) for s in model.queueing]
     unit = normalizing.time_unit([N], [Z], centres)

@@ -36,7 +36,7 @@ from qsim import _check
 from qsim.analytic import mg1, size_based
 from qsim.analytic._shape import poisson
 from qsim.analytic._stability import require_stable
-from qsim.analytic.first_come import TabulatedStates
+from qsim.analytic.first_come import TabulatedStates, require_few_states
 from qsim.analytic.mmc import ErlangStates, erlang_c
 from qsim.analytic.mmck import state_probabilities
 from qsim.distributions import Distribution, Exponential
@@ -153,6 +153,7 @@ def _sharing(model: Open) -> Metrics:
         L, lost = waits * a / (c - a) + a, 0.0
         states = ErlangStates(c, a)
     else:
+        require_few_states(model, model.capacity)
         p = state_probabilities(a, c, model.capacity)
         L, lost = float(p @ np.arange(p.size)), float(p[-1])
         states = TabulatedStates(tuple(p.tolist()))

@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.first_come import FirstComeTimes, TabulatedStates
+from qsim.analytic.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
 from qsim.models import Closed, Model
@@ -59,10 +59,11 @@ def applies(model: Model) -> bool:
 
 
 def solve(model: Model) -> Metrics:
-    """Exact, for every population."""
+    """Exact; raises NoFormulaError for millions of customers and places."""
     assert isinstance(model, Closed)  # noqa: S101
     (station,) = model.queueing
     assert station.capacity is not None  # noqa: S101
+    require_few_states(model, min(model.population, station.capacity))
     N, Z, S, c, K = model.population, model.think_time, station.service.mean, station.servers, station.capacity
     p, seen = state_probabilities(N, Z, S, c, K), state_probabilities(N - 1, Z, S, c, K)
     n = np.arange(p.size)

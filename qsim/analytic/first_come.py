@@ -12,7 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim.analytic import _invert
+from qsim.errors import NoFormulaError
 from qsim.metrics import Interval
+from qsim.models import Model
+
+MOST_STATES = 2_000_000
+"""Probabilities that are held one by one: some hundred megabytes."""
+
+
+def require_few_states(model: Model, states: int) -> None:
+    """Raise NoFormulaError for more states than a table holds."""
+    if states > MOST_STATES:
+        raise NoFormulaError(model.kendall, f"it has {states:,} states, more than the {MOST_STATES:,} of a table")
 
 
 @dataclass(frozen=True)

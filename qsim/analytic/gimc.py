@@ -41,6 +41,8 @@ AROUND = tuple((sign * 0.02 * k, w) for k, w in ((1, 0.75), (2, -0.3), (3, 0.05)
 """Offsets and weights of the symmetric six-point interpolation at the middle."""
 LARGEST = 700.0
 """The logarithm of the largest number that a float holds, nearly."""
+MOST_SERVERS = 1_000_000
+"""Terms of the sum for P(wait): some seconds."""
 LOSS_METHOD = "GI/M/c/c (Takács 1962, chapter 4)"
 
 
@@ -134,6 +136,7 @@ def applies(model: Model) -> bool:
         and isinstance(model.arrivals, Distribution)
         and not math.isinf(model.arrivals.mean)
         and model.capacity in (None, model.servers)
+        and model.servers <= MOST_SERVERS
     )
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic._shape import poisson
 from qsim.analytic._stability import ROUNDING
-from qsim.analytic.first_come import TabulatedStates
+from qsim.analytic.first_come import TabulatedStates, require_few_states
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics, States
@@ -84,6 +84,7 @@ def solve(model: Model) -> Metrics:
         lost = 0.0
         states = GeometricBeyond(tuple((w / total).tolist()), ratio)
     else:
+        require_few_states(model, model.capacity)
         p = _weights(a, model.speeds, model.capacity)
         p = p / p.sum()
         L, lost = float(p @ np.arange(p.size)), float(p[-1])

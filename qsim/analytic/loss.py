@@ -13,7 +13,7 @@ Source: Erlang (1917); insensitivity: Sevastyanov (1957), Theory Prob. Appl. 2.
 from __future__ import annotations
 
 from qsim.analytic._shape import plain, poisson
-from qsim.analytic.first_come import TabulatedStates
+from qsim.analytic.first_come import TabulatedStates, require_few_states
 from qsim.analytic.infinite_servers import ServiceTimes
 from qsim.analytic.mmck import state_probabilities
 from qsim.metrics import Metrics
@@ -36,9 +36,10 @@ def applies(model: Model) -> bool:
 
 
 def solve(model: Model) -> Metrics:
-    """Exact, at any load."""
+    """Exact, at any load; raises NoFormulaError for millions of servers."""
     assert isinstance(model, Open)  # noqa: S101
     assert model.capacity is not None  # noqa: S101
+    require_few_states(model, model.capacity)
     S, c = model.service.mean, model.servers
     p = state_probabilities(model.offered_load, c, model.capacity)
     X = model.arrival_rate * float(p[:-1].sum())

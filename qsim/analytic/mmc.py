@@ -27,6 +27,8 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from qsim import _check
 from qsim.analytic import _invert
 from qsim.analytic._stability import require_stable
@@ -37,14 +39,21 @@ from qsim.models import Model, Open
 
 METHOD = "Erlang C (Erlang 1917; Kleinrock 1975, section 3.5)"
 
+MOST_STEPS = 10_000_000
+"""Of the recursion for Erlang's B: a second or two."""
+
 
 def erlang_b(servers: int, offered_load: float) -> float:
     """Probability that all ``servers`` are busy when nobody may wait; ``offered_load`` = λ/μ >= 0, in erlangs."""
     servers = _check.count("servers", servers, minimum=0)
     a = _check.non_negative("offered_load", offered_load, "arrival rate times mean service time")
+    if min(servers, a) > MOST_STEPS:
+        raise ValueError(f"offered_load must be below {MOST_STEPS:,} erlangs for so many servers, not {a:g}")
     blocked = 1.0
     for k in range(1, servers + 1):
         blocked = a * blocked / (k + a * blocked)
+        if blocked == 0:  # too small for a float, with fewer servers already
+            break
     return blocked
 
 
@@ -54,10 +63,11 @@ def erlang_c(servers: int, offered_load: float) -> float:
     >>> round(erlang_c(3, 2.0), 10)
     0.4444444444
     """
-    blocked = erlang_b(_check.count("servers", servers), offered_load)
-    rho = offered_load / servers
+    c, a = _check.count("servers", servers), _check.non_negative("offered_load", offered_load)
+    rho = a / c
     if rho >= 1:
-        raise UnstableQueueError(f"M/M/{servers}", offered_load, 1.0, servers)
+        raise UnstableQueueError(f"M/M/{c}", a, 1.0, c)
+    blocked = erlang_b(c, a)
     return blocked / (1 - rho * (1 - blocked))
 
 
@@ -80,10 +90,12 @@ class ErlangStates:
 
     @cached_property
     def _log_total(self) -> float:
-        logs = [self._log_weight(n) for n in range(self.servers)]
-        logs.append(self._log_weight(self.servers) - math.log1p(-self.offered_load / self.servers))
-        top = max(logs)
-        return top + math.log(math.fsum(math.exp(v - top) for v in logs))
+        from scipy.special import gammaincc
+
+        a, c = self.offered_load, self.servers
+        # Fewer than c present: aⁿ/n! adds up to e^a·P(Poisson(a) < c), an incomplete gamma function.
+        below = a + math.log(float(gammaincc(c, a)))
+        return float(np.logaddexp(below, self._log_weight(c) - math.log1p(-a / c)))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.first_come import FirstComeTimes, TabulatedStates
+from qsim.analytic.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
 from qsim.models import Model, Open
@@ -52,9 +52,10 @@ def applies(model: Model) -> bool:
 
 
 def solve(model: Model) -> Metrics:
-    """Exact, at any load."""
+    """Exact, at any load; raises NoFormulaError for millions of places."""
     assert isinstance(model, Open)  # noqa: S101
     assert model.capacity is not None  # noqa: S101
+    require_few_states(model, model.capacity)
     c, S = model.servers, model.service.mean
     p = state_probabilities(model.offered_load, c, model.capacity)
     n = np.arange(p.size)

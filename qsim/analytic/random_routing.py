@@ -28,6 +28,7 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.analytic import _invert
+from qsim.analytic.first_come import require_few_states
 from qsim.analytic.repairman import Curve
 from qsim.distributions import Exponential
 from qsim.metrics import Interval, Metrics
@@ -38,12 +39,7 @@ METHOD = "random routing, mean value analysis (Reiser & Lavenberg 1980)"
 
 def curve(populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int) -> Curve:
     """X, R and Wq exactly; arguments, result and refusals as :func:`qsim.analytic.repairman.curve`."""
-    if np.ndim(populations) == 0:
-        wanted = np.arange(1, _check.count("populations", populations) + 1)
-    else:
-        wanted = np.asarray([_check.count(f"populations[{i}]", n) for i, n in enumerate(np.asarray(populations))])
-        if wanted.size == 0:
-            raise ValueError("populations must not be empty: give the populations wanted, or the largest one")
+    wanted = _check.counts_upto("populations", populations)
     Z = _check.non_negative("think_time", think_time)
     S = _check.positive("service_time", service_time)
     k = _check.count("servers", servers)
@@ -93,9 +89,10 @@ def applies(model: Model) -> bool:
 
 
 def solve(model: Model) -> Metrics:
-    """Exact; state probabilities are not given."""
+    """Exact; state probabilities are not given.  Raises NoFormulaError for millions of customers."""
     assert isinstance(model, Closed)  # noqa: S101
     (station,) = model.queueing
+    require_few_states(model, model.population)
     N, Z, S, k = model.population, model.think_time, station.service.mean, station.servers
     all_populations = curve(N, Z, S, k)
     X, W, Wq = (

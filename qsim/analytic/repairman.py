@@ -24,8 +24,8 @@ gives G(n) = (S/c)·G(n-1) + (Z+S)ⁿ/n!·E[max(0, 1 - B(n)/c)], which is this i
 δ follows from P(B(m) = c-1) by two running sums of positive terms.  γ never falls once it has grown, so capping
 it at 1e300 changes nothing.
 
-Source: Kleinrock (1975), Queueing Systems I, section 3.8; product form: Baskett, Chandy, Muntz & Palacios (1975),
-by which the result depends on the think time only through its mean.
+Source: Kleinrock (1975), Queueing Systems I, sections 3.8 (one server) and 3.10; product form: Baskett, Chandy, Muntz &
+Palacios (1975), by which the result depends on the think time only through its mean.
 
 >>> from qsim import MMcN, solve
 >>> r = solve(MMcN(population=80, think_time=10, service_time=4, servers=8))
@@ -43,7 +43,7 @@ import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray, IntArray
-from qsim.analytic.first_come import FirstComeTimes, TabulatedStates
+from qsim.analytic.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
 from qsim.models import Closed, Model, Station
@@ -69,12 +69,7 @@ def curve(
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted; times in one unit.
     Raises ValueError naming the parameter that makes no sense.  Work grows with the largest population.
     """
-    if np.ndim(populations) == 0:
-        wanted = np.arange(1, _check.count("populations", populations) + 1)
-    else:
-        wanted = np.asarray([_check.count(f"populations[{i}]", n) for i, n in enumerate(np.asarray(populations))])
-        if wanted.size == 0:
-            raise ValueError("populations must not be empty: give the populations wanted, or the largest one")
+    wanted = _check.counts_upto("populations", populations)
     Z = _check.non_negative("think_time", think_time)
     S = _check.positive("service_time", service_time)
     c = _check.count("servers", servers)
@@ -151,9 +146,13 @@ def _is_repairman(stations: tuple[Station, ...]) -> bool:
 
 
 def solve(model: Model) -> Metrics:
-    """Exact, for every population, number of servers and ratio of think to service time."""
+    """Exact, for every number of servers and ratio of think to service time.
+
+    Raises NoFormulaError for millions of customers.
+    """
     assert isinstance(model, Closed)  # noqa: S101
     (station,) = model.queueing
+    require_few_states(model, model.population)
     N, Z, S, c = model.population, model.think_time, station.service.mean, station.servers
     p = state_probabilities(N, Z, S, c)
     n = np.arange(N + 1)

@@ -30,6 +30,7 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
+from qsim.distributions.base import require
 from qsim.errors import UnstableQueueError
 
 Rule: TypeAlias = Literal["SJF", "PSJF", "SRPT"]
@@ -42,16 +43,21 @@ ATOM = 1e-3
 
 def require_load(arrival_rate: float, service: Distribution) -> float:
     """ρ of M/G/1; raises UnstableQueueError when it is not below 1."""
-    rho = _check.non_negative("arrival_rate", arrival_rate) * service.mean
+    rho = _check.non_negative("arrival_rate", arrival_rate) * require("service", service).mean
     if rho >= 1:
         raise UnstableQueueError("M/G/1", arrival_rate, 1 / service.mean, 1)
     return rho
 
 
 def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> float:
-    """W of M/G/1 under SJF, PSJF or SRPT; raises UnstableQueueError when ρ >= 1."""
+    """W of M/G/1 under SJF, PSJF or SRPT; raises UnstableQueueError when ρ >= 1.
+
+    Infinite under SJF where E[S²] is: whoever comes waits for what is left of a service, however short his own.
+    """
     _check.one_of("rule", rule, RULES)
-    require_load(arrival_rate, service)
+    rho = require_load(arrival_rate, service)
+    if rule == "SJF" and rho > 0 and math.isinf(service.scv):
+        return math.inf
     strata = _strata(arrival_rate, service, math.inf)
     return float(strata.share @ strata.response(rule))
 

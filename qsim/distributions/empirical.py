@@ -33,17 +33,10 @@ class Empirical(Distribution):
     widths: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        values = tuple(
-            _check.non_negative(f"values[{i}]", v) for i, v in enumerate(_check.sequence("values", self.values))
-        )
+        values = _check.non_negatives("values", self.values)
         if not values:
             raise ValueError("values must not be empty: give the measured times")
-        weights = tuple(
-            _check.non_negative(f"weights[{i}]", w) for i, w in enumerate(_check.sequence("weights", self.weights))
-        )
-        widths = tuple(
-            _check.non_negative(f"widths[{i}]", w) for i, w in enumerate(_check.sequence("widths", self.widths))
-        )
+        weights, widths = _check.non_negatives("weights", self.weights), _check.non_negatives("widths", self.widths)
         for name, given in (("weights", weights), ("widths", widths)):
             if given and len(given) != len(values):
                 raise ValueError(f"{name} must have one entry for each of the {len(values)} values, not {len(given)}")
@@ -56,12 +49,13 @@ class Empirical(Distribution):
     @classmethod
     def from_histogram(cls, edges: Sequence[float], counts: Sequence[float]) -> Empirical:
         """A histogram: ``counts[i]`` times between ``edges[i]`` and ``edges[i + 1]``; edges must increase."""
-        if len(edges) != len(counts) + 1:
-            raise ValueError(f"edges must have one entry more than counts ({len(counts)}), not {len(edges)}")
-        widths = tuple(float(b) - float(a) for a, b in pairwise(edges))
+        ends, seen = _check.non_negatives("edges", edges), _check.non_negatives("counts", counts)
+        if len(ends) != len(seen) + 1:
+            raise ValueError(f"edges must have one entry more than counts ({len(seen)}), not {len(ends)}")
+        widths = tuple(b - a for a, b in pairwise(ends))
         if any(width <= 0 for width in widths):
             raise ValueError("edges must increase from bin to bin: sort them and drop repeated ones")
-        return cls(tuple(edges[:-1]), tuple(counts), widths)
+        return cls(ends[:-1], seen, widths)
 
     @cached_property
     def _lower(self) -> FloatArray:

@@ -175,8 +175,8 @@ class HyperExponential(Distribution):
         mean, scv = _check.positive("mean", mean), _check.positive("scv", scv)
         if scv < 1:
             raise ValueError(f"scv of a hyperexponential must be at least 1, not {scv!r}: below 1 use Erlang or Gamma")
-        p = (1 + math.sqrt((scv - 1) / (scv + 1))) / 2
-        return cls((p, 1 - p), (mean / (2 * p), mean / (2 * (1 - p))))
+        rare = 1 / (scv + 1) / (1 + math.sqrt((scv - 1) / (scv + 1)))  # (1 - √((scv-1)/(scv+1)))/2, which would cancel
+        return cls((1 - rare, rare), (mean / (2 * (1 - rare)), mean / (2 * rare)))
 
     @property
     def mean(self) -> float:

@@ -15,6 +15,8 @@ from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions.base import Distribution
 
+SMALLEST_SHAPE = 0.02
+
 
 @dataclass(frozen=True)
 class Gamma(Distribution):
@@ -90,7 +92,10 @@ class LogNormal(Distribution):
 
 @dataclass(frozen=True)
 class Weibull(Distribution):
-    """Weibull with the given shape and mean; shape below 1 has a heavy tail, 1 is the exponential."""
+    """Weibull with the given shape and mean; shape below 1 has a heavy tail, 1 is the exponential.
+
+    The shape is at least 0.02: below that the mean comes from times too rare and too long for floats.
+    """
 
     shape: float
     mean: float
@@ -98,6 +103,8 @@ class Weibull(Distribution):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _check.positive("shape", self.shape))
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        if self.shape < SMALLEST_SHAPE:
+            raise ValueError(f"shape must be at least {SMALLEST_SHAPE}, not {self.shape!r}: no time has so long a tail")
 
     @property
     def scale(self) -> float:
@@ -121,7 +128,8 @@ class Weibull(Distribution):
         return float(self.scale * (-math.log1p(-_check.fraction("q", q))) ** (1 / self.shape))
 
     def moment(self, k: int) -> float:
-        return float(self.scale**k * math.gamma(1 + _check.count("k", k, minimum=0) / self.shape))
+        k = _check.count("k", k, minimum=0)
+        return math.exp(k * math.log(self.scale) + math.lgamma(1 + k / self.shape))
 
     def scaled(self, factor: float) -> Weibull:
         return Weibull(self.shape, self.mean * _check.positive("factor", factor))
@@ -145,6 +153,8 @@ class BurrXII(Distribution):
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
         if self.c * self.k <= 1:
             raise ValueError(f"c times k must exceed 1, not {self.c * self.k!r}: with a tail so heavy there is no mean")
+        if self._raw(1) < 1e-150:
+            raise ValueError(f"c must not be as small as {self.c!r} with k = {self.k!r}: times would pass all floats")
 
     @property
     def scale(self) -> float:

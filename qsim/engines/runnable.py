@@ -7,8 +7,11 @@ import math
 from qsim.analytic._stability import ROUNDING, require_stable
 from qsim.arrivals import dispersion_of
 from qsim.engines.plan import Place, Plan, plan
-from qsim.errors import UnstableQueueError
+from qsim.errors import NoEngineError, UnstableQueueError
 from qsim.models import Model, Open, OpenClasses, Tandem
+
+MOST_AT_ONCE = 10_000_000
+"""Customers who circulate, or servers, in the tables of a run."""
 
 RELAXATIONS = 50
 """A run must last this many relaxation times, the time in which a queue forgets how it started."""
@@ -17,6 +20,13 @@ RELAXATIONS = 50
 def require_runnable(model: Model) -> Plan:
     """The plan of a model that has a steady state; raises what ``simulate`` raises."""
     made = plan(model)
+    servers = math.fsum(place.all_servers for place in made.places if place.servers < math.inf)
+    for what, number in (("customers", sum(made.population)), ("servers", servers)):
+        if number > MOST_AT_ONCE:
+            raise NoEngineError(
+                f"{model.kendall} is not simulated: it has {number:,.0f} {what}, more than the {MOST_AT_ONCE:,} that "
+                "are followed at once; take fewer, of a longer think or service time"
+            )
     if any(math.isinf(arrivals.mean) for arrivals in made.sources):
         raise ValueError("arrival_rate must be positive for a simulation, not 0: nobody would come; use solve")
     if isinstance(model, Open):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from qsim import _check
 from qsim.distributions import Deterministic, Distribution, Exponential
@@ -75,12 +75,11 @@ class Station:
         require("service", self.service)
         object.__setattr__(self, "servers", _check.count("servers", self.servers))
         object.__setattr__(self, "visits", _check.positive("visits", self.visits))
-        if self.queues not in ("shared", "random"):
-            raise ValueError(f"queues must be 'shared' or 'random', not {self.queues!r}")
+        _check.one_of("queues", self.queues, get_args(Queues))
+        _check.one_of("discipline", self.discipline, get_args(StationDiscipline))
         if self.capacity is not None:
             remedy = f"it counts the places at the {self.servers} server(s) too; None means no limit"
             object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))
-        _require_discipline(self.discipline)
         if self.speeds is not None:
             object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.servers != 1 or self.queues != "shared":
@@ -93,11 +92,6 @@ class Station:
     def demand(self) -> float:
         """Mean service time per cycle, all visits together, at speed 1."""
         return self.visits * self.service.mean
-
-
-def _require_discipline(discipline: str) -> None:
-    if discipline not in ("FCFS", "PS", "LCFS-PR"):
-        raise ValueError(f"discipline must be 'FCFS', 'PS' or 'LCFS-PR' at a station of a network, not {discipline!r}")
 
 
 @dataclass(frozen=True)

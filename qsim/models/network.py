@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
 from qsim.distributions.base import require
-from qsim.models.closed import Delay, Queues, Station, StationDiscipline, _require_discipline
+from qsim.models.closed import Delay, Queues, Station, StationDiscipline
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,8 @@ class ClassStation:
         object.__setattr__(self, "services", services)
         object.__setattr__(self, "visits", visits)
         object.__setattr__(self, "servers", _check.count("servers", self.servers))
-        if self.queues not in ("shared", "random"):
-            raise ValueError(f"queues must be 'shared' or 'random', not {self.queues!r}")
-        _require_discipline(self.discipline)
+        _check.one_of("queues", self.queues, get_args(Queues))
+        _check.one_of("discipline", self.discipline, get_args(StationDiscipline))
 
     @property
     def means(self) -> tuple[float, ...]:
@@ -100,9 +100,7 @@ def _think_times(think_times: object, classes: int) -> tuple[float, ...]:
 
 
 def _populations(populations: object) -> tuple[int, ...]:
-    given = tuple(
-        _check.count(f"populations[{r}]", n) for r, n in enumerate(_check.sequence("populations", populations))
-    )
+    given = tuple(_check.counts("populations", populations))
     if not given:
         raise ValueError("populations must not be empty: give the number of customers of each class")
     return given

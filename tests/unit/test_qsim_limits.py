@@ -1,0 +1,136 @@
+"""Arguments at the edge of what floats, memory and time can hold: an answer, or one sentence that names them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from qsim import (
+    MG1,
+    MM1,
+    MM1K,
+    BurrXII,
+    Closed,
+    Deterministic,
+    Empirical,
+    Exponential,
+    Gamma,
+    GGc,
+    HyperExponential,
+    MMc,
+    MMcKN,
+    MMcN,
+    Model,
+    NoEngineError,
+    NoFormulaError,
+    Open,
+    Station,
+    UnstableQueueError,
+    Weibull,
+    asymptotic_bounds,
+    closed_curve,
+    cosmetatos,
+    erlang_b,
+    erlang_c,
+    load_for_blocking,
+    mean_response,
+    simulate,
+    solve,
+    wait_variance,
+)
+
+ONE = Exponential(1.0)
+MANY = 10**9
+
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    (lambda: MM1(10**400, 1), "arrival_rate must be a number below"),
+    (lambda: MMc(1, 1, 1e30), "servers must be at most"),  # type: ignore[arg-type]
+    (lambda: MMcN(10**20, 1, 1), "population must be at most"),
+    (lambda: solve(MM1(0.5, 1)).p(10**400), "n must be a number below"),
+    (lambda: Weibull(0.001, 1.0), "shape must be at least"),
+    (lambda: BurrXII(1e-3, 2000, 1.0), "c must not be as small"),
+    (lambda: Empirical.from_histogram(3, 4), "edges must be a list"),  # type: ignore[arg-type]
+    (lambda: Empirical.from_histogram([0, 1, "a"], [1, 2]), r"edges\[2\] must be a number"),  # type: ignore[list-item]
+    (lambda: cosmetatos(2.7, 1.0, -1.0, servers=3), "cs2 must be zero or positive"),
+    (lambda: cosmetatos(2.7, 1.0, math.nan, servers=3), "cs2 must be a number"),
+    (lambda: mean_response(0.5, 1.0, "SJF"), "service must be a Distribution"),  # type: ignore[arg-type]
+    (lambda: wait_variance(0.5, 1.0), "service must be a Distribution"),  # type: ignore[arg-type]
+    (lambda: erlang_b(10**9, 5e8), "offered_load must be below"),
+    (lambda: load_for_blocking(10**9, 0.1), "offered_load must be below"),
+    (lambda: asymptotic_bounds(["a"], 1, [1]), r"populations\[0\] must be a number"),
+    (lambda: asymptotic_bounds([[1, 2]], 1, [1]), r"populations\[0\] must be a number"),
+    (lambda: asymptotic_bounds([1], 1, [1], servers=2), "servers must be a list"),  # type: ignore[arg-type]
+    (lambda: closed_curve(Closed(1, [Station(ONE)]), [1.5]), r"populations\[0\] must be a whole number.* not 1.5"),
+]
+
+
+@pytest.mark.parametrize(("build", "said"), REFUSED)
+def test_a_refusal_names_the_argument(build: Callable[[], object], said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{said}"):
+        build()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MMcN(MANY, 1, 1),
+        MM1K(1, 1, MANY),
+        MMcKN(MANY, 1, 1, 2, MANY),
+        Closed(MANY, [Station(ONE), Station(ONE)]),
+        Closed(MANY, [Station(ONE, 4, queues="random")]),
+        Closed(10**6, [Station(ONE, 4, queues="random"), Station(ONE)]),
+        Open(ONE, Exponential(0.5), capacity=MANY, discipline="PS"),
+        Open(ONE, Exponential(0.5), capacity=MANY, speeds=(1, 2)),
+        Open(ONE, Deterministic(0.5), MANY, MANY),
+        GGc(Gamma(1.0, 0.5), Exponential(0.9 * MANY), MANY),
+    ],
+    ids=lambda model: model.kendall,
+)
+def test_what_memory_or_time_does_not_hold_has_no_formula(model: Model) -> None:
+    with pytest.raises(NoFormulaError, match="simulate"):
+        solve(model)
+
+
+@pytest.mark.parametrize("model", [MMcN(MANY, 1, 1), MMc(1, 1, MANY)], ids=lambda model: model.kendall)
+def test_what_memory_does_not_hold_is_not_simulated(model: Model) -> None:
+    with pytest.raises(NoEngineError, match="10,000,000"):
+        simulate(model, customers=1000)
+
+
+def test_servers_that_are_never_needed_cost_nothing() -> None:
+    assert erlang_b(10**12, 5.0) == 0.0
+    assert solve(MMc(2.7, 1.0, 10**12)).L == pytest.approx(2.7)
+    assert erlang_c("3", "2") == erlang_c(3, 2.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("servers", "load"), [(1, 0.8), (3, 2.7), (40, 12.0), (1000, 950.0)])
+def test_states_of_many_servers_add_up_to_one(servers: int, load: float) -> None:
+    r = solve(MMc(load, 1.0, servers))
+    total = math.fsum(r.p(n) for n in range(servers + 3000))
+    assert total == pytest.approx(1.0, abs=1e-9)
+
+
+def test_an_overload_beyond_counting_is_told_in_one_short_line() -> None:
+    with pytest.raises(UnstableQueueError, match=r"at least 5e\+306 servers") as refusal:
+        solve(MM1(1e308, 20))
+    assert len(str(refusal.value)) < 250
+
+
+def test_the_rare_phase_of_an_extreme_hyperexponential_keeps_its_digits() -> None:
+    law = HyperExponential.from_moments(1.0, 1e17)
+    assert law.mean == pytest.approx(1.0)
+    assert law.scv == pytest.approx(1e17)
+
+
+def test_moments_of_a_long_tailed_weibull_do_not_overflow() -> None:
+    law = Weibull(0.02, 1.0)
+    assert law.moment(1) == pytest.approx(1.0)
+    assert solve(MG1(0.5, law)).W == pytest.approx(1 + 0.5 * (1 + law.scv) / 2 / 0.5)
+
+
+def test_the_shortest_job_first_wait_is_infinite_where_the_variance_is() -> None:
+    service = BurrXII(1.5, 1.0, 1.0)
+    assert mean_response(0.5, service, "SJF") == math.inf
+    assert mean_response(0.5, service, "SRPT") < mean_response(0.5, service, "PSJF") < math.inf
