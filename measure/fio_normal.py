@@ -4,6 +4,9 @@ Read are the line that announces a job (``name: (g=0): rw=..., bs=..., ioengine=
 the rates, the latencies with their units, the percentiles, the depths reached and the requests issued. fio rounds the
 IOPS to three digits, so the rate is the number of issued requests over the run time where both are there. What the
 report does not tell (direct, the file, limits) stays unknown, and the records say so (``all_options`` False).
+
+A text may hold many runs, as a terminal session or a page of notes does: each run's announcement counts for the
+reports after it, and what stands before it on the line (indentation, ``> `` or ``# ``) is taken off the lines below.
 """
 
 from __future__ import annotations
@@ -25,15 +28,15 @@ _REPORT = re.compile(
 )
 _FLOW_3 = re.compile(
     r"^ {1,4}(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]{1,20}\w{0,2}), BW=(?P<bw>[\d.]{1,20}\w{0,5}(?:/s)?)"
-    r" \([^)]{0,60}\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
+    r" \((?P<decimal>[^)]{0,60})\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
 )
 _FLOW_2 = re.compile(
-    r"^ {1,4}(?P<way>read|write|trim|mixed) ?: io=[\d.]{1,20}\w{0,3}, bw=(?P<bw>[\d.]{1,20}\w{0,3}/s), "
-    r"iops= ?(?P<iops>[\d.]{1,20}\w{0,2}), runt= {0,9}(?P<ms>\d{1,12})msec"
+    r"^ {1,4}(?P<way>read|write|trim|mixed) ?: io=[\d.]{1,20}\w{0,3}, bw=(?P<bw>[\d.]{1,20}\w{0,3}/s) ?, "
+    r"iops= ?(?P<iops>[\d.]{1,20}\w{0,2}) ?, runt= {0,9}(?P<ms>\d{1,12})msec"
 )
 _LATENCY = re.compile(
-    r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w?, max= ?[\d.]{1,20}\w?, "
-    r"avg= {0,9}(?P<mean>[\d.]{1,30}), stdev= {0,9}(?P<sd>[\d.]{1,30})"
+    r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w? ?, max= ?[\d.]{1,20}\w? ?, "
+    r"avg= {0,9}(?P<mean>[\d.]{1,30}) ?, stdev= {0,9}(?P<sd>[\d.]{1,30})"
 )
 _PERCENTILES = re.compile(r"^ {1,6}(?P<kind>c?lat) percentiles \((?P<unit>[mnu]sec)\):")
 _PERCENTILE = re.compile(r"(\d{1,3}\.\d{1,9})th=\[ {0,20}(\d{1,18})\]")
@@ -41,23 +44,27 @@ _DEPTHS = re.compile(r"^ {1,4}IO depths {1,6}: (?P<list>.{1,200})$")
 _ISSUED_3 = re.compile(r"^ {1,8}issued rwts?: total=(\d{1,18}),(\d{1,18}),")
 _ISSUED_2 = re.compile(r"^ {1,8}issued {1,6}: total=r=(\d{1,18})/w=(\d{1,18})/")
 _VERSION = re.compile(r"^(fio-\d[\w.\-]{0,40})$")
+_STARTS = re.compile(r"^(?P<before>[ \t>#|*]{0,20})\S.{0,200}?: \((?:g=\d|groupid=\d)")
 _SECONDS = {"nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _RATE = re.compile(r"([\d.]+)\s*((?:[kKMGT]i?)?)B?(?:/s)?$")
+_CARRY_LOST = re.compile(r"\d+\.0[kKMGT]")  # fio 3.1 and 3.7 print 24.96k as 24.0k
 _LONGEST_LINE = 600
 _MOST_REPORTS = 10_000
 
 
 def looks_like_normal(text: str) -> bool:
     """Whether fio's human-readable report of a job is in the text."""
-    return re.search(r"^\S.{0,200}?: \(groupid=\d{1,9}, jobs=\d{1,9}\): err=", text, re.MULTILINE) is not None
+    pattern = r"^[ \t>#|*]{0,20}\S.{0,200}?: \(groupid=\d{1,9}, jobs=\d{1,9}\): err="
+    return re.search(pattern, text, re.MULTILINE) is not None
 
 
 @dataclass
 class _Flow:
-    """One direction as printed; seconds and 1/s."""
+    """One direction as printed; seconds and 1/s. The true rate may be up to ``above`` more than the printed one."""
 
     rate: float
+    above: float
     bandwidth: float
     runtime_s: float
     moments: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -76,8 +83,9 @@ class _Flow:
 
 @dataclass
 class _Report:
-    """One report of one job (or of all its clones, or one snapshot of it)."""
+    """One report of one job (or of all its clones, or one snapshot of it), in the ``run``-th run of the text."""
 
+    run: int
     job: str
     group: str
     jobs: int
@@ -102,32 +110,39 @@ def parse_normal(text: str, name: str) -> list[FioRecord]:
     Snapshots of ``--status-interval`` become windows of their job. Raises DataError where no job's report is there.
     """
     announced, reports, version = _read(text, name)
-    last: dict[tuple[str, str, str], list[_Report]] = {}
+    last: dict[tuple[int, str, str, str], list[_Report]] = {}
     for report in reports:
-        last.setdefault((report.job, report.group, report.pid), []).append(report)
-    groups: dict[tuple[str, str], list[list[_Report]]] = {}
-    for (job, group, pid), snapshots in last.items():
-        known = announced.get((job, group))
-        one = (job, group) if known and known.clones else (job, f"{group}/{pid}")
+        last.setdefault((report.run, report.job, report.group, report.pid), []).append(report)
+    groups: dict[tuple[int, str, str], list[list[_Report]]] = {}
+    for (run, job, group, pid), snapshots in last.items():
+        known = announced.get((run, job, group))
+        one = (run, job, group) if known and known.clones else (run, job, f"{group}/{pid}")
         groups.setdefault(one, []).append(snapshots)
     return [_record(announced, clones, version, name) for clones in groups.values()]
 
 
-def _read(text: str, name: str) -> tuple[dict[tuple[str, str], _Announced], list[_Report], str]:
-    announced: dict[tuple[str, str], _Announced] = {}
+def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced], list[_Report], str]:
+    announced: dict[tuple[int, str, str], _Announced] = {}
     reports: list[_Report] = []
-    version, latest, flow = "", None, None
-    for line in text.splitlines():
-        if len(line) > _LONGEST_LINE:
+    version, before, latest, flow = "", "", None, None
+    run = 0
+    for whole in text.splitlines():
+        if len(whole) > _LONGEST_LINE:
             continue
+        if ": (g" in whole and (match := _STARTS.match(whole)):
+            before = match["before"]
+        line = whole.removeprefix(before)
         if match := _REPORT.match(line):
-            reports.append(_Report(match["job"], match["group"], int(match["jobs"]), int(match["error"]), match["pid"]))
+            found = (match["job"], match["group"], int(match["jobs"]), int(match["error"]), match["pid"])
+            reports.append(_Report(run, *found))
             flow = None
             if len(reports) > _MOST_REPORTS:
                 raise DataError(f"{name} holds more than {_MOST_REPORTS} reports of fio; give one run at a time")
         elif match := _ANNOUNCED.match(line):
+            if reports and reports[-1].run == run:  # the reports of the run before are through
+                run += 1
             latest = _Announced(_options(match["rw"], match["rest"]))
-            announced[match["job"], match["group"]] = latest
+            announced[run, match["job"], match["group"]] = latest
         elif line == "..." and latest is not None:
             latest.clones = True
         elif match := _VERSION.match(line):
@@ -143,7 +158,10 @@ def _take(line: str, report: _Report, flow: _Flow | None) -> _Flow | None:
     """Put what the line says into the report; the direction that the next lines belong to."""
     if match := (newer := _FLOW_3.match(line)) or _FLOW_2.match(line):
         bandwidth = _bytes_per_s(match["bw"], decimal=newer is not None)
-        flow = _Flow(_count(match["iops"]), bandwidth, float(match["ms"]) / 1e3)
+        if newer is not None and _CARRY_LOST.match(match["bw"]):
+            bandwidth = max(bandwidth, _bytes_per_s(match["decimal"], decimal=True))
+        above = _count(f"1{match['iops'][-1]}") if _CARRY_LOST.fullmatch(match["iops"]) else 0.0
+        flow = _Flow(_count(match["iops"]), above, bandwidth, float(match["ms"]) / 1e3)
         report.flows.setdefault(match["way"], flow)
     elif flow is not None and (match := _LATENCY.match(line)):
         unit = _SECONDS[match["unit"]]
@@ -165,12 +183,12 @@ def _take(line: str, report: _Report, flow: _Flow | None) -> _Flow | None:
 
 
 def _record(
-    announced: Mapping[tuple[str, str], _Announced], clones: Sequence[Sequence[_Report]], version: str, name: str
+    announced: Mapping[tuple[int, str, str], _Announced], clones: Sequence[Sequence[_Report]], version: str, name: str
 ) -> FioRecord:
     """One record of all clones of a job, by their last snapshots."""
     finals = [snapshots[-1] for snapshots in clones]
     first = finals[0]
-    known = announced.get((first.job, first.group))
+    known = announced.get((first.run, first.job, first.group))
     options = dict(known.options) if known else {}
     if first.jobs > 1:  # reported as a group
         options |= {"numjobs": str(first.jobs), "group_reporting": "1"}
@@ -210,7 +228,8 @@ def _flows(report: _Report) -> list[tuple[str, _Flow]]:
         flow = report.flows.get(way)
         if flow is not None and flow.runtime_s > 0 and flow.rate > 0:
             finer = issued / flow.runtime_s
-            if abs(finer / flow.rate - 1) < 0.02 or (flow.rate < 50 and abs(finer - flow.rate) <= 1):
+            near = abs(finer / flow.rate - 1) < 0.02 or (flow.rate < 50 and abs(finer - flow.rate) <= 1)
+            if near or 0 < finer - flow.rate < flow.above:
                 flow.rate = finer
     for way in ways:
         flow = report.flows[way]
