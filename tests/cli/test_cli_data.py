@@ -79,6 +79,11 @@ def test_compare_json_has_the_promised_keys(qsim, sweep_csv):
         assert point.keys() >= {"load", "held_out", "observed", "predicted", "residual_pct"}
     assert "held_out_mape_throughput_pct" in document["summary"]
     assert [p["load"] for p in document["points"] if not p["held_out"]] == [1, 64]
+    for profile in document["profiles"]:
+        assert profile.keys() >= {"name", "unit", "values", "log_likelihood_ratio", "low", "high", "level", "identified"}
+        assert max(profile["log_likelihood_ratio"]) == 0
+    assert {p["name"] for p in document["profiles"]} >= {"R1", "Xmax", "N*", "p"}
+    assert "profiles" not in qsim("compare", str(sweep_csv), "--use", "1,64", "--json", "--no-profiles").json
 
 
 def test_compare_writes_a_report_and_replaces_only_its_own(qsim, sweep_csv, tmp_path):

@@ -21,9 +21,9 @@ TOP = 3.0
 """How many times what the interval allows the plot reaches."""
 
 _CAPTION = (
-    "The rise of -2 ln L when one parameter is held away from its estimate and all others are fitted anew, without any "
-    "prior. Below the dashed line lies the interval. A curve that stays below on a side means that these points do not "
-    "bound the parameter there; a narrow valley is a parameter that they pin."
+    "The rise of -2 ln L when one parameter is held away from its likeliest value and all others are fitted anew, "
+    "without any prior. Below the dashed line lies the interval. A curve that stays below on a side means that these "
+    "points do not bound the parameter there; a narrow valley is a parameter that they pin."
 )
 
 
@@ -34,15 +34,15 @@ def profile_view(found: Sequence[Profile], level: float) -> View:
 
 
 def profile_figure(found: Sequence[Profile], level: float) -> Figure:
-    """A curve for each parameter over its value as a multiple of the estimate, the middle of what was tried."""
-    from scipy.stats import chi2
+    """A curve for each parameter over its value as a multiple of the likeliest."""
+    from scipy.special import chdtri
 
-    allowed = float(chi2.ppf(level, 1))
-    figure = empty_figure("value, times the estimate", "rise of -2 ln L", log_x=True)
+    allowed = float(chdtri(1, 1 - level))
+    figure = empty_figure("value, times the likeliest", "rise of -2 ln L", log_x=True)
     for i, profile in enumerate(found):
         values, colour = np.array(profile.values), PALETTE[i % len(PALETTE)]
         figure.add_scatter(
-            x=values / values[len(values) // 2], y=profile.rise, mode="lines+markers", name=escape(profile.name),
+            x=values / profile.likeliest, y=profile.rise, mode="lines+markers", name=escape(profile.name),
             line={"color": colour, "width": 2.5}, customdata=[quantity(float(v), profile.unit) for v in values],
             marker={"size": 7, "color": colour, "symbol": SYMBOLS[i % len(SYMBOLS)]},
             hovertemplate=f"{escape(profile.name)} = %{{customdata}}<br>rise %{{y:.3g}}<extra></extra>",
