@@ -72,6 +72,11 @@ class Comparison:
         """The fit's knee."""
         return self.fit.knee
 
+    @property
+    def calibrated_here(self) -> bool:
+        """Whether all that the model was calibrated on is among these points."""
+        return 0 < len(self.fit.used) <= int((~self.held_out).sum())
+
     @cached_property
     def smooth(self) -> Curve:
         """The predicted curve on a fine grid over the measured loads, for drawing."""

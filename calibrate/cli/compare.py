@@ -19,7 +19,7 @@ from calibrate.cli.compare_data import (
     short_names,
     sources_of,
 )
-from calibrate.cli.compare_pages import FEW, Pages, Told, beside_document, pages_of, say_beside
+from calibrate.cli.compare_pages import Pages, Told, beside_document, pages_of, say_beside
 from calibrate.cli.compare_tails import add_tails, say_tails, tails_of_all
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import Source, tell_findings
@@ -45,6 +45,7 @@ from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 if TYPE_CHECKING:
     from calibrate import Comparison
     from calibrate.knees import NamedKnee
+    from calibrate.profiles import Profile
     from calibrate.sealing import Seal
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
@@ -98,10 +99,11 @@ def compare(
     plots: Plots = None,
     image: Image = None,
     profiles: Annotated[
-        bool | None,
-        typer.Option("--profiles/--no-profiles", show_default=f"with up to {FEW} curves",
-                     help="Compute the profile likelihoods for what is written, some seconds a curve."),
-    ] = None,
+        bool,
+        typer.Option("--profiles/--no-profiles",
+                     help="Whether what is written, and --json, hold the profile likelihoods: what the points alone, "
+                     "without priors, say of each parameter."),
+    ] = True,
     slo: Objective = None,
     knees: Knees = False,
     fail_on: FailOn = None,
@@ -119,8 +121,6 @@ def compare(
     if max_error is not None and max_error <= 0:
         raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
     outputs = Outputs(report, csv, plots, image)
-    if profiles and not outputs.wanted:
-        raise wrong_usage("--profiles is about what --report, --plots or --csv write")
 
     from calibrate.fitting import model_named
 
@@ -134,13 +134,14 @@ def compare(
     told = [
         Told(
             d, _knees(d, slo, seed or 0, over_repeats=knees) if asked or outputs.wanted or len(devices) > 1 else (),
+            _profiles(d) if profiles and (as_json or outputs.wanted) else (),
             *tails_of_all(d.done, d.sweep, seed or 0, held),
         )
         for d in devices
     ]  # fmt: skip
     title = ", ".join(d.name for d in devices) if len(devices) > 1 else sources[0].name
     title += "" if held is None else f", predicted before: SHA-256 {held.sha256}"
-    found = pages_of(told, title, profiles=profiles, drawn=outputs.wanted)
+    found = pages_of(told, title, drawn=outputs.wanted)
     written = outputs.write(found.sections, title)
 
     _warn(devices, found)
@@ -180,6 +181,13 @@ def _knees(
     ]  # fmt: skip
 
 
+def _profiles(device: Device) -> list[tuple[Profile, ...]]:
+    """The profile likelihoods of every comparison; none of a prediction that was made elsewhere."""
+    from calibrate.profiles import profile_parameters
+
+    return [profile_parameters(c.fit, c.points) if c.calibrated_here else () for c in device.done]
+
+
 def _warn(devices: Sequence[Device], found: Pages) -> None:
     """What the importer noticed, what could not be compared, and what is not held against each other."""
     for device in devices:
@@ -215,6 +223,8 @@ def _document(told: Sequence[Told], *, knees: bool) -> dict[str, Any]:
         own = comparison_document(one.device.done, one.device.refused)["series"]
         for part, named in zip(own, one.knees if knees else (), strict=False):
             part["knees"] = [k.to_dict() for k in named]
+        for part, found in zip(own, one.profiles, strict=False):
+            part["profiles"] = [p.to_dict() for p in found]
         add_tails(own, one.tails, one.untold)
         parts += [{"device": one.device.name, **part} for part in own]
     refused = {

@@ -13,21 +13,23 @@ from calibrate.cli.show import part_of
 
 if TYPE_CHECKING:
     from calibrate.knees import NamedKnee
+    from calibrate.profiles import Profile
     from calibrate.report.compared import Section
     from calibrate.report.compared.devices import SideBySide
     from calibrate.report.measured import MeasuredSection
     from calibrate.tails import Tails
 
-FEW = 3
-"""Curves up to which the profile likelihoods are computed without being asked for."""
-
 
 @dataclass(frozen=True)
 class Told:
-    """A device with the knees of each of its curves (empty where nobody needs them) and the tails that are known."""
+    """A device with the knees and the profile likelihoods of each of its curves, and the tails that are known.
+
+    ``knees`` and ``profiles`` are empty where nobody needs them.
+    """
 
     device: Device
     knees: Sequence[tuple[NamedKnee, ...]]
+    profiles: Sequence[tuple[Profile, ...]]
     tails: Mapping[str, Tails]
     untold: Mapping[str, str]
 
@@ -41,28 +43,26 @@ class Pages:
     apart: str = ""
 
 
-def pages_of(told: Sequence[Told], title: str, *, profiles: bool | None, drawn: bool) -> Pages:
+def pages_of(told: Sequence[Told], title: str, *, drawn: bool) -> Pages:
     """Devices side by side first, where there are several, then each by itself.
 
-    With ``drawn`` what takes time to compute is there as well: the law of service, and the profile likelihoods, where
-    ``profiles`` does not forbid them or, left open, where the curves are few.
+    With ``drawn`` what takes time to compute is there as well: the law of service.
     """
     if not drawn and len(told) < 2:
         return Pages()
     from calibrate.report.compared.device_views import side_section
     from calibrate.report.compared.devices import alone, side_by_side
 
-    wanted = sum(len(t.device.done) for t in told) <= FEW if profiles is None else profiles
     sections = {}
     for one in told:
         heading = title if len(told) == 1 else one.device.name
-        sections[one.device.name] = _section(one, heading, profiles=wanted and drawn, drawn=drawn)
+        sections[one.device.name] = _section(one, heading, drawn=drawn)
     beside = side_by_side(sections)
     first = [side_section(one) for one in beside] if drawn else []
     return Pages([*first, *sections.values()], beside, alone(sections))
 
 
-def _section(told: Told, title: str, *, profiles: bool, drawn: bool) -> Section:
+def _section(told: Told, title: str, *, drawn: bool) -> Section:
     from calibrate.report.compared import Section, evidence_of
 
     device, found = told.device, {}
@@ -70,7 +70,8 @@ def _section(told: Told, title: str, *, profiles: bool, drawn: bool) -> Section:
         for i, (comparison, knees) in enumerate(zip(device.done, told.knees, strict=True)):
             found[comparison.series] = evidence_of(
                 comparison, device.sweep, found_knees=knees, tails=told.tails.get(comparison.series),
-                with_profiles=profiles, with_service=drawn, progress=part_of(bar, i, len(device.done)),
+                profiles=told.profiles[i] if told.profiles else None, with_service=drawn,
+                progress=part_of(bar, i, len(device.done)),
             )  # fmt: skip
     return Section(title, device.done, device.refused, found)
 

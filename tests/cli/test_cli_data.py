@@ -80,7 +80,7 @@ def test_compare_json_has_the_promised_keys(qsim, sweep_csv):
     assert "held_out_mape_throughput_pct" in document["summary"]
     assert [p["load"] for p in document["points"] if not p["held_out"]] == [1, 64]
     for profile in document["profiles"]:
-        assert profile.keys() >= {"name", "unit", "values", "log_likelihood_ratio", "low", "high", "level", "identified"}
+        assert profile.keys() >= {"name", "unit", "values", "log_likelihood_ratio", "low", "high", "identified"}
         assert max(profile["log_likelihood_ratio"]) == 0
     assert {p["name"] for p in document["profiles"]} >= {"R1", "Xmax", "N*", "p"}
     assert "profiles" not in qsim("compare", str(sweep_csv), "--use", "1,64", "--json", "--no-profiles").json

@@ -106,7 +106,6 @@ def test_plots_and_data_are_written_and_never_replaced(
     [
         (["--format", "png"], 2, ["--format", "--plots"]),
         (["--csv", "old.csv"], 2, ["--csv", "is a file"]),
-        (["--profiles"], 2, ["--profiles", "--report"]),
         (["--plots", "p", "--format", "gif"], 2, ["--format", "png"]),
         (["--dataset", "003-ssd-read", "--fit", "fit.json"], 2, ["one DATA"]),
         (["new.csv", "--series", "nothing"], 2, ["--series"]),

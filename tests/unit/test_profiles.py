@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calibrate.comparison import compare
 from calibrate.fitting import fit, from_datasheet
 from calibrate.points import points_of
 from calibrate.profiles import profile_parameters
@@ -57,3 +58,21 @@ def test_misses_that_go_together_are_one_piece_of_evidence(sweep):
     assert not found["p"].identified
     for profile in found.values():
         assert all(0 <= rise <= 1e3 for rise in profile.rise)
+
+
+def test_no_value_explains_the_points_better_than_the_best_and_neighbours_never_jump(sweep):
+    for profile in profile_parameters(fit(sweep, [1, 4, 32]), points_of(sweep)):
+        rise = np.array(profile.rise)
+        low, high = int(rise.argmin()), int(rise.argmin())
+        assert (np.diff(rise[high:]) >= -1e-3).all(), profile.name  # away from the best it only gets worse
+        assert (np.diff(rise[: low + 1]) <= 1e-3).all(), profile.name
+
+
+def test_json_has_the_ratio_of_likelihoods(sweep):
+    made = compare(sweep, [1, 64])
+    assert made.calibrated_here
+    found = profile_parameters(made.fit, made.points)[0].to_dict()
+    assert found["log_likelihood_ratio"] == pytest.approx([-r / 2 for r in found["rise"]])
+    assert max(found["log_likelihood_ratio"]) == 0
+    assert found["level"] == made.fit.level
+    assert not compare(sweep, fitted=from_datasheet(80e-6, 6e5)).calibrated_here

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from calibrate import Comparison, compare
+from calibrate.profiles import profile_parameters
 from calibrate.report.compared import evidence_of, ordering, residuals, views_of
 from measure import Sweep
 
@@ -103,7 +104,8 @@ def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep])
 
 def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, sweep = quiet
-    shown = views_of(evidence_of(comparison, sweep, with_profiles=True, with_service=True))
+    profiles = profile_parameters(comparison.fit, comparison.points)
+    shown = views_of(evidence_of(comparison, sweep, profiles=profiles, with_service=True))
     names = [v.name for v in shown.all]
     assert len(set(names)) == len(names)
     assert {"curve", "throughput", "response", "residuals-load", "knees", "little", "residuals-throughput",

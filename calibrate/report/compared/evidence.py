@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.comparison import Comparison
 from calibrate.knees import NamedKnee, named_knees
-from calibrate.profiles import Profile, profile_parameters
+from calibrate.profiles import Profile
 from calibrate.service.ladder import ServiceFit, fit_service
 from calibrate.service.sources import service_times
 from calibrate.tails import Tails
@@ -40,26 +40,23 @@ def evidence_of(
     *,
     found_knees: Sequence[NamedKnee] | None = None,
     tails: Tails | None = None,
-    with_profiles: bool = False,
+    profiles: Sequence[Profile] | None = None,
     with_service: bool = False,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Evidence:
     """Gather what can be told of ``comparison``, whose sweep was ``sweep``.
 
-    ``found_knees`` and ``tails`` are taken as they are; without the former the knees by every definition are sought.
-    Profile likelihoods and the law of service take seconds, and are sought ``with_profiles`` and ``with_service``
-    where the points allow them. ``progress`` is told the share that is done.
+    ``found_knees``, ``tails`` and ``profiles`` are taken as they are; without the first the knees by every definition
+    are sought, and profiles that are empty say that the model was not calibrated on these points. The law of service
+    takes seconds and is sought ``with_service``, where the points allow it. ``progress`` is told the share done.
     """
     fit, points = comparison.fit, comparison.points
     named = tuple(found_knees) if found_knees is not None else named_knees(fit, deepest=float(points.load.max()))
     progress(0.1)
     left_out: dict[str, str] = {}
-    profiled: tuple[Profile, ...] = ()
-    if with_profiles and fit.was_used(points).sum() < max(len(fit.used), 1):
+    if profiles is not None and not profiles:
         left_out["profile likelihoods"] = "the model was not calibrated on these points"
-    elif with_profiles:
-        profiled = profile_parameters(fit, points)
-    progress(0.6)
+    progress(0.3)
     law = None
     if with_service and sweep is not None and points.load_kind == "queue_depth":
         try:
@@ -68,7 +65,7 @@ def evidence_of(
             left_out["the law of the service times"] = str(error)
     progress(1.0)
     runs = None if sweep is None else sweep.select(comparison.series).points
-    return Evidence(comparison, runs, named, profiled, tails, law, left_out)
+    return Evidence(comparison, runs, named, tuple(profiles or ()), tails, law, left_out)
 
 
 def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:
