@@ -17,6 +17,7 @@ from qsim import (
     Metrics,
     MMcKN,
     Station,
+    Tandem,
     simulate,
     solve,
 )
@@ -39,6 +40,8 @@ NETWORKS = [
     ClosedClasses(
         [4, 6], [ClassStation([Exponential(1.0)] * 2), ClassStation([Exponential(0.5)] * 2, servers=2)], [3.0, 9.0]
     ),
+    Tandem(Exponential(1.0), [Station(Exponential(1.4), 2), Station(Deterministic(0.6), discipline="PS")]),
+    Tandem(Exponential(1.0), [Station(Exponential(1.5), 3, queues="random"), Station(Exponential(0.8), speeds=(1, 2))]),
 ]
 
 
@@ -51,7 +54,7 @@ def check(run: Metrics, exact: Metrics, name: str) -> None:
 
 
 @pytest.mark.parametrize("model", NETWORKS, ids=lambda m: m.kendall)
-def test_formula_and_engine_agree(model: Closed | ClosedClasses) -> None:
+def test_formula_and_engine_agree(model: Closed | ClosedClasses | Tandem) -> None:
     exact = solve(model)
     assert exact.kind == "exact"
     run = simulate(model, customers=CUSTOMERS, seed=20, confidence=CONFIDENCE)

@@ -26,6 +26,7 @@ from qsim import (
     OpenNetwork,
     OpenNetworkClasses,
     Station,
+    Tandem,
     UnstableQueueError,
     balanced_bounds,
     closed_curve,
@@ -475,6 +476,28 @@ def test_an_open_network_is_its_markov_chain() -> None:
         assert [station.p(n) for n in (0, 1, 4, 7)] == pytest.approx(
             [sum(q for s, q in p.items() if s[i] == n) for n in (0, 1, 4, 7)], rel=1e-6
         )
+
+
+def test_stations_in_a_row_are_the_network_that_everyone_passes() -> None:
+    stations = [Station(Exponential(0.4), 2), Station(Exponential(0.3), speeds=(1, 1.5))]
+    path, network = solve(Tandem(Exponential(1.0), stations)), solve(OpenNetwork(1.0, stations))
+    assert (path.kind, path.L, path.W) == ("exact", network.L, network.W)
+    assert path.stations[0].W == pytest.approx(solve(MMc(1.0, 2.5, 2)).W)
+    assert [path.stations[1].p(n) for n in range(9)] == [network.stations[1].p(n) for n in range(9)]
+    assert solve(Tandem(Exponential(math.inf), stations)).W == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        Tandem(Deterministic(1.0), [Station(Exponential(0.5))]),
+        Tandem(Exponential(1.0), [Station(Deterministic(0.5))]),
+        Tandem(Exponential(1.0), [Station(Exponential(0.5)), Station(Exponential(0.5), capacity=3)]),
+    ],
+)
+def test_other_stations_in_a_row_have_no_formula(path: Tandem) -> None:
+    with pytest.raises(NoFormulaError, match="simulate"):
+        solve(path)
 
 
 def test_queues_picked_at_random_in_an_open_network() -> None:
