@@ -1,8 +1,8 @@
 """What a run leaves behind: totals of batches of customers, and counts of response times.
 
 The memory does not grow with the run.  A table holds at most ROWS batches; when it is full, neighbours are added
-together and the batches from then on are twice as long.  Response and waiting times are counted in bins of equal
-ratio, 64 to the octave (width 1.1 %), one histogram for every ROWS_PER_GROUP batches, so that quantiles get
+together and the batches from then on are twice as long.  Response and waiting times are counted in bins, 64 of equal
+width to the octave (0.8 to 1.6 % of the time), one histogram for every ROWS_PER_GROUP batches, so that quantiles get
 intervals from batches too.
 """
 
@@ -62,7 +62,7 @@ def _accumulate(
 def _count(
     waits: FloatArray, services: FloatArray, lowest: int, responses_seen: IntArray, waits_seen: IntArray
 ) -> None:
-    """Count times in bins of equal ratio: exponent and first mantissa bits of a float, read as an integer."""
+    """Count times in bins, 64 to the octave: exponent and first mantissa bits of a float, read as an integer."""
     last = responses_seen.size - 1
     for i in range(waits.size):
         wait = np.float64(waits[i])

@@ -12,7 +12,7 @@ from qsim import _check
 from qsim.distributions import Distribution
 from qsim.engines.plan import Plan, servers_of, typical_time
 from qsim.engines.precision import Target, run_to_precision
-from qsim.engines.runnable import RELAXATIONS, require_runnable, shortest_run
+from qsim.engines.runnable import ENDLESS, RELAXATIONS, require_runnable, shortest_run
 from qsim.errors import NoEngineError, PrecisionError, SteadyStateError
 from qsim.metrics import Metrics
 from qsim.models import Model, Open
@@ -77,7 +77,8 @@ def simulate(
         metrics = once(n, progress)
     else:
         target = Target.checked(precision, precision_of, most_customers, n)
-        metrics = run_to_precision(once, target, max(n, 2 * shortest_run(model)), progress)
+        enough = 2 * shortest_run(model)
+        metrics = run_to_precision(once, target, max(n, enough) if enough < ENDLESS else n, progress)
     if progress is not None:
         progress(1.0)
     if metrics.warnings and not allow_short:
@@ -140,7 +141,9 @@ def _simulate_once(
     needed = shortest_run(model)
     estimate = output_analysis.analyse(recorder, servers_of(plan), warmup, level, needed * FORGET // RELAXATIONS)
     complaints = list(estimate.complaints)
-    if n - estimate.warmup < needed:
+    if needed == ENDLESS:
+        complaints.insert(0, "its times have an infinite variance, and no run is long enough for a mean wait")
+    elif n - estimate.warmup < needed:
         left = f"{n - estimate.warmup:,} customers after the warm-up"
         complaints.insert(0, f"{left} are fewer than the {needed:,} in which this queue forgets its start")
     p_block, p_block_interval = parts.blocking(plan, gathering, estimate.warmup, level)
@@ -179,10 +182,11 @@ def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
             metrics,
         )
     complaints = "; ".join(w.removeprefix(TOO_SHORT) for w in metrics.warnings)
+    enough = max(4 * n, 2 * shortest_run(metrics.model))
+    remedy = f"Give at least {_round_up(enough):,} customers, or" if enough < ENDLESS else "Give"
     return SteadyStateError(
         f"the run of {kendall} is too short for a steady state: {complaints}. "
-        f"Give at least {_round_up(max(4 * n, 2 * shortest_run(metrics.model))):,} customers, "
-        "or allow_short=True to see the estimate as it is.",
+        f"{remedy} allow_short=True to see the estimate as it is.",
         metrics,
     )
 

@@ -13,6 +13,9 @@ from qsim.models import Model, Open, OpenClasses, Tandem
 MOST_AT_ONCE = 10_000_000
 """Customers who circulate, or servers, in the tables of a run."""
 
+ENDLESS = 10**15
+"""More customers than any run has."""
+
 RELAXATIONS = 50
 """A run must last this many relaxation times, the time in which a queue forgets how it started."""
 
@@ -60,14 +63,14 @@ def shortest_run(model: Model) -> int:
     1982, The Single Server Queue, p. 180; Whitt 1989, Management Science 35, "Planning queueing simulations").
     With K places (1 - √ρ)² becomes 1 + ρ - 2·√ρ·cos(π/(K + 1)), exact for M/M/1/K (Morse 1958, Queues, Inventories
     and Maintenance, chapter 6).  Of a tandem the slowest station counts.  A closed system is given as many cycles
-    of its population.
+    of its population.  ENDLESS where times have an infinite variance, with which a queue never forgets.
     """
     made = plan(model)
     if not made.sources:
         return RELAXATIONS * sum(made.population)
     rates = [1 / arrivals.mean for arrivals in made.sources]
     dispersion = math.fsum(r * dispersion_of(a) for r, a in zip(rates, made.sources, strict=True)) / math.fsum(rates)
-    return math.ceil(RELAXATIONS * max(_relaxation(place, rates, dispersion) for place in made.places))
+    return math.ceil(min(RELAXATIONS * max(_relaxation(place, rates, dispersion) for place in made.places), ENDLESS))
 
 
 def _relaxation(place: Place, rates: list[float], dispersion: float) -> float:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from qsim._types import FloatArray, IntArray
 from qsim.engines.plan import plan
 from qsim.errors import NoEngineError
-from qsim.models import Open
+from qsim.models import Model, Open
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +88,8 @@ def trace(
 
 def require_followed(model: Open) -> None:
     """NoEngineError for a model that :func:`trace` does not follow."""
+    if not isinstance(model, Model):
+        raise ValueError(f"model must be Open, such as MM1(...) or GGc(...), not {model!r}")
     shared = isinstance(model, Open) and (model.queues == "shared" or model.servers == 1)
     if not shared or not plan(model).first_come or model.servers == math.inf:
         raise NoEngineError(
@@ -96,7 +98,10 @@ def require_followed(model: Open) -> None:
 
 
 def _times(name: str, values: npt.ArrayLike) -> FloatArray:
-    array = np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a list of numbers, not {values!r}") from None
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must be a list of at least one time, not an array of shape {array.shape}")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))

@@ -27,6 +27,7 @@ from qsim import (
     NoFormulaError,
     Open,
     Station,
+    SteadyStateError,
     UnstableQueueError,
     Weibull,
     asymptotic_bounds,
@@ -38,6 +39,7 @@ from qsim import (
     mean_response,
     simulate,
     solve,
+    trace,
     wait_variance,
 )
 
@@ -134,3 +136,17 @@ def test_the_shortest_job_first_wait_is_infinite_where_the_variance_is() -> None
     service = BurrXII(1.5, 1.0, 1.0)
     assert mean_response(0.5, service, "SJF") == math.inf
     assert mean_response(0.5, service, "SRPT") < mean_response(0.5, service, "PSJF") < math.inf
+
+
+def test_times_of_infinite_variance_are_told_and_never_called_steady() -> None:
+    endless = MG1(0.5, BurrXII(1.5, 1.0, 1.0))
+    with pytest.raises(SteadyStateError, match=r"infinite variance.*Give allow_short=True") as refusal:
+        simulate(endless, customers=20_000, seed=1)
+    assert refusal.value.metrics.throughput == pytest.approx(0.5, rel=0.1)
+
+
+def test_a_trace_refuses_what_is_no_model_and_no_time() -> None:
+    with pytest.raises(ValueError, match=r"^model must be Open"):
+        trace("M/M/1", [1.0], [1.0])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^interarrivals must be a list of numbers"):
+        trace(MM1(0.5, 1.0), ["a"], [1.0])
