@@ -5,6 +5,9 @@ is a draw of their ratio, and its quantiles are the interval. A difference lies 
 ratio does not hold 1. The intervals know the points of each fit and their repeats, and nothing of another day, another
 temperature or another drive of the same make: to compare makes, measure several of each.
 
+Servers, service and delay (c, S, Z) have intervals and no draws: the logarithms of their ratio's ends add in squares.
+They have no ratio where either device leaves them open.
+
 At a level of 90 % one ratio in ten lies beyond its interval by chance, even between a device and itself.
 """
 
@@ -16,6 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrate.estimates import Estimate
 from calibrate.fitting import Fit
 from calibrate.posterior import Array
 from calibrate.prediction import Curve, predict
@@ -57,6 +61,20 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Untold:
+    """A quantity that has no ratio of the ``other`` device over the ``first``, and why."""
+
+    quantity: str
+    first: str
+    other: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
 class Ratio:
     """The ``ratio`` (m,) of two curves at ``load`` (m,), with the ends of its band."""
 
@@ -70,8 +88,8 @@ class Ratio:
 def differences(first: Fit, other: Fit, names: tuple[str, str], *, seed: int = 0) -> tuple[Difference, ...]:
     """Every parameter that both fits have, and the knee, ``other`` over ``first``; ``names`` are the devices'.
 
-    A parameter that is not positive in all draws has no ratio and is left out. Raises DataError where the fits are of
-    different kinds of load, whose parameters mean different things.
+    What has no ratio is left out (``untold``). Raises DataError where the fits are of different kinds of load, whose
+    parameters mean different things.
     """
     check_same_kind(first, other, names)
     level = min(first.level, other.level)
@@ -81,9 +99,48 @@ def differences(first: Fit, other: Fit, names: tuple[str, str], *, seed: int = 0
                     theirs[name][1], level, seed)
         for name, (unit, values) in ours.items() if name in theirs
     ]  # fmt: skip
+    found += [_by_intervals(n, first.parameters[n], other.parameters[n], names, level) for n in _undrawn(first, other)]
     if "N*" not in ours:  # which is the knee itself
         found.append(_knee(first, other, names, level, seed))
     return tuple(d for d in found if d is not None)
+
+
+def untold(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Untold, ...]:
+    """Every parameter of either fit that ``differences`` leaves out, with the reason."""
+    told = {d.quantity for d in differences(first, other, names)}
+    ours, theirs = first.parameters, other.parameters
+    left = [n for n in dict.fromkeys((*ours, *theirs)) if n not in told]
+    return tuple(Untold(n, *names, _why(n, (ours.get(n), theirs.get(n)), names)) for n in left)
+
+
+def _why(name: str, estimates: tuple[Estimate | None, Estimate | None], names: tuple[str, str]) -> str:
+    lacking = [device for device, e in zip(names, estimates, strict=True) if e is None]
+    if lacking:
+        return f"the model of {lacking[0]} has no {name}"
+    opened = [device for device, e in zip(names, estimates, strict=True) if e is not None and not e.identified]
+    return f"not identifiable on {' and '.join(opened)}" if opened else "it may be zero, and then has no ratio"
+
+
+def _undrawn(first: Fit, other: Fit) -> list[str]:
+    """Parameters that both fits have beside those that their draws tell: c, S and Z."""
+    drawn = {*first.curve_model.report(first.draws), *other.curve_model.report(other.draws)}
+    return [name for name in first.parameters if name in other.parameters and name not in drawn]
+
+
+def _by_intervals(
+    quantity: str, first: Estimate, other: Estimate, names: tuple[str, str], level: float
+) -> Difference | None:
+    """The ratio of two estimates; None where either is open or has an end that is not positive."""
+    ends = (first.low, first.estimate, first.high, other.low, other.estimate, other.high)
+    if not (first.identified and other.identified) or any(v is None or v <= 0 for v in ends):
+        return None
+    low_1, mid_1, high_1, low_2, mid_2, high_2 = (np.log(v) for v in ends if v is not None)
+    ratio = mid_2 - mid_1
+    low, high = ratio - np.hypot(mid_2 - low_2, high_1 - mid_1), ratio + np.hypot(high_2 - mid_2, mid_1 - low_1)
+    return Difference(
+        quantity, first.unit, *names, float(np.exp(mid_1)), float(np.exp(mid_2)), float(np.exp(ratio)),
+        float(np.exp(low)), float(np.exp(high)), level,
+    )  # fmt: skip
 
 
 def check_same_kind(first: Fit, other: Fit, names: tuple[str, str]) -> None:

@@ -15,6 +15,7 @@ from calibrate.cli.compare_data import (
     Device,
     against_fits,
     against_sealed,
+    baseline_first,
     compared,
     short_names,
     sources_of,
@@ -52,14 +53,15 @@ HELP = """Calibrate on a few points, predict the others, and report what is miss
 
 Prints the parameters with their intervals, the knee, observed against predicted at every load, and the verdict.
 Datasets are compared corrected by what their audit proves (--as-published: as printed).
-Several DATA (directories, or files that hold a curve each) are devices side by side: the first is what the others are
-held against. Files of single points are read together as one device.
+Several DATA (directories, or files that hold a curve each) are devices side by side: the first, or the --baseline, is
+what the others are held against. Files of single points are read together as one device.
 
 \b
 Examples:
 qsim compare sweep/ --use 1,64 --report report.html
 qsim compare --dataset 003-ssd-read --max-error 10
 qsim compare old-drive/ new-drive/ --report both.html --plots plots --format png
+qsim compare a/ b/ c/ --baseline c/
 qsim compare tonight/ --fit yesterday.json --fail-on error
 qsim compare tonight/ --sealed before.json
 """
@@ -92,6 +94,11 @@ def compare(
     only_new: Annotated[
         bool, typer.Option("--only-new", help="With --sealed: leave the points out that the prediction was made from.")
     ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", metavar="DEVICE", show_default=False,
+                     help="The one of several DATA or datasets that the others are held against. Default: the first."),
+    ] = None,
     level: Level = None,
     seed: Seed = None,
     report: Report = None,
@@ -127,6 +134,7 @@ def compare(
     if model is not None:
         model_named(model)
     sources = sources_of(data or (), dataset or (), columns, as_published, together=bool(fit or sealed))
+    sources = baseline_first(sources, baseline)
     outputs.check()
     held = None if sealed is None else _read_seal(sealed)
     devices = _devices(sources, Calibration(series, use, model, level, seed), fit, held, sealed, only_new=only_new)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrate.cli import parsing
 from calibrate.cli.console import warn
 from calibrate.cli.data import Source, check_use, known_series
 from calibrate.cli.failures import wrong_usage
@@ -85,6 +86,19 @@ def short_names(sources: Sequence[Source]) -> list[str]:
     """A name for each device: the last part of its path where that tells them apart, else what was typed."""
     last = [s.name if s.dataset or len(s.data) > 1 else os.path.basename(s.name.rstrip("/")) or s.name for s in sources]
     return last if len(set(last)) == len(last) else [s.name for s in sources]
+
+
+def baseline_first(sources: list[Source], baseline: str | None) -> list[Source]:
+    """The sources, the one named first; CommandError where none has that name."""
+    if baseline is None:
+        return sources
+    if len(sources) < 2:
+        raise wrong_usage("--baseline is about several DATA or datasets, and there is one device")
+    names = short_names(sources)
+    chosen = [i for i, s in enumerate(sources) if baseline.rstrip("/") in (names[i], s.name.rstrip("/"))]
+    if not chosen:
+        raise wrong_usage(f"--baseline: {parsing.not_one_of(baseline, names)}")
+    return [sources[chosen[0]], *(s for i, s in enumerate(sources) if i != chosen[0])]
 
 
 def compared(source: Source, name: str, chosen: Calibration, *, several: bool) -> Device:

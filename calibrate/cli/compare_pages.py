@@ -91,7 +91,7 @@ def say_beside(beside: Sequence[SideBySide]) -> None:
 
 
 def beside_document(told: Sequence[Told], beside: Sequence[SideBySide]) -> dict[str, Any]:
-    """``devices`` and ``differences`` of a JSON document."""
+    """``devices``, ``differences`` and ``not_compared`` (what has no ratio, and why) of a JSON document."""
     return {
         "devices": [
             {"name": t.device.name, "series": [c.series for c in t.device.done], "refused": t.device.refused,
@@ -99,5 +99,8 @@ def beside_document(told: Sequence[Told], beside: Sequence[SideBySide]) -> dict[
         ],
         "differences": [
             {"series": m.name or None, **d.to_dict()} for one in beside for m in one.matched for d in m.differences
+        ],
+        "not_compared": [
+            {"series": m.name or None, **u.to_dict()} for one in beside for m in one.matched for u in m.untold
         ],
     }  # fmt: skip

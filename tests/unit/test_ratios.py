@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calibrate.estimates import Estimate
 from calibrate.fitting import Fit, fit
-from calibrate.ratios import Difference, differences, ratio_of_curves
+from calibrate.ratios import Difference, differences, ratio_of_curves, untold
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
 
@@ -86,3 +87,24 @@ def test_loads_of_different_kinds_are_not_compared(old: Fit) -> None:
     open_fit = fit(Sweep(table, load_kind=kind, load_unit="1/s", name="open"), list(rates), model="M/M/1")
     with pytest.raises(DataError, match="mean different things"):
         differences(old, open_fit, NAMES)
+
+
+def with_structure(made: Fit, service: Estimate, delay: Estimate) -> Fit:
+    return replace(made, parameters={**made.parameters, "S": service, "Z": delay})
+
+
+def test_servers_and_delay_have_ratios_where_both_devices_tell_them(old: Fit) -> None:
+    known = Estimate(4e-5, 3.6e-5, 4.4e-5, True, "s")
+    twice = Estimate(8e-5, 7.2e-5, 8.8e-5, True, "s")
+    opened = Estimate(None, 0.0, 9e-5, False, "s", "open as long as c is")
+    zero = Estimate(1e-6, 0.0, 2e-6, True, "s")
+    first, other = with_structure(old, known, zero), with_structure(old, twice, known)
+    found = {d.quantity: d for d in differences(first, other, NAMES)}
+    assert found["S"].ratio == pytest.approx(2)
+    both = np.hypot(np.log(4 / 3.6), np.log(4.4 / 4))  # the two intervals add in squares
+    assert found["S"].low == pytest.approx(2 * np.exp(-both))
+    assert found["S"].beyond
+    assert {u.quantity: u.reason for u in untold(first, other, NAMES)}["Z"] == "it may be zero, and then has no ratio"
+    left = {u.quantity: u.reason for u in untold(first, with_structure(old, opened, opened), NAMES)}
+    assert left["S"] == "not identifiable on new"
+    assert not {"R1", "Xmax", "N*", "p"} & left.keys()

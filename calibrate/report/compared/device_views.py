@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _BEYOND = (
-    "Each device beside the first: the ratio of what was fitted, with its interval. Where the interval holds 1, these "
-    "points cannot tell the two apart. The intervals know the noise of these runs, and nothing of another day or "
-    "another drive of the same make; about one in ten lies beyond by chance."
+    "Each device beside the baseline (the first): the ratio of what was fitted, with its interval. Where the interval "
+    "holds 1, these points cannot tell the two apart. The intervals know the noise of these runs, and nothing of "
+    "another day or another drive of the same make; about one in ten lies beyond by chance."
 )
 _PARAMETERS = (
     "Above, the knees with their intervals; an open end reaches the edge. In the table, everything; a question mark: "
     "these points do not pin it."
 )
 _RATIO = (
-    "Predicted throughput over that of the first device, at the loads both were measured over; the shade is where the "
-    "ratio of one new measurement of each is expected."
+    "Predicted throughput over that of the baseline (the first device), at the loads both were measured over; the "
+    "shade is where the ratio of one new measurement of each is expected."
 )
 
 

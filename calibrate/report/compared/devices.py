@@ -14,7 +14,7 @@ from functools import cached_property
 from calibrate.comparison import Comparison
 from calibrate.fitting import quantity
 from calibrate.knees import NamedKnee
-from calibrate.ratios import Difference, differences
+from calibrate.ratios import Difference, Untold, differences, untold
 from calibrate.report.compared.section import Section
 from calibrate.report.view import Shown
 from measure.dataset import LOAD_NAMES
@@ -37,6 +37,12 @@ class Matched:
             d for name, comparison in others
             for d in differences(first[1].fit, comparison.fit, (first[0], name))
         )  # fmt: skip
+
+    @cached_property
+    def untold(self) -> tuple[Untold, ...]:
+        """What has no ratio to the first device, and why."""
+        first, *others = zip(self.devices, self.comparisons, strict=True)
+        return tuple(u for name, c in others for u in untold(first[1].fit, c.fit, (first[0], name)))
 
     def sentence(self) -> str:
         """Which of the differences lie beyond the intervals."""
@@ -131,7 +137,7 @@ def difference_text(matched: Matched) -> Shown:
         (d.quantity, quantity(d.first_value, d.unit), d.other, quantity(d.other_value, d.unit), f"{d.ratio:.3g}",
          f"[{d.low:.3g}, {d.high:.3g}]", "yes" if d.beyond else "no")
         for d in matched.differences
-    )  # fmt: skip
+    ) + tuple((u.quantity, "", u.other, "", "", u.reason, "") for u in matched.untold)  # fmt: skip
     return Shown(header, rows, (True, False, True, False, False, False, True))
 
 
