@@ -14,6 +14,7 @@ from calibrate.posterior import Array
 from calibrate.report.axes import Axis
 from calibrate.report.compared.parts import (
     add_band,
+    add_band_along,
     add_observed,
     add_true,
     at_axis,
@@ -40,6 +41,9 @@ from calibrate.report.drawing import (
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+_BEYOND = 2.0
+"""How far beyond the band a bound is drawn, as a factor: further on it says nothing, and would flatten the rest."""
+
 
 def latency_against_throughput(comparison: Comparison) -> Figure:
     """The latency-bandwidth curve: observed and predicted, calibration and held-out points told apart, knee marked."""
@@ -47,8 +51,13 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
     curve, points = comparison.smooth, comparison.points
     figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(points.response_time_s))
     x = x_axis.of(curve.throughput_per_s)
-    add_band(figure, x, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s),
-             comparison.fit.level)  # fmt: skip
+    if points.load_kind in ("queue_depth", "injected_delay"):
+        add_band_along(figure, x_axis.of(curve.throughput_low_per_s), y_axis.of(curve.response_time_high_s),
+                       x_axis.of(curve.throughput_high_per_s), y_axis.of(curve.response_time_low_s),
+                       comparison.fit.level)  # fmt: skip
+    else:
+        add_band(figure, x, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s),
+                 comparison.fit.level)  # fmt: skip
     figure.add_scatter(
         x=x, y=y_axis.of(curve.response_time_s), mode="lines", name="predicted", line=solid(BLUE),
         customdata=curve.load, hovertemplate=hover_text(x_axis, y_axis),
@@ -101,7 +110,8 @@ def _against_load(
     add_band(figure, x, low, high, comparison.fit.level)
     figure.add_scatter(x=x, y=estimate, mode="lines", name="predicted", line=solid(BLUE))
     for name, bound in _bounds(comparison, load, what):
-        figure.add_scatter(x=x, y=axis.of(bound), mode="lines", name=name, line=dashed())
+        near = (bound <= _BEYOND * predicted[2].max()) & (bound >= predicted[0].min() / _BEYOND)
+        figure.add_scatter(x=x, y=axis.of(np.where(near, bound, np.nan)), mode="lines", name=name, line=dashed())
     if comparison.true_smooth is not None:
         throughput, response = comparison.true_smooth
         add_true(figure, x, axis.of(throughput if what == "throughput" else response))

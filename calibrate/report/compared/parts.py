@@ -70,6 +70,19 @@ def add_band(figure: Figure, x: Array, low: Array, high: Array, level: float, co
     )  # fmt: skip
 
 
+def add_band_along(
+    figure: Figure, x_low: Array, y_high: Array, x_high: Array, y_low: Array, level: float, colour: str = BLUE
+) -> None:
+    """The band where both axes are predicted from a load: less throughput than expected is more time, and vice versa.
+
+    The two sides are (m,) each, in the order of the loads.
+    """
+    figure.add_scatter(
+        x=np.concatenate([x_low, x_high[::-1]]), y=np.concatenate([y_high, y_low[::-1]]), mode="lines",
+        line={"width": 0}, fill="toself", fillcolor=faint(colour), hoverinfo="skip", name=f"{100 * level:g} % band",
+    )  # fmt: skip
+
+
 def add_true(figure: Figure, x: Array, y: Array) -> None:
     """The curve of the device's own queue, where it is known; nothing where it has no steady state."""
     figure.add_scatter(
