@@ -32,8 +32,11 @@ PAGES: dict[str, Callable[[], str]] = {"reference-cli.md": cli_reference, "refer
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
     from accuracy import band_coverage, held_out_table, memory_table, small_summary
+    from doctools.still import still
 
     return {
+        "picture of the README": lambda: still("docs/"),
+        "picture of the first page": lambda: still(""),
         "held-out errors": held_out_table,
         "memory errors": memory_table,
         "band coverage": band_coverage,
@@ -86,6 +89,17 @@ def main(names: list[str]) -> None:
         if path.name not in PAGES:
             page = path.read_text(encoding="utf-8")
             _write(path, with_outputs(with_regions(page), varying=bool(named)))
+            _draw_still(page, path.read_text(encoding="utf-8"))
+
+
+def _draw_still(before: str, after: str) -> None:
+    """Draw the picture anew where a page shows one that is not there, or whose numbers have changed."""
+    from doctools.still import FILE, draw
+
+    shown = [line for line in after.splitlines() if f"_static/{FILE.name})" in line]
+    if shown and not (FILE.exists() and set(shown) <= set(before.splitlines())):
+        draw()
+        sys.stdout.write(f"{FILE.name} drawn\n")
 
 
 def _write(path: Path, text: str) -> None:
