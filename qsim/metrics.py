@@ -67,6 +67,15 @@ class Times(Protocol):
         ...
 
 
+class ExactTimes(Times, Protocol):
+    """Times whose quantiles are exact, and so their own intervals."""
+
+    def quantile_interval(self, q: float, of: str) -> Interval:
+        """The quantile twice."""
+        value = self.quantile(q, of)
+        return (value, value)
+
+
 @dataclass(frozen=True)
 class Metrics:
     """The answer, in the model's own time unit.

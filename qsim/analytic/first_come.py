@@ -13,7 +13,7 @@ import numpy as np
 
 from qsim.analytic import _invert
 from qsim.errors import NoFormulaError
-from qsim.metrics import Interval
+from qsim.metrics import ExactTimes
 from qsim.models import Model
 
 MOST_STATES = 2_000_000
@@ -37,7 +37,7 @@ class TabulatedStates:
 
 
 @dataclass(frozen=True)
-class FirstComeTimes:
+class FirstComeTimes(ExactTimes):
     """An arrival that finds n >= c waits for n - c + 1 departures at rate c/S, then is served.
 
     With k departures to wait for and x = t/S, P(wait + service > t) is the probability of fewer than k
@@ -52,10 +52,6 @@ class FirstComeTimes:
     def quantile(self, q: float, of: str) -> float:
         survival = self.waiting_survival if of == "Wq" else self.response_survival
         return _invert.quantile(survival, q, self.service_time)
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        value = self.quantile(q, of)
-        return (value, value)
 
     def waiting_survival(self, t: float) -> float:
         """P(Wq > t)."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from qsim.arrivals import Batches, MarkovModulated
 from qsim.distributions import Distribution, Exponential
-from qsim.metrics import Interval, Metrics
+from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
 
 METHOD = "infinite servers (Takács 1962, chapter 3)"
@@ -38,17 +38,13 @@ class Poisson:
 
 
 @dataclass(frozen=True)
-class ServiceTimes:
+class ServiceTimes(ExactTimes):
     """W is the service time, Wq is zero."""
 
     service: Distribution
 
     def quantile(self, q: float, of: str) -> float:
         return self.service.quantile(q) if of == "W" else 0.0
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        value = self.quantile(q, of)
-        return (value, value)
 
 
 def applies(model: Model) -> bool:

@@ -38,7 +38,7 @@ from qsim.analytic import _invert
 from qsim.analytic._shape import plain, poisson
 from qsim.analytic._stability import require_stable
 from qsim.distributions import Deterministic
-from qsim.metrics import Interval, Metrics
+from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
 
 METHOD = "M/D/c (Crommelin 1932; Franx 2001)"
@@ -138,7 +138,7 @@ class CommonServiceStates:
 
 
 @dataclass(frozen=True)
-class CommonServiceTimes:
+class CommonServiceTimes(ExactTimes):
     """Waiting by Franx's formula; the response adds D."""
 
     states: CommonServiceStates
@@ -147,10 +147,6 @@ class CommonServiceTimes:
     def quantile(self, q: float, of: str) -> float:
         waiting = _invert.quantile(self.waiting_survival, q, self.service_time)
         return waiting + self.service_time if of == "W" else waiting
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        value = self.quantile(q, of)
-        return (value, value)
 
     def waiting_survival(self, t: float) -> float:
         """P(Wq > t), from what is missing to Q = 1: positive terms."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from qsim.analytic._stability import require_stable
 from qsim.distributions import Exponential
-from qsim.metrics import Interval, Metrics
+from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
 
 METHOD = "M/M/1 (Kleinrock 1975, section 3.2)"
@@ -40,7 +40,7 @@ class Geometric:
 
 
 @dataclass(frozen=True)
-class ExponentialTimes:
+class ExponentialTimes(ExactTimes):
     """P(W > t) = e^(-t/W) and P(Wq > t) = ρ·e^(-t/W)."""
 
     rho: float
@@ -50,10 +50,6 @@ class ExponentialTimes:
         if of == "W":
             return -self.mean_response * math.log1p(-q)
         return self.mean_response * math.log(self.rho / (1 - q)) if self.rho > 1 - q else 0.0
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        value = self.quantile(q, of)
-        return (value, value)
 
 
 def applies(model: Model) -> bool:

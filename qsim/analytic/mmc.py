@@ -34,7 +34,7 @@ from qsim.analytic import _invert
 from qsim.analytic._stability import require_stable
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
-from qsim.metrics import Interval, Metrics
+from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
 
 METHOD = "Erlang C (Erlang 1917; Kleinrock 1975, section 3.5)"
@@ -99,7 +99,7 @@ class ErlangStates:
 
 
 @dataclass(frozen=True)
-class ErlangTimes:
+class ErlangTimes(ExactTimes):
     """Waiting is exponential once there is any; the response adds an independent service."""
 
     servers: int
@@ -114,10 +114,6 @@ class ErlangTimes:
             return self.service_time / spare * math.log(self.p_wait / (1 - q)) if waits else 0.0
         scale = self.service_time * (1 + self.p_wait / spare)
         return _invert.quantile(self.response_survival, q, scale)
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        value = self.quantile(q, of)
-        return (value, value)
 
     def response_survival(self, t: float) -> float:
         """P(W > t): an exponential service, and with probability C an exponential wait before it."""

@@ -31,7 +31,7 @@ from qsim.analytic import _invert
 from qsim.analytic.first_come import require_few_states
 from qsim.analytic.repairman import Curve
 from qsim.distributions import Exponential
-from qsim.metrics import Interval, Metrics
+from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Closed, Model
 
 METHOD = "random routing, mean value analysis (Reiser & Lavenberg 1980)"
@@ -55,7 +55,7 @@ def curve(populations: int | Sequence[int] | IntArray, think_time: float, servic
 
 
 @dataclass(frozen=True)
-class OwnQueueTimes:
+class OwnQueueTimes(ExactTimes):
     """An arrival that finds j at the server it picked stays for j + 1 exponential services."""
 
     at_least: tuple[float, ...]
@@ -64,10 +64,6 @@ class OwnQueueTimes:
 
     def quantile(self, q: float, of: str) -> float:
         return _invert.quantile(lambda t: self.survival(t, of), q, self.service_time)
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        value = self.quantile(q, of)
-        return (value, value)
 
     def survival(self, t: float, of: str) -> float:
         """P(W > t), or P(Wq > t): fewer services are over by t than there were to go."""

@@ -20,12 +20,12 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic import _invert
-from qsim.metrics import Interval
+from qsim.metrics import ExactTimes
 
 NEGLIGIBLE = 1e-17
 
 
-class UniformisedTimes:
+class UniformisedTimes(ExactTimes):
     """The distributions of W and Wq, from those who wait, step by step.
 
     ``queue``: one row per number of departures still to wait for, one column per state of the busy servers, as an
@@ -58,10 +58,6 @@ class UniformisedTimes:
 
     def quantile(self, q: float, of: str) -> float:
         return _invert.quantile(lambda t: self.survival(t, of), q, 1 / self._pace)
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        value = self.quantile(q, of)
-        return (value, value)
 
     def survival(self, t: float, of: str) -> float:
         """P(W > t), or P(Wq > t)."""

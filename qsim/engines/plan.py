@@ -90,7 +90,9 @@ def _plan(model: object) -> Plan:
     kendall = getattr(model, "kendall", None)
     if kendall is None:
         raise ValueError(f"model must be Open, Closed, ... (MM1(...), MMcN(...), ...), not {model!r}")
-    raise NoEngineError(f"{kendall} is not simulated: describe it as Open, OpenClasses, Tandem or Closed")
+    raise NoEngineError(
+        f"{kendall} is not simulated: describe it as Open, OpenClasses, Tandem, Closed or ClosedClasses"
+    )
 
 
 @_plan.register
