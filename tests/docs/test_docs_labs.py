@@ -38,6 +38,10 @@ def test_a_lab_and_its_key_hold_without_hardware(name: str) -> None:
     namespace, printed = labs.run(name, hardware=False)
     assert namespace["HARDWARE"] is False
     assert printed.count("\n") > 10
+    figure = namespace["figure"]
+    assert sum(len(trace.x) for trace in figure.data) > 10
+    assert figure.layout.xaxis.title.text
+    assert figure.layout.yaxis.title.text
 
 
 @pytest.mark.live
