@@ -20,7 +20,7 @@ from calibrate.cli.repeating import Preconditioning, precondition_of
 
 if TYPE_CHECKING:
     from calibrate.course import CoursePlan, CourseResults
-    from calibrate.course.sections import Part
+    from calibrate.course.predictions import Part
 
 HELP = """The course in one command: measure the memory and a drive as the course reports did, and write the report.
 
@@ -195,6 +195,7 @@ def _verdicts(sections: Sequence[Part]) -> str:
         found = ", ".join(f"{n} {s}(s)" for s, n in counts.items() if n)
         lines += ["", section.title + (f": audit: {found}" if found else "")]
         lines += [f"  {view.title}: {view.caption}" for view in section.views if view.kind.startswith("predicted")]
+        lines += [f"  {section.lead}"] if any(view.kind.startswith("surface") for view in section.views) else []
     return "\n".join(lines[1:])
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from calibrate.course.sections import Part, predicted_parts
+from calibrate.course.predictions import Part, predicted_parts
 from calibrate.report.compared import Section
 from calibrate.report.measured import MeasuredSection, published, section_of, together, views_of
 from measure.datasets import about, dataset_names, load_dataset
+
+_NO_CURVE = (
+    "Nothing is predicted here: the table tells no throughput, and of the latencies neither the law nor the requests."
+)
 
 
 def published_names(name: str) -> tuple[str, ...]:
@@ -28,7 +33,8 @@ def published_sections(
         info = about(name)
         measured_with = f"Measured with {info.tool}" + (f" on {info.host_cpu}" if info.host_cpu else "")
         lead = f"{info.device}: {info.varied}. {measured_with}; {info.source}."
-        sections.append(section_of(one, views_of(one), lead))
+        section = section_of(one, views_of(one), lead)
+        sections.append(section if info.curve else replace(section, notes=(*section.notes, _NO_CURVE)))
         if info.curve:
             sections += predicted_parts(one, load_dataset(name, corrected=True), list(info.use) or None)
         progress((number + 1) / len(names))

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from calibrate.course import CoursePlan, plan_course, planning, published_names, published_sections, run_course, running
+from calibrate.course.baselines import baseline_view
 from calibrate.course.caches import cache_view
 from calibrate.course.demands import mix_view, size_view
 from calibrate.course.method import method_section
+from calibrate.course.predictions import curve_part, surface_part
 from calibrate.course.running import CourseResults
 from calibrate.report.compared import Section
 from calibrate.report.measured import MeasuredSection, published
@@ -179,6 +181,42 @@ def test_reported_caches_are_held_against_the_rises() -> None:
     assert cache_view(load_dataset("001-memory")) is None
 
 
+def rows(pattern: str, read: float, rates: dict[float, float]) -> list[dict[str, object]]:
+    """Points at depth 1, {block in bytes: throughput}."""
+    return [
+        {"series": f"{size:g} B {pattern} {read:g}", "load": 1.0, "throughput_per_s": rate, "latency_s": 1 / rate,
+         "block_bytes": size, "read_fraction": read, "pattern": pattern}
+        for size, rate in rates.items()
+    ]  # fmt: skip
+
+
+def test_baselines_are_held_against_the_line_over_block_sizes() -> None:
+    law = {size: 1 / (1e-4 + 1e-9 * size) for size in (4096.0, 16384.0, 131072.0, 524288.0)}
+    sizes = Sweep(pd.DataFrame(rows("random", 1.0, law) + rows("random", 0.0, {4096.0: 500.0})), "queue_depth")
+    measured = rows("random", 1.0, {4096.0: 2 * law[4096.0]}) + rows("sequential", 1.0, {131072.0: law[131072.0]})
+    view = baseline_view(Sweep(pd.DataFrame(measured + rows("random", 0.0, {4096.0: 700.0})), "queue_depth"), sizes)
+    assert view is not None
+    assert view.table["error_pct"].tolist() == pytest.approx([-50, 0], abs=3)  # of writes one size tells no line
+    assert baseline_view(Sweep(pd.DataFrame(measured), "queue_depth"), None) is None
+
+
+def test_points_that_contradict_themselves_are_not_modelled() -> None:
+    sweep = load_dataset("000-ssd", corrected=True)
+    one = sweep.select("4 KiB read in a file of 16 KiB")
+    part = curve_part(published("000-ssd"), one, [1, 16])
+    assert isinstance(part, Section)
+    assert not part.comparisons
+    assert "contradict themselves: X R / N is" in part.refused["4 KiB read in a file of 16 KiB"]
+
+
+def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
+    part = surface_part(published("003-ssd-read"), load_dataset("003-ssd-read", corrected=True))
+    assert part is not None
+    assert "Calibrated on 5 of 20 points" in part.lead
+    assert {v.kind for v in part.views} >= {"surface-curves", "surface-errors", "surface-points"}
+    assert surface_part(published("004-ssd-depth"), load_dataset("004-ssd-depth")) is None
+
+
 def test_a_report_is_all_its_tables() -> None:
     assert published_names("004") == ("004-ssd-depth", "004-ssd-block-size", "004-ssd-mix")
     assert published_names("003-ssd-read") == ("003-ssd-read",)
@@ -201,4 +239,6 @@ def test_published_tables_come_with_views_audit_and_predictions() -> None:
 def test_a_table_without_a_curve_is_shown_all_the_same() -> None:
     sections = published_sections(published_names("002"))
     assert all(isinstance(s, MeasuredSection) for s in sections)
-    assert {v.kind for s in sections if isinstance(s, MeasuredSection) for v in s.views} >= {"tails", "baseline"}
+    shown = [s for s in sections if isinstance(s, MeasuredSection)]
+    assert {v.kind for s in shown for v in s.views} >= {"tails", "baseline"}
+    assert all(any(note.startswith("Nothing is predicted") for note in s.notes) for s in shown if s.views)

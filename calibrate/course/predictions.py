@@ -1,0 +1,101 @@
+"""What little of a sweep predicts of the rest: curves over the load, tails, lines over the size, mixes, a surface.
+
+A curve whose points contradict themselves is not modelled: its model would be one of the mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from calibrate.comparison import Comparison, compare_all
+from calibrate.course.caches import cache_view
+from calibrate.course.demands import mix_view, size_view
+from calibrate.report.compared import Evidence, Section, evidence_of
+from calibrate.report.measured import Measured, MeasuredSection
+from calibrate.report.surface import lead_of
+from calibrate.report.surface import views_of as surface_views
+from calibrate.report.view import View
+from calibrate.surface import compare_surface, surface_points
+from calibrate.tails import tails_of
+from measure.dataset import Sweep
+from measure.errors import DataError
+
+Part: TypeAlias = Section | MeasuredSection
+LEAST_OF_A_SURFACE = 12
+"""Points below which the corners of a surface leave too few to be predicted."""
+
+
+def predicted_parts(
+    shown: Measured, sweep: Sweep, use: Sequence[float] | None = None, *, views: Sequence[View] = ()
+) -> list[Part]:
+    """The sections beside what was measured: ``views`` are told elsewhere, curves calibrated on the loads ``use``."""
+    told = [*views, *(v for v in (size_view(sweep), mix_view(shown), cache_view(sweep)) if v is not None)]
+    parts: list[Part] = []
+    if told:
+        parts.append(MeasuredSection(
+            f"{shown.title}: predicted", told, name=f"{_name(shown)}-predicted",
+            lead="What little tells of the whole: two points, another sweep, or what the system reports.",
+        ))  # fmt: skip
+    curves = curve_part(shown, sweep, use) if _has_curves(sweep) else None
+    parts += [] if curves is None else [curves]
+    surface = None if _contradicts(curves) else surface_part(shown, sweep)
+    return [*parts, *([] if surface is None else [surface])]
+
+
+def curve_part(shown: Measured, sweep: Sweep, use: Sequence[float] | None) -> Part:
+    """Every curve from a few of its points, with its tails where histograms were kept; why others are not."""
+    try:
+        done, refused = compare_all(sweep, use)
+    except DataError as error:
+        note = f"No curve of it could be predicted: {error}"
+        return MeasuredSection(f"{shown.title}: not predicted", (), notes=(note,), name=f"{_name(shown)}-not-predicted")
+    kept = [c for c in done if not _mistakes(c)]
+    refused |= {c.series: f"the points contradict themselves: {'; '.join(_mistakes(c))}" for c in done if _mistakes(c)}
+    evidence = {c.series: _evidence(c, sweep) for c in kept}
+    return Section(f"{shown.title}: predicted from a few points", kept, refused, evidence)
+
+
+def surface_part(shown: Measured, sweep: Sweep) -> MeasuredSection | None:
+    """Size, mix and depth at once, from the corners; None where the sweep varies one of them only, or little."""
+    try:
+        points = surface_points(replace(sweep, name=sweep.name or shown.name))
+        if len(points) < LEAST_OF_A_SURFACE:
+            return None
+        compared = compare_surface(points)
+    except DataError:  # a curve or a table, and no surface: its own sections tell it
+        return None
+    return MeasuredSection(
+        f"{shown.title}: predicted as one surface", surface_views(compared), lead=lead_of(compared),
+        notes=compared.notes, name=f"{_name(shown)}-surface",
+    )  # fmt: skip
+
+
+def _name(shown: Measured) -> str:
+    return shown.name or shown.title
+
+
+def _has_curves(sweep: Sweep) -> bool:
+    return sweep.load_kind != "buffer_size" and bool(sweep.points.groupby("series")["load"].nunique().max() > 1)
+
+
+def _mistakes(comparison: Comparison) -> list[str]:
+    """What the audit holds to be wrong of a curve over depths; of rates it leaves out those that were not taken."""
+    if comparison.is_open:
+        return []
+    return [f.message for f in comparison.audit if f.severity == "error"]
+
+
+def _contradicts(part: Part | None) -> bool:
+    return isinstance(part, Section) and not part.comparisons
+
+
+def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
+    """What the page shows beside a curve, its tails among it where they can be told."""
+    try:
+        tails, untold = tails_of(comparison, sweep), ""
+    except DataError as error:
+        tails, untold = None, str(error)
+    found = evidence_of(comparison, sweep, tails=tails)
+    return replace(found, left_out={**found.left_out, "the tails": untold}) if untold else found
