@@ -143,8 +143,8 @@ def _cells(points: Points, queues: Queues, servers: int, crossing: Array, scv: A
     z = np.linspace(-2.5, 2.5, _ERRORS)
     errors = (ERROR_OF_UNKNOWN_LAW if points.alone is None else ERROR_MEDIAN) * np.exp(ERROR_LOG_SD * z)
     busy = busy_servers(queues, servers, scv, crossing, points.load)
-    longer = -np.gradient(np.log(busy), np.log(crossing), axis=0)  # throughput lost to a longer latency alone, (k, m)
-    fixed = _noise(points) ** 2 + formula_error(queues, scv)[None, :, None] ** 2 + (longer * _waits(points)) ** 2
+    lost = _lost(np.log(crossing), np.log(busy), np.log1p(_waits(points)))
+    fixed = _noise(points) ** 2 + formula_error(queues, scv)[None, :, None] ** 2 + lost**2
     weights = 1 / (errors[:, None, None] ** 2 + fixed)  # (e, k, m)
     total = weights.sum(axis=2)
     off = (np.log(points.throughput_per_s) - np.log(busy))[None, :, :]  # -log S, and what is missed
@@ -198,6 +198,16 @@ def _waits(points: Points) -> Array:
     if points.woken_late_s is None:
         return np.zeros(len(points))
     return np.asarray(WAITS * points.woken_late_s / points.response_time_s[0])
+
+
+def _lost(crossing: Array, busy: Array, longer: Array) -> Array:
+    """The log throughput (k, m) lost at each load where lone requests, and with them the crossing, are ``longer`` (m,).
+
+    All are logarithms: ``crossing`` (k,), ``busy`` (k, m). Past the knee nothing is lost, below it all of it.
+    """
+    return np.column_stack([
+        column - np.interp(crossing + more, crossing, column) for column, more in zip(busy.T, longer, strict=True)
+    ])  # fmt: skip
 
 
 def _of_delay(points: Points, delay: Array) -> Array:
