@@ -10,6 +10,8 @@ import glob
 import os
 from pathlib import Path
 
+from measure.process import is_alive
+
 _SUFFIX = ".tmp"
 
 
@@ -63,15 +65,5 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
     """Remove what killed writers of ``name`` (``*``: of any file) left half written; that of living ones stays."""
     for path in folder.glob(f".{name if name == '*' else glob.escape(name)}.*{_SUFFIX}"):
         pid = path.name.removesuffix(_SUFFIX).rpartition(".")[2]
-        if pid.isdecimal() and not _lives(int(pid)):
+        if pid.isdecimal() and not is_alive(int(pid)):
             path.unlink(missing_ok=True)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

@@ -24,10 +24,10 @@ from typing import Any, Literal, get_args
 
 from measure.dataset import CACHE_LINE_BYTES, describe_series
 from measure.errors import ToolMissingError
-from measure.host import WITHOUT_MLC, host_facts
+from measure.host import host_facts
 from measure.mlc_output import W_FLAGS
 from measure.probe_placement import parse_cpu_list, read_nodes
-from measure.process import find_tool
+from measure.process import WITHOUT_MLC, find_tool
 from measure.read_write_mix import Mix
 from measure.units import format_bytes, format_duration
 

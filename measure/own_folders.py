@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from measure.process import is_alive
+
 
 @contextmanager
 def own_folder(name: str) -> Iterator[Path]:
@@ -30,7 +32,7 @@ def remove_stale(name: str, parent: Path | None = None) -> list[Path]:
     removed = []
     for path in Path(parent or tempfile.gettempdir()).iterdir():
         found = pattern.fullmatch(path.name)
-        if found and _is_ours(path) and not _alive(int(found[1])):
+        if found and _is_ours(path) and not is_alive(int(found[1])):
             shutil.rmtree(path, ignore_errors=True)  # another process may be removing it as well
             removed.append(path)
     return removed
@@ -48,13 +50,3 @@ def _is_ours(path: Path) -> bool:
         return path.is_dir() and not path.is_symlink() and path.lstat().st_uid == os.getuid()
     except OSError:  # gone in the meantime
         return False
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # another user's
-        return True
-    return True

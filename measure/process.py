@@ -28,6 +28,12 @@ HOW_TO_GET = {
     "mlc": "Intel's web site, 'Memory Latency Checker'; unpack it and put Linux/mlc on PATH",
 }
 
+WITHOUT_MLC = (
+    "without it, the built-in probe (qsim measure memory --out DIR) measures latency against bandwidth over injected "
+    "delays, idle latency and peak bandwidth on any CPU; it cannot give the matrices of latency and bandwidth between "
+    "memory nodes, delays in core cycles, or latencies with the hardware prefetchers switched off"
+)
+
 MAX_STDOUT_BYTES = 256 * 2**20
 MAX_STDERR_BYTES = 2**20
 TICK_S = 0.2
@@ -223,6 +229,17 @@ def _reap(child: subprocess.Popen[bytes]) -> int:
         time.sleep(0.01)
     _kill_group(child, signal.SIGKILL)
     return child.wait()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process of this number may run, ours or another user's."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):  # another user's, or a number that tells nothing
+        return True
+    return True
 
 
 def _iso(time: datetime) -> str:

@@ -22,7 +22,7 @@ qsim doctor --json
 
 def doctor(as_json: AsJson = False) -> None:
     """Look at the machine and print the parts."""
-    from measure.host import doctor as parts_of_machine
+    from measure.doctor import doctor as parts_of_machine
     from measure.host import host_facts
 
     parts, facts = parts_of_machine(), host_facts()

@@ -1,4 +1,4 @@
-"""The machine's facts, and the doctor's list."""
+"""The machine's facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from measure import host
 from measure.host import (
     count_cpus,
-    doctor,
     host_facts,
     io_uring_allowed,
     storage_behind,
@@ -26,13 +25,6 @@ def test_the_facts_are_there_and_json_ready() -> None:
     assert 1 <= facts.cores <= facts.cpus_online
     assert facts.memory_bytes is None or facts.memory_bytes > 2**26
     assert json.loads(json.dumps(facts.to_dict()))["hostname"] == facts.hostname
-
-
-def test_the_last_level_cache_is_the_largest_that_holds_data() -> None:
-    facts = host_facts()
-    if not facts.caches:
-        pytest.skip("the kernel shows no caches here")
-    assert facts.last_level_cache_bytes == max(c.size_bytes for c in facts.caches if c.kind != "Instruction")
 
 
 @pytest.mark.parametrize(("listing", "count"), [("0", 1), ("0-3", 4), ("0-3,8", 5), ("0,2,4-5", 4), ("", 0)])
@@ -72,18 +64,3 @@ def test_io_uring_comes_with_a_reason() -> None:
     allowed, why = io_uring_allowed()
     assert isinstance(allowed, bool)
     assert why.startswith("the kernel")
-
-
-def test_the_doctor_says_of_what_is_missing_what_it_costs_and_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    parts = {p.name: p for p in doctor(tmp_path)}
-    assert set(parts) == {
-        "fio", "nbdkit", "mlc", "browser", "cores", "timer", "huge pages", "io_uring", "numba cache", "free disk",
-    }  # fmt: skip
-    for name in ("fio", "nbdkit", "mlc", "browser"):
-        assert not parts[name].present
-        assert parts[name].costs
-        assert parts[name].remedy
-    assert all(p.detail for p in parts.values())
