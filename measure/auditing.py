@@ -16,22 +16,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from measure.block_verdict import BlockVerdict, ratios_by_claim
 from measure.calibration_checks import check_percentiles, check_saturation, check_submission
+from measure.closed_curves import closed_curves
 from measure.curve_checks import check_bandwidth, check_curve, check_open
 from measure.dataset import Sweep
 from measure.findings import SEVERITIES, Finding
 from measure.label_check import check_labels
 from measure.link_checks import check_link, check_speed, parse_link
-from measure.littles_law import (
-    BlockVerdict,
-    Diagnosis,
-    block_verdict,
-    closed_curves,
-    diagnose,
-    natural_key,
-    ratios_by_claim,
-    with_block,
-)
+from measure.littles_law import Diagnosis, diagnoses
 from measure.memory_checks import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.preconditioning import check_preconditioning
 from measure.repeats import check_outliers
@@ -98,15 +91,6 @@ def audit_dataset(name: str, link: str | None = None) -> list[Finding]:
         known = {d: float(mean[f"4Ki_random_{d}"].iloc[0]) / 1e6 for d in ("read", "write")}
         return check_labels(measured, known)
     return []
-
-
-def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
-    """The verdict on the block size, and one diagnosis per closed curve (with the true block, where it was wrong)."""
-    curves = closed_curves(sweep)
-    verdict = block_verdict(sweep, curves)
-    if verdict is not None:
-        curves = [with_block(c, verdict.block_bytes) for c in curves]
-    return verdict, [diagnose(c, [s for s in curves if s is not c]) for c in curves]
 
 
 def _littles_law(sweep: Sweep) -> Iterator[Finding]:
@@ -198,5 +182,10 @@ def _merged(findings: Sequence[Finding]) -> list[Finding]:
 
 def _sorted(findings: list[Finding]) -> list[Finding]:
     return sorted(
-        findings, key=lambda f: (-SEVERITIES.index(f.severity), f.check, natural_key(f.series or ""), f.load or 0.0)
+        findings, key=lambda f: (-SEVERITIES.index(f.severity), f.check, _natural_key(f.series or ""), f.load or 0.0)
     )
+
+
+def _natural_key(series: str) -> list[str | int]:
+    """A sort key that puts "4 KiB" before "16 KiB"."""
+    return [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", series)]

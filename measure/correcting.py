@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from measure.auditing import diagnoses
+from measure.block_verdict import BlockVerdict
 from measure.dataset import Sweep, describe_series
 from measure.findings import Finding
-from measure.littles_law import BlockVerdict, Diagnosis
+from measure.littles_law import Diagnosis, diagnoses
 from measure.units import format_bytes
 
 _BY_LITTLE = ("one-direction", "half-latency", "constant-share", "unexplained", "depth-not-filled")

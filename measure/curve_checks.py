@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from measure.closed_curves import Curve
 from measure.dataset import Sweep
 from measure.findings import Finding
-from measure.littles_law import Curve
 from measure.units import format_bytes, format_duration, format_rate
 
 _KNOWN_SCALES = (

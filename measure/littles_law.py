@@ -9,20 +9,18 @@ curve, so that what it says is evidence and not a guess.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
+from measure.block_verdict import BlockVerdict, block_verdict
+from measure.closed_curves import Curve, closed_curves, ratio_range, ratio_text, with_block
 from measure.dataset import Sweep
 from measure.findings import Severity
 from measure.units import format_bytes, format_duration
 
-Floats = NDArray[np.float64]
 Cause = Literal[
     "holds", "unit", "jobs-not-counted", "one-direction", "page-cache", "submission-gap", "mostly-outside",
     "half-latency", "depth-not-filled", "constant-share", "unexplained",
@@ -36,39 +34,6 @@ _LONGEST_GAP = 200e-6
 
 
 @dataclass(frozen=True)
-class Curve:
-    """One closed curve, sorted by depth: arrays of N, X (1/s), R (s) and their ratio X R / N."""
-
-    series: str
-    load: Floats
-    throughput: Floats
-    latency: Floats
-    block_bytes: float | None
-    read_fraction: float | None
-    file_bytes: float | None = None  # set where the claimed block turned out to be the size of the file
-
-    @property
-    def ratio(self) -> Floats:
-        """X R / N; 1 where Little's law holds."""
-        return self.throughput * self.latency / self.load
-
-    @property
-    def in_flight(self) -> Floats:
-        """X R, the requests that were really outstanding."""
-        return self.throughput * self.latency
-
-    @property
-    def implied_latency(self) -> Floats:
-        """N / X, seconds: what the depth and the throughput say about the response time."""
-        return self.load / self.throughput
-
-    @property
-    def worst(self) -> int:
-        """The index of the point farthest from 1, on a logarithmic scale."""
-        return int(np.argmax(np.abs(np.log(self.ratio))))
-
-
-@dataclass(frozen=True)
 class Diagnosis:
     """What the ratio's pattern says of one curve. ``factor`` is the number found (1000, a number of jobs)."""
 
@@ -79,75 +44,6 @@ class Diagnosis:
     hypothesis: str = ""
     remedy: str = ""
     factor: float = 1.0
-
-
-@dataclass(frozen=True)
-class BlockVerdict:
-    """The block that makes the law hold where the table's "block" was something else (the size of the file)."""
-
-    block_bytes: float
-    claimed: tuple[float, ...]
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-
-
-def closed_curves(sweep: Sweep) -> list[Curve]:
-    """The curves of a closed sweep whose depth is known; repeats averaged. Depth 0 and rate-limited points are out.
-
-    A point is rate-limited, or of unknown depth, where the importer's column ``unchecked`` or a finding of it says so.
-    """
-    unknown = {(f.series, f.load) for f in sweep.findings if f.check in ("depth-not-recorded", "rate-limited")}
-    files = sweep.provenance.details.get("file_bytes")
-    files = files if isinstance(files, Mapping) else {}
-    curves = []
-    for series, group in sweep.mean_points().groupby("series", sort=False):
-        told = group["unchecked"].notna() if "unchecked" in group else np.zeros(len(group), dtype=bool)
-        known = [n > 0 and not {(series, n), (series, None)} & unknown and not t
-                 for n, t in zip(group["load"], told, strict=True)]  # fmt: skip
-        points = group[np.array(known)]
-        if len(points):
-            load, throughput, latency = (points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
-            block, read = _single(points["block_bytes"]), _single(points["read_fraction"].round(2))
-            curves.append(Curve(str(series), load, throughput, latency, block, read, files.get(series)))
-    return curves
-
-
-def block_verdict(sweep: Sweep, curves: Sequence[Curve]) -> BlockVerdict | None:
-    """The file's size taken for the block's, tested where throughput was computed as bandwidth / block.
-
-    A wrong block b scales every ratio by b'/b, the same at all depths; at the lowest depth nothing else does. So b' =
-    b * ratio must come out as one power of two from at least two different claimed blocks (or from one, over at least
-    two curves), within 6 %.
-    """
-    if sweep.provenance.details.get("throughput_from") != "bandwidth / block":
-        return None
-    votes: dict[float, list[tuple[Curve, float]]] = {}
-    for curve in curves:
-        if curve.block_bytes is None:
-            continue
-        implied = curve.block_bytes * curve.ratio[0]
-        power = 2.0 ** round(np.log2(implied))
-        if power >= 512 and power != curve.block_bytes and abs(implied / power - 1) <= 0.06:
-            votes.setdefault(power, []).append((curve, implied))
-    if not votes:
-        return None
-    block, supporters = max(votes.items(), key=lambda item: len(item[1]))
-    if len(supporters) < 2 or 2 * len(supporters) < len(curves):
-        return None
-    claimed = tuple(dict.fromkeys(c.block_bytes for c, _ in supporters if c.block_bytes))
-    return BlockVerdict(
-        block, claimed, tuple(float(c.ratio[0]) for c, _ in supporters), tuple(float(i / block) for _, i in supporters)
-    )
-
-
-def with_block(curve: Curve, block_bytes: float) -> Curve:
-    """The curve as it is if its throughput is counted in blocks of ``block_bytes``; the claimed block is the file's."""
-    if curve.block_bytes is None:
-        return curve
-    scale = curve.block_bytes / block_bytes
-    return replace(
-        curve, throughput=curve.throughput * scale, block_bytes=block_bytes, file_bytes=curve.block_bytes
-    )  # fmt: skip
 
 
 def diagnose(curve: Curve, siblings: Sequence[Curve] = ()) -> Diagnosis:
@@ -168,6 +64,15 @@ def diagnose(curve: Curve, siblings: Sequence[Curve] = ()) -> Diagnosis:
     )  # fmt: skip
 
 
+def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
+    """The verdict on the block size, and one diagnosis per closed curve (with the true block, where it was wrong)."""
+    curves = closed_curves(sweep)
+    verdict = block_verdict(sweep, curves)
+    if verdict is not None:
+        curves = [with_block(c, verdict.block_bytes) for c in curves]
+    return verdict, [diagnose(c, [s for s in curves if s is not c]) for c in curves]
+
+
 # --- the hypotheses -------------------------------------------------------------------------------------------------
 
 
@@ -180,7 +85,7 @@ def _unit(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
             return Diagnosis(
                 curve, "unit", "error",
                 f"{_evidence(curve)} With the latency {'divided' if up else 'multiplied'} by "
-                f"{factor if up else 1 / factor:,.0f} it is {_range(corrected)}.",
+                f"{factor if up else 1 / factor:,.0f} it is {ratio_range(corrected)}.",
                 f"a unit off by {factor if up else 1 / factor:,.0f}: the first latency is "
                 f"{format_duration(curve.latency[0] / factor)}, not {format_duration(curve.latency[0])} "
                 "(or the throughput has that error).",
@@ -358,41 +263,12 @@ def _severity(curve: Curve) -> Severity:
 
 def _evidence(curve: Curve) -> str:
     """The ratios with their depths: all of them where they are few, else their range and the worst."""
-    ratios = [_number(r) for r in curve.ratio]
+    ratios = [ratio_text(r) for r in curve.ratio]
     depths = [f"{n:g}" for n in curve.load]
     if len(ratios) <= 8:
         return f"X R / N is {', '.join(ratios)} at depth {', '.join(depths)}."
     worst = curve.worst
     return (
-        f"X R / N is {_range(curve.ratio)} over depths {depths[0]} to {depths[-1]} "
+        f"X R / N is {ratio_range(curve.ratio)} over depths {depths[0]} to {depths[-1]} "
         f"(worst {ratios[worst]} at {depths[worst]})."
     )
-
-
-def _range(values: Floats) -> str:
-    low, high = _number(values.min()), _number(values.max())
-    return low if low == high else f"{low} to {high}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if 0.1 <= value < 10 else f"{value:.3g}"
-
-
-def _single(values: pd.Series[Any]) -> float | None:
-    """The one value of a column, or None where there is none or more than one."""
-    known = values.dropna().unique()
-    return float(known[0]) if len(known) == 1 else None
-
-
-def ratios_by_claim(verdict: BlockVerdict) -> Mapping[str, str]:
-    """Words for a finding: what was claimed and the ratios before and after."""
-    return {
-        "claimed": ", ".join(format_bytes(c) for c in verdict.claimed),
-        "before": _range(np.array(verdict.before)),
-        "after": _range(np.array(verdict.after)),
-    }
-
-
-def natural_key(series: str) -> list[str | int]:
-    """A sort key that puts "4 KiB" before "16 KiB"."""
-    return [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", series)]

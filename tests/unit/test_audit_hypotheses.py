@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 from measure.auditing import audit
+from measure.closed_curves import Curve
 from measure.csv_table import csv_sweep
 from measure.dataset import Provenance, Sweep
 from measure.findings import Finding
 from measure.label_check import check_labels
-from measure.littles_law import Curve, diagnose
+from measure.littles_law import diagnose
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
