@@ -74,8 +74,7 @@ def check_rows(count: int, name: str) -> None:
     if count > MAX_ROWS:
         raise DataError(
             f"{name} has {count:,} rows, more than the {MAX_ROWS:,} that are read as points; give the means of the "
-            "runs, or "
-            "a log under fio's own name"
+            "runs, or a log under fio's own name"
         )
 
 
@@ -89,11 +88,8 @@ def check_readable(path: Path) -> int:
             pass
     except DataError:
         raise
-    except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist; check the name") from error
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise DataError(f"{path} cannot be read: {reason}; check its permissions") from error
+    except (OSError, ValueError) as error:
+        raise DataError(_why_unreadable(path, error)) from error
     if status.st_size == 0:
         raise DataError(f"{path} is empty; the tool wrote nothing, so measure again")
     return status.st_size
@@ -119,14 +115,18 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
             content = file.read(max_bytes + 1)
     except DataError:
         raise
-    except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist; check the name") from error
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise DataError(f"{path} cannot be read: {reason}; check its permissions") from error
+    except (OSError, ValueError) as error:
+        raise DataError(_why_unreadable(path, error)) from error
     if len(content) > max_bytes:
         raise DataError(f"{path} grew beyond {format_bytes(max_bytes)} while it was read; wait until it is complete")
     return decode(content, str(path))
+
+
+def _why_unreadable(path: Path, error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{path} does not exist; check the name"
+    reason = error.strerror if isinstance(error, OSError) else error  # ValueError: a NUL in the name
+    return f"{path} cannot be read: {reason}; check its permissions"
 
 
 def decode(content: bytes, name: str) -> str:
