@@ -214,8 +214,7 @@ def _check_rows(table: NDArray[np.float64], before: int, file: Path) -> None:
         row = int(np.flatnonzero(~good)[0])
         raise DataError(
             f"{file}: line {before + row + 1} is none that fio writes into a latency log (time in ms, latency, "
-            "direction "
-            "0 to 2, block size); the log was edited or damaged, so measure again"
+            "direction 0 to 2, block size); the log was edited or damaged, so measure again"
         )
 
 
@@ -313,8 +312,7 @@ def _summarise_histograms(file: Path) -> LogSummary:
                 if not good.all():
                     raise DataError(
                         f"{file}: line {rows + int(np.flatnonzero(~good)[0]) + 1} is none that fio writes into a "
-                        "histogram "
-                        "log; the log was edited or damaged, so measure again"
+                        "histogram log; the log was edited or damaged, so measure again"
                     )
                 if not len(table):
                     continue

@@ -79,8 +79,7 @@ def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
             yield Finding(
                 "above-the-link", "error", f"{told} were measured, and {carries}.",
                 "the data did not cross the link: the page cache, a cache of the host or of the controller, "
-                "compression, "
-                "or reads and writes counted together on a link that carries both ways at once."
+                "compression, or reads and writes counted together on a link that carries both ways at once."
                 if sweep.load_kind == "queue_depth" else
                 "a cache served the requests, or a unit is wrong.",
                 "run again with --direct=1 on a file larger than every cache." if sweep.load_kind == "queue_depth" else

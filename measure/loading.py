@@ -153,8 +153,7 @@ def _log_sweep(paths: Sequence[Path]) -> Sweep:
     if not groups:
         raise DataError(
             f"{aside[0].name} logs no latency of requests (bandwidth, IOPS or submission only); give NAME_lat.1.log "
-            "or fio's "
-            "JSON"
+            "or fio's JSON"
         )
     records, findings, refusals = [], [], []
     for group in groups:

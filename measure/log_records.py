@@ -72,8 +72,7 @@ def record_of_logs(group: LogGroup) -> FioRecord:
         if log.averaged:
             raise DataError(
                 f"{path} holds means over intervals (log_avg_msec), not requests, so neither rate nor percentiles "
-                "can be "
-                "had from it; give fio's JSON, or measure again without --log_avg_msec"
+                "can be had from it; give fio's JSON, or measure again without --log_avg_msec"
             )
     kind = "lat" if group.name.kind.startswith("lat") else "clat"
     rates = [log.requests / log.runtime_s for log in logs]

@@ -196,8 +196,7 @@ def _left_out(rows: Sequence[Mapping[str, Any]], name: str) -> list[Finding]:
         found.append(Finding(
             "idle-point", "info",
             f"{name}: {len(zero)} row(s) with a bandwidth of zero are kept as idle latency, {low:.4g} to {high:.4g} "
-            "ns, and "
-            "not as points of a curve.",
+            "ns, and not as points of a curve.",
             "the tool sets the bandwidth of its longest pause to zero.",
             "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause.",
         ))  # fmt: skip

@@ -38,8 +38,7 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
         yield Finding(
             "repeats-disagree", "error" if spread[worst] > _DISAGREE_BADLY else "warning",
             f"{int(row['repeats'])} repeats give {rates.min():,.4g} to {rates.max():,.4g} requests/s, a standard "
-            "deviation "
-            f"of {100 * spread[worst]:.0f} %.",
+            f"deviation of {100 * spread[worst]:.0f} %.",
             "the device changed between the runs (write cache, temperature, other programs), or these are runs of "
             f"different things: {', '.join(map(str, sources[:3]))}."
             if len(sources) > 1 else
@@ -88,8 +87,7 @@ def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
         yield Finding(
             "latency-definitions", "info",
             f"at {len(mixed)} point(s) the mean is of the total latency and the percentiles are of the completion "
-            "latency, "
-            "which leaves out the submission.",
+            "latency, which leaves out the submission.",
             "fio's default.", "measure with --lat_percentiles=1 where tails matter.",
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from measure.csv_table import looks_like_table
+from measure.csv_text import looks_like_table
 from measure.errors import DataError
 from measure.fio_logs import log_name, looks_like_log
 from measure.fio_normal import looks_like_normal
@@ -66,8 +66,7 @@ def read_file(path: Path, name: str) -> tuple[Format, InputFile]:
         if log_name(path.name) is None:
             raise DataError(
                 f"{name} looks like a log of fio's, but its name does not say of what; name it as fio does, for "
-                "example "
-                "NAME_lat.1.log"
+                "example NAME_lat.1.log"
             )
         return "log", InputFile(name, path, "")
     text = read_text(path)
