@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -90,11 +90,14 @@ def committed(guess: Guess, nonce: bytes) -> str:
     return hashlib.sha256(nonce + canonical(asdict(guess))).hexdigest()
 
 
-def add_guess(path: Path, guess: Guess, keep: Path | None = None) -> tuple[Commitment, Path]:
+def add_guess(
+    path: Path, guess: Guess, keep: Path | None = None, taken_back: Collection[str] = ()
+) -> tuple[Commitment, Path]:
     """Append the hash of ``guess`` to the list in ``path`` (begun where it is not there), and keep the guess itself.
 
-    The guess and its nonce go to ``keep``, by default a file beside the list, readable by its owner alone. Raises
-    DataError where the list is damaged or has a guess by this name, MeasureError where a file cannot be written.
+    The guess and its nonce go to ``keep``, by default a file beside the list, readable by its owner alone. Whose
+    commitment is among ``taken_back`` may guess anew; the list keeps both. Raises DataError where the list is damaged
+    or has a guess by this name, MeasureError where a file cannot be written.
     """
     own = keep or path.with_name(f"{path.stem}.{_slug(guess.name)}.guess.json")
     if not path.parent.is_dir():
@@ -103,7 +106,8 @@ def add_guess(path: Path, guess: Guess, keep: Path | None = None) -> tuple[Commi
         with path.with_name(f".{path.name}.lock").open("w") as lock:  # a class writes at the same time
             fcntl.flock(lock, fcntl.LOCK_EX)
             entries = read_list(path) if path.exists() else ()
-            if any(e.name.casefold() == guess.name.casefold() for e in entries):
+            standing = [e.name.casefold() for e in entries if e.commitment not in taken_back]
+            if guess.name.casefold() in standing:
                 raise DataError(f"{path}: {guess.name} has sealed a guess already, and a sealed guess is not changed")
             check_unsealed(own)
             nonce = secrets.token_bytes(32)

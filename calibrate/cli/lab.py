@@ -55,7 +55,9 @@ def lab(
         raise ValueError(f"port is {port}; it must be from 0 to {PORTS - 1}")
     try:
         from calibrate.lab.app import build
-        from calibrate.lab.explore.page import warm_up
+        from calibrate.lab.compare import page as compare
+        from calibrate.lab.compare.shelf import Shelf
+        from calibrate.lab.explore import page as explore
         from calibrate.lab.folder import opened
         from calibrate.lab.run.table import Table
         from calibrate.lab.server import serving
@@ -69,7 +71,8 @@ def lab(
         remark("Ctrl-C ends it")
         if not no_browser:
             _open(address.teacher)
-        warm_up()
+        explore.warm_up()
+        compare.warm_up(Shelf(kept))
         while True:
             time.sleep(1.0)
             stop_if_told()

@@ -19,7 +19,7 @@ ALONE = "Only this machine can open this lab. For laptops and phones start it wi
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Join the lab</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
+<link rel="icon" href="data:,"><style>
 :root {{ color-scheme: light dark; }}
 body {{ font: 1.2rem/1.5 system-ui, sans-serif; max-width: 26rem; margin: 12vh auto; padding: 0 1.2rem; }}
 input, button {{ font: inherit; font-size: 1.5rem; padding: .4rem .7rem; width: 100%; box-sizing: border-box;

@@ -8,13 +8,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from urllib.parse import urlsplit
 
 from dash import Dash
-from flask import Response
+from flask import Response, request
 from werkzeug.exceptions import HTTPException
 
 from calibrate.lab import packing
-from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard
+from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard, is_loopback
 from calibrate.lab.joining import ADDRESS, Address
 from measure.errors import MeasureError
 
@@ -29,7 +30,6 @@ SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
@@ -75,6 +75,8 @@ def _with_safe_headers(app: Dash) -> Callable[[Response], Response]:
 
     def add(response: Response) -> Response:
         response.headers.update(SAFE_HEADERS)
+        if is_loopback(urlsplit(f"//{request.host}").hostname or ""):  # elsewhere browsers take it for an error
+            response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
         response.headers["Content-Security-Policy"] = policy()
         return response
 

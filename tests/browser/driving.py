@@ -61,15 +61,17 @@ class Served:
 
     def press(self, button: str, device: str = "", pace: float = 0.5) -> str:
         """One of the teacher's buttons; what the teacher is told."""
-        inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal")}
-        state = {"run-device.value": device, "run-series.value": None, "run-pace.value": pace}
+        inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal", "remove")}
+        state = {"run-device.value": device, "run-series.value": None, "run-pace.value": pace, "run-hidden.value": [],
+                 "run-culprit.value": None}  # fmt: skip
         return str(self.call(["run-told.children"], inputs, state, f"run-{button}.n_clicks")["run-told"]["children"])
 
     def guess(self, name: str, knee: float) -> str:
         """Seal a guess; what the viewer is told."""
         outputs = ["run-sealed.children", "run-sealed.className", "run-mine.data"]
-        state = {"run-name.value": name, "run-knee.value": knee}
-        return str(self.call(outputs, {"run-guess.n_clicks": 1}, state, "run-guess.n_clicks")["run-sealed"]["children"])
+        inputs = {"run-guess.n_clicks": 1, "run-undo.n_clicks": None}
+        state = {"run-name.value": name, "run-knee.value": knee, "run-mine.data": None}
+        return str(self.call(outputs, inputs, state, "run-guess.n_clicks")["run-sealed"]["children"])
 
     def wait_for(self, phase: str, patience_s: float = 3 * PATIENCE_S) -> Any:
         """What is told once the run is in this phase."""
@@ -174,6 +176,7 @@ class Page:
 
     def choose(self, dropdown: str, words: str) -> None:
         """One of a dropdown's options, found by typing. The list is closed again, also where it takes several."""
+        until(lambda: self.all(f"#{dropdown}"), f"dropdown {dropdown}")  # its script comes after the page's
         self.the(dropdown).send_keys(Keys.ENTER)
         until(lambda: self.all(".dash-dropdown-option"), "options")
         search = self.all(".dash-dropdown-search")

@@ -52,17 +52,17 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
     teacher.choose("run-device", "truth is known")
     teacher.the("run-open").click()
     for page in (teacher, student):
-        page.wait_text("run-status", "open for guesses")
+        page.wait_text("run-status", "Open for guesses")
     run = served.folder / "runs" / "001"
 
     drawn = draw_guess(teacher)
     teacher.the("run-name").send_keys(HOSTILE)
     teacher.the("run-guess").click()
-    teacher.wait_text("run-sealed", "Sealed as")
+    teacher.wait_text("run-sealed", "You sealed")
     student.the("run-name").send_keys("Ann")
     student.the("run-knee").send_keys("30", Keys.TAB)
     student.the("run-guess").click()
-    student.wait_text("run-sealed", "Sealed as")
+    student.wait_text("run-sealed", "You sealed")
     student.the("run-guess").click()
     student.wait_text("run-sealed", "already")
     for page in (teacher, student):
@@ -81,7 +81,7 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
 
     until(lambda: teacher.text("run-start") == "Resume", "a way to go on")
     teacher.the("run-start").click()
-    student.wait_text("run-status", "of 6 points")
+    student.wait_text("run-status", "of 6")
     student.go("run")  # a reload in the middle
     student.wait_text("run-sealed", "You sealed 30 as Ann")
     teacher.wait_text("run-status", "Ready to reveal", MEASURING_S)
@@ -110,17 +110,17 @@ def test_the_run_is_replayed_without_hardware_stopped_and_gone_on_with(served, o
     if not (served.folder / "runs" / "001" / "result.json").exists():
         pytest.skip("the run before was not measured")
     page = open_page(served, "run")
-    page.wait_text("run-status", "revealed")
+    page.wait_text("run-status", "Revealed")
     measured = dict(until(page.points, "the points of the first run"))
     page.choose("run-device", "replay of run 001")
     until(lambda: page.text("run-series"), "its curve")
     page.the("run-open").click()
-    page.wait_text("run-status", "run 002")
+    page.wait_text("run-status", "Run 002")
     assert page.text("run-sealed") == ""
     page.the("run-start").click()
     until(lambda: len(page.points()) >= 2, "two points", MEASURING_S)
     page.the("run-stop").click()
-    page.wait_text("run-status", "stopped")
+    page.wait_text("run-status", "Stopped")
     page.the("run-start").click()
     page.wait_text("run-status", "Ready to reveal", MEASURING_S)
     assert dict(page.points()) == pytest.approx(measured)

@@ -24,7 +24,7 @@ def test_fifty_viewers_guess_and_see_the_same(served):
 
     def viewer(number: int) -> list[dict[str, object]]:
         said = served.guess(f"viewer {number}", 5.0 + number)
-        assert said.startswith("Sealed as"), said
+        assert said.startswith("You sealed"), said
         seen: list[dict[str, object]] = []
         started.wait()
         while True:

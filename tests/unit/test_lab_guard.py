@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from calibrate.lab.app import build
 from calibrate.lab.folder import opened
 from calibrate.lab.guard import Guard, is_loopback
+from calibrate.lab.run.page import BUTTONS
 from calibrate.lab.run.table import Table
 
 EVENTS = "/lab/events"
@@ -105,11 +106,11 @@ def test_only_the_teacher_starts(public, who, said):
     guard, client = public
     base = "http://192.0.2.7:8050"
     client.get(f"/?token={getattr(guard, who)}", base_url=base)
-    values = [("run-device", None), ("run-series", None), ("run-pace", 1.0)]
+    fields = ("device", "series", "pace", "hidden", "culprit")
     body = {
         "output": "run-told.children", "outputs": {"id": "run-told", "property": "children"},
-        "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1} for b in ("open", "start", "stop", "reveal")],
-        "state": [{"id": i, "property": "value", "value": v} for i, v in values],
+        "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1} for b in BUTTONS],
+        "state": [{"id": f"run-{f}", "property": "value", "value": None} for f in fields],
         "changedPropIds": ["run-start.n_clicks"],
     }  # fmt: skip
     answer = client.post("/_dash-update-component", base_url=base, json=body)

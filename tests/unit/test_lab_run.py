@@ -62,10 +62,44 @@ def test_a_damaged_log_is_said(tmp_path):
 
 
 def test_a_guess_is_sealed_and_its_value_stays_hidden(run):
-    event = run.guess("  Ann   Lee ", 12)
+    event, _ = run.guess("  Ann   Lee ", 12)
     assert event["name"] == "Ann Lee"
     assert "12" not in json.dumps({k: v for k, v in event.items() if k not in ("at", "commitment", "seq")})
     assert [e.commitment for e in read_list(run.directory / GUESSES)] == [event["commitment"]]
+
+
+def test_who_sealed_a_guess_takes_it_back_and_guesses_anew(run):
+    first, nonce = run.guess("Ann", 12)
+    run.guess("Bob", 9)
+    run.take_back("Ann", 12, nonce)
+    assert [e["name"] for e in run.standing()] == ["Bob"]
+    second, _ = run.guess("ann", 30)
+    assert [e["name"] for e in run.standing()] == ["Bob", "ann"]
+    listed = [e.commitment for e in read_list(run.directory / GUESSES)]
+    assert {first["commitment"], second["commitment"]} < set(listed)  # the chain keeps both
+
+
+@pytest.mark.parametrize(
+    ("name", "knee", "nonce"),
+    [("Ann", 12, "00" * 32), ("Ann", 13, None), ("Bob", 12, None), (None, None, None), ("Ann", "x", "zz")],
+)
+def test_nobody_takes_back_what_another_sealed(run, name, knee, nonce):
+    _, kept = run.guess("Ann", 12)
+    with pytest.raises(RefusedError, match=r"no (such )?guess"):
+        run.take_back(name, knee, kept if nonce is None else nonce)
+    assert [e["name"] for e in run.standing()] == ["Ann"]
+
+
+def test_the_teacher_takes_back_any_guess_until_the_measurement_begins(run):
+    run.guess("rude", 1)
+    run.guess("Ann", 12)
+    run.remove("rude")
+    with pytest.raises(RefusedError, match="any more"):
+        run.remove("rude")
+    run.log.add("started", resumed=False)
+    with pytest.raises(RefusedError, match="closed"):
+        run.remove("Ann")
+    assert [e["name"] for e in run.standing()] == ["Ann"]
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ window.qsimLab = window.qsimLab || {};
   lab.throughputFigure = function (state, mine, knee, theme) {
     const c = lab.colours(theme), unit = throughputUnit(state), traces = [], shapes = [];
     const at = (rows) => rows.map((r) => lab.place(state, r.load));
-    if (state.sealed) {
-      const curve = state.sealed.curve, x = at(curve), of = (name) => curve.map((r) => r[name] * unit.factor);
+    if (state.curve) {
+      const curve = state.curve, x = at(curve), of = (name) => curve.map((r) => r[name] * unit.factor);
       traces.push(band(x, of("throughput_low_per_s"), of("throughput_high_per_s"), c));
       traces.push({ type: "scatter", mode: "lines", x: x, y: of("throughput_per_s"), name: "the model, sealed",
         line: { color: c.blue, width: 3 } });
@@ -111,7 +111,7 @@ window.qsimLab = window.qsimLab || {};
       }
       traces.push({ type: "scatter", mode: "markers", x: rows.map((r) => r.knee), y: rows.map(() => 0), cliponaxis: false,
         text: rows.map((r) => lab.escaped(r.name)), hovertemplate: "%{text}: %{x}<extra></extra>", name: "all guesses",
-        marker: { symbol: "triangle-up", size: 13, color: c.purple } });
+        marker: { symbol: "triangle-up", size: 18, color: c.purple } });
     }
     const y = axis(c, unit.title, state.points.length ? {} : { range: [0, 1], showticklabels: false });
     return { data: traces, layout: layout(c, loadAxis(state, c), y, { shapes: shapes }) };
@@ -119,8 +119,8 @@ window.qsimLab = window.qsimLab || {};
 
   lab.latencyFigure = function (state, theme) {
     const c = lab.colours(theme), unit = throughputUnit(state), time = latencyUnit(state), traces = [];
-    if (state.sealed) {
-      const curve = state.sealed.curve;
+    if (state.curve) {
+      const curve = state.curve;
       traces.push({ type: "scatter", mode: "lines", x: curve.map((r) => r.throughput_per_s * unit.factor),
         y: curve.map((r) => r.response_time_s * time.factor), name: "the model, sealed", line: { color: c.blue, width: 3 } });
     }

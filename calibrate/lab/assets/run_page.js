@@ -5,20 +5,25 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
 (function (lab) {
   "use strict";
 
-  const OUTPUTS = 9;
-  const BUTTONS = { "run-start": ["open", "stopped", "failed"], "run-stop": ["running"], "run-reveal": ["measured"] };
+  const OUTPUTS = 14;
+  const BUTTONS = { "run-open": ["", "open", "stopped", "failed", "measured", "revealed"],
+                    "run-start": ["open", "stopped", "failed"], "run-stop": ["running"], "run-reveal": ["measured"] };
+  const NEXT = { "": "run-open", open: "run-start", stopped: "run-start", failed: "run-start", running: "run-stop",
+                 measured: "run-reveal", revealed: "run-open" };
 
-  /* The teacher's buttons are not there for the class, so they are no outputs of the callback. */
+  /* The teacher's buttons are not there for the class, so they are no outputs of the callback. What comes next stands
+     out. */
   function enable(state) {
+    if (!document.getElementById("run-start")) { return; }
+    const set = window.dash_clientside.set_props;
     for (const [id, phases] of Object.entries(BUTTONS)) {
-      if (document.getElementById(id)) {
-        window.dash_clientside.set_props(id, { disabled: !phases.includes(state.phase) });
-      }
+      set(id, { disabled: !phases.includes(state.phase), className: NEXT[state.phase] === id ? "step next" : "step" });
     }
-    if (document.getElementById("run-start")) {
-      const again = state.phase === "stopped" || state.phase === "failed";
-      window.dash_clientside.set_props("run-start", { children: again ? "Resume" : "Start measuring" });
-    }
+    const again = state.phase === "stopped" || state.phase === "failed";
+    set("run-start", { children: again ? "Resume" : "Start measuring" });
+    const names = state.guesses.map((g) => ({ label: g.name, value: g.name }));
+    set("run-removing", { hidden: state.phase !== "open" || !names.length });
+    set("run-culprit", { options: names });
   }
 
   /* Pressing into the plot, and moving while pressed, puts the knee there. */
@@ -40,11 +45,17 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     window.addEventListener("pointerup", () => { pressed = false; }, true);
   }
 
-  /* What this browser sealed, also after a reload; nothing once another run is open. */
+  function stands(state, mine) {
+    return Boolean(mine && mine.run === state.run && state.guesses.some((g) => g.name === mine.name));
+  }
+
+  /* What this browser sealed, also after a reload; nothing once another run is open or the teacher took it back. */
   let told = null;
   function remind(state, mine) {
-    const own = mine && mine.run === state.run ? "You sealed " + mine.knee + " as " + mine.name + "." : "";
-    if (told !== null && told !== state.run || own && !document.getElementById("run-sealed").innerText) {
+    const own = stands(state, mine) ? "You sealed " + mine.knee + " as " + mine.name + "." : "";
+    const said = document.getElementById("run-sealed").innerText;
+    const gone = !own && said.startsWith("You sealed");
+    if (told !== null && told !== state.run || own && !said || gone && state.phase !== "") {
       window.dash_clientside.set_props("run-sealed", { children: own, className: "good" });
     }
     told = state.run;
@@ -55,15 +66,19 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     const changed = await lab.poll();
     drawable();
     if (ticked && !changed) { return Array(OUTPUTS).fill(window.dash_clientside.no_update); }
-    const state = lab.state;
+    const state = lab.state, open = state.phase === "open";
     enable(state);
     remind(state, mine);
     const count = state.guesses.length;
     const name = state.opened ? state.opened.load_name : "load";
     return [
-      lab.throughputFigure(state, mine, knee, theme), lab.latencyFigure(state, theme), lab.status(state),
-      lab.results(state, theme), lab.guessList(state), count + (count === 1 ? " guess is" : " guesses are") + " sealed",
-      state.phase !== "revealed", state.phase !== "open", "Knee (" + name + ")",
+      lab.throughputFigure(state, mine, knee, theme), lab.latencyFigure(state, theme),
+      !state.run, !state.points.length,
+      [lab.part("Span", lab.title(state), { className: "what" }), lab.part("Span", lab.status(state))],
+      String(state.opened ? lab.measured(state) / state.opened.loads.length : 0),
+      lab.results(state), lab.details(state, theme), lab.guessList(state),
+      count + (count === 1 ? " guess is" : " guesses are") + " sealed",
+      state.phase !== "revealed", !open, !(open && stands(state, mine)), "Knee (" + name + ")",
     ];
   };
 })(window.qsimLab);

@@ -14,7 +14,7 @@ window.qsimLab = window.qsimLab || {};
   function leaderboard(result) {
     const part = lab.part;
     if (!result.leaderboard.length) { return [part("P", result.no_leaderboard)]; }
-    const head = part("Thead", part("Tr", ["", "who", "knee", "error", "in its interval"].map((t) => part("Th", t))));
+    const head = part("Thead", part("Tr", ["", "who", "knee", "error", "in interval"].map((t) => part("Th", t))));
     const rows = result.leaderboard.map((row) => part("Tr", [
       part("Td", row.rank === null ? "" : String(row.rank)),
       part("Td", row.name.startsWith("qsim (") ? "the model (qsim)" : row.name, { className: "name" }),
@@ -25,14 +25,21 @@ window.qsimLab = window.qsimLab || {};
     return [part("Table", [head, part("Tbody", rows)], { className: "leaderboard", id: "run-leaderboard" })];
   }
 
-  lab.results = function (state, theme) {
+  lab.results = function (state) {
+    const part = lab.part, result = state.revealed;
+    if (!result) { return []; }
+    return [
+      part("H3", "Who came closest"),
+      part("Div", leaderboard(result), { className: "board" }),
+      part("P", result.verdict, { id: "run-verdict" }),
+    ];
+  };
+
+  lab.details = function (state, theme) {
     const part = lab.part, result = state.revealed;
     if (!result) { return []; }
     const audit = result.audit.map((f) => part("Li", f.text, { className: f.severity }));
     return [
-      part("H2", "Revealed"),
-      part("P", result.verdict, { id: "run-verdict" }),
-      part("H3", "Who came closest"), ...leaderboard(result),
       part("H3", "What the sealed prediction missed"),
       part("P", "Filled: points that it had not seen. Open: those that it was calibrated on.", { className: "weak" }),
       part("Div", part("Graph", undefined, { figure: lab.residualFigure(state, theme), responsive: true,

@@ -5,7 +5,8 @@ window.qsimLab = window.qsimLab || {};
   "use strict";
 
   function empty(run) {
-    return { run: run, next: 0, phase: "", opened: null, points: [], guesses: [], sealed: null, revealed: null,
+    return { run: run, next: 0, phase: "", opened: null, points: [], guesses: [], sealed: null, curve: null,
+             revealed: null,
              why: "", progress: {} };
   }
 
@@ -14,9 +15,12 @@ window.qsimLab = window.qsimLab || {};
   function fold(state, event) {
     if (event.kind === "opened") { state.opened = event; }
     else if (event.kind === "guess") { state.guesses.push(event); }
+    else if (event.kind === "taken_back") {
+      state.guesses = state.guesses.filter((g) => g.commitment !== event.commitment);
+    }
     else if (event.kind === "point") { state.points.push(event); }
-    else if (event.kind === "sealed") { state.sealed = event; }
-    else if (event.kind === "revealed") { state.revealed = event; }
+    else if (event.kind === "sealed") { state.sealed = event; state.curve = event.curve || null; }
+    else if (event.kind === "revealed") { state.revealed = event; state.curve = event.curve || state.curve; }
     else if (event.kind === "stopped" || event.kind === "failed") { state.why = event.why || ""; }
     state.next = event.seq + 1;
   }
@@ -53,19 +57,32 @@ window.qsimLab = window.qsimLab || {};
     }
   };
 
+  lab.measured = function (state) { return new Set(state.points.map((p) => p.load)).size; };
+
+  function left(seconds) {
+    if (!(seconds > 0)) { return ""; }
+    return seconds < 100 ? ", about " + Math.ceil(seconds) + " s left" : ", about " + Math.round(seconds / 60) + " min left";
+  }
+
+  /* What is going on, in one line. */
   lab.status = function (state) {
     if (state.lost) { return "The lab does not answer. Trying again …"; }
-    if (!state.run) { return "No run yet: the teacher opens one."; }
-    const count = new Set(state.points.map((p) => p.load)).size + " of " + state.opened.loads.length + " points";
-    const label = state.opened.label + " (run " + state.run + "): ";
-    if (state.phase === "open") { return label + "open for guesses."; }
-    if (state.phase === "running") {
-      const left = state.progress.seconds_left > 0 ? ", about " + Math.ceil(state.progress.seconds_left) + " s left" : "";
-      return label + count + "; " + (state.progress.text || "measuring") + left + ".";
+    if (!state.run) {
+      return document.getElementById("run-open") ? "No run yet. Choose a device and open a new run."
+        : "No run yet. The teacher opens one; this page follows by itself.";
     }
-    if (state.phase === "stopped") { return label + "stopped with " + count + (state.why ? ": " + state.why : "") + ". Start goes on."; }
-    if (state.phase === "failed") { return label + "failed with " + count + ": " + (state.trouble || state.why); }
-    if (state.phase === "measured") { return label + "all measured. Ready to reveal."; }
-    return label + "revealed.";
+    const all = state.opened.loads.length, done = lab.measured(state), count = done + " of " + all + " points";
+    if (state.phase === "open") { return "Open for guesses: where is the knee?"; }
+    if (state.phase === "running") {
+      const doing = state.progress.text || "measuring";
+      if (done >= all) { return "All " + all + " points measured; " + doing + "."; }
+      return "Measuring point " + (done + 1) + " of " + all + " (" + doing + ")" + left(state.progress.seconds_left) + ".";
+    }
+    if (state.phase === "stopped") { return "Stopped with " + count + (state.why ? ": " + state.why : "") + ". Resume goes on."; }
+    if (state.phase === "failed") { return "Failed with " + count + ": " + (state.trouble || state.why); }
+    if (state.phase === "measured") { return "All " + all + " points measured. Ready to reveal."; }
+    return "Revealed.";
   };
+
+  lab.title = function (state) { return state.run ? "Run " + state.run + ": " + state.opened.label : ""; };
 })(window.qsimLab);

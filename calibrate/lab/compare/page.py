@@ -45,7 +45,7 @@ def layout(shelf: Shelf) -> Component:
                 ],
                 className="controls",
             ),
-            html.Section(dcc.Loading(html.Div(id="compare-shown"), delay_show=600,
+            html.Section(dcc.Loading(html.Div(_note("Reading the measurements …"), id="compare-shown"), delay_show=600,
                                      overlay_style={"visibility": "visible", "opacity": 0.5}), className="results"),
         ],
         className="page two",
@@ -63,6 +63,12 @@ def register(app: Dash, shelf: Shelf) -> None:
         Input("compare-sources", "value"), Input("compare-curves", "value"), Input("compare-view", "value"),
         Input("compare-drives", "value"), Input("compare-service", "value"), Input("theme", "data"),
     )(lambda *values: shown(shelf, *values))  # fmt: skip
+
+
+def warm_up(shelf: Shelf) -> None:
+    """Load what the first who compares would else wait for."""
+    for identity in FIRST:
+        shelf.curves(shelf.sources()[identity])
 
 
 def offered(shelf: Shelf, chosen: object) -> tuple[list[dict[str, str]], list[str]]:

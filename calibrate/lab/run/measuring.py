@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from calibrate.lab.folder import DISK
 from calibrate.lab.run.orders import DISK_BYTES, Device
-from calibrate.lab.run.telling import Teller, first_loads
+from calibrate.lab.run.telling import RAMP_S, Teller, first_loads
 from measure.dataset import Sweep
 
 MOST_SEEDS = 10_000
 MEMORY_TRAFFIC = "mix"
-RAMP_S = 0.3
 
 
 def measure(teller: Teller) -> Sweep:

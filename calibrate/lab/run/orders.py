@@ -30,6 +30,7 @@ KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
 class Order:
     """``loads`` are all that will be measured, in SI units or counts; ``label`` is what the class sees.
 
+    ``curve_hidden`` keeps the model's curve back until the reveal: it is sealed, but nobody is told.
     ``servers``, ``service_s`` and ``seed`` are the known device's truth; ``dataset`` or ``path``, and ``series``, are
     what is replayed.
     """
@@ -45,6 +46,7 @@ class Order:
     dataset: str = ""
     path: str = ""
     series: str = ""
+    curve_hidden: bool = False
 
     @property
     def load_name(self) -> str:

@@ -8,7 +8,7 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.development.base_component import Component
 
 from calibrate.lab.guard import teaches
-from calibrate.lab.run.api import REPORT_AT
+from calibrate.lab.run.api import GUESSES_AT, REPORT_AT
 from calibrate.lab.run.orders import PACES, choices, series_of
 from calibrate.lab.run.session import LONGEST_NAME, RefusedError
 from calibrate.lab.run.table import Table
@@ -17,23 +17,37 @@ from measure.errors import MeasureError
 
 POLL_MS = 500
 TEACHER_ONLY = "only the teacher can do that, who has the other address"
-BUTTONS = ("open", "start", "stop", "reveal", "guess")
+BUTTONS = ("open", "start", "stop", "reveal", "remove")
+HIDE = "hide the model's curve until the reveal"
 
 
 def layout(table: Table) -> Component:
     """The page, with the teacher's controls for who teaches."""
     return html.Div(
         [
-            html.Section([*(_teacher(table) if teaches() else ()), *_viewer()], className="controls"),
             html.Section(
                 [
-                    told(html.P(id="run-status", className="status", role="status"), "what is going on"),
-                    graph("run-throughput", "throughput against load", tall=True),
-                    graph("run-latency", "response time against throughput"),
+                    told(html.Div(id="run-status", className="status", role="status"), "what is going on"),
+                    told(html.Progress(id="run-progress", value="0", max="1"), "points measured"),
+                ],
+                className="banner",
+            ),
+            html.Section(
+                [html.H2("Predict, run, reveal", className="heard"),
+                 *(_teacher(table) if teaches() else ()), *_viewer()],
+                className="controls",
+            ),
+            html.Section(
+                [
                     html.Div(id="run-results"),
+                    html.Div(graph("run-throughput", "throughput against load", tall=True), id="run-first",
+                             hidden=True),
+                    html.Div(graph("run-latency", "response time against throughput"), id="run-second", hidden=True),
+                    html.Div(id="run-details"),
                 ],
                 className="results",
             ),
+            html.Section(_taken_along(), className="more"),
             dcc.Interval(id="run-tick", interval=POLL_MS),
             dcc.Store(id="run-mine", storage_type="session"),
         ],
@@ -50,7 +64,6 @@ def _teacher(table: Table) -> list[Component]:
     first = next((c.value for c in found if not c.missing), None)
     paces: Any = [{"label": label, "value": pace} for pace, label in PACES.items()]
     return [
-        html.H2("Predict, run, reveal"),
         html.Fieldset(
             [
                 html.Legend("Teacher"),
@@ -61,11 +74,20 @@ def _teacher(table: Table) -> list[Component]:
                          id="run-series-row", hidden=True),
                 html.Label("Time", htmlFor="run-pace"),
                 dcc.Dropdown(id="run-pace", options=paces, value=1.0, clearable=False, searchable=False),
+                dcc.Checklist(id="run-hidden", options=[{"label": HIDE, "value": "hidden"}], value=[],
+                              className="choices"),
                 html.Div(
-                    [html.Button("Open a new run", id="run-open", className="plain"),
-                     html.Button("Start measuring", id="run-start"), html.Button("Stop", id="run-stop"),
-                     html.Button("Reveal", id="run-reveal")],
+                    [html.Button("Open a new run", id="run-open", className="step next"),
+                     html.Button("Start measuring", id="run-start", className="step", disabled=True),
+                     html.Button("Stop", id="run-stop", className="step", disabled=True),
+                     html.Button("Reveal", id="run-reveal", className="step", disabled=True)],
                     className="buttons",
+                ),
+                html.Details(
+                    [html.Summary("Take back somebody's guess"),
+                     dcc.Dropdown(id="run-culprit", options=[], placeholder="whose"),
+                     html.Div(html.Button("Take it back", id="run-remove", className="small"), className="buttons")],
+                    id="run-removing", hidden=True,
                 ),
                 html.P(id="run-told", className="problem", role="alert"),
             ]
@@ -78,20 +100,29 @@ def _viewer() -> list[Component]:
         html.Fieldset(
             [
                 html.Legend("Your guess"),
-                html.P("Where is the knee? Click into the plot or type it. Once sealed it cannot be changed.",
-                       className="weak"),
+                html.P("Where is the knee? Press into the plot or type it.", className="weak"),
                 html.Label("Name", htmlFor="run-name"),
                 dcc.Input(id="run-name", type="text", maxLength=LONGEST_NAME, autoComplete="off", persistence=True,
                           persistence_type="session"),
                 html.Label("Knee", htmlFor="run-knee", id="run-knee-label"),
                 dcc.Input(id="run-knee", type="number", min=0, step="any"),
                 html.Div(html.Button("Seal my guess", id="run-guess"), className="buttons"),
-                html.P(id="run-sealed", className="problem", role="alert"),
-            ]
+            ],
+            id="run-form", hidden=True,
         ),
+        html.P(id="run-sealed", className="problem", role="alert"),
+        html.Button("Take my guess back", id="run-undo", className="small", hidden=True),
+    ]  # fmt: skip
+
+
+def _taken_along() -> list[Component]:
+    """Who has sealed, and what can be downloaded after the reveal."""
+    return [
         html.Details([html.Summary("Sealed guesses", id="run-count"), html.Ul(id="run-guesses", className="guesses")],
                      open=True),
-        html.Div(html.A("Download the report", href=REPORT_AT, id="run-report", className="button", hidden=True)),
+        html.Div([html.A("Download the report", href=REPORT_AT, className="button"),
+                  html.A("The guesses as CSV", href=GUESSES_AT, className="button plain")],
+                 id="run-downloads", className="buttons", hidden=True),
     ]  # fmt: skip
 
 
@@ -99,43 +130,52 @@ def register(app: Dash, table: Table) -> None:
     """The page's callbacks."""
     app.callback(
         Output("run-told", "children"),
-        Input("run-open", "n_clicks"), Input("run-start", "n_clicks"), Input("run-stop", "n_clicks"),
-        Input("run-reveal", "n_clicks"),
-        State("run-device", "value"), State("run-series", "value"), State("run-pace", "value"),
+        *(Input(f"run-{button}", "n_clicks") for button in BUTTONS),
+        *(State(f"run-{field}", "value") for field in ("device", "series", "pace", "hidden", "culprit")),
         prevent_initial_call=True,
-    )(lambda *values: command(table, ctx.triggered_id, *values[4:]))  # fmt: skip
+    )(lambda *values: command(table, ctx.triggered_id, *values[len(BUTTONS) :]))
     app.callback(
         Output("run-sealed", "children"), Output("run-sealed", "className"), Output("run-mine", "data"),
-        Input("run-guess", "n_clicks"), State("run-name", "value"), State("run-knee", "value"),
+        Input("run-guess", "n_clicks"), Input("run-undo", "n_clicks"),
+        State("run-name", "value"), State("run-knee", "value"), State("run-mine", "data"),
         prevent_initial_call=True,
-    )(lambda _clicks, name, knee: seal(table, name, knee))  # fmt: skip
+    )(lambda _guess, _undo, name, knee, mine:
+      take_back(table, mine) if ctx.triggered_id == "run-undo" else seal(table, name, knee))  # fmt: skip
     app.callback(
         Output("run-series", "options"), Output("run-series", "value"), Output("run-series-row", "hidden"),
         Input("run-device", "value"),
     )(lambda device: _series(table, device))  # fmt: skip
     in_browser(
         app, "run",
-        Output("run-throughput", "figure"), Output("run-latency", "figure"), Output("run-status", "children"),
-        Output("run-results", "children"), Output("run-guesses", "children"), Output("run-count", "children"),
-        Output("run-report", "hidden"), Output("run-guess", "disabled"), Output("run-knee-label", "children"),
+        Output("run-throughput", "figure"), Output("run-latency", "figure"),
+        Output("run-first", "hidden"), Output("run-second", "hidden"),
+        Output("run-status", "children"), Output("run-progress", "value"),
+        Output("run-results", "children"), Output("run-details", "children"),
+        Output("run-guesses", "children"), Output("run-count", "children"),
+        Output("run-downloads", "hidden"), Output("run-form", "hidden"), Output("run-undo", "hidden"),
+        Output("run-knee-label", "children"),
         Input("run-tick", "n_intervals"), Input("theme", "data"), Input("run-knee", "value"),
         Input("run-mine", "data"),
     )  # fmt: skip
 
 
-def command(table: Table, button: object, device: object, series: object, pace: object) -> str:
+def command(
+    table: Table, button: object, device: object, series: object, pace: object, hidden: object, culprit: object
+) -> str:
     """Do what a button of the teacher's says; what to tell the teacher, empty where all is well."""
     if not teaches():
         return TEACHER_ONLY
     try:
         if button == "run-open":
-            table.open(device, series, pace)
+            table.open(device, series, pace, curve_hidden=hidden == ["hidden"])
         elif button == "run-start":
             table.running().start()
         elif button == "run-stop":
             table.running().stop()
         elif button == "run-reveal":
             table.running().reveal()
+        elif button == "run-remove":
+            table.running().remove(culprit)
     except (RefusedError, MeasureError) as error:
         return str(error)
     return ""
@@ -145,11 +185,21 @@ def seal(table: Table, name: object, knee: object) -> tuple[Any, str, Any]:
     """Seal a viewer's guess: what to say, how it looks, and what the browser remembers."""
     try:
         run = table.running()
-        event = run.guess(name, knee)
+        event, nonce = run.guess(name, knee)
     except (RefusedError, MeasureError) as error:
         return str(error), "problem", no_update
-    said = f"Sealed as {event['commitment'][:12]}…"
-    return said, "good", {"run": run.name, "name": event["name"], "knee": knee}
+    said = f"You sealed {knee:g} as {event['name']}: {event['commitment'][:12]}…"
+    return said, "good", {"run": run.name, "name": event["name"], "knee": knee, "nonce": nonce}
+
+
+def take_back(table: Table, mine: object) -> tuple[Any, str, Any]:
+    """Take back the guess that a browser remembers: what to say, how it looks, and what the browser remembers then."""
+    kept = mine if isinstance(mine, dict) else {}
+    try:
+        table.running().take_back(kept.get("name"), kept.get("knee"), kept.get("nonce"))
+    except (RefusedError, MeasureError) as error:
+        return str(error), "problem", no_update
+    return "Taken back. Guess again.", "good", None
 
 
 def _series(table: Table, device: object) -> tuple[Any, Any, bool]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from calibrate.comparison import Comparison, compare
 from calibrate.fitting import Fit, fit
-from calibrate.guesses import leaderboard, read_revealed
-from calibrate.lab.run.files import GUESSES, PREDICTION, REPORT
+from calibrate.guesses import Revealed, leaderboard, read_revealed
+from calibrate.lab.run.files import GUESSES, PREDICTION, REPORT, TAKEN_BACK
+from calibrate.lab.run.orders import Order
+from calibrate.lab.run.telling import drawn_curve
 from calibrate.report.page import write_report
 from calibrate.sealing import read_seal, unseen
 from measure.dataset import Sweep
 from measure.errors import DataError
 
 
-def reveal(sweep: Sweep, directory: Path, title: str) -> dict[str, Any]:
+def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
     """Hold everything that was sealed in ``directory`` against ``sweep``, write the report, return what to show.
 
     JSON-ready. Raises DataError where the points are too few, MeasureError where the report cannot be written.
@@ -23,10 +28,11 @@ def reveal(sweep: Sweep, directory: Path, title: str) -> dict[str, Any]:
     sealed = read_seal(directory / PREDICTION)
     comparison = compare(sweep, fitted=sealed.fits[0])
     observed = fit(sweep, sorted({float(n) for n in sweep.points["load"]}))
-    write_report([comparison], directory / REPORT, title=title)
+    write_report([comparison], directory / REPORT, title=order.label)
     rows, why_none = _leaderboard(directory, sweep, observed)
     return {
         "verdict": comparison.verdict(),
+        "curve": drawn_curve(sealed.fits[0], order),
         "knee": {"load": observed.knee.load, "low": observed.knee.low, "high": observed.knee.high},
         "residuals": _residuals(comparison),
         "audit": [{"severity": f.severity, "text": str(f)} for f in comparison.audit],
@@ -41,9 +47,16 @@ def _leaderboard(directory: Path, sweep: Sweep, observed: Fit) -> tuple[list[dic
     try:
         # The model sealed its prediction after the first points, so it is judged by the others.
         others = unseen(read_seal(directory / PREDICTION), sweep, drop=True)
-        return [row.to_dict() for row in leaderboard(read_revealed(paths), observed, others)], ""
+        return [row.to_dict() for row in leaderboard(_standing(directory, paths), observed, others)], ""
     except DataError as error:
         return [], str(error)
+
+
+def _standing(directory: Path, paths: Sequence[Path]) -> Revealed:
+    """What was sealed in ``paths`` without what was taken back."""
+    revealed, note = read_revealed(paths), directory / TAKEN_BACK
+    gone = set(json.loads(note.read_text("utf-8"))) if note.exists() else set()
+    return replace(revealed, entries=tuple(e for e in revealed.entries if e.commitment not in gone))
 
 
 def _residuals(comparison: Comparison) -> list[dict[str, Any]]:

@@ -6,11 +6,12 @@ import json
 import secrets
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 from calibrate.lab.run.event_log import Event, EventLog
-from calibrate.lab.run.files import EVENTS, GUESSES, ORDER, REPORT, RESULT, TOLD
+from calibrate.lab.run.files import EVENTS, GUESSES, ORDER, REPORT, RESULT, TAKEN_BACK, TOLD
 from calibrate.lab.run.orders import Order
 from measure.durable import write_durably
 from measure.errors import MeasureError, StoreError
@@ -73,24 +74,46 @@ class Run:
             return "failed"
         return _PHASES[str(self.log.of_kind(*_PHASES)[-1]["kind"])]
 
-    def guess(self, name: object, knee: object) -> Event:
-        """Seal a guess. RefusedError where it is none, came too late, or the name has guessed already."""
-        from calibrate.guesses import Guess, add_guess
+    def standing(self) -> list[Event]:
+        """The guesses that were not taken back, in order."""
+        gone = self._taken_back()
+        return [e for e in self.log.of_kind("guess") if e["commitment"] not in gone]
+
+    def guess(self, name: object, knee: object) -> tuple[Event, str]:
+        """Seal a guess; its event, and the nonce by which alone its guesser can prove it.
+
+        RefusedError where it is none, came too late, or the name has guessed already.
+        """
+        from calibrate.guesses import Guess, add_guess, read_guess
 
         who = _checked_name(name)
         if isinstance(knee, bool) or not isinstance(knee, int | float) or not 0 < knee <= HIGHEST_KNEE:
             raise RefusedError(f"the knee must be a number above 0, in {self.order.load_name}")
         with self._lock:
-            made = self.log.of_kind("guess")
             if self.phase != "open":
                 raise RefusedError("guesses are closed: the measurement has begun")
-            if any(str(e["name"]).casefold() == who.casefold() for e in made):
-                raise RefusedError(f"{who} has sealed a guess already; a sealed guess is not changed")
-            if len(made) >= MOST_GUESSES:
+            if any(str(e["name"]).casefold() == who.casefold() for e in self.standing()):
+                raise RefusedError(f"{who} has sealed a guess already; take it back first, or take another name")
+            if len(self.log.of_kind("guess")) >= MOST_GUESSES:
                 raise RefusedError(f"{MOST_GUESSES} guesses are sealed; no more are taken")
             own = self.directory / f"guesses.{secrets.token_hex(6)}.guess.json"
-            entry, _ = add_guess(self.directory / GUESSES, Guess(who, float(knee)), own)
-            return self.log.add("guess", name=who, commitment=entry.commitment)
+            gone = self._taken_back()
+            entry, _ = add_guess(self.directory / GUESSES, Guess(who, float(knee)), own, gone)
+            return self.log.add("guess", name=who, commitment=entry.commitment), read_guess(own)[1].hex()
+
+    def take_back(self, name: object, knee: object, nonce: object) -> None:
+        """Take back a guess that one sealed, which the knee and the nonce prove. RefusedError where they do not."""
+        from calibrate.guesses import Guess, committed
+
+        try:
+            proof = committed(Guess(str(name), float(str(knee))), bytes.fromhex(str(nonce)))
+        except ValueError as error:
+            raise RefusedError("there is no guess of yours to take back") from error
+        self._withdraw(lambda event: secrets.compare_digest(str(event["commitment"]), proof))
+
+    def remove(self, name: object) -> None:
+        """Take back anybody's guess, which is for the teacher. RefusedError where there is none by that name."""
+        self._withdraw(lambda event: event["name"] == name)
 
     def start(self) -> None:
         """Begin to measure, or go on. RefusedError where that cannot be."""
@@ -100,11 +123,12 @@ class Run:
             told = [[e["load"], e["repeat"]] for e in self.log.of_kind("point")]
             try:
                 write_durably(self.directory / TOLD, json.dumps(told).encode())
+                write_durably(self.directory / TAKEN_BACK, json.dumps(sorted(self._taken_back())).encode())
             except OSError as error:
                 raise StoreError(f"{self.directory} cannot be written: {error.strerror or error}") from error
             self._stop.clear()
             self.trouble = ""
-            self.progress = {"text": "starting"}
+            self.progress = {"text": "getting the tools ready"}
             self.log.add("started", resumed=bool(told))
             self._thread = threading.Thread(target=self._measure, name=f"run {self.name}", daemon=True)
             self._thread.start()
@@ -128,10 +152,27 @@ class Run:
             self.log.add("revealed", **result)
 
     @property
+    def revealed(self) -> Event | None:
+        """What everybody was told at the reveal; None before."""
+        return next(iter(self.log.of_kind("revealed")), None)
+
+    @property
     def report(self) -> Path | None:
         """The report's file once everything is revealed, None before."""
         path = self.directory / REPORT
         return path if self.phase == "revealed" and path.is_file() else None
+
+    def _taken_back(self) -> set[str]:
+        return {str(e["commitment"]) for e in self.log.of_kind("taken_back")}
+
+    def _withdraw(self, meant: Callable[[Event], bool]) -> None:
+        with self._lock:
+            if self.phase != "open":
+                raise RefusedError("guesses are closed: the measurement has begun")
+            found = next((e for e in self.standing() if meant(e)), None)
+            if found is None:
+                raise RefusedError("there is no such guess (any more)")
+            self.log.add("taken_back", commitment=found["commitment"])
 
     def _measure(self) -> None:
         """The thread of the measurement; the process it starts must not outlive it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 from calibrate.lab.folder import LabFolder
@@ -32,12 +33,12 @@ class Table:
             raise RefusedError("there is no run yet: the teacher opens one")
         return self._current
 
-    def open(self, device: object, series: object, seconds_per_point: object) -> Run:
+    def open(self, device: object, series: object, seconds_per_point: object, *, curve_hidden: bool = False) -> Run:
         """A new run of what was chosen, open for guesses. RefusedError while one measures, MeasureError otherwise."""
         with self._lock:
             if self._current is not None and self._current.phase == "running":
                 raise RefusedError("a measurement is running; stop it first")
-            order = order_for(self.folder, device, series, seconds_per_point)
+            order = replace(order_for(self.folder, device, series, seconds_per_point), curve_hidden=curve_hidden)
             self._current = Run.begin(self.folder.new_run(), order)
             return self._current
 

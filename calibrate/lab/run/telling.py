@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from calibrate.fitting import fit
+from calibrate.fitting import Fit, fit
 from calibrate.lab.run.files import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
 from calibrate.prediction import grid, predict
@@ -19,6 +19,7 @@ from measure.errors import DataError
 
 PROGRESS_S = 0.3
 DRAWN = 80
+RAMP_S = 0.3
 
 Write = Callable[[str], object]
 Key = tuple[float, int]
@@ -35,6 +36,7 @@ class Teller:
         self._write = write
         self._done = -1
         self._last_s = 0.0
+        self._loads = {load for load, _ in told}
 
     @property
     def sweep_directory(self) -> Path:
@@ -50,15 +52,21 @@ class Teller:
         """One line."""
         self._write(json.dumps({"kind": kind, **values}, allow_nan=False) + "\n")
 
-    def progress(self, done: int, _total: int, seconds_left: float, text: str) -> None:
-        """What a measurement calls now and then; new points are told as soon as they are kept."""
+    def progress(self, done: int, total: int, seconds_left: float, text: str) -> None:
+        """What a measurement calls now and then; new points are told as soon as they are kept.
+
+        The loads that this measurement does not know of yet, since the first points come first, are added to what is
+        left.
+        """
         if done != self._done:
             self._done = done
             self.kept()
         now_s = time.monotonic()
-        if now_s - self._last_s >= PROGRESS_S:
+        if done < total and now_s - self._last_s >= PROGRESS_S:
             self._last_s = now_s
-            self.tell("progress", text=text, seconds_left=round(seconds_left, 1))
+            later = max(0, len(set(self.order.loads) - self._loads) - (total - done))
+            left_s = seconds_left + later * (self.order.seconds_per_point + RAMP_S)
+            self.tell("progress", text=text, seconds_left=round(left_s, 1))
 
     def kept(self) -> None:
         """Tell what is new in the sweep's directory, and seal once the first points are complete."""
@@ -71,7 +79,7 @@ class Teller:
 
     def has(self, load: float) -> bool:
         """Whether a point at this load was told."""
-        return any(told == load for told, _ in self._told)
+        return load in self._loads
 
     def points(self, sweep: Sweep) -> None:
         """Tell the points that were not told yet."""
@@ -79,6 +87,7 @@ class Teller:
             key = (float(row["load"]), int(row["repeat"]))
             if key not in self._told:
                 self._told.add(key)
+                self._loads.add(key[0])
                 self.tell("point", load=key[0], repeat=key[1], throughput_per_s=float(row["throughput_per_s"]),
                           latency_s=float(row["latency_s"]))  # fmt: skip
 
@@ -88,12 +97,19 @@ class Teller:
         first = first_loads(self.order)
         if self.sealed or not set(first) <= here:
             return
+        self.tell("progress", text="the model works out its curve", seconds_left=0.0)
         fitted = with_origin(fit(sweep, first), sweep)
         made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
-        low, high = min(self.order.loads), max(self.order.loads)
-        curve = predict(fitted, grid(low, high, DRAWN) if fitted.load_kind != "arrival_rate" else self.order.loads)
-        self.tell("sealed", sha256=made.sha256, made_at=made.made_at, used=list(fitted.used), curve=curve.to_dicts(),
-                  model=fitted.model)  # fmt: skip
+        curve = {} if self.order.curve_hidden else {"curve": drawn_curve(fitted, self.order)}
+        self.tell(
+            "sealed", sha256=made.sha256, made_at=made.made_at, used=list(fitted.used), model=fitted.model, **curve
+        )
+
+
+def drawn_curve(fitted: Fit, order: Order) -> list[dict[str, float]]:
+    """The curve of ``fitted`` over the loads of ``order``, fine enough to be drawn; JSON-ready."""
+    low, high = min(order.loads), max(order.loads)
+    return predict(fitted, grid(low, high, DRAWN) if fitted.load_kind != "arrival_rate" else order.loads).to_dicts()
 
 
 def first_loads(order: Order) -> tuple[float, ...]:

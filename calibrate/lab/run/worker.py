@@ -32,7 +32,7 @@ def main(directory: Path) -> int:
         teller = Teller(order, directory, told, _write)
         sweep = measure(teller)
         teller.tell("progress", text="working out what is revealed", seconds_left=0.0)
-        result = reveal(sweep, directory, order.label)
+        result = reveal(sweep, directory, order)
         write_durably(directory / RESULT, json.dumps(result, allow_nan=False).encode())
         teller.tell("measured")
     except KeyboardInterrupt:
