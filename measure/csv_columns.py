@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from measure.errors import DataError
@@ -23,7 +23,7 @@ from measure.units import parse_bytes
 
 _TIME = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
 _RATE = {"/s": 1.0, "iops": 1.0, "IOPS": 1.0, "k/s": 1e3, "kiops": 1e3, "kIOPS": 1e3, "M/s": 1e6, "MIOPS": 1e6}
-_BLOCK = {
+BLOCK_UNITS = {
     "B": 1.0, "bytes": 1.0, "kB": 1e3,
     "k": 2.0**10, "K": 2.0**10, "KB": 2.0**10, "KiB": 2.0**10,
     "m": 2.0**20, "M": 2.0**20, "MB": 2.0**20, "MiB": 2.0**20,
@@ -43,17 +43,19 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "latency": _TIME, "read_latency": _TIME, "write_latency": _TIME,
     "throughput": _RATE, "read_throughput": _RATE, "write_throughput": _RATE,
     "bandwidth": _BANDWIDTH, "read_bandwidth": _BANDWIDTH, "write_bandwidth": _BANDWIDTH,
-    "block": _BLOCK, "buffer": _BLOCK, "read_percent": _READ,
+    "block": BLOCK_UNITS, "buffer": BLOCK_UNITS, "read_percent": _READ, "write_percent": _READ,
     "latency_sd": _TIME, "latency_p50": _TIME, "latency_p95": _TIME, "latency_p99": _TIME, "latency_p999": _TIME,
     "series": {}, "mix": {}, "pattern": {},
 }  # fmt: skip
 
 #: What a column of this role is in when nobody says otherwise; roles that are absent here must be given a unit.
 DEFAULT_UNIT = {"throughput": "/s", "read_throughput": "/s", "write_throughput": "/s", "arrival_rate": "/s",
-                "read_percent": "%", "delay": "cycles"}  # fmt: skip
+                "read_percent": "%", "write_percent": "%", "delay": "cycles"}  # fmt: skip
 
 LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
 TEXT_ROLES = frozenset({"series", "mix", "pattern"})
+
+_MOST_NAMES = 20
 
 EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
 
@@ -77,7 +79,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("write_bandwidth", rf"(?i:write)_(?:(?i:bandwidth|bw)_)?{_BW_UNIT}"),
     ("block", rf"(?i:block|block_?size|bs|access_size|io_size){_BLOCK_UNIT}"),
     ("buffer", rf"(?i:buffer|buffer_?size){_BLOCK_UNIT}"),
-    ("read_percent", r"(?i:read_?(?:pct|percent|%)|rwmixread|reads?_%)"),
+    ("read_percent", r"(?i:reads?_?(?:pct|percent|%)|rwmixread|percent(?:age)?_of_reads?(?:_?%)?)"),
+    ("write_percent", r"(?i:writes?_?(?:pct|percent|%)|rwmixwrite|percent(?:age)?_of_writes?(?:_?%)?)"),
     ("latency_sd", rf"(?i:lat|latency)_(?i:sd|std|stddev){_TIME_UNIT}"),
     ("latency_p50", rf"(?i:(?:lat|latency)_)?p50{_TIME_UNIT}"),
     ("latency_p95", rf"(?i:(?:lat|latency)_)?p95{_TIME_UNIT}"),
@@ -153,13 +156,18 @@ def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def assign_roles(
-    header: Sequence[str], columns: Mapping[str, str] | None, units: Mapping[str, str] | None, where: str
+    header: Sequence[str],
+    columns: Mapping[str, str] | None,
+    units: Mapping[str, str] | None,
+    where: str,
+    further: Callable[[Sequence[str], Mapping[str, Role]], Iterable[Role]] | None = None,
 ) -> Roles:
     """Give every column of ``header`` its role; ``columns`` (role -> column) and ``units`` (role -> unit) go first.
 
     A load, a block or a read percentage may be one value for the whole table instead of a column: ``load=1``,
     ``block=4KiB``, ``read_percent=100``. The role
-    "load" becomes "delay" or "arrival_rate" where the column's name says so, else "depth".
+    "load" becomes "delay" or "arrival_rate" where the column's name says so, else "depth". ``further`` gives roles to
+    columns that neither a declaration nor a name tells, from these columns and the roles that are taken.
 
     Raises DataError naming ``where``, the columns found and the declaration to write: for an unknown role, column or
     unit, for two columns that fit one role, for a missing unit, and where load, latency or throughput is missing.
@@ -168,18 +176,7 @@ def assign_roles(
     units = dict(units or {})
     for role in (*declared, *units):
         _check_role(role)
-    chosen: dict[str, Role] = {}
-    for asked, column in declared.items():
-        role = _kind_of_load(column) if asked == "load" else asked
-        constant = None if column in header else _constant(role, column)
-        if column not in header and constant is None:
-            raise DataError(f"{where} has no column {column!r} (asked for as {asked}); {_found(header)}")
-        if role in chosen:
-            raise DataError(f"{where}: {column!r} and {chosen[role].column!r} are both declared as {role}; keep one")
-        if constant is not None:
-            chosen[role] = Role(role, column, constant=constant)
-        else:
-            chosen[role] = _declared(role, column, units.get(asked), where)
+    chosen = _all_declared(header, declared, units, where)
     for column in header:
         if column in declared.values():
             continue
@@ -194,9 +191,35 @@ def assign_roles(
             continue
         unit = units.get(found.role)
         chosen[found.role] = found if unit is None else _declared(found.role, column, unit, where)
-    roles = Roles(chosen, tuple(c for c in header if c not in {r.column for r in chosen.values()}))
+    if further is not None:
+        chosen |= {role.role: role for role in further(_rest(header, chosen), chosen)}
+    roles = Roles(chosen, _rest(header, chosen))
     _check_complete(roles, header, where)
     return roles
+
+
+def _all_declared(
+    header: Sequence[str], declared: Mapping[str, str], units: Mapping[str, str], where: str
+) -> dict[str, Role]:
+    """The roles that the user declared, a column or a value each."""
+    chosen: dict[str, Role] = {}
+    for asked, column in declared.items():
+        role = _kind_of_load(column) if asked == "load" else asked
+        constant = None if column in header else _constant(role, column)
+        if column not in header and constant is None:
+            raise DataError(f"{where} has no column {column!r} (asked for as {asked}); {_found(header)}")
+        if role in chosen:
+            raise DataError(f"{where}: {column!r} and {chosen[role].column!r} are both declared as {role}; keep one")
+        if constant is not None:
+            chosen[role] = Role(role, column, constant=constant)
+        else:
+            chosen[role] = _declared(role, column, units.get(asked), where)
+    return chosen
+
+
+def _rest(header: Sequence[str], chosen: Mapping[str, Role]) -> tuple[str, ...]:
+    used = {role.column for role in chosen.values()}
+    return tuple(column for column in header if column not in used)
 
 
 def recognise(column: str) -> Role | None:
@@ -248,7 +271,7 @@ def _constant(role: str, text: str) -> float | None:
     try:
         if role in ("block", "buffer"):
             return float(parse_bytes(text))
-        if role == "read_percent":
+        if role in ("read_percent", "write_percent"):
             return float(text.removesuffix("%")) / 100
         return float(text) if role in LOAD_ROLES else None
     except ValueError:
@@ -280,7 +303,8 @@ def _unit_scale(role: str, unit: str) -> float:
 
 
 def _found(header: Sequence[str]) -> str:
-    return f"its columns are {', '.join(header)}"
+    more = f" and {len(header) - _MOST_NAMES} more" if len(header) > _MOST_NAMES else ""
+    return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
 
 
 def _ambiguous(where: str, chosen: Mapping[str, Role], second: Role, header: Sequence[str]) -> str:

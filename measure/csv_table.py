@@ -11,8 +11,6 @@ by throughput, which is the weighting under which Little's law holds for the sum
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,12 +19,13 @@ from typing import Any
 
 import pandas as pd
 
-from measure.csv_columns import LOAD_ROLES, TEXT_ROLES, Roles, assign_roles
+from measure.csv_cells import IN_CELLS, block_bytes, part_curves, roles_of_cells
+from measure.csv_columns import LOAD_ROLES, TEXT_ROLES, Role, Roles, assign_roles
+from measure.csv_text import Table, read_table
 from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.read_write_mix import parse_mix
-from measure.text_files import check_rows
 
 _EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
 _KINDS: Mapping[str, LoadKind] = {
@@ -38,17 +37,7 @@ _UNIT_OF_LOAD: Mapping[LoadKind, str] = {
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10
-_MOST_COLUMNS = 1000
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
-
-
-@dataclass(frozen=True)
-class _Table:
-    """The cells of a text table as strings, each row with the number of its line in the file."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[int, Mapping[str, str]], ...]
-    notes: Mapping[str, str]
 
 
 def csv_sweep(
@@ -68,11 +57,15 @@ def csv_sweep(
     Raises DataError with one sentence for a table that is empty, ragged, lacks a column, or holds a cell that is not a
     number.
     """
-    table = _read(text, name)
+    table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
-    roles = assign_roles(table.header, columns, units, name)
+    cells_of = {column: [cells[column] for _, cells in table.rows] for column in table.header}
+    roles = assign_roles(
+        table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken)
+    )  # fmt: skip
     records: list[dict[str, Any]] = []
+    whole: list[Mapping[str, str]] = []
     left_out: dict[str, list[int]] = {}
     for line, cells in table.rows:
         record = _record(line, cells, roles, name)
@@ -80,9 +73,14 @@ def csv_sweep(
             left_out.setdefault(record, []).append(line)
         else:
             records.append(record)
+            whole.append(cells)
     if not records:
         raise DataError(f"{name}: none of its {len(table.rows)} row(s) is a whole point: {next(iter(left_out))}")
     findings = [_left_out(name, reason, lines) for reason, lines in left_out.items()]
+    unused = roles.ignored
+    if "series" not in roles:
+        unused, parted = part_curves(records, whole, unused, name)
+        findings += parted
     points = pd.DataFrame(records)
     points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
     points["source"] = name
@@ -97,9 +95,9 @@ def csv_sweep(
         details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
     if kind == "queue_depth":
         points["depth"] = points["load"]
-    if roles.ignored:
+    if unused:
         findings.append(Finding(
-            "columns", "info", f"{name}: the column(s) {_listed(roles.ignored)} were not used.",
+            "columns", "info", f"{name}: the column(s) {_listed(unused)} were not used.",
             "their names say nothing that is known here.",
             "declare them if they matter: --columns ROLE=COLUMN (qsim compare --help names the roles).",
         ))  # fmt: skip
@@ -125,81 +123,9 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_LINES]) + more
 
 
-def looks_like_table(text: str) -> bool:
-    """Whether the first lines are those of a table: a header of two or more names over a row of as many cells."""
-    lines = [line for line in text[:65536].splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if len(lines) < 1 or (separator := _separator(lines[0])) is None:
-        return False
-    names = [n.strip() for n in lines[0].split(separator)]
-    has_name = any(re.search(r"[^\W\d_]", n) for n in names)
-    return has_name and (len(lines) == 1 or lines[1].count(separator) >= 1)
-
-
-def _separator(line: str) -> str | None:
-    bare = re.sub(r'"[^"]*"', "", line)
-    counts = {s: bare.count(s) for s in ("\t", ";", ",", "|")}
-    best = max(counts, key=lambda s: counts[s])
-    return best if counts[best] else None
-
-
-def _read(text: str, name: str) -> _Table:
-    lines = [f"{line}\n" for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))]
-    notes: dict[str, str] = {}
-    body: list[str] = []
-    numbers: list[int] = []
-    for number, line in enumerate(lines, 1):
-        if line.lstrip().startswith("#"):
-            key, colon, value = line.lstrip("# \t").partition(":")
-            if colon:
-                notes[key.strip()] = value.strip()
-        elif line.strip():
-            body.append(line)
-            numbers.append(number)
-    if not body:
-        raise DataError(f"{name} is empty; measure again or name another file")
-    check_rows(len(body) - 1, name)
-    separator = _separator(body[0])
-    if separator is None:
-        raise DataError(
-            f"{name}: its first line {body[0].strip()[:60]!r} is no header of a table; separate the columns by commas"
-        )
-    reader = csv.reader(io.StringIO("".join(body)), delimiter=separator, skipinitialspace=True)
-    rows: list[tuple[int, dict[str, str]]] = []
-    try:
-        header = tuple(cell.strip() for cell in next(reader))
-        if len(header) > _MOST_COLUMNS:
-            raise DataError(f"{name} has {len(header):,} columns, more than any table of measurements; leave some out")
-        _check_header(header, name)
-        for cells in reader:
-            line_number = numbers[min(reader.line_num, len(numbers)) - 1]
-            if len(cells) > len(header) and any(c.strip() for c in cells[len(header) :]):
-                raise DataError(
-                    f"{name}: line {line_number} has {len(cells)} cells under {len(header)} columns; "
-                    "put cells that hold a separator in quotes"
-                )
-            padded = [*cells, *[""] * (len(header) - len(cells))]
-            if any(c.strip() for c in cells):
-                rows.append((line_number, dict(zip(header, (c.strip() for c in padded), strict=False))))
-    except (csv.Error, StopIteration) as error:
-        raise DataError(f"{name} cannot be read as a table: {error or 'no header'}; save it as plain CSV") from error
-    if not rows:
-        raise DataError(f"{name} has a header but no row; measure again or name another file")
-    return _Table(header, tuple(rows), notes)
-
-
-def _check_header(header: tuple[str, ...], name: str) -> None:
-    twice = {c for c in header if c and header.count(c) > 1}
-    if twice:
-        raise DataError(f"{name}: the column {min(twice)!r} is there more than once; rename one of them")
-
-
 def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any] | str:
     """One tidy row, or the reason why the row is no point."""
-    value = {
-        role: _number(cells[r.column], r.scale, line, r.column, name) if r.constant is None else r.constant
-        for role, r in roles.by_role.items()
-        if role not in TEXT_ROLES
-    }
+    value = {role: _value(cells, r, line, name) for role, r in roles.by_role.items() if role not in TEXT_ROLES}
     text = {role: cells[roles[role].column] for role in TEXT_ROLES if role in roles}
     block = value.get("block")
     # Under an injected delay it is a memory: each access moves one cache line, whatever its stride.
@@ -218,9 +144,9 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
     if lacking:
         return f"no {' and no '.join(lacking)} is given"
     mix = parse_mix(text.get("mix", ""))
-    read = next(
-        (f for f in (value.get("read_percent"), joined.read_fraction, mix.read_fraction) if f is not None), None
-    )
+    written = value.get("write_percent")
+    told = (value.get("read_percent"), None if written is None else 1 - written)
+    read = next((f for f in (*told, joined.read_fraction, mix.read_fraction) if f is not None), None)
     pattern = text.get("pattern") or mix.pattern
     unknown = (text["mix"],) if text.get("mix") and read is None else (mix.note,) if mix.note else ()
     parts = [*unknown, *([f"buffer {_size(value['buffer'])}"] if value.get("buffer") else [])]
@@ -284,6 +210,15 @@ def _per_unit(bandwidth: float | None, unit_bytes: float | None) -> float | None
     return bandwidth / unit_bytes if bandwidth is not None and unit_bytes else None
 
 
+def _value(cells: Mapping[str, str], role: Role, line: int, name: str) -> float | None:
+    """What the row holds of a role, in SI units; None where its cell is empty."""
+    if role.constant is not None:
+        return role.constant
+    if role.unit == IN_CELLS:
+        return block_bytes(cells[role.column])
+    return _number(cells[role.column], role.scale, line, role.column, name)
+
+
 def _number(cell: str, scale: float, line: int, column: str, name: str) -> float | None:
     """The cell in SI units; None where it is empty. DataError where it is no finite number."""
     if cell.lower() in _EMPTY:
@@ -312,7 +247,7 @@ def _size(size: float | None) -> str:
     return format_bytes(size or 0.0)
 
 
-def _own_table(table: _Table, name: str) -> Sweep:
+def _own_table(table: Table, name: str) -> Sweep:
     """A table that ``to_csv`` (or a sweep directory of ours) wrote: SI columns, nothing to convert."""
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from measure.csv_text import looks_like_table
 from measure.errors import DataError
-from measure.fio_logs import log_name, looks_like_log
+from measure.fio_log_names import log_name, looks_like_log
 from measure.fio_normal import looks_like_normal
 from measure.fio_terse import looks_like_terse
 from measure.mess_curves import looks_like_curves

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from measure.auditing import audit
 from measure.correcting import corrected
 from measure.csv_columns import parse_columns
-from measure.csv_table import csv_sweep, looks_like_table, to_csv
+from measure.csv_table import csv_sweep, to_csv
+from measure.csv_text import looks_like_table
 from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.mlc_output import mlc_sweep

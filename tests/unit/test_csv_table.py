@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from measure.csv_table import csv_sweep, looks_like_table, to_csv
+from measure.csv_table import csv_sweep, to_csv
+from measure.csv_text import looks_like_table
 from measure.errors import DataError
 
 PLAIN = "io_depth,latency_us,iops\n1,100,10000\n8,200,40000\n"
