@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,11 +34,32 @@ W, Wq, X, L, Lq, rho, pwait, pblock, and quantiles of the response time such as 
 Examples:
 qsim plot mm1 --service-rate 1 --vary arrival-rate=0.1..0.99 --y W,Lq --out curve.html
 qsim plot mg1 --service-time 80us --vary arrival-rate=500..12k/s --each scv=0,1,4 --y p99 --out tails.svg
+qsim plot mm1 --service-rate 1 --vary arrival-rate=0.1..0.9 --y Lq --simulate 1e5 --out both.png --size 1600x900
 qsim plot mmcn --service-time 80us --servers 32 --vary population=1..128 --x X --y W --out knee.png
 qsim plot fit.json sweep/ --y X,W --log-x --out both.html --csv both.csv
 """
 
 SUFFIXES = (".html", ".png", ".svg", ".pdf")
+_LEAST_PIXELS, _MOST_PIXELS = 200, 8000
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """The size of an image."""
+
+    width: int
+    height: int
+
+
+@parsing.parser
+def _pixels(text: str) -> Pixels:
+    """``1600x900``."""
+    width, by, height = text.lower().partition("x")
+    if not by or not (width.isdigit() and height.isdigit()):
+        raise ValueError(f"{text!r} is no size of an image; write it like 1600x900")
+    if not all(_LEAST_PIXELS <= int(n) <= _MOST_PIXELS for n in (width, height)):
+        raise ValueError(f"{text!r} must have {_LEAST_PIXELS} to {_MOST_PIXELS} pixels each way")
+    return Pixels(int(width), int(height))
 
 
 def plot(
@@ -84,8 +106,19 @@ def plot(
     ] = None,
     columns: Columns = None,
     series: Series = None,
+    simulate: Annotated[
+        float | None,
+        typer.Option("--simulate", metavar="N", parser=parsing.number, show_default=False,
+                     help="Also simulate N customers at some of the values: points with 95 % intervals."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of --simulate.")] = 1,
     log_x: Annotated[bool, typer.Option("--log-x", help="A logarithmic x axis.")] = False,
     log_y: Annotated[bool, typer.Option("--log-y", help="Logarithmic y axes.")] = False,
+    size: Annotated[
+        Pixels | None,
+        typer.Option("--size", metavar="WxH", parser=_pixels, show_default="1000 wide; a PNG twice as sharp",
+                     help="The pixels of an image, as 1600x900."),
+    ] = None,
     title: Annotated[str, typer.Option(metavar="TEXT", show_default=False, help="The title above the plot.")] = "",
     out: Annotated[
         Path | None,
@@ -109,7 +142,9 @@ def plot(
     models = [word for word in what or () if _is_model(word)]
     files = [word for word in what or () if not _is_model(word)]
     _check(models, files, dataset or (), values, vary, each)
-    _check_out(out, csv)
+    if simulate is not None and not models:
+        raise wrong_usage("--simulate is about a model, and none is named")
+    _check_out(out, csv, size)
 
     from calibrate.cli import plot_lines as made
     from calibrate.report.lines import view_of
@@ -123,6 +158,8 @@ def plot(
                                                 vary.option: vary.values[0]})  # fmt: skip
         in_seconds |= given.with_units
         lines += made.theory(q.Given(given.model, {**values}), vary, each, shown, along)
+        if simulate is not None:
+            lines += _simulated(q.Given(given.model, {**values}), vary, each, shown, along, simulate, seed)
         name = MODELS[given.model].kendall
         lines = [made.named(line, name) for line in lines] if files or dataset else lines
         fixed = q.Given(given.model, values).described()
@@ -142,9 +179,27 @@ def plot(
     name = "plot" if out is None else out.stem
     view = view_of(made.finite(lines), column, _x_title(x_name, in_seconds=in_seconds), title, name,
                    in_seconds=in_seconds, log_x=log_x, log_y=log_y)  # fmt: skip
+    if simulate is not None:
+        view = replace(view, caption=view.caption.replace("over repeats", "over repeats or batches of customers"))
+    if size is not None and view.figure is not None:
+        view.figure.update_layout(width=size.width, height=size.height)
     _write(view, out, csv, column, as_json=as_json)
 
 
+def _simulated(
+    given: q.Given, over: Varied, each: Varied | None, y: Sequence[str], x: str | None, customers: float, seed: int
+) -> list[Line]:  # fmt: skip
+    """The simulated points, with a bar."""
+    from calibrate.cli import plot_lines as made
+    from calibrate.cli.progress import Bar
+
+    if not 1 <= customers < _MOST_CUSTOMERS:
+        raise wrong_usage(f"--simulate: {customers:g} is no number of customers; take 1e5 or so")
+    with Bar("simulating") as bar:
+        return made.simulated(given, over, each, y, x, int(customers), seed, bar.share)
+
+
+_MOST_CUSTOMERS = 1e9
 _LOADS = {"population": "queue_depth", "arrival-rate": "arrival_rate"}
 """Options that are loads of a measurement, too."""
 
@@ -179,8 +234,10 @@ def _check(
         known_dataset(name)
 
 
-def _check_out(out: Path | None, csv: Path | None) -> None:
+def _check_out(out: Path | None, csv: Path | None, size: Pixels | None) -> None:
     """CommandError or MeasureError where what was asked for cannot be written; nothing is changed."""
+    if size is not None and (out is None or out.suffix.lower() not in SUFFIXES[1:]):
+        raise wrong_usage(f"--size is that of an image; name one with --out, ending in {', '.join(SUFFIXES[1:])}")
     if csv is not None and csv.exists():
         raise MeasureError(f"{csv} exists and is not replaced; choose another name for --csv")
     if out is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ MEASURED = ("W", "X", "L")
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 _PLAIN = {re.sub(r"\W", "", symbol).lower(): symbol for symbol in QUANTITIES}
 _POINTS = 200
+_SIMULATED = 9
 
 
 @parsing.parser
@@ -73,6 +74,57 @@ def theory(given: Given, over: Varied, each: Varied | None, y: Sequence[str], x:
     if left_out:
         warn(f"{left_out} points are left out, where there is no steady state: {refused}")
     return lines
+
+
+def simulated(
+    given: Given, over: Varied, each: Varied | None, y: Sequence[str], x: str | None, customers: int, seed: int,
+    progress: Callable[[float], None] = lambda share: None,
+) -> list[Line]:  # fmt: skip
+    """Points of the same curves by simulation, each with its 95 % interval, at some of the values.
+
+    Values without a steady state, and runs too short for one, are left out and said.
+    """
+    import qsim
+
+    curves = _curves(given, each)
+    places = sorted({round(i) for i in np.linspace(0, len(over.values) - 1, min(len(over.values), _SIMULATED))})
+    lines: list[Line] = []
+    short = 0
+    for c, (name, fixed) in enumerate(curves):
+        found: list[tuple[float, Metrics]] = []
+        for done, i in enumerate(places):
+            progress((c + done / len(places)) / len(curves))
+            queue = queue_of(Given(given.model, {**fixed, over.option: over.values[i]}))
+            try:
+                found.append((over.numbers[i], qsim.simulate(queue, customers=customers, seed=seed + i)))
+            except qsim.UnstableQueueError:
+                continue
+            except qsim.SteadyStateError:
+                short += 1
+            except qsim.NoEngineError as error:
+                raise wrong_usage(f"--simulate: {error}") from error
+        lines += [_points(name, s, x, found) for s in y if found]
+    progress(1.0)
+    if short:
+        warn(f"{short} points are not simulated: {customers:,} customers are too few for a steady state there")
+    if not lines:
+        raise wrong_usage(f"--simulate: {customers:,} customers are too few at every value; take more")
+    return lines
+
+
+def _points(name: str, symbol: str, x: str | None, found: Sequence[tuple[float, Metrics]]) -> Line:
+    """Simulated points with their intervals."""
+    at = np.array([_value(m, x) if x else n for n, m in found])
+    low, high = np.array([_interval(m, symbol) for _, m in found]).T
+    value = np.array([_value(m, symbol) for _, m in found])
+    label = ", ".join(part for part in (name, "simulated") if part)
+    return Line(label, symbol, kind_of(symbol), at, value, low, high, measured=True, curve=name)
+
+
+def _interval(metrics: Metrics, symbol: str) -> tuple[float, float]:
+    if symbol in QUANTITIES:
+        return metrics.interval(QUANTITIES[symbol][0])
+    return metrics.quantile_interval(float(symbol[1:]) / 100)
 
 
 def _curves(given: Given, each: Varied | None) -> list[tuple[str, dict[str, Any]]]:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 ImageFormat = Literal["svg", "png", "pdf"]
 FORMATS: tuple[str, ...] = get_args(ImageFormat)
 WIDTH = 1000
-"""Pixels; a PNG has twice as many."""
+"""Pixels; a PNG has twice as many. Of a figure that says its width and height, just so many."""
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _LETTERS, _TITLE = 16, 50
@@ -82,8 +82,9 @@ async def _draw(
         async with Kaleido(n=1, timeout=_WAIT_S, mathjax=False, path=browser) as kaleido:
             for view in views:
                 figure = _figure(view)
-                options = {"format": image, "width": WIDTH, "height": figure["layout"]["height"],
-                           "scale": 2 if image == "png" else 1}  # fmt: skip
+                layout = figure["layout"]
+                options = {"format": image, "width": layout.get("width", WIDTH), "height": layout["height"],
+                           "scale": 2 if image == "png" and "width" not in layout else 1}  # fmt: skip
                 found.append(bytes(await kaleido.calc_fig(figure, opts=options)))
                 progress(len(found) / len(views))
     except (OSError, RuntimeError, ValueError, TimeoutError, DevtoolsProtocolError) as error:
@@ -92,7 +93,7 @@ async def _draw(
 
 
 def _figure(view: View) -> dict[str, Any]:
-    """A view's figure with its title above it, since a file stands alone."""
+    """A view's figure with its title above it, since a file stands alone; one that says its width keeps its size."""
     if view.figure is None:
         raise ValueError(f"{view.name} has no figure")
     figure: dict[str, Any] = view.figure.to_dict()
@@ -101,7 +102,7 @@ def _figure(view: View) -> dict[str, Any]:
     figure["layout"] = {
         **layout,
         "title": {"text": escape(view.title), "font": {"size": 20}},
-        "height": layout.get("height", 520) + _TITLE + _legend_height(figure["data"]),
+        "height": layout.get("height", 520) + (0 if "width" in layout else _TITLE + _legend_height(figure["data"])),
         "margin": {**margin, "t": margin.get("t", 20) + _TITLE},
     }
     return figure

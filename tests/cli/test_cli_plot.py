@@ -63,6 +63,29 @@ def test_overload_is_left_out_and_said_once(qsim):
     assert len(run.err.splitlines()) == 1
 
 
+def test_simulated_points_lie_on_the_line_within_their_intervals(qsim):
+    words = ("plot", "mm1", "--service-rate", "1", "--vary", "arrival-rate=0.2..0.8", "--y", "W,Lq")
+    found = rows(qsim(*words, "--simulate", "1e5", "--json"))
+    points = found[found["curve"] == "simulated"]
+    assert len(points) == 2 * 9
+    assert (points["low"] < points["value"]).all()
+    assert (points["value"] < points["high"]).all()
+    for row in points.to_dict("records"):
+        answer = theory.solve(theory.MM1(row["arrival_rate"], 1.0))
+        exact = {"W": answer.W, "Lq": answer.Lq}[row["quantity"]]
+        # 18 intervals of 95 %: three of their widths hold all of them.
+        assert abs(row["value"] - exact) < 3 * (row["high"] - row["low"]) / 2, row
+    assert found.equals(rows(qsim(*words, "--simulate", "1e5", "--json")))  # the seed is 1
+
+
+def test_each_simulated_curve_has_its_own_name_and_overload_is_left_out(qsim):
+    words = ("plot", "mmc", "--service-rate", "1", "--vary", "arrival-rate=0.5,1.5", "--each", "servers=1,2")
+    found = rows(qsim(*words, "--y", "W,p90", "--simulate", "2e4", "--json"))
+    points = found[found["curve"].str.endswith("simulated")]
+    counts = points.groupby("curve")["arrival_rate"].agg(lambda at: sorted(set(at))).to_dict()
+    assert counts == {"servers 1, simulated": [0.5], "servers 2, simulated": [0.5, 1.5]}
+
+
 def test_a_page_that_opens_offline_and_the_data_beside_it(qsim):
     assert qsim(*MM1, "--y", "W", "--out", "curve.html", "--csv", "curve.csv").code == 0
     page = Path("curve.html").read_text()
@@ -112,6 +135,14 @@ def test_images(qsim, require_tool, suffix):
     assert again.error == f"{out} exists and is not replaced; choose another name for --out"
 
 
+def test_an_image_has_just_the_pixels_that_were_asked_for(qsim, require_tool):
+    pytest.importorskip("kaleido")
+    require_tool("chromium", "chromium-browser", "google-chrome")
+    assert qsim(*MM1, "--out", "wide.png", "--size", "640x400").code == 0
+    header = Path("wide.png").read_bytes()[16:24]
+    assert [int.from_bytes(header[:4], "big"), int.from_bytes(header[4:], "big")] == [640, 400]
+
+
 def test_other_files_are_never_replaced(qsim):
     Path("mine.html").write_text("<p>mine")
     Path("mine.csv").write_text("mine")
@@ -124,6 +155,11 @@ def test_other_files_are_never_replaced(qsim):
     ("words", "said"),
     [
         ((), "nothing to plot"),
+        ((*MM1[1:], "--size", "640x400"), "--size is that of an image"),
+        ((*MM1[1:], "--out", "a.png", "--size", "640"), "'640' is no size of an image"),
+        ((*MM1[1:], "--out", "a.png", "--size", "64x48"), "must have 200 to 8000 pixels"),
+        ((*MM1[1:], "--simulate", "0"), "0 is no number of customers"),
+        (("--dataset", "003-ssd-read", "--simulate", "1e5"), "--simulate is about a model"),
         (("mm1",), "--vary is missing"),
         (("mm1", "mmc", "--vary", "arrival-rate=1..2"), "mm1 and mmc are two models"),
         (("mm2", "--vary", "arrival-rate=1..2"), "mm2 is neither a model nor a file"),
