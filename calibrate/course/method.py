@@ -22,12 +22,8 @@ def method_section(plan: CoursePlan, results: CourseResults) -> MeasuredSection:
         "method", "method", "What was measured", "Every sweep with its points; a point's time is without its ramp.",
         table, None, shown(table, {"sweep": "sweep", "point_s": "a point", "ramp_s": "its ramp"}),
     )  # fmt: skip
-    commands = pd.DataFrame(
-        [{"sweep": name, "command": command} for name, sweep in results.sweeps.items()
-         for command in dict.fromkeys(sweep.provenance.commands)]
-    )  # fmt: skip
-    exact = View("method", "commands", "The exact commands", "One a point, as they were run.", commands, None,
-                 shown(commands))  # fmt: skip
+    exact = View("method", "commands", "The exact commands", _COMMANDS, _commands(results), None,
+                 shown(_commands(results)))  # fmt: skip
     return MeasuredSection("Method", (sweeps, exact), lead=_LEAD, notes=tuple(_sentences(plan, results)), name="method")
 
 
@@ -35,6 +31,27 @@ _LEAD = (
     "This machine, measured as the course reports measured theirs. Each sweep is shown as it was measured, audited, "
     "and then predicted from a few of its own points; a point that calibrated a model is no evidence for it."
 )
+
+
+_COMMANDS = (
+    "One a point, as they were run. What prepares the test file comes first: the others read and write that file, and "
+    "it was removed at the end. A memory's command makes a sweep of its own where --out names another folder."
+)
+
+
+def _commands(results: CourseResults) -> pd.DataFrame:
+    """Every command with the sweep that it belongs to; what prepares the file is told once."""
+    rows: dict[str, str] = {}
+    for sweep in results.sweeps.values():
+        prepared = sweep.provenance.details.get("preconditioning")
+        for command in prepared if isinstance(prepared, list) else ():
+            rows.setdefault(str(command), "preparation")
+    found = [{"sweep": what, "command": command} for command, what in rows.items()]
+    found += [
+        {"sweep": name, "command": command} for name, sweep in results.sweeps.items()
+        for command in dict.fromkeys(sweep.provenance.commands)
+    ]  # fmt: skip
+    return pd.DataFrame(found, columns=["sweep", "command"])
 
 
 def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:

@@ -143,6 +143,17 @@ def test_the_method_names_every_sweep_and_its_commands() -> None:
     assert "pointers" in section.notes[1]
 
 
+def test_the_method_begins_with_what_prepares_the_file() -> None:
+    one = dataclasses.replace(
+        load_dataset("003-ssd-read"),
+        provenance=Provenance(commands=("fio --name=a",), details={"preconditioning": ["fio --name=fill"]}),
+    )
+    section = method_section(plan_course(None, budget_s=60), CourseResults({"depth": one, "mix": one}))
+    assert section.views[1].table.to_numpy().tolist() == [
+        ["preparation", "fio --name=fill"], ["depth", "fio --name=a"], ["mix", "fio --name=a"],
+    ]  # fmt: skip
+
+
 def test_mixes_are_means_of_what_reads_and_writes_take_alone() -> None:
     view = mix_view(published("004-ssd-mix"))
     assert view is not None
