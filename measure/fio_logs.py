@@ -14,9 +14,7 @@ told apart, and is no distribution.
 from __future__ import annotations
 
 import csv
-import io
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,41 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measure.errors import DataError
-from measure.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
-from measure.text_files import LONGEST_LINE, Lines, check_readable
+from measure.fio_histogram_logs import summarise_histograms
+from measure.fio_log_names import log_name, looks_like_histogram_log  # noqa: F401
+from measure.fio_log_summary import LONGEST_RUN_S, MOST_NS, MOST_WINDOWS, LogSummary, reader, start_of
+from measure.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of
+from measure.text_files import check_readable
 from measure.windows import Window, merged
 
-LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "bw", "iops"]
 Unit = Literal["ns", "us"]
 
-_NAME = re.compile(
-    r"^(?P<stem>.*)_(?P<kind>(?:[sc]?lat)(?:_hist)?|bw|iops)(?:\.(?P<job>\d{1,6}))?\.log$", re.IGNORECASE
-)
-_PLOT_NAME = re.compile(r"^(?P<rw>rand(?:read|write|rw)|read|write|rw|readwrite)-iodepth-(?P<depth>\d{1,5})-numjobs-"
-                        r"(?P<jobs>\d{1,5})$")  # fmt: skip
-_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
-_HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
-_LOOK_AT_LINES = 5
 _CHUNK_ROWS = 400_000
-_HISTOGRAM_CHUNK_ROWS = 1_000
-_LONGEST_RUN_S = 31 * 86400.0
-_MOST_WINDOWS = 60
-_MOST_NS = 2.0**53
-
-
-@dataclass(frozen=True)
-class LogName:
-    """What a log's name says: the part before the kind, the kind, and the number of the job (None: all jobs)."""
-
-    stem: str
-    kind: LogKind
-    job: int | None
-
-    @property
-    def options(self) -> dict[str, str]:
-        """fio's options, where the stem is of fio-plot's form (``randread-iodepth-8-numjobs-2``); else none."""
-        match = _PLOT_NAME.match(Path(self.stem).name)
-        return {"rw": match["rw"], "iodepth": match["depth"], "numjobs": match["jobs"]} if match else {}
 
 
 @dataclass(frozen=True)
@@ -81,53 +54,6 @@ class LatencyLog:
         return len(self.time_s)
 
 
-@dataclass(frozen=True)
-class LogSummary:
-    """One log, read to its end: counts, moments in seconds, histogram and windows (at most 60).
-
-    ``unit_known`` is False where the unit of the latencies had to be taken for granted; ``cut`` where the last line
-    is not whole.
-    """
-
-    name: str
-    requests: int
-    reads: int
-    runtime_s: float
-    mean_s: float
-    sd_s: float
-    block_bytes: float
-    bandwidth_bytes_per_s: float
-    histogram: Histogram
-    windows: tuple[Window, ...]
-    averaged: bool
-    unit_known: bool
-    cut: bool
-
-
-def log_name(name: str) -> LogName | None:
-    """What the name of a log says, or None where it is no log of fio's.
-
-    >>> log_name("randread-iodepth-8-numjobs-1_clat_hist.1.log").kind
-    'clat_hist'
-    """
-    match = _NAME.match(name)
-    if match is None:
-        return None
-    return LogName(match["stem"], match["kind"].lower(), int(match["job"]) if match["job"] else None)  # type: ignore[arg-type]
-
-
-def looks_like_log(head: str) -> bool:
-    """Whether the first lines are those of a log of fio's, of requests or of histograms."""
-    lines = [line for line in head.split("\n")[: _LOOK_AT_LINES + 1] if line.strip()]
-    whole = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
-    return bool(whole) and all(_LINE.match(line) or _HISTOGRAM_LINE.match(line) for line in whole)
-
-
-def looks_like_histogram_log(head: str) -> bool:
-    """Whether the first line is a histogram of fio's."""
-    return _HISTOGRAM_LINE.match(head.partition("\n")[0]) is not None
-
-
 def read_latency_log(path: str | Path, unit: Unit | None = None) -> LatencyLog:
     """Every request of a latency log (``NAME_lat.1.log``), about 21 bytes of memory each.
 
@@ -141,7 +67,7 @@ def read_latency_log(path: str | Path, unit: Unit | None = None) -> LatencyLog:
         parts.append((piece.time_ms, piece.value, piece.direction.astype(np.uint8), piece.block.astype(np.uint32)))
     time_ms, value, direction, block = (np.concatenate(column) for column in zip(*parts, strict=True))
     chosen: Unit = unit or "ns"
-    time_ms -= _origin(time_ms[0])
+    time_ms -= start_of(time_ms[0])
     time_ms /= 1e3
     value /= 1e9 if chosen == "ns" else 1e6
     return LatencyLog(time_ms, value, direction, block, chosen, averaged=not block.any())
@@ -156,11 +82,8 @@ def summarise(path: str | Path, unit: Unit | None = None) -> LogSummary:
     _check_unit(unit)
     head = _head(file)
     if looks_like_histogram_log(head):
-        return _summarise_histograms(file)
+        return summarise_histograms(file)
     return _summarise_requests(file, unit, head)
-
-
-# --- logs of requests -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -181,7 +104,7 @@ def _pieces(file: Path) -> Iterator[_Piece]:
     check_readable(file)
     row = 0
     try:
-        with _reader(file) as lines, pd.read_csv(
+        with reader(file) as lines, pd.read_csv(
             lines, header=None, names=["time", "value", "direction", "block"], usecols=[0, 1, 2, 3], dtype=np.float64,
             engine="c", chunksize=_CHUNK_ROWS, skipinitialspace=True, encoding="latin-1", index_col=False,
             quoting=csv.QUOTE_NONE,
@@ -209,7 +132,7 @@ def _pieces(file: Path) -> Iterator[_Piece]:
 def _check_rows(table: NDArray[np.float64], before: int, file: Path) -> None:
     """DataError where a row is none that fio writes: no number, negative, another direction."""
     with np.errstate(invalid="ignore"):
-        good = (table >= 0).all(axis=1) & (table < _MOST_NS).all(axis=1) & (table[:, 2] <= 2)
+        good = (table >= 0).all(axis=1) & (table < MOST_NS).all(axis=1) & (table[:, 2] <= 2)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
         raise DataError(
@@ -229,10 +152,10 @@ def _summarise_requests(file: Path, unit: Unit | None, head: str) -> LogSummary:
     seconds: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
     cut = False
     for piece in _pieces(file):
-        origin = _origin(piece.time_ms[0]) if origin is None else origin
+        origin = start_of(piece.time_ms[0]) if origin is None else origin
         time_ms = np.maximum(piece.time_ms - origin, 0.0)
         last_ms = max(last_ms, float(time_ms.max()))
-        if last_ms > 1e3 * _LONGEST_RUN_S:
+        if last_ms > 1e3 * LONGEST_RUN_S:
             raise DataError(f"{file} spans {last_ms / 86.4e6:.0f} days; no run does, so its times are damaged")
         n, value = len(time_ms), piece.value / scale
         step = float(value.mean()) - mean  # Chan, Golub and LeVeque 1983, eq. 2.1: moments of two parts joined
@@ -274,99 +197,7 @@ def _by_second(
     ]
     if len(windows) > 1 and windows[-1].end_s - windows[-1].start_s < 0.5:
         windows.pop()  # the rest of a second, in which the run drains
-    return merged(windows, _MOST_WINDOWS)
-
-
-def _origin(first_ms: float) -> float:
-    """The time that counts as the start: 0, or the first time where the log is stamped with the time of day."""
-    return float(first_ms) if first_ms > 1e3 * _LONGEST_RUN_S else 0.0
-
-
-# --- histogram logs -------------------------------------------------------------------------------------------------
-
-
-def _summarise_histograms(file: Path) -> LogSummary:
-    import pandas as pd
-
-    check_readable(file)
-    total: NDArray[np.int64] | None = None
-    reads = rows = 0
-    origin: float | None = None
-    windows: list[Window] = []
-    last_s, moved = 0.0, 0.0
-    blocks: set[float] = set()
-    cut = False
-    lower = upper = middle = np.empty(0)
-    unit_s = 1e-9
-    try:
-        with _reader(file) as lines, pd.read_csv(
-            lines, header=None, dtype=np.float64, engine="c", chunksize=_HISTOGRAM_CHUNK_ROWS, skipinitialspace=True,
-            encoding="latin-1", quoting=csv.QUOTE_NONE,
-        ) as chunks:  # fmt: skip
-            for chunk in chunks:
-                table = chunk.to_numpy(np.float64)
-                if np.isnan(table[-1]).any():
-                    cut, table = True, table[:-1]
-                with np.errstate(invalid="ignore"):
-                    good = ((table >= 0) & (table < _MOST_NS)).all(axis=1) & (table[:, 1] <= 2)
-                if not good.all():
-                    raise DataError(
-                        f"{file}: line {rows + int(np.flatnonzero(~good)[0]) + 1} is none that fio writes into a "
-                        "histogram log; the log was edited or damaged, so measure again"
-                    )
-                if not len(table):
-                    continue
-                if total is None:
-                    total = np.zeros(table.shape[1] - 3, dtype=np.int64)
-                    lower, upper, unit_s = coarse_edges(len(total))
-                    middle = (lower + upper) / 2 * unit_s
-                    origin = _origin(table[0, 0])
-                rows += len(table)
-                counts = table[:, 3:].astype(np.int64)
-                total += counts.sum(axis=0)
-                each = counts.sum(axis=1)
-                reads += int(each[table[:, 1] == 0].sum())
-                moved += float(each @ table[:, 2])
-                blocks.update(np.unique(table[:, 2])[:3].tolist())
-                for time_ms, n, latency in zip(table[:, 0], each, counts @ middle, strict=True):
-                    end_s = max(0.0, (time_ms - (origin or 0.0)) / 1e3)
-                    windows, last_s = _appended(windows, last_s, end_s, float(n), float(latency))
-    except (ValueError, OverflowError, MemoryError) as error:
-        if isinstance(error, DataError) and str(file) in str(error):
-            raise
-        said = " ".join(str(error).split())[:160]
-        raise DataError(f"{file} cannot be read as a histogram log of fio's: {said}") from error
-    if total is None or not total.any():
-        raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
-    if last_s > _LONGEST_RUN_S:
-        raise DataError(f"{file} spans {last_s / 86400:.0f} days; no run does, so its times are damaged")
-    full = np.flatnonzero(total)
-    scale = round(1 / unit_s)
-    made = Histogram(lower[full] / scale, upper[full] / scale, total[full])
-    runtime_s = max(last_s, 1e-3)
-    return LogSummary(
-        name=file.name, requests=made.total, reads=reads, runtime_s=runtime_s, mean_s=made.mean_s, sd_s=made.sd_s,
-        block_bytes=blocks.pop() if len(blocks) == 1 else math.nan, bandwidth_bytes_per_s=moved / runtime_s,
-        histogram=made, windows=merged(windows, _MOST_WINDOWS), averaged=False, unit_known=True, cut=cut,
-    )  # fmt: skip
-
-
-def _appended(
-    windows: list[Window], last_s: float, end_s: float, requests: float, latency_s: float
-) -> tuple[list[Window], float]:
-    """The windows with one row more; rows of the same time (reads and writes) share a window."""
-    if windows and end_s <= windows[-1].end_s:
-        w = windows[-1]
-        windows[-1] = Window(w.start_s, w.end_s, w.requests + requests, w.latency_sum_s + latency_s)
-    elif requests > 0 and end_s > last_s:
-        windows.append(Window(last_s, end_s, requests, latency_s))
-    if len(windows) >= 100 * _MOST_WINDOWS:
-        windows = list(merged(windows, 50 * _MOST_WINDOWS))
-    return windows, max(last_s, end_s)
-
-
-def _reader(file: Path) -> io.BufferedReader:
-    return io.BufferedReader(Lines(file), LONGEST_LINE)
+    return merged(windows, MOST_WINDOWS)
 
 
 def _check_unit(unit: Unit | None) -> None:

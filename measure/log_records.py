@@ -9,7 +9,9 @@ from pathlib import Path
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio_logs import LogKind, LogName, LogSummary, log_name, summarise
+from measure.fio_log_names import LogKind, LogName, log_name
+from measure.fio_log_summary import LogSummary
+from measure.fio_logs import summarise
 from measure.fio_record import FioRecord, Moments, pooled
 from measure.windows import Window
 

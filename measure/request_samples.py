@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from measure.dataset import Sweep
-from measure.fio_logs import LatencyLog, log_name, read_latency_log
+from measure.fio_log_names import log_name
+from measure.fio_logs import LatencyLog, read_latency_log
 
 Key = tuple[str, float, int]
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from measure import load
 from measure.errors import DataError
-from measure.fio_logs import looks_like_log, read_latency_log, summarise
+from measure.fio_log_names import looks_like_log
+from measure.fio_logs import read_latency_log, summarise
 from measure.log_records import choose_logs
 from measure.record_checks import drift_within
 from measure.windows import Window, merged
