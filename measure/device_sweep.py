@@ -16,12 +16,13 @@ from typing import get_args
 from measure.dataset import Sweep
 from measure.device_truth import Truth
 from measure.errors import ToolFailedError
-from measure.fio import Progress, run_fio
+from measure.fio import run_fio
 from measure.fio_json import parse_fio
 from measure.fio_plan import FioPlan, plan_workloads
 from measure.fio_settings import FioSettings
 from measure.known_device import MAX_THREADS, known_device
 from measure.process import run_tool
+from measure.progress import Progress
 from measure.served import FOLDER
 from measure.units import format_rate
 from measure.workload import FioJob, submitters

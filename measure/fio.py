@@ -28,6 +28,7 @@ from measure.kept_points import failure, keep_point, kept_points, provenance_of
 from measure.own_file import check_unchanged, held, mark_filled, remove_leftover
 from measure.preconditioning import Pass
 from measure.process import run_tool
+from measure.progress import Progress, silent
 from measure.request_logs import SUFFIX as LOG_SUFFIX
 from measure.request_logs import check_room, log_folder
 from measure.served import with_served
@@ -50,7 +51,6 @@ __all__ = [
 ]
 
 TOOL = "fio"
-Progress = Callable[[int, int, float, str], None]
 More = Callable[[Sweep], Sequence[FioPoint]]
 
 
@@ -67,7 +67,7 @@ def run_fio(plan: FioPlan, out_dir: Path, on_progress: Progress | None = None, m
     Raises StoreError (the directory holds something else), UnsafeTargetError, ToolMissingError, ToolFailedError
     (the file cannot be filled, or no point at all could be measured).
     """
-    report = on_progress or _silent
+    report = on_progress or silent
     store = _open_store(plan, out_dir) if (out_dir / MANIFEST).exists() else None
     if store is not None and not _missing(plan, store):
         plan = _with_more(plan, store, more)
@@ -222,7 +222,3 @@ def _provenance(plan: FioPlan) -> Provenance:
 def _submission(plan: FioPlan) -> str:
     """How requests are handed to the device; latencies of different submission are not comparable."""
     return f"open: Poisson arrivals, shared among {plan.engine} jobs at depth 1" if plan.is_open else "inline"
-
-
-def _silent(_done: int, _total: int, _seconds_left: float, _text: str) -> None:
-    return

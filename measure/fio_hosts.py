@@ -35,6 +35,7 @@ from measure.host import host_facts
 from measure.hosts import Host, parse_hosts, read_hosts
 from measure.kept_points import failure, keep_point, kept_points, provenance_of, raw_text
 from measure.process import Finished, run_tool
+from measure.progress import Progress, silent
 from measure.store import SweepStore
 from measure.stored_point import StoredPoint
 
@@ -53,8 +54,6 @@ SAID_KEPT = 240
 _SAID = re.compile(r"\bfio: |disconnected|version mismatch", re.IGNORECASE)
 _ABSENT = ("file creation disallowed by allow_file_create", "failed parsing directory")
 
-Progress = Callable[[int, int, float, str], None]
-
 
 def run_hosts(plan: HostsPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
     """Measure what is missing of ``plan`` in the sweep directory ``out_dir``, and return all of it.
@@ -65,7 +64,7 @@ def run_hosts(plan: HostsPlan, out_dir: Path, on_progress: Progress | None = Non
     Raises StoreError (the directory holds something else), ToolMissingError, ToolFailedError (a host does not answer
     before the first point, a file cannot be filled, or no point at all could be measured).
     """
-    report = on_progress or _silent
+    report = on_progress or silent
     store = SweepStore.create(out_dir, TOOL, plan.settings(), _provenance(plan).to_dict())
     plan = plan.with_token(_token(store))
     with store.locked():
@@ -325,7 +324,3 @@ def _provenance(plan: HostsPlan) -> Provenance:
         tool="fio", tool_version=plan.fio_version, host=", ".join(str(host) for host in plan.hosts),
         device=f"{plan.target} on {len(plan.hosts)} host(s)", details=details,
     )  # fmt: skip
-
-
-def _silent(_done: int, _total: int, _seconds_left: float, _text: str) -> None:
-    return

@@ -38,7 +38,7 @@ from typing import Any
 from measure.dataset import Provenance, Sweep
 from measure.host import host_facts, timer_resolution_s
 from measure.probe_again import More
-from measure.probe_bench import Bench, Progress, keep, now
+from measure.probe_bench import Bench, keep, now
 from measure.probe_buffers import BufferBench, BufferPlan, plan_buffers
 from measure.probe_figures import idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
 from measure.probe_placement import Placement, allowed_cpus
@@ -48,6 +48,7 @@ from measure.probe_steps import Plateau, Step, plateaus, steps
 from measure.probe_stores import streaming_instruction
 from measure.probe_sweep import read_memory_store, summarize
 from measure.probe_threads import Loader
+from measure.progress import Progress, silent
 from measure.store import SweepStore
 from measure.units import format_bytes
 
@@ -85,7 +86,7 @@ def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = N
     threads at once, keeps every finished point, and is raised again. Raises StoreError where ``out_dir`` holds
     something else, ToolFailedError where a point could not be measured truthfully.
     """
-    tell = on_progress or (lambda *_: None)
+    tell = on_progress or silent
     facts = _provenance(plan.placement, plan.notes, buffer_bytes=plan.buffer_bytes)
     store = SweepStore.create(out_dir, TOOL, plan.settings(), facts.to_dict())
     with store.locked():
@@ -122,7 +123,7 @@ def _measure(
 
 def run_buffers(plan: BufferPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
     """Measure a sweep over buffer sizes into ``out_dir`` and return it; as ``run_memory`` in everything else."""
-    tell = on_progress or (lambda *_: None)
+    tell = on_progress or silent
     store = SweepStore.create(out_dir, TOOL, plan.settings(), _provenance(plan.placement, plan.notes).to_dict())
     with store.locked():
         done = store.finished()

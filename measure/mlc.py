@@ -30,6 +30,7 @@ from measure.kept_points import failure, keep_point, kept_points, provenance_of,
 from measure.mlc_output import mlc_figures, mlc_sweep, mlc_version
 from measure.mlc_plan import DELAYS_FILE, MIXES, MlcPlan, MlcRun, Mode, curve_name, plan_mlc
 from measure.process import Finished, run_tool
+from measure.progress import Progress, silent
 from measure.store import SweepStore
 from measure.stored_point import StoredPoint
 from measure.units import format_bytes
@@ -39,9 +40,6 @@ __all__ = ["MlcFigures", "MlcPlan", "MlcResult", "MlcRun", "plan_mlc", "read_mlc
 TOOL = "mlc"
 GRACE_S = 10.0  # to switch the prefetchers on again
 SAID_KEPT = 200
-
-Progress = Callable[[int, int, float, str], None]
-"""on_progress(runs done, runs in all, seconds left, what is being done)"""
 
 _EXPECTED: Mapping[Mode, str] = {
     "idle-latency": "idle_latency_s", "latency-matrix": "idle_latency_matrix_s",
@@ -102,7 +100,7 @@ def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -
     Ctrl-C keeps what is finished. Raises StoreError where the directory holds something else, ToolMissingError, and
     ToolFailedError where nothing at all could be measured.
     """
-    tell = on_progress or _silent
+    tell = on_progress or silent
     store = SweepStore.create(out_dir, TOOL, plan.settings(), _provenance().to_dict())
     with store.locked():
         done = store.finished()
@@ -275,7 +273,3 @@ def _provenance() -> Provenance:
         tool=TOOL, host=host.hostname, kernel=host.kernel, cpu=host.cpu_model, device=device,
         details={"machine": host.to_dict()},
     )  # fmt: skip
-
-
-def _silent(_done: int, _total: int, _seconds_left: float, _text: str) -> None:
-    return

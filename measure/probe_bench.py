@@ -22,9 +22,6 @@ from measure.probe_threads import (
 from measure.probe_traffic import Traffic
 from measure.store import SweepStore
 
-Progress = Callable[[int, int, float, str], None]
-"""on_progress(points done, points in all, seconds left, what is being done)"""
-
 
 @dataclass(frozen=True)
 class Bench:

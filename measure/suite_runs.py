@@ -19,13 +19,14 @@ from typing import Literal
 
 from measure.dataset import Sweep
 from measure.errors import MeasureError, StoreError, ToolFailedError
-from measure.fio import Progress, run_fio
+from measure.fio import run_fio
 from measure.fio_plan import GAPS, START_S, FioPlan, plan_workloads
 from measure.fio_points import BUSY
 from measure.fio_record import SYNC_ENGINES
 from measure.fio_settings import FioSettings
 from measure.own_file import remove_leftover
 from measure.preconditioning import chosen_state, passes
+from measure.progress import Progress
 from measure.safety import TEST_FILE
 from measure.store import MANIFEST, SweepStore
 from measure.suites import Suite, suites
