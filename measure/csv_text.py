@@ -48,18 +48,7 @@ def read_table(text: str, name: str) -> Table:
 
     Raises DataError where it is empty, ragged, or no table.
     """
-    lines = [f"{line}\n" for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))]
-    notes: dict[str, str] = {}
-    body: list[str] = []
-    numbers: list[int] = []
-    for number, line in enumerate(lines, 1):
-        if line.lstrip().startswith("#"):
-            key, colon, value = line.lstrip("# \t").partition(":")
-            if colon:
-                notes[key.strip()] = value.strip()
-        elif line.strip():
-            body.append(line)
-            numbers.append(number)
+    body, numbers, notes = _lines(text)
     if not body:
         raise DataError(f"{name} is empty; measure again or name another file")
     check_rows(len(body) - 1, name)
@@ -92,6 +81,23 @@ def read_table(text: str, name: str) -> Table:
     if not rows:
         raise DataError(f"{name} has a header but no row; measure again or name another file")
     return Table(header, tuple(rows), notes)
+
+
+def _lines(text: str) -> tuple[list[str], list[int], dict[str, str]]:
+    """The lines of the table, their numbers in the text, and the notes beside them."""
+    lines = [f"{line}\n" for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))]
+    notes: dict[str, str] = {}
+    body: list[str] = []
+    numbers: list[int] = []
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("#"):
+            key, colon, value = line.lstrip("# \t").partition(":")
+            if colon:
+                notes[key.strip()] = value.strip()
+        elif line.strip():
+            body.append(line)
+            numbers.append(number)
+    return body, numbers, notes
 
 
 def _without_bars(body: list[str], numbers: list[int]) -> tuple[list[str], list[int]]:

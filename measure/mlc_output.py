@@ -25,10 +25,12 @@ from measure.read_write_mix import Mix, parse_mix
 from measure.text_files import check_rows
 from measure.units import format_bytes
 
-_HEADER = re.compile(r"^\s*Inject\s+Latency\s+Bandwidth\s*$", re.IGNORECASE)
-_UNITS = re.compile(r"^\s*Delay\s+\((\w+)\)\s+(\S+)\s*$", re.IGNORECASE)
-_RULE = re.compile(r"^\s*=+\s*$")
+_BEFORE = r"^[\s|*\"]{0,40}"  # what notes put before a line
+_HEADER = re.compile(rf"{_BEFORE}Inject\s+Latency\s+Bandwidth\s*$", re.IGNORECASE)
+_UNITS = re.compile(rf"{_BEFORE}Delay\s+\((\w+)\)\s+(\S+)\s*$", re.IGNORECASE)
+_RULE = re.compile(rf"{_BEFORE}=+\s*$")
 _ROW = re.compile(r"^\s*(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)\s*$")
+_NOTED_ROW = re.compile(rf"{_BEFORE}(\d{{5}})\s+(\d+\.\d+)\s+(\d+\.\d+)(?![\d.]).{{0,200}}$")
 _CUT_ROW = re.compile(r"^\s*\d{5}(?:\s+[\d.]*)?(?:\s+[\d.]*)?\s*$")
 _VERSION = re.compile(r"Memory Latency Checker\s*-\s*v(\S+)")
 _COMMAND = re.compile(r"^\s*Command line parameters:\s*(.*?)\s*$")
@@ -42,6 +44,10 @@ _SECTION = re.compile(r"^\s*Measuring\s+(.*?)\s*(?:\(in ns\)\.*)?\s*$")
 _HOMED = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+\((data address homed in \w+ socket)\)\s*$")
 _TRANSFER = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+(\d+(?:\.\d+)?)\s*$")
 _MATRIX_ROW = re.compile(r"^\s*(\d+)((?:\s+(?:\d+\.\d+|-))+)\s*$")
+_OTHER_FIGURES = {
+    "idle_latency_s": "an idle latency", "matrices": "matrices", "bandwidths_bytes_per_s": "peak bandwidths",
+    "cache_to_cache_s": "latencies from cache to cache",
+}  # fmt: skip
 _LONGEST_LINE = 400
 _PREFIX = {"k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -69,7 +75,7 @@ class _Run:
 
 def looks_like_mlc(text: str) -> bool:
     """Whether MLC wrote (part of) this text."""
-    return "Memory Latency Checker" in text or any(_HEADER.match(line) for line in text.splitlines())
+    return "Memory Latency Checker" in text or any(_HEADER.match(line.lstrip("> ")) for line in text.splitlines())
 
 
 def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
@@ -92,7 +98,8 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
             details[source] = others
     if not runs:
         raise DataError(
-            f"{', '.join(texts)}: MLC's output, but without a loaded-latency table; run mlc --loaded_latency"
+            f"{', '.join(texts)}: MLC's output, but without a loaded-latency table{_held(details)}; run mlc "
+            "--loaded_latency"
         )
     whole = [run for run in runs if run.rows]
     if not whole:
@@ -117,6 +124,12 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
         source=", ".join(texts), details=details,
     )  # fmt: skip
     return Sweep(points, "injected_delay", "cycles", provenance, tuple(findings), name=next(iter(texts)))
+
+
+def _held(details: Mapping[str, Mapping[str, Any]]) -> str:
+    """What files hold that have no loaded-latency table, for their refusal."""
+    held = dict.fromkeys(_OTHER_FIGURES[key] for others in details.values() for key in others if key in _OTHER_FIGURES)
+    return f" (it holds {' and '.join(held)}, which are figures of one state and no curve)" if held else ""
 
 
 def mlc_figures(text: str) -> dict[str, Any]:
@@ -193,7 +206,8 @@ class _Lines:
 
     def __init__(self, text: str) -> None:
         # No line of MLC's is long; patterns are not tried on lines of another kind of file.
-        self._lines = [line if len(line) <= _LONGEST_LINE else "" for line in text.splitlines()]
+        # A reply to a mail quotes it behind "> ".
+        self._lines = [line.lstrip("> ") if len(line) <= _LONGEST_LINE else "" for line in text.splitlines()]
         self._next = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -216,7 +230,7 @@ def _read_rows(lines: _Lines, run: _Run) -> None:
                     f"{run.source}: MLC's table is in {units[1]} and {units[2]}, where ns and MB/sec were expected; "
                     "load it as CSV with --columns"
                 )
-        elif row := _ROW.match(line):
+        elif row := _ROW.match(line) or _NOTED_ROW.match(line):
             run.rows.append((float(row[1]), float(row[2]), float(row[3])))
         elif _CUT_ROW.match(line):
             run.cut = line.strip()

@@ -69,3 +69,20 @@ def test_what_cannot_be_a_curve_is_refused_by_name(text: str, says: str) -> None
 def test_mlc_is_known_by_its_table_where_the_version_line_is_missing() -> None:
     assert looks_like_mlc(f"C:\\>mlc\r\n{HEAD}")
     assert not looks_like_mlc("delay,latency,bandwidth\n1,2,3\n")
+
+
+@pytest.mark.parametrize("quoted", ["", "> ", ">> "])
+def test_a_row_with_a_remark_does_not_end_the_table(quoted: str) -> None:
+    """Rows after a marked one were lost without a word."""
+    rows = ' 00000\t120.00\t 6400.0\n"00100   98.94    3200.0" <--- expected more\n 00200\t 90.00\t 1600.0\n'
+    text = "".join(f"{quoted}{line}\n" for line in _run("--loaded_latency -W5", rows).splitlines())
+    sweep = mlc_sweep({"mail.txt": text})
+    assert sweep.points["load"].tolist() == [0, 100, 200]
+    assert sweep.points["latency_s"].tolist() == pytest.approx([120e-9, 98.94e-9, 90e-9])
+    assert sweep.series == ("50/50 mix",)
+
+
+def test_a_refusal_says_what_the_file_holds_instead() -> None:
+    idle = "Intel(R) Memory Latency Checker - v3.11b\nEach iteration took 203.8 base frequency clocks (\t107.5\tns)\n"
+    with pytest.raises(DataError, match=r"without a loaded-latency table \(it holds an idle latency, which"):
+        mlc_sweep({"idle.txt": idle})
