@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import adaptive_accuracy
+import adaptive_live
 import numpy as np
 import pytest
 
 
+def table(page: Path, head: tuple[str, ...]) -> list[list[str]]:
+    """The cells of the table of a page that begins with ``head``."""
+    text = page.read_text(encoding="utf-8")
+    rows = text[text.index("\n".join(head)) :].partition("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[len(head) :]]
+
+
 def test_the_page_has_every_row_and_says_what_they_say() -> None:
-    page = adaptive_accuracy.PAGE.read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert tuple(rows[:2]) == adaptive_accuracy.HEAD
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+    cells = table(adaptive_accuracy.PAGE, adaptive_accuracy.HEAD)
     assert [(kind, noise) for kind, noise, *_ in cells] == [(k, f"{100 * n:g} %") for k, n in adaptive_accuracy.ROWS]
     for _kind, _noise, devices, _mean, most, *_ in cells:
         assert int(devices) == adaptive_accuracy.DEVICES
@@ -19,6 +26,13 @@ def test_the_page_has_every_row_and_says_what_they_say() -> None:
     within = [float(row[-1].rstrip(" %")) for row in cells]
     assert within[0] >= 95
     assert within[1] >= 90
+
+
+def test_the_page_shows_live_devices_within_ten_percent() -> None:
+    cells = table(adaptive_live.PAGE, adaptive_live.HEAD)
+    assert [row[0] for row in cells] == ["known device"] * adaptive_live.TRIES + ["disk"] * adaptive_live.TRIES
+    assert max(int(row[3]) for row in cells) <= adaptive_live.BUDGET
+    assert max(float(row[5].rstrip(" %")) for row in cells) <= 10
 
 
 def test_a_short_version_holds_too() -> None:
