@@ -1,7 +1,8 @@
 """Are servers c, service S and delay Z of a device found, and are their 95 % intervals honest? Devices of known truth.
 
-python docs/known_device_recovery.py FOLDER [RUNS] [RUNTIME]    20 real devices (nbdkit and fio), 2s a point: 6 minutes
-python docs/known_device_recovery.py --simulated [RUNS]         the same in the simulator, with fewer tools: 120 devices
+python docs/known_device_recovery.py FOLDER [RUNS] [RUNTIME] [SEED]    20 real devices (nbdkit and fio), 2s a point:
+                                                                       6 minutes; goes on where it was interrupted
+python docs/known_device_recovery.py --simulated [RUNS]                in the simulator, with fewer tools: 120 devices
 
 Each device is drawn anew: c from 1 to 8, S from 1 to 4 ms, four laws, one queue or (one in four) a queue each, Z none,
 0.05 to 0.2 ms or up to 1 ms. It is swept over depths 1, 2, 4, 8 and 32 and fitted twice: as it is, and with the delay
@@ -24,7 +25,7 @@ from calibrate.servers_and_delay import servers_and_think
 from measure.device_sweep import DeviceSweep
 from measure.device_truth import Truth
 from measure.known_device import truth_of
-from measure.units import parse_duration
+from measure.units import format_duration, parse_duration
 from qsim import Closed, Delay, Deterministic, Exponential, HyperExponential, LogNormal, Station, simulate
 
 DEPTHS = (1, 2, 4, 8, 32)
@@ -128,6 +129,10 @@ def summary(outcomes: list[Outcome], cases: list[Case]) -> Iterator[str]:
     inside = np.array([o.inside for o in outcomes])
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(NAMES, inside.mean(axis=0), strict=True))
     yield f"inside their 95 % intervals: {shares}; all three {100 * inside.all(axis=1).mean():.0f} % of {len(cases)}"
+    late = [case.points.woken_late_s for case in cases if case.points.woken_late_s is not None]
+    if late:
+        yield f"  the machine woke a sleeping program late by {format_duration(float(np.median(late)))} (median)"
+    yield f"  the ends of c are a factor of {np.median([o.c_ratio for o in outcomes]):.2g} apart (median)"
     for law in (Deterministic, Exponential, LogNormal, HyperExponential):
         of = [o for o, case in zip(outcomes, cases, strict=True) if isinstance(case.truth.service, law)]
         exact = [o for o in of if o.c_ratio == 1]
@@ -140,7 +145,7 @@ def summary(outcomes: list[Outcome], cases: list[Case]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> Iterator[str]:
     """The lines to print."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(int(arguments[3]) if len(arguments) > 3 else 7)
     if arguments[0] == "--simulated":
         cases = [simulated(drawn(rng), rng) for _ in range(int(arguments[1]) if len(arguments) > 1 else 120)]
     else:
@@ -159,7 +164,7 @@ def main(arguments: list[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    if not 2 <= len(sys.argv) <= 4:
+    if not 2 <= len(sys.argv) <= 5:
         raise SystemExit(__doc__)
     for text in main(sys.argv[1:]):
         sys.stdout.write(text + "\n")
