@@ -48,9 +48,13 @@ def _of_table(text: str, name: str) -> Empirical:
         try:
             time, count = (float(cell) for cell in row)
         except ValueError as error:
-            raise DataError(f"{name}, row {number}: {','.join(row)!r:.60} is no time and count") from error
+            raise DataError(
+                f"{name}, row {number}: {','.join(row)!r:.60} is no time and count; write them as 0.001,3"
+            ) from error
         if not (math.isfinite(time) and time >= 0 and math.isfinite(count) and count >= 0):
-            raise DataError(f"{name}, row {number}: a time and a count are zero or more, not {time:g} and {count:g}")
+            raise DataError(
+                f"{name}, row {number}: a time and a count are zero or more, not {time:g} and {count:g}; correct it"
+            )
         times.append(time)
         counts.append(count)
     if not sum(counts) > 0 or not sum(t * c for t, c in zip(times, counts, strict=True)) > 0:

@@ -108,7 +108,7 @@ def parse_rate(text: str, what: str = "rate") -> float:
     return _finite(value / scale, text, what)
 
 
-def parse_list(text: str, what: str = "list", each: Callable[[str, str], float] = parse_count) -> list[float]:
+def parse_list(text: str, what: str = "value", each: Callable[[str, str], float] = parse_count) -> list[float]:
     """Numbers from ``"1,2,4,8"`` and doubling ranges ``"1..64"`` (1, 2, 4, ..., 64), ``each`` read by that function.
 
     Raises ValueError naming ``what`` when empty or not numbers.

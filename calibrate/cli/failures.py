@@ -82,7 +82,10 @@ def _usage_of(error: BaseException) -> str:
     param, message = getattr(error, "param", None), getattr(error, "message", "")
     text = f"{option_name(param)}: {message}" if param is not None and message else str(show())
     context = getattr(error, "ctx", None)
-    return f"{text.rstrip('.')} (see {context.command_path} --help)" if context is not None else text
+    if context is None:
+        return text
+    sentence = text if text.endswith("...") else text.removesuffix(".")
+    return f"{sentence} (see {context.command_path} --help)"
 
 
 def option_name(param: Any) -> str:

@@ -127,7 +127,7 @@ def _numbers(
     text: str, may_be: Callable[[float], bool], complaint: str, each: Callable[[str, str], float] = units.parse_count
 ) -> Numbers:
     """Numbers with commas between them, all of which ``may_be``; ValueError with the first that may not."""
-    values = units.parse_list(text, "list", each)
+    values = units.parse_list(text, "value", each)
     for value in values:
         if not may_be(value):
             raise ValueError(f"{value:g} {complaint}")
@@ -175,7 +175,7 @@ def percents(text: str) -> Numbers:
 @parser
 def sizes(text: str) -> Numbers:
     """``4KiB,16KiB`` or ``16KiB..1GiB`` (doubling), in bytes."""
-    return Numbers(units.parse_list(text, "list", units.parse_bytes))
+    return Numbers(units.parse_list(text, "value", units.parse_bytes))
 
 
 @parser
