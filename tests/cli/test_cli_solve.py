@@ -121,8 +121,14 @@ def test_every_model_builds_what_its_name_says(model):
         (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "0"], ["--servers", "0"]),
         (["mmcn", "--population", "0", "--service-time", "1"], ["--population"]),
         (["mg1", "--arrival-rate", "1", "--service", "levy:mean=1"], ["--service", "levy", "lognormal"]),
-        (["mg1", "--arrival-rate", "1", "--service", "lognormal:mean=1"], ["--service", "like lognormal:mean=...,scv=... ("]),
-        (["mmcn", "--population", "1e9", "--think-time", "1", "--service-time", "1"], ["1,000,000,000", "qsim simulate"]),
+        (
+            ["mg1", "--arrival-rate", "1", "--service", "lognormal:mean=1"],
+            ["--service", "like lognormal:mean=...,scv=... ("],
+        ),
+        (
+            ["mmcn", "--population", "1e9", "--think-time", "1", "--service-time", "1"],
+            ["1,000,000,000", "qsim simulate"],
+        ),
         (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "1e30"], ["--servers must be at most"]),
         (["mg1", "--arrival-rate", "1", "--service", "erlang:k=1.5,mean=1"], ["--service", "k must", "1.5"]),
         (["mg1", "--arrival-rate", "1", "--service", "gamma:mean=1,scv=2", "--scv", "2"], ["--scv"]),
