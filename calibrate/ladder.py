@@ -26,7 +26,7 @@ from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.fitted import Fit
 from calibrate.fitting import curve_of_mode, mode_of, needed
 from calibrate.general_service import KINDS, GeneralService
-from calibrate.host_limits import HostLimit
+from calibrate.host_limits import host_limit_of
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.open_models import MD1, MG1, MM1, MGc, ggc, mmc
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
@@ -113,7 +113,7 @@ def _models(points: Points) -> list[CurveModel]:
     crossing = float(mode_of(points, PNorm())[0])
     decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
     return [
-        OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), RandomRouting(), HostLimit(), ScalabilityLaw(),
+        OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), RandomRouting(), host_limit_of(points), ScalabilityLaw(),
         *(DelayMMc(c) for c in server_counts(crossing)), *_general(crossing),
     ]  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calibrate.curve_models import AsymptoticBounds, CurveModel, DelayMMc, OnsetPNorm, PNorm, RandomRouting
 from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.general_service import general_named
-from calibrate.host_limits import HostLimit
+from calibrate.host_limits import HostLimit, host_limit_of
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.open_models import MGc, OpenModel, ggc, open_named
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
@@ -29,6 +29,8 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if isinstance(found, OpenModel) != is_open:
         meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
         raise ValueError(f"model {name!r} is for a sweep over {meant}, and {points.series} is none")
+    if isinstance(found, HostLimit):
+        return host_limit_of(points)
     if name == "G/G/c":
         if points.variability is None:
             raise ValueError(

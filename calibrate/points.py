@@ -13,6 +13,7 @@ from calibrate.memory_curve import MIDDLE
 from calibrate.posterior import Array, Mask
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
+from measure.host_work import COLUMN as HOST_TIME
 from measure.memory_checks import cache_sized
 from measure.run_checks import recorded_caches
 from measure.served import not_poisson
@@ -40,7 +41,9 @@ class Points:
     woke a sleeping program meanwhile (``measure.wakeups``), ``alone`` what is known of the requests at depth 1, and
     ``delay`` the mean and the standard error of the part of a latency that keeps no server busy, in seconds, where it
     was measured by itself. ``not_poisson`` (m,) is True where an open sweep's requests are known to have arrived
-    otherwise than asked for.
+    otherwise than asked for. ``host_cpu_s`` (m,) is the host's processor time for a request and ``jobs`` (m,) how many
+    jobs of fio sent them; ``block_bytes`` is the size of a block, and ``carried_bytes_per_s`` the most that any series
+    of the sweep moved.
     """
 
     series: str
@@ -64,6 +67,10 @@ class Points:
     alone: LoneRequests | None = None
     delay: tuple[float, float] | None = None
     not_poisson: Mask | None = None
+    host_cpu_s: Array | None = None
+    jobs: Array | None = None
+    block_bytes: float | None = None
+    carried_bytes_per_s: float | None = None
 
     def __len__(self) -> int:
         return len(self.load)
@@ -80,7 +87,8 @@ class Points:
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
-        more = ("asked", "response_error", "served_response_s", "requests", "woken_late_s", "not_poisson")
+        more = ("asked", "response_error", "served_response_s", "requests", "woken_late_s", "not_poisson",
+                "host_cpu_s", "jobs")  # fmt: skip
         told = {n: v[mask] for n in more if (v := getattr(self, n)) is not None}
         alone = self.alone if (self.load[mask] == 1).any() else None
         return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told, alone=alone)
@@ -196,7 +204,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     refuse_caches(one)
     table = one.mean_points()
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
-    told = {**_of_open(one, table), **_of_closed(one), **_of_log(one, table)}
+    told = {**_of_open(one, table), **_of_closed(one), **_of_host(one, sweep), **_of_log(one, table)}
     return Points(
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
@@ -226,6 +234,22 @@ def _of_closed(sweep: Sweep) -> dict[str, Any]:
         told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum().to_numpy(float)
     if COLUMN in sweep.points and sweep.points[COLUMN].notna().all():
         told["woken_late_s"] = sweep.points.groupby("load", sort=True)[COLUMN].mean().to_numpy(float)
+    return told
+
+
+def _of_host(one: Sweep, sweep: Sweep) -> dict[str, Any]:
+    """What the host and the link had to do for the curve ``one`` of ``sweep``, over depths."""
+    if sweep.load_kind != "queue_depth":
+        return {}
+    told: dict[str, Any] = {}
+    rows = one.points
+    if HOST_TIME in rows and rows[[HOST_TIME, "jobs"]].notna().all(axis=None):
+        means = rows.groupby("load", sort=True)[[HOST_TIME, "jobs"]].mean()
+        told = {"host_cpu_s": means[HOST_TIME].to_numpy(float), "jobs": means["jobs"].to_numpy(float)}
+    if rows["block_bytes"].nunique() == 1 and rows["block_bytes"].notna().all():
+        told["block_bytes"] = float(rows["block_bytes"].iloc[0])
+        moved = sweep.points["throughput_per_s"] * sweep.points["block_bytes"]
+        told["carried_bytes_per_s"] = float(moved.max())
     return told
 
 

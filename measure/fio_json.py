@@ -26,6 +26,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.fio_documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
 from measure.fio_record import FioRecord, Moments, is_set, pooled, whole
+from measure.host_work import processor_time
 from measure.windows import between_snapshots
 
 SERVER_PORT = 8765  # where fio --server listens
@@ -148,6 +149,7 @@ def _record(
         device=options.get("filename", "") or _disk(document),
         iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
         findings=tuple(findings), directions=_by_direction(flows),
+        cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
     )  # fmt: skip
 
 

@@ -22,10 +22,11 @@ from measure.dataset import Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
 from measure.fio_json import parse_fio
-from measure.fio_logs import log_name
+from measure.fio_log_names import log_name
 from measure.fio_normal import looks_like_normal, parse_normal
 from measure.fio_record import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio_size, pooled
 from measure.fio_terse import looks_like_terse, parse_terse
+from measure.host_work import host_columns
 from measure.latency_bins import Histogram, histogram
 from measure.record_checks import check_record
 from measure.text_files import read_text
@@ -310,7 +311,8 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
             "engine": _engine(record) or None, "requests": record.requests,
             "runtime_s": record.runtime_s, "latency_of": latency.kind,
             "percentiles_of": latency.percentiles_kind or None,
-            "unchecked": _unchecked(record), **_offloaded(record), **_directions(record), **point.columns,
+            "unchecked": _unchecked(record), **_offloaded(record), **_directions(record),
+            **host_columns(record), **point.columns,
         })  # fmt: skip
         seen[point.series, point.load] += 1
     return rows

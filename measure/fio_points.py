@@ -145,6 +145,7 @@ def _together(parts: Sequence[FioRecord]) -> FioRecord:
         requests=total, runtime_s=max(p.runtime_s for p in parts), error=next((p.error for p in parts if p.error), 0),
         findings=tuple(dict.fromkeys(f for p in parts for f in p.findings)),
         directions={d: found for p in parts for d, found in p.directions.items()},
+        cpu_s=math.fsum(p.cpu_s for p in parts),
     )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ class FioRecord:
     fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``windows`` tell how the run went
     where snapshots or logs were kept; ``all_options`` is False where the output tells some of the options only.
     ``directions`` tells reads and writes apart, {"read": (requests/s, latency), "write": ...}, where fio did.
+    ``cpu_s`` is the processor time of its jobs, NaN where fio does not tell.
     """
 
     source: str
@@ -73,6 +74,7 @@ class FioRecord:
     windows: tuple[Window, ...] = ()
     all_options: bool = True
     directions: Mapping[str, tuple[float, Moments]] = field(default_factory=dict)
+    cpu_s: float = math.nan
 
     @property
     def engine(self) -> str:

@@ -36,7 +36,7 @@ Use: TypeAlias = Annotated[
     parsing.Numbers | None,
     typer.Option(
         "--use", metavar="LOADS", parser=parsing.loads, show_default=False,
-        help="The loads to calibrate on, as 1,64. Default: the first depth, the first of at least 32, and a third that "
+        help="The loads to calibrate on, as 1,64. Default: the first depth, the one nearest to 128, and a third that "
         "the model asks for, where four or more were measured; for a memory, whether by delay or by bandwidth, and for "
         "arrival rates the smallest, a middle one and the largest.",
     ),
@@ -56,10 +56,11 @@ DeviceModel: TypeAlias = Annotated[
     typer.Option(
         "--model", metavar="NAME", show_default=False,
         help="The device model. For queue depths: p-norm with onset (the default; with a decline where a point shows "
-        "one), p-norm with onset and decline, p-norm, random routing, delay + M/M/4, asymptotic bounds, universal "
-        "scalability law. For a memory's delays: delay law (the default), no queueing. For curves of latency over "
-        "bandwidth: latency curve (the default), latency of a queue. For arrival rates: M/G/c (the default), M/M/1, "
-        "M/D/1, M/G/1, M/M/4, G/G/c. A name that is unknown lists all.",
+        "one), p-norm with onset and decline, p-norm, random routing, delay + M/M/4, general service (delay + G/4, or "
+        "'delay + G/4, a queue each'), host limit, asymptotic bounds, universal scalability law. For a memory's "
+        "delays: delay law (the default), no queueing. For curves of latency over bandwidth: latency curve (the "
+        "default), latency of a queue. For arrival rates: M/G/c (the default), M/M/1, M/D/1, M/G/1, M/M/4, G/G/c. A "
+        "name that is unknown lists all.",
     ),
 ]  # fmt: skip
 Level: TypeAlias = Annotated[
