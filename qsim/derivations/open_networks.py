@@ -13,7 +13,7 @@ import numpy as np
 from qsim.analytic.mmc import erlang_c
 from qsim.derivations.page import Page
 from qsim.derivations.poisson import LITTLE, PASTA
-from qsim.models import Delay, Model, OpenNetwork, Station
+from qsim.models import Delay, Model, OpenNetwork, Station, Tandem
 
 MOST_STATIONS = 12
 """More have no room on a page."""
@@ -22,9 +22,12 @@ _NEGLIGIBLE = 1e-17
 
 def jackson(page: Page, model: Model) -> bool:
     """Stations fed from outside and by each other."""
-    assert isinstance(model, OpenNetwork)  # noqa: S101
-    if len(model.stations) > MOST_STATIONS:
+    assert isinstance(model, OpenNetwork | Tandem)  # noqa: S101
+    if len(model.stations) > MOST_STATIONS or not model.arrival_rate > 0:
         return False
+    if isinstance(model, Tandem):
+        page.remark("stations in a row: every customer visits each of them once")
+        model = OpenNetwork(model.arrival_rate, model.stations)
     _traffic(page, model)
     page.remark(
         "product form: in the long run the numbers at the stations are independent, each as if that station stood "
