@@ -24,6 +24,7 @@ from calibrate.cli import (
     measure_memory,
     measure_mlc,
     measure_suite,
+    network,
     plot,
     predict,
     read_mix,
@@ -110,6 +111,7 @@ _add(app, "demo", demo.demo, demo.HELP)
 _add(app, "doctor", doctor.doctor, doctor.HELP)
 _add(app, "solve", solve.solve, solve.HELP)
 _add(app, "simulate", simulate.simulate, simulate.HELP)
+_add(app, "network", network.network, network.HELP)
 _add(app, "trace", trace.trace, trace.HELP)
 _add(app, "plot", plot.plot, plot.HELP)
 app.add_typer(measuring, name="measure", help=MEASURE_HELP)
