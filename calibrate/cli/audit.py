@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrate.cli.console import print_json, say
-from calibrate.cli.data import Source
+from calibrate.cli.data import Source, known_series
 from calibrate.cli.failures import CHECK_FAILED, CommandError
-from calibrate.cli.options import AsJson, Columns, Data, Dataset, FailOn
+from calibrate.cli.options import AsJson, Columns, Data, Dataset, FailOn, Series
 
 if TYPE_CHECKING:
     from measure import Finding
@@ -33,6 +33,7 @@ def audit(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
+    series: Series = None,
     link: Annotated[
         str | None,
         typer.Option(metavar="LINK", show_default=False,
@@ -43,7 +44,7 @@ def audit(
 ) -> None:  # fmt: skip
     """Load, audit, print the findings."""
     source = Source(data or (), dataset, columns)
-    findings = _findings(source, link)
+    findings = _findings(source, link, series)
     if as_json:
         check_findings(findings, fail_on, {"source": source.name, "findings": [f.to_dict() for f in findings]})
         print_json({"source": source.name, "findings": [f.to_dict() for f in findings]})
@@ -70,7 +71,7 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
         )  # fmt: skip
 
 
-def _findings(source: Source, link: str | None) -> list[Finding]:
+def _findings(source: Source, link: str | None, series: str | None) -> list[Finding]:
     from measure.auditing import audit as audited
     from measure.auditing import audit_dataset
     from measure.findings import SEVERITIES
@@ -78,7 +79,14 @@ def _findings(source: Source, link: str | None) -> list[Finding]:
     if source.dataset is not None:
         from calibrate.cli.data import known_dataset
 
-        return audit_dataset(known_dataset(source.dataset), link)
-    sweep = source.load()
-    found = [*sweep.findings, *audited(sweep, link=link)]
+        found = list(audit_dataset(known_dataset(source.dataset), link))
+        names = tuple(dict.fromkeys(f.series for f in found if f.series is not None))
+        if series is not None and series not in names:
+            known_series(source.load(), series)
+    else:
+        sweep = source.load()
+        known_series(sweep, series)
+        found = [*sweep.findings, *audited(sweep, series, link)]
+    if series is not None:
+        found = [f for f in found if f.series in (None, series)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity))

@@ -12,7 +12,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import Source, known_dataset
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Report
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Report, Series
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.progress import Bar
 
@@ -52,6 +52,7 @@ def show(
     ] = None,
     columns: Columns = None,
     as_published: AsPublished = False,
+    series: Series = None,
     report: Report = None,
     csv: Csv = None,
     plots: Plots = None,
@@ -73,10 +74,21 @@ def show(
     check_datasheet(datasheet_iops)
     outputs = Outputs(report, csv, plots, image)
     outputs.check()
+    shown = of_series(_measured(data or (), dataset or (), columns, as_published), series)
     show_measured(
-        _measured(data or (), dataset or (), columns, as_published), title=" ".join([*(data or ()), *(dataset or ())]),
-        outputs=outputs, datasheet_iops=datasheet_iops, as_json=as_json,
+        shown, title=" ".join([*(data or ()), *(dataset or ())]), outputs=outputs, datasheet_iops=datasheet_iops,
+        as_json=as_json,
     )  # fmt: skip
+
+
+def of_series(shown: Sequence[Measured], series: str | None) -> Sequence[Measured]:
+    """What was measured of one curve, where it was; CommandError listing the names where nothing has it."""
+    if series is None:
+        return shown
+    names = list(dict.fromkeys(name for one in shown for name in one.series))
+    if series not in names:
+        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
+    return [one.of(series) for one in shown if series in one.series]
 
 
 def check_datasheet(iops: float | None) -> None:

@@ -408,3 +408,16 @@ def test_a_time_without_its_unit_is_asked_about(qsim):
     assert run.code == 0
     assert "is an idle latency of 80.0 s meant? Write it with its unit" in run.err
     assert qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "1").err == ""
+
+
+def test_show_and_audit_take_one_curve(qsim):
+    args = ("--dataset", "003-ssd-read", "--series", "4 KiB read")
+    shown = qsim("show", *args)
+    assert shown.code == 0
+    assert "4 KiB read" in shown.out
+    assert "16 KiB read" not in shown.out
+    assert all(f["series"] in (None, "4 KiB read") for f in qsim("audit", *args, "--json").json["findings"])
+    for command in ("show", "audit"):
+        refused = qsim(command, "--dataset", "003-ssd-read", "--series", "5 KiB read")
+        assert refused.code == 2
+        assert "128 KiB read" in refused.error

@@ -68,6 +68,19 @@ class Measured:
         name = LOAD_NAMES[self.load_kind]
         return name if self.load_kind == "queue_depth" else f"{name} ({self.load_unit})"
 
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The names of the curves."""
+        return tuple(dict.fromkeys(self.table["series"]))
+
+    def of(self, series: str) -> Measured:
+        """The same of one curve alone, its findings and those of all of it included."""
+        return replace(
+            self, table=self.table[self.table["series"] == series].reset_index(drop=True),
+            findings=tuple(f for f in self.findings if f.series in (None, series)),
+            sweep=None if self.sweep is None or series not in self.sweep.series else self.sweep.select(series),
+        )  # fmt: skip
+
     def known(self, column: str) -> bool:
         """Whether any point tells this."""
         return column in self.table and bool(self.table[column].notna().any())
