@@ -9,7 +9,18 @@ import numpy as np
 from calibrate.curve_models import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, PNorm
 from calibrate.estimates import LEVEL, estimates
 from calibrate.fitted import KEPT_DRAWS, Fit
-from calibrate.posterior import balanced
+from calibrate.posterior import Array, balanced
+
+BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace these assumptions"
+SOFT = (
+    "depth 1 comes out a little above the sheet's latency: p is not known, and the softer the knee, the earlier the "
+    "curve leaves its asymptote"
+)
+
+
+def _lone_latency(model: PNorm, draws: Array) -> float:
+    """The median response time of a lone request, in seconds."""
+    return float(np.median(1 / model.throughput(draws, np.ones(1))))
 
 
 def from_datasheet(
@@ -57,6 +68,6 @@ def from_datasheet(
         mode=mode, draws=draws,
         error_draws=model.error_prior.median * np.exp(model.error_prior.log_sd * scatter[:, 3]),
         level=level,
-        notes=("before any measurement: two points of a run (depth 1 and 32) replace these assumptions",),
+        notes=(BEFORE, SOFT) if _lone_latency(model, draws) > 1.005 * idle_latency else (BEFORE,),
         source="data sheet",
     )  # fmt: skip

@@ -154,6 +154,9 @@ def test_datasheet_knee_is_latency_times_rate() -> None:
     assert predict(drive, [1]).response_time_s[0] == pytest.approx(80e-6, rel=0.02)
     assert drive.used == ()
     assert not drive.parameters["p"].identified
+    assert 1 < predict(drive, [1]).response_time_s[0] / 80e-6 < 1.02
+    assert any("a little above the sheet's latency" in note for note in drive.notes)
+    assert len(from_datasheet(idle_latency=1e-3, peak_iops=1e6).notes) == 1  # there nothing is to be seen of it
 
 
 @pytest.mark.parametrize(
