@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from qsim.analytic._shape import markovian, plain
 from qsim.analytic._stability import require_stable
-from qsim.distributions import Exponential
 from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
 
@@ -54,14 +54,7 @@ class ExponentialTimes(ExactTimes):
 
 def applies(model: Model) -> bool:
     """Poisson arrivals, exponential service, one server, no limit on places."""
-    return (
-        isinstance(model, Open)
-        and model.plain
-        and isinstance(model.arrivals, Exponential)
-        and isinstance(model.service, Exponential)
-        and model.servers == 1
-        and model.capacity is None
-    )
+    return plain(model) and markovian(model) and model.servers == 1 and model.capacity is None
 
 
 def solve(model: Model) -> Metrics:

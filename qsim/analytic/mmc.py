@@ -31,8 +31,8 @@ import numpy as np
 
 from qsim import _check
 from qsim.analytic import _invert
+from qsim.analytic._shape import markovian, plain
 from qsim.analytic._stability import require_stable
-from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
@@ -130,13 +130,7 @@ class ErlangTimes(ExactTimes):
 
 def applies(model: Model) -> bool:
     """Poisson arrivals, exponential service, no limit on places."""
-    return (
-        isinstance(model, Open)
-        and model.plain
-        and isinstance(model.arrivals, Exponential)
-        and isinstance(model.service, Exponential)
-        and model.capacity is None
-    )
+    return plain(model) and markovian(model) and model.capacity is None
 
 
 def solve(model: Model) -> Metrics:

@@ -20,8 +20,8 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic._shape import markovian, plain
 from qsim.analytic.first_come import FirstComeTimes, TabulatedStates, require_few_states
-from qsim.distributions import Exponential
 from qsim.metrics import Metrics
 from qsim.models import Model, Open
 
@@ -42,13 +42,7 @@ def state_probabilities(offered_load: float, servers: int, capacity: int) -> Flo
 
 def applies(model: Model) -> bool:
     """Poisson arrivals, exponential service, limited places."""
-    return (
-        isinstance(model, Open)
-        and model.plain
-        and isinstance(model.arrivals, Exponential)
-        and isinstance(model.service, Exponential)
-        and model.capacity is not None
-    )
+    return plain(model) and markovian(model) and model.capacity is not None
 
 
 def solve(model: Model) -> Metrics:

@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from qsim.analytic._shape import markovian
 from qsim.distributions import Exponential
 from qsim.models import Closed, Model, Open
 
@@ -21,18 +22,13 @@ Run = Callable[[Model, int, int], object]
 def peers_of(model: Model) -> dict[str, Run]:
     """The peers that can run this model, by name; each takes a model, customers and a seed."""
     if isinstance(model, Open):
-        if not _is_markovian(model):
+        if not (model.plain and model.capacity is None and markovian(model)):
             return {}
         ciw: dict[str, Run] = {"ciw": _ciw} if find_spec("ciw") is not None else {}
         return {"simpy": _simpy_open, **ciw}
     if isinstance(model, Closed) and len(model.queueing) == 1 and isinstance(model.queueing[0].service, Exponential):
         return {"simpy": _simpy_closed}
     return {}
-
-
-def _is_markovian(model: Open) -> bool:
-    unlimited = model.plain and model.capacity is None
-    return unlimited and isinstance(model.arrivals, Exponential) and isinstance(model.service, Exponential)
 
 
 def _simpy_open(model: Any, customers: int, seed: int) -> float:
