@@ -6,7 +6,7 @@ turned away if that is full.  With K = c this is Engset's loss system.
 
 The process stays reversible when its states are cut off, so that here too only the mean think time matters.
 
-W and Wq are those of the customers who are let in, at rate X; Little's law for the whole cycle then counts every
+W, Wq and P(wait) are those of the customers who are let in, at rate X; Little's law for the whole cycle then counts every
 attempt: N = L + (X + rejections)·Z.
 
 Source: Engset (1918); insensitivity: Kelly (1979), Reversibility and Stochastic Networks, chapter 3; Kleinrock (1975),
@@ -78,7 +78,7 @@ def solve(model: Model) -> Metrics:
         Lq=X * Wq,
         W=Wq + S,
         Wq=Wq,
-        p_wait=min(float(seen[c:K].sum()), 1.0),
+        p_wait=min(float(found[c:].sum()), 1.0),
         p_block=float(seen[K]) if seen.size > K else 0.0,
         kind="exact",
         method=METHOD,

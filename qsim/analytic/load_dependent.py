@@ -93,7 +93,7 @@ def solve(model: Model) -> Metrics:
     c = model.servers
     few = [states.p(n) for n in range(c)]
     busy = math.fsum(n * p for n, p in enumerate(few)) + c * (1 - math.fsum(few))
-    waits = 1 - math.fsum(few) - lost
+    waits = (1 - math.fsum(few) - lost) / (1 - lost)  # of those let in
     if model.discipline in ("PS", "LCFS-PR"):  # the state an arrival finds does not tell whether it will be held up
         waits = math.nan
     return Metrics(

@@ -58,7 +58,7 @@ def test_formula_and_engine_agree(model: Closed | ClosedClasses | Tandem) -> Non
     exact = solve(model)
     assert exact.kind == "exact"
     run = simulate(model, customers=CUSTOMERS, seed=20, confidence=CONFIDENCE)
-    for name in ("throughput", "W", "L"):
+    for name in ("throughput", "W", "Wq", "L", "p_wait", "p_block"):
         check(run, exact, name)
     for simulated, solved in zip(run.stations, exact.stations, strict=False):
         for name in ("throughput", "utilization", "W", "Wq", "p_wait"):

@@ -51,6 +51,7 @@ MODELS: list[Model] = [
     Open(Batches(M(2.0), Geometric(3.0)), M(1.0), 2),
     Open(Batches(M(4.0), Geometric(3.0)), LogNormal(1.0, 2.0)),
     Open(M(1 / 2.2), M(1.0), 3, speeds=(1.0, 1.5, 2.5, 2.8)),
+    Open(M(1 / 2.2), M(1.0), 2, 4, speeds=(1.0, 1.5, 2.5)),
     Open(M(1 / 2.2), Deterministic(1.0), speeds=(1.0, 1.5, 2.5, 2.8), discipline="PS"),
     OpenClasses([URGENT, CustomerClass(M(1 / 0.6), M(1.0), 1)], priority="non-preemptive"),
     OpenClasses([URGENT, CustomerClass(M(1 / 0.3), Deterministic(2.0), 1)], priority="preemptive-resume"),
