@@ -26,6 +26,9 @@ SPARSE_SD = 1.643
 
 WALKERS, STEPS, BURNED = 256, 150, 70
 
+SHIFT = float(np.sqrt(np.finfo(float).eps))
+"""The relative step of a finite difference."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -97,8 +100,17 @@ def most_probable(
         misfit = white.basis @ (predict_log(np.exp(theta)[None, :])[0] - observed_log) / spread
         return np.concatenate([misfit, prior.residuals(theta)])
 
+    def slopes(theta: Array) -> Array:
+        """The residuals' derivatives (r, d): all parameters are shifted in one call of ``predict_log``."""
+        shift = SHIFT * np.maximum(1.0, np.abs(theta)) * np.where(theta + SHIFT > high, -1.0, 1.0)
+        beside = theta + np.diag(shift)
+        misfits = white.basis @ (predict_log(np.exp(np.vstack([theta, beside]))) - observed_log).T / spread[:, None]
+        priors = prior.residuals(np.vstack([theta, beside])).T
+        every = np.concatenate([misfits, priors])
+        return np.asarray((every[:, 1:] - every[:, :1]) / shift)
+
     inside = np.clip(np.log(np.atleast_2d(start)), low + 1e-6, high - 1e-6)
-    found = [least_squares(residuals, one, bounds=(low, high)) for one in inside]
+    found = [least_squares(residuals, one, slopes, bounds=(low, high)) for one in inside]
     return np.asarray(np.exp(min(found, key=lambda f: float(f.cost)).x))
 
 
