@@ -48,13 +48,13 @@ def fit(
 ) -> Fit:
     """Calibrate a device model on the points of ``sweep`` at the loads ``use``.
 
-    ``use`` None takes the depths that the model asks for (a closed sweep: the first, the first of at least 32, and a
-    third where four or more were measured; ``probe_depths.asked_loads``), or the smallest, the middle and the largest
-    delay (a memory sweep) or arrival rate (an open one). ``series`` names the curve where there
-    are several. ``model`` None means ``p-norm with onset`` for closed sweeps (with a decline, where the deepest of
-    the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones. ``level`` is that of
-    intervals and bands. ``delay_s`` is the least and the most that the delay Z of a closed sweep may be (at 90 %),
-    where it was measured by itself: then the number of servers is told where means alone leave it open.
+    ``use`` None takes the depths that the model asks for (a closed sweep: the first, the one nearest to 128 and, where
+    four or more were measured, the one where these let the knee be expected; ``probe_depths.asked_loads``), or the
+    smallest, the middle and the largest delay (a memory sweep) or arrival rate (an open one). ``series`` names the
+    curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps (with a decline, where
+    the deepest of the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones. ``level`` is
+    that of intervals and bands. ``delay_s`` is the least and the most that the delay Z of a closed sweep may be (at
+    90 %), where it was measured by itself: then the number of servers is told where means alone leave it open.
 
     Raises ValueError where these make no sense, DataError where the series or a load is missing or the points are too
     few for the model: two for a closed sweep, three for a memory sweep.
@@ -63,9 +63,9 @@ def fit(
         raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
     points = with_delay(points_of(sweep, series), delay_s)
     if use is None:
-        from calibrate.probe_depths import asked_loads  # which fits itself, to ask
+        from calibrate.probe_depths import asked_loads  # which imports this
 
-        use = asked_loads(points, seed=seed)
+        use = asked_loads(points)
     chosen = points.choose(use)
     return fit_points(chosen, model_for(chosen, model), level=level, seed=seed)
 

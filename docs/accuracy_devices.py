@@ -12,7 +12,7 @@ import numpy as np
 from calibrate import Fit, fit, predict
 from calibrate.one_point import from_one_point
 from calibrate.points import Points, points_of
-from calibrate.probe_depths import asked_loads
+from calibrate.probe_depths import asked_loads, asked_pair
 from measure import load
 from measure.dataset import Sweep
 from measure.errors import MeasureError
@@ -127,8 +127,10 @@ def figures(devices: Sequence[Device]) -> str:
         figure("depth 1 alone", lone, lambda d: from_one_point(d.points.choose([1]))),
         figure("depths 1 and 32", wide, lambda d: d.from_two(1)),
         figure("depths 4 and 32, the depths between and beyond", wide, lambda d: d.from_two(4), beyond=4),
+        figure("the two that the model asks for (near 8 and 128), the depths between and beyond", wide,
+               lambda d: fit(d.sweep, asked_pair(d.points)), beyond=8),
         figure("three that the model asks for", devices, Device.from_three),
-    ]
+    ]  # fmt: skip
     several = np.concatenate([r.inside_band for r in rows[1:]])
     noise = [n for n in (d.points.repeat_noise_pct() for d in devices) if n is not None]
     repeats = f"Repeats differ by {np.median(noise):.1f} %." if noise else "No sweep among them repeats a point."
