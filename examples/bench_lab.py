@@ -55,6 +55,7 @@ def request(kind: str) -> dict[str, object]:
         "inputs": [{"id": i, "property": "value", "value": v} for i, v in values[:1]]
         + [{"id": "theme", "property": "data", "value": "light"}]
         + [{"id": "explore-again", "property": "n_clicks", "value": 0}]
+        + [{"id": "explore-ready", "property": "data", "value": True}]
         + [{"id": i, "property": "value", "value": v} for i, v in values[1:]],
         "changedPropIds": ["explore-service_time.value"],
     }

@@ -35,7 +35,8 @@ class Theme:
                 "ticks": "outside", "automargin": True, "rangemode": "tozero"}  # fmt: skip
         layout = {
             "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"size": self.font_size, "color": self.text}, "margin": {"l": 60, "r": 12, "t": 36, "b": 50},
+            "font": {"size": self.font_size, "color": self.text},
+            "margin": {"l": 60, "r": 12, "t": 36, "b": round(3.2 * self.font_size)},
             "xaxis": {**axis, "title": {"text": x_title}}, "yaxis": {**axis, "title": {"text": y_title}},
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0,
                        "font": {"size": self.font_size - 2}},

@@ -33,9 +33,10 @@ class Served:
     address: str
     folder: Path
 
-    def get(self, path: str) -> bytes:
+    def get(self, path: str, **headers: str) -> bytes:
         """What a GET gives."""
-        with urllib.request.urlopen(self.address + path, timeout=PATIENCE_S) as answer:  # noqa: S310 - the lab's
+        request = urllib.request.Request(self.address + path, headers=headers)  # noqa: S310 - the lab's
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - the lab's
             content: bytes = answer.read()
             return content
 
@@ -97,6 +98,8 @@ def start_lab(folder: Path, *options: str) -> Served:
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
+    if line.startswith("for the class: "):
+        line = process.stdout.readline()
     found = re.search(r"the lab: (\S+)", line)
     assert found, f"qsim lab said {line!r} and ended with {process.poll()}"
     return Served(process, found[1], folder)
@@ -144,6 +147,7 @@ class Page:
     def go(self, part: str) -> None:
         """Load a part of the lab and wait until it is there."""
         self.browser.get(self.served.address + part)
+        part = part.partition("?")[0]
         until(lambda: self.all(f"#{part}-shown, #{part}-formulas .formula, #{part}-status"), f"page {part}")
 
     def all(self, selector: str) -> list[WebElement]:

@@ -29,7 +29,7 @@ window.qsimLab = window.qsimLab || {};
   function layout(c, x, y, more) {
     return Object.assign({
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { size: c.size, color: c.text },
-      margin: { l: 60, r: 16, t: 40, b: 50 }, xaxis: x, yaxis: y, dragmode: false, hovermode: "closest",
+      margin: { l: 60, r: 16, t: 2.5 * c.size, b: 3.3 * c.size }, xaxis: x, yaxis: y, dragmode: false, hovermode: "closest",
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: c.size - 2 } },
       hoverlabel: { bgcolor: c.ground, font: { color: c.text } },
     }, more || {});
@@ -52,11 +52,21 @@ window.qsimLab = window.qsimLab || {};
     return { title: "response time (" + unit[0] + ")", factor: unit[1] };
   }
 
-  /* A delay of zero has no place on a logarithmic axis: it stands a step before the smallest other one. */
-  lab.place = function (state, load) {
-    if (load > 0) { return load; }
+  /* A delay of zero has no place on a logarithmic axis: it stands a step before the smallest other one, and what is
+     less than that one stands between the two. */
+  function smallest(state) {
     const positive = state.opened.loads.filter((n) => n > 0);
-    return (positive.length ? Math.min(...positive) : 1) / 2;
+    return state.opened.loads.some((n) => n <= 0) ? Math.min(...positive, 1e9) : 0;
+  }
+
+  lab.place = function (state, load) {
+    const least = smallest(state);
+    return load < least ? (least + load) / 2 : load;
+  };
+
+  lab.loadAt = function (state, place) {
+    const least = smallest(state);
+    return place < least ? Math.max(0, 2 * place - least) : place;
   };
 
   function loadAxis(state, c) {
@@ -94,23 +104,24 @@ window.qsimLab = window.qsimLab || {};
     traces.push(measured(at(state.points), state.points.map((p) => p.throughput_per_s * unit.factor), c));
     const guess = mine && mine.run === state.run ? mine.knee : knee;
     if (guess > 0 && state.run) {
-      shapes.push(upright(guess, c.green, "dot"));
+      shapes.push(upright(lab.place(state, guess), c.green, "dot"));
       traces.push({ type: "scatter", mode: "lines", x: [null], y: [null], name: "your guess: " + guess,
         line: { color: c.green, width: 3, dash: "dot" } });
     }
     if (state.revealed) {
       const knee = state.revealed.knee, rows = state.revealed.leaderboard.filter((r) => r.knee > 0);
       if (knee.load > 0) {
-        shapes.push(upright(knee.load, c.orange, "solid"));
+        shapes.push(upright(lab.place(state, knee.load), c.orange, "solid"));
         if (knee.low > 0 && knee.high > 0) {
-          shapes.push({ type: "rect", x0: knee.low, x1: knee.high, y0: 0, y1: 1, yref: "paper", line: { width: 0 },
+          shapes.push({ type: "rect", x0: lab.place(state, knee.low), x1: lab.place(state, knee.high), y0: 0, y1: 1, yref: "paper", line: { width: 0 },
             fillcolor: c.orange, opacity: 0.18 });
         }
         traces.push({ type: "scatter", mode: "lines", x: [null], y: [null], line: { color: c.orange, width: 3 },
-          name: "the knee: " + knee.load.toPrecision(3) });
+          name: "the knee of all points: " + knee.load.toPrecision(3) });
       }
-      traces.push({ type: "scatter", mode: "markers", x: rows.map((r) => r.knee), y: rows.map(() => 0), cliponaxis: false,
-        text: rows.map((r) => lab.escaped(r.name)), hovertemplate: "%{text}: %{x}<extra></extra>", name: "all guesses",
+      traces.push({ type: "scatter", mode: "markers", x: rows.map((r) => lab.place(state, r.knee)),
+        y: rows.map(() => 0), cliponaxis: false,
+        text: rows.map((r) => lab.escaped(r.name) + ": " + r.knee), hovertemplate: "%{text}<extra></extra>", name: "all guesses",
         marker: { symbol: "triangle-up", size: 18, color: c.purple } });
     }
     const y = axis(c, unit.title, state.points.length ? {} : { range: [0, 1], showticklabels: false });

@@ -37,7 +37,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
       const axis = plot._fullLayout.xaxis;
       const place = event.clientX - plot.getBoundingClientRect().left - axis._offset;
       if (place >= 0 && place <= axis._length) {
-        window.dash_clientside.set_props("run-knee", { value: Number(axis.p2d(place).toPrecision(3)) });
+        window.dash_clientside.set_props("run-knee", { value: Number(lab.loadAt(lab.state, axis.p2d(place)).toPrecision(3)) });
       }
     };
     plot.addEventListener("pointerdown", (event) => { pressed = true; put(event); }, true);

@@ -57,7 +57,7 @@ def little_figure(curves: Sequence[Curve], theme: Theme) -> dict[str, Any]:
     values = _all([np.asarray(t["y"], dtype=float) for t in traces])
     one = {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": 1, "y1": 1,
            "line": {"color": theme.line, "width": 2, "dash": "dash"}}  # fmt: skip
-    scale = {"type": "log", "rangemode": "normal"} if _spans(values) else {"range": [0, max(1.25, 1.1 * values.max())]}
+    scale = _scale(values) if _spans(values) else {"range": [0, max(1.25, 1.1 * values.max())]}
     return {"data": traces, "layout": theme.layout(
         "outstanding requests N", "X·R / N", shapes=[one], xaxis=DOUBLING,
         yaxis=scale)}  # fmt: skip

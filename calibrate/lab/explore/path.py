@@ -11,6 +11,7 @@ import numpy as np
 from calibrate.lab.explore.settings import Settings
 
 REQUESTS = 80
+ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -54,26 +55,27 @@ class Path:
         return float(np.dot(spans, counts) / self.end) if self.end > 0 else 0.0
 
 
-def path_of(settings: Settings, seed: int, requests: int = REQUESTS) -> Path:
+def path_of(settings: Settings, seed: int) -> Path:
     """A path of the model, the same for a seed; an overloaded queue has one too.
 
     First come first served by the server that has been free the longest, in plain Python: the page shows it before any
     engine is loaded.
     """
-    return _open(settings, requests, seed) if settings.is_open else _closed(settings, requests, seed)
+    return _open(settings, seed) if settings.is_open else _closed(settings, seed)
 
 
-def _open(settings: Settings, requests: int, seed: int) -> Path:
+def _open(settings: Settings, seed: int) -> Path:
     model, rng = settings.at_rate(settings.arrival_rate), np.random.default_rng(seed)
-    arrivals = np.cumsum(model.arrivals.sample(rng, requests))  # type: ignore[union-attr]
+    arrivals = np.cumsum(model.arrivals.sample(rng, REQUESTS))  # type: ignore[union-attr]
     path, free = _nobody(settings), _idle(settings)
-    for arrival, service in zip(arrivals, model.service.sample(rng, requests), strict=True):
+    for arrival, service in zip(arrivals, model.service.sample(rng, REQUESTS), strict=True):
         _serve(path, free, float(arrival), float(service))
     return path
 
 
-def _closed(settings: Settings, requests: int, seed: int) -> Path:
-    """N requests circle: each thinks, queues for the first free server, is served, and thinks again."""
+def _closed(settings: Settings, seed: int) -> Path:
+    """N requests circle: each thinks, queues for the first free server, is served, and thinks again, several times."""
+    requests = max(REQUESTS, ROUNDS * settings.population)
     rng = np.random.default_rng(seed)
     thinking = [float(t) for t in rng.exponential(settings.think_time, settings.population)]
     heapq.heapify(thinking)
