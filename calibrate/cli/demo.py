@@ -59,7 +59,7 @@ class Pace:
 
 # Depth 4 is among those calibrated on: depth 1 alone is often unlike a busy device (coalescing, idle states).
 FULL = Pace((0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000), (0, 500, 20000), 3, 0.2,
-            (1, 2, 4, 8, 16, 32, 64), (1, 4, 32), 3.0, 0.5, 512 * 2**20)  # fmt: skip
+            (1, 2, 4, 8, 16, 32, 64), (1, 4, 64), 3.0, 0.5, 512 * 2**20)  # fmt: skip
 QUICK = Pace((0, 200, 500, 1700, 20000), (0, 500, 20000), 1, 0.1,
              (1, 2, 4, 16, 32), (1, 4, 32), 0.5, 0.2, 64 * 2**20)  # fmt: skip
 
