@@ -23,7 +23,9 @@ from measure.dataset import Sweep
 from measure.errors import DataError
 
 Part: TypeAlias = Section | MeasuredSection
-LEAST_OF_A_SURFACE = 12
+_NOISE = "repeats-disagree"
+"""A finding that is severe, too, but says that the points scatter, and not that they are wrong."""
+LEAST_OF_A_SURFACE = 15
 """Points below which the corners of a surface leave too few to be predicted."""
 
 
@@ -84,7 +86,7 @@ def _mistakes(comparison: Comparison) -> list[str]:
     """What the audit holds to be wrong of a curve over depths; of rates it leaves out those that were not taken."""
     if comparison.is_open:
         return []
-    return [f.message for f in comparison.audit if f.severity == "error"]
+    return [f.message for f in comparison.audit if f.severity == "error" and f.check != _NOISE]
 
 
 def _contradicts(part: Part | None) -> bool:

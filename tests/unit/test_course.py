@@ -220,6 +220,17 @@ def test_points_that_contradict_themselves_are_not_modelled() -> None:
     assert "contradict themselves: X R / N is" in part.refused["4 KiB read in a file of 16 KiB"]
 
 
+def test_points_that_scatter_are_modelled_all_the_same() -> None:
+    steady = load_dataset("004-ssd-depth", corrected=True)
+    noisy = pd.concat([
+        steady.points.assign(repeat=r, throughput_per_s=steady.points["throughput_per_s"] * f,
+                             latency_s=steady.points["latency_s"] / f) for r, f in enumerate((0.5, 1.5))
+    ])  # fmt: skip
+    part = curve_part(published("004-ssd-depth"), dataclasses.replace(steady, points=noisy), [1, 32])
+    assert isinstance(part, Section)
+    assert any(f.check == "repeats-disagree" and f.severity == "error" for f in part.comparisons[0].audit)
+
+
 def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
     part = surface_part(published("003-ssd-read"), load_dataset("003-ssd-read", corrected=True))
     assert part is not None
