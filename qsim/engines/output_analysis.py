@@ -17,7 +17,8 @@ distribution".
 
 Regenerative cycles, where they were asked for, take the place of both: see qsim.engines.regenerative.
 
-Quantiles.  Batches again: the quantile of all batches together, its spread from the quantiles of single ones.
+Quantiles.  Batches again: the quantile of all batches together, its spread from the quantiles of single ones, and at
+least the bin of the histogram in which it lies.
 """
 
 from __future__ import annotations
@@ -246,7 +247,7 @@ class SampledTimes:
         return self._at(q, counts.sum(axis=0), self._customers_per_batch * counts.shape[0])
 
     def quantile_interval(self, q: float, of: str) -> Interval:
-        """Its confidence interval, from the quantiles of single batches."""
+        """Its confidence interval, from the quantiles of single batches; never narrower than the bin it lies in."""
         counts = self._of(of)
         # A batch must reach past the quantile on both sides often enough to place it.
         join = math.ceil(BEYOND_QUANTILE / min(q, 1 - q) / self._customers_per_batch)
@@ -259,7 +260,12 @@ class SampledTimes:
         # Spread about the quantile of all, so that the bias of short batches widens the interval.
         below, above = reaches(single - value, self._confidence)
         bias = student_t(self._confidence, batches - 1) * (float(single.mean()) - value)
-        return (max(0.0, value - math.hypot(below, bias)), value + math.hypot(above, bias))
+        low, high = max(0.0, value - math.hypot(below, bias)), value + math.hypot(above, bias)
+        if value == 0:
+            return (low, high)
+        # Where in a bin the times lie is not known: all of them may be alike, as constant ones are.
+        here = min(int(np.searchsorted(self._edges, value, side="right")), self._edges.size - 1)
+        return (min(low, float(self._edges[here - 1])), max(high, float(self._edges[here])))
 
     def _of(self, of: str) -> IntArray:
         counts: IntArray = self._counts[0 if of == "W" else 1]

@@ -119,6 +119,16 @@ def test_constant_times_have_no_spread() -> None:
     assert estimate.times.quantile(0.5, "W") == pytest.approx(1, rel=0.02)
 
 
+def test_the_quantile_of_constant_times_is_known_to_its_bin() -> None:
+    recorder = Recorder(20_000, 1.0)
+    recorder.add(np.full(20_000, 2.0), np.zeros(20_000), np.ones(20_000))
+    times = analyse(recorder, 1, "mser5", 0.95).times
+    for q in (0.1, 0.5, 0.99):
+        low, high = times.quantile_interval(q, "W")
+        assert low <= 1 <= times.quantile(q, "W") <= high <= 1.02
+    assert times.quantile_interval(0.5, "Wq") == (0, 0)
+
+
 def test_far_quantiles_have_no_interval_in_short_runs() -> None:
     recorder, _ = filled(2_000, 2_000)
     estimate = analyse(recorder, 1, 0.0, 0.95)
