@@ -231,6 +231,17 @@ def test_points_that_scatter_are_modelled_all_the_same() -> None:
     assert any(f.check == "repeats-disagree" and f.severity == "error" for f in part.comparisons[0].audit)
 
 
+def test_tails_that_cannot_be_told_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(*_: object) -> None:
+        raise DataError("depth 1 is missing")
+
+    monkeypatch.setattr("calibrate.course.predictions.tails_of", cannot)
+    part = curve_part(published("004-ssd-depth"), load_dataset("004-ssd-depth", corrected=True), [1, 32])
+    assert isinstance(part, Section)
+    (evidence,) = part.evidence.values()
+    assert evidence.left_out["the tails"] == "depth 1 is missing"
+
+
 def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
     part = surface_part(published("003-ssd-read"), load_dataset("003-ssd-read", corrected=True))
     assert part is not None
