@@ -28,7 +28,14 @@ from measure.littles_law import Diagnosis, diagnoses
 from measure.memory_checks import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.preconditioning import check_preconditioning
 from measure.repeats import check_outliers
-from measure.run_checks import check_latency_kind, check_repeats, check_working_set, is_direct, recorded_options
+from measure.run_checks import (
+    FILELESS_ENGINES,
+    check_latency_kind,
+    check_repeats,
+    check_working_set,
+    is_direct,
+    recorded_options,
+)
 from measure.served import check_arrivals, check_way
 from measure.steady_state import check_steady
 from measure.units import format_bytes
@@ -151,7 +158,7 @@ def _buffered(sweep: Sweep) -> Iterator[Finding]:
     """Runs whose recorded options show no direct I/O went through the page cache."""
     for options in recorded_options(sweep.provenance.details):
         engine = options.get("ioengine", "psync")
-        if not is_direct(options) and engine not in ("null", "nbd", "rbd", "http", "net") and options:
+        if not is_direct(options) and engine not in FILELESS_ENGINES and options:
             yield Finding(
                 "buffered", "warning",
                 f"the recorded options do not hold direct=1 (ioengine {engine}).",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.fio_histogram_logs import summarise_histograms
-from measure.fio_log_names import log_name, looks_like_histogram_log  # noqa: F401
+from measure.fio_log_names import looks_like_histogram_log
 from measure.fio_log_summary import LONGEST_RUN_S, MOST_NS, MOST_WINDOWS, LogSummary, reader, start_of
 from measure.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of
 from measure.text_files import check_readable

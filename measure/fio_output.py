@@ -29,6 +29,7 @@ from measure.fio_terse import looks_like_terse, parse_terse
 from measure.host_work import host_columns
 from measure.latency_bins import Histogram, histogram
 from measure.record_checks import check_record
+from measure.run_checks import is_direct
 from measure.text_files import read_text
 
 __all__ = [
@@ -280,8 +281,7 @@ def _engine(record: FioRecord) -> str:
 
 
 def _submission(record: FioRecord) -> str:
-    direct = record.options.get("direct", "0") not in ("0", "") or record.options.get("buffered") == "0"
-    words = [] if direct or not record.options or not record.all_options else ["buffered"]
+    words = [] if is_direct(record.options) or not record.options or not record.all_options else ["buffered"]
     if record.options.get("io_submit_mode", "inline") != "inline":
         words.append(f"{record.options['io_submit_mode']} submission")
     return ", ".join(words)

@@ -17,7 +17,8 @@ from measure.units import format_bytes
 _DISAGREE, _DISAGREE_BADLY = 0.10, 0.30
 #: A file that fits the DRAM of a drive, or a cache of the host, is no sample of the device.
 _SMALL_FILE_BYTES = 2**30
-_DIRECTIONLESS = ("null", "nbd", "rbd", "http", "net")
+#: Engines that read no file of this machine, so that no page cache stands before them.
+FILELESS_ENGINES = ("null", "nbd", "rbd", "http", "net")
 
 
 def check_repeats(sweep: Sweep) -> Iterator[Finding]:
@@ -55,7 +56,7 @@ def check_working_set(sweep: Sweep) -> Iterator[Finding]:
     """
     for options in recorded_options(sweep.provenance.details):
         size = parse_fio_size(options.get("size", options.get("filesize", "")))
-        if size is None or size >= _SMALL_FILE_BYTES or options.get("ioengine", "psync") in _DIRECTIONLESS:
+        if size is None or size >= _SMALL_FILE_BYTES or options.get("ioengine", "psync") in FILELESS_ENGINES:
             continue
         name, cache = _smallest_cache_that_holds(size, sweep.provenance.details)
         fits = f" and fits the {name} cache of {format_bytes(cache)}" if name else ""
