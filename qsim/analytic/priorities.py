@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from qsim.analytic._stability import ROUNDING
 from qsim.analytic.mmc import erlang_c
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import NoFormulaError, UnstableQueueError
@@ -115,7 +116,7 @@ def solve(model: Model) -> Metrics:
 
     assert isinstance(model, OpenClasses)  # noqa: S101
     classes, c = tuple(model.classes), model.servers
-    if model.rho > 1 - 1e-12:
+    if model.rho > 1 - ROUNDING:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, c)
     one_mean = all(isinstance(k.service, Exponential) and k.service == classes[0].service for k in classes)
     preemptive = model.priority == "preemptive-resume"
