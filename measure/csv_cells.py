@@ -3,7 +3,7 @@
 - A block size that each cell spells with its unit: ``bs`` over "4k", "16.0KiB", "4096B".
 - The words of a mix: any column over "randread", "read", "write".
 - A column that parts curves: rows at the same load that differ in ``threads`` or ``device`` are no repeats of each
-  other. It is told from a measured value, which hardly recurs, by each of its values being there at two loads at least.
+  other. It is told from a measured value, which hardly recurs, by each value being there at two places at least.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ def part_curves(
     for i, record in enumerate(records):
         shared[record["series"], record["load"]].append(i)
     crowded = [group for group in shared.values() if len(group) > 1]
-    loads = [record["load"] for record in records]
+    places = [(record["series"], record["load"]) for record in records]
     parting = {
         column: values
         for column in ignored
-        if crowded and _parts(column, values := [row[column] for row in rows], loads, crowded)
+        if crowded and _parts(column, values := [row[column] for row in rows], places, crowded)
     }
     for i, record in enumerate(records):
         known = "" if record["series"] == describe_series(None, None, None) else record["series"]
@@ -100,13 +100,15 @@ def part_curves(
     return tuple(column for column in ignored if column not in parting), findings
 
 
-def _parts(column: str, values: Sequence[str], loads: Sequence[float], crowded: Sequence[Sequence[int]]) -> bool:
-    """Whether a column parts curves: few values, each at two loads or more, several of them at one load."""
+def _parts(
+    column: str, values: Sequence[str], places: Sequence[tuple[str, float]], crowded: Sequence[Sequence[int]]
+) -> bool:
+    """Whether a column parts curves: few values, each at two places or more, several of them at one place."""
     if _NO_CURVE.fullmatch(_plain(column)) or not all(values):
         return False
-    at: dict[str, set[float]] = defaultdict(set)
-    for value, load in zip(values, loads, strict=True):
-        at[value].add(load)
+    at: dict[str, set[tuple[str, float]]] = defaultdict(set)
+    for value, place in zip(values, places, strict=True):
+        at[value].add(place)
     if not 1 < len(at) <= _MOST_CURVES or any(len(found) < 2 for found in at.values()):
         return False
     return any(len({values[row] for row in group}) > 1 for group in crowded)

@@ -34,6 +34,7 @@ MAX_JOBS = 10_000
 
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
 _UNITS_S = {"_ns": 1e-9, "": 1e-6}  # fio 3.x and fio 2.x; fio has never written another suffix
+_OF_REPORTING = frozenset({"unified_rw_reporting", "group_reporting", "percentile_list"})  # these tell no workload
 _BIN_CONSTANT = "FIO_IO_U_PLAT_BITS"
 
 
@@ -82,9 +83,8 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
             f"{name} lists {len(jobs):,} jobs, more than the {MAX_JOBS:,} that are read; run fio with --group_reporting"
         )
     groups: dict[str, list[dict[str, Any]]] = {}
-    for job in jobs:
-        if job.get("jobname") == "All clients":  # the sum of the others
-            continue
+    # "All clients" is the sum of the others, where there are others.
+    for job in [job for job in jobs if job.get("jobname") != "All clients"] or jobs:
         own = _options(job.get("job options"))
         key = json.dumps([job.get("jobname"), job.get("groupid"), _host(job), own], sort_keys=True, default=str)
         groups.setdefault(key, []).append(job)
@@ -93,8 +93,10 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
         # Clones exist only where numjobs asked for them; equal names alone are different jobs.
         asked = whole({**shared, **own}.get("numjobs", "1"), 1)
         parts = [clones] if asked > 1 and own | shared else [[job] for job in clones]
+        # Of a client fio 2.6 records how to report alone, so that nothing is known of what it ran.
+        options = {} if not own and shared.keys() <= _OF_REPORTING else {**shared, **own}
         for part in parts:
-            yield _record(document, part, {**shared, **own}, name)
+            yield _record(document, part, options, name)
 
 
 def _record(

@@ -168,7 +168,8 @@ def _above_the_peak(name: str, bandwidth: np.ndarray[Any, Any], peak: float) -> 
 def _listed_peaks(details: Mapping[str, Any]) -> Iterator[float]:
     for key, value in details.items():
         if key == "bandwidths_bytes_per_s" and isinstance(value, Mapping):
-            yield from (float(v) for by_mix in value.values() for v in by_mix.values())
+            # A list that was cut may have lost the highest of its peaks.
+            yield from (float(v) for by_mix in value.values() if "ALL Reads" in by_mix for v in by_mix.values())
         elif isinstance(value, Mapping):
             yield from _listed_peaks(value)
 

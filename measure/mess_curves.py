@@ -127,7 +127,7 @@ def _mess_rows(text: str, name: str, _: Mapping[str, str]) -> list[dict[str, Any
 
 def _multiload_rows(text: str, name: str, _: Mapping[str, str]) -> list[dict[str, Any]]:
     """multiload's table: MiB/s of the loaders and of the chasers together, ns, and the number of loaders."""
-    header, lines = _table(text, name, _MULTILOAD_COLUMNS)
+    header, lines = _table(text, name, _MULTILOAD_COLUMNS, messages=True)
     rows = []
     for number, cells in lines:
         moved = _number(cells["LdAvgMibs"], number, name)
@@ -236,8 +236,13 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.split(",")] if len(line) < 4000 else []
 
 
-def _table(text: str, name: str, needed: frozenset[str]) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The header and the rows under it, with their line numbers; messages before the header are passed over."""
+def _table(
+    text: str, name: str, needed: frozenset[str], *, messages: bool = False
+) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The header and the rows under it, with their line numbers; messages before the header are passed over.
+
+    ``messages`` may stand between the rows too, which begin with a whole number then.
+    """
     lines = _lines(text)
     start = next(i for i, line in enumerate(lines) if needed <= set(_cells(line)))
     header = _cells(lines[start])
@@ -245,6 +250,8 @@ def _table(text: str, name: str, needed: frozenset[str]) -> tuple[list[str], lis
     for number, line in enumerate(lines[start + 1 :], start + 2):
         cells = next(csv.reader([line]), []) if len(line) < 4000 and "\0" not in line else []
         if not line.strip() or [c.strip() for c in cells] == header:
+            continue
+        if messages and not re.match(r"\s*\d+\s*,", line):
             continue
         if len(cells) != len(header):
             raise DataError(

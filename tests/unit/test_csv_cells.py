@@ -87,3 +87,9 @@ def test_a_refusal_names_no_more_columns_than_one_can_read() -> None:
     header = ",".join(f"job options.{i}" for i in range(300))
     with pytest.raises(DataError, match=r"job options\.19 and 280 more; declare them"):
         csv_sweep(f"{header}\n{','.join('1' * 300)}\n")
+
+
+def test_rows_of_one_load_are_parted_by_the_blocks_they_share() -> None:
+    text = "file,bs,iops,lat_us\nseq,4k,10474,85\nseq,64k,7415,123\nrand,4k,6383,146\nrand,64k,3530,270\n"
+    points = csv_sweep(text, {"load": "1"}).points
+    assert points["series"].tolist() == ["4 KiB file seq", "64 KiB file seq", "4 KiB file rand", "64 KiB file rand"]

@@ -349,3 +349,21 @@ def test_odd_field_data_is_read_or_refused_with_a_reason(shared: Path, name: str
     else:
         with pytest.raises(DataError, match=expected):
             fio_sweep({name: text})
+
+
+def test_the_sum_of_all_clients_is_read_where_it_stands_alone_and_has_no_depth() -> None:
+    """fio 2.6 writes no more than that of one client, and records how to report and nothing of what was run."""
+    mixed = {
+        "io_bytes": 80_000,
+        "bw": 8000,
+        "iops": 2000.0,
+        "runtime": 10_000,
+        "total_ios": 20_000,
+        "lat": stats(2000.0),
+    }
+    whole = {"jobname": "All clients", "groupid": 0, "error": 0, "mixed": mixed, "hostname": "a", "port": 8765}
+    written = {"fio version": "fio-2.6", "global options": {"unified_rw_reporting": "1"}, "client_stats": [whole]}
+    sweep = fio_sweep({"clients.json": json.dumps(written)})
+    (row,) = sweep.points.to_dict("records")
+    assert (row["load"], row["throughput_per_s"], row["latency_s"]) == (4, 2000, pytest.approx(2e-3))
+    assert [f.check for f in sweep.findings] == ["depth-not-recorded"]

@@ -112,3 +112,17 @@ def test_the_public_mess_files_are_read(shared: Path) -> None:
     text = load(mess / "skylake-text")
     assert sorted(text.series) == ["50/50 mix", "60/40 mix", "76/24 mix", "90/10 mix", "read"]
     assert [f.severity for f in text.findings if f.check == "latency-unit"] == ["info"]
+
+
+def test_messages_of_a_verbose_multiload_are_no_rows() -> None:
+    names = ["Samples", "Byte/thd", "ChaseThds", "ChaseNS", "ChaseMibs", "ChDeviate", "LoadThds", "LdMaxMibs",
+             "LdAvgMibs", "LdDeviate", "ChaseArg", "MemLdArg"]  # fmt: skip
+    header = "\t, ".join(names)
+    row = "10 , 1073741824 , 1 , {ns} , 40 , 0.008 , 7 , 30500 , 30000 , 0.008 , chaseload , stream-sum"
+    said = "main: sample_no=1  avg=161.4(ns)\n main: threads=7, Total(MiB/s)=30001.0, PerThread=4286\n"
+    one, other = (
+        f"{said}{header}\n{row.format(ns=ns)}\nInfo: Loaded Latency chase selected.\n" for ns in (120.5, 99.0)
+    )
+    points = curves_sweep({"multiload.txt": one + other}).points
+    assert points["latency_s"].tolist() == pytest.approx([120.5e-9, 99e-9])
+    assert points["bandwidth_bytes_per_s"].tolist() == pytest.approx([30040 * 2**20] * 2)
