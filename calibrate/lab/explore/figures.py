@@ -10,6 +10,9 @@ from calibrate.lab.themes import Theme, line, marks
 
 TOP_OF_OPEN = 0.93
 """Up to which utilization an open queue's curve is shown in full; beyond, it leaves the picture."""
+QUICK = {"automargin": False, "fixedrange": True, "nticks": 6}
+"""Margins that are given and not found, few lines, and no zooming (a finger shall scroll the page): an update must not
+be waited for."""
 EARLY = 0.2
 """The share of the x axis up to which the number beside the operating point has no room on its left."""
 
@@ -32,10 +35,11 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
                   marker={"size": 18, "symbol": "diamond", "line": {"width": 2, "color": theme.ground}})
         )  # fmt: skip
     layout = theme.layout(
-        curves.x_title, QUANTITIES[quantity], yaxis={"range": [0, top]}, xaxis={"range": [0, curves.x[-1] * 1.02]},
+        curves.x_title, QUANTITIES[quantity], yaxis={"range": [0, top], **QUICK},
+        xaxis={"range": [0, curves.x[-1] * 1.02], **QUICK},
         shapes=[] if curves.knee is None else [_upright(curves.knee, theme)],
         annotations=_words(curves, quantity, theme), uirevision=quantity, showlegend=False,
-        margin={"t": 12 if curves.knee is None else 34},
+        margin={"t": 12 if curves.knee is None else 34, "l": round(4.2 * theme.font_size)},
     )  # fmt: skip
     return {"data": traces, "layout": layout}
 
@@ -48,7 +52,9 @@ def path_figure(path: Path, mean: float | None, theme: Theme) -> dict[str, Any]:
     traces.append(line([0, path.end], [own, own], f"its average {own:.3g}", theme.green, line={"dash": "dot"}))
     if mean is not None:
         traces.append(line([0, path.end], [mean, mean], f"theory, L = {mean:.3g}", theme.red, line={"dash": "dash"}))
-    return {"data": traces, "layout": theme.layout("time", "number present N(t)")}
+    margin = {"l": round(4.2 * theme.font_size)}
+    layout = theme.layout("time", "number present N(t)", xaxis=QUICK, yaxis=QUICK, margin=margin)
+    return {"data": traces, "layout": layout}
 
 
 def _simulated(simulated: tuple[Mark, ...], quantity: str, theme: Theme) -> dict[str, Any]:
