@@ -1,8 +1,9 @@
 """Which depths to calibrate on: those after which the least is left to be predicted.
 
-The first and a deep one, for the latency of a lone request and the peak; then the depth where the two asymptotes cross
-that these draw, for the bend, but none below ``LEAST_THIRD``, where an onset still shows. That rule and its numbers are
-from 36 public sweeps, where it left less to be predicted than the criterion of the next paragraph (docs/accuracy.md).
+The first and a deep one, for the latency of a lone request and the peak; then, for the bend, the crossing of the two
+asymptotes that these draw, but nothing below ``LEAST_THIRD``, where an onset still shows. That rule and its numbers are
+from 36 public sweeps, of which it left less to be predicted than the criterion of the next paragraph
+(docs/explanation-models.md).
 
 From three points on, the model says what it knows least. Over the posterior's draws, and over what no curve of the
 model draws (:mod:`calibrate.discrepancy`), the log throughputs at all depths have a covariance V. Measuring depth N is
@@ -105,14 +106,13 @@ def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | No
 def asked_loads(points: Points) -> list[float]:
     """The depths of ``points`` that the model asks for, three at most, one after another.
 
-    It begins with the first depth and the one nearest to ``DEEP`` (or what the source of the points suggests), and only
-    what was measured at these decides about the third. At least one point is left to hold the prediction against, and
-    where there are but two or three, the two ends are all. Of another kind of load: ``Points.default_use``.
+    It begins with the first depth and the one nearest to ``DEEP``, and only what was measured at these decides about
+    the third. At least one point is left to hold the prediction against, and where there are but two or three, the two
+    ends are all. Of another kind of load: ``Points.default_use``.
     """
     if points.load_kind != "queue_depth":
         return points.default_use()
-    suggested = bool(points.suggested) and points.default_use() == list(points.suggested)
-    asked = list(points.suggested) if suggested else sorted({float(points.load[0]), _deep(points.load)})
+    asked = sorted({float(points.load[0]), _deep(points.load)})
     rest = points.load[(points.load < DECLINE_FROM) & ~np.isin(points.load, asked)]
     if len(asked) == 2 and len(points) > ASKED and len(rest):
         used = points.choose(asked)
@@ -148,7 +148,7 @@ def _third(used: Sequence[float] | Array, throughput_per_s: Sequence[float] | Ar
     deeper = np.flatnonzero(loads > used[1])
     if crossing > used[1] / SATURATED and len(deeper):
         return int(deeper[_nearest(loads[deeper], REACH * used[1])])
-    return _nearest(loads, max(LEAST_THIRD, crossing))
+    return _nearest(np.where(loads < min(LEAST_THIRD, loads.max()), np.inf, loads), max(LEAST_THIRD, crossing))
 
 
 def _nearest(loads: Array, wanted: float) -> int:

@@ -71,6 +71,7 @@ def test_the_third_lies_where_the_ends_let_the_knee_be_expected_but_not_below_fo
     sweep = drive((*DEPTHS, 128), onset=1.0, knee=knee)
     assert asked_loads(points_of(sweep)) == [1, third, 128]
     assert next_depth(fit(sweep, [1, 128]), DEPTHS).load == third  # type: ignore[union-attr]
+    assert asked_loads(points_of(drive((1, 2, 3, 8, 128), onset=1.0, knee=2.0))) == [1, 8, 128]
 
 
 def test_it_asks_for_a_deeper_one_where_the_deep_one_shows_no_peak() -> None:
