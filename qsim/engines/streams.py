@@ -72,8 +72,3 @@ class VariateStream:
         value = float(self.buffer[self.position])
         self.position += 1
         return value
-
-
-def spawn(seed: int, roles: int) -> list[np.random.SeedSequence]:
-    """Independent seeds, one for each role."""
-    return np.random.SeedSequence(seed).spawn(roles)

@@ -140,12 +140,11 @@ def test_a_published_trace_of_two_servers() -> None:
 @pytest.mark.parametrize("servers", [1, 4, 9])
 def test_blocks_lose_nothing_against_one_long_trace(servers: int) -> None:
     """The engine counts time from block to block; a trace counts it from zero.  The waits are the same."""
-    from qsim.engines.streams import VariateStream, spawn
+    from qsim.engines.streams import VariateStream
 
     model, n = MMc(0.9 * servers, 1.0, servers), 30_000
-    arrivals, services = (
-        VariateStream(law, seed) for law, seed in zip((model.arrivals, model.service), spawn(80, 2), strict=True)
-    )
+    of_arrivals, of_services = np.random.SeedSequence(80).spawn(2)
+    arrivals, services = VariateStream(model.arrivals, of_arrivals), VariateStream(model.service, of_services)
     gaps, times = (np.array([stream.next() for _ in range(n)]) for stream in (arrivals, services))
     r = simulate(model, customers=n, seed=80, warmup=0, allow_short=True)
     kept = slice(r.warmup, None)
