@@ -4,7 +4,8 @@ At a given number N of outstanding requests a request of b bytes takes the devic
 alpha that every request costs and a part beta b that every byte costs. So N / X is a straight line in b: 1 / beta times
 N is the bandwidth that large blocks approach, N / alpha the request rate of small ones, and the two cross at
 b* = alpha / beta. The line is exact for one server; where large blocks are spread over several channels the time grows
-more slowly at first, which is among the misses: a Gaussian process in ln b (:mod:`calibrate.discrepancy`).
+more slowly at first, which is among the misses: a Gaussian process in ln b (:mod:`calibrate.discrepancy`). Estimates
+and predictions are medians of the posterior, and lie in their own intervals.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.discrepancy import Discrepancy, beyond_the_points
+from calibrate.mixtures import quantiles
 from calibrate.posterior import Array, ErrorPrior, Mask, Parameter, posterior
 from measure.dataset import Sweep
 from measure.errors import DataError
@@ -174,14 +176,10 @@ def _line(
         drift, spread = beyond_the_points(MISSES, used, noise, log_x - log_throughput(values, used), error, sizes)
         return log_throughput(values, sizes) + drift, spread
 
-    estimate, _ = at_sizes(found.mode[None, :], np.array([ERROR.median]))
-    drawn, spread = at_sizes(found.draws, found.error)
-    scattered = drawn + np.random.default_rng(seed).standard_normal(drawn.shape) * spread
-    tails = [50 * (1 - level), 50 * (1 + level)]
-    low, high = np.exp(np.percentile(scattered, tails, axis=0))
-    (alpha_low, beta_low), (alpha_high, beta_high) = np.percentile(found.draws, tails, axis=0)
+    shares = (0.5, 0.5 * (1 - level), 0.5 * (1 + level))
+    middle, low, high = np.exp(quantiles(*at_sizes(found.draws, found.error), shares))
+    alpha, beta = np.percentile(found.draws, [100 * s for s in shares], axis=0).T
     return BlockLine(
-        series, outstanding, sizes, calibrated, throughput, np.exp(estimate[0]), low, high,
-        (float(found.mode[0]), float(alpha_low), float(alpha_high)),
-        (float(found.mode[1]), float(beta_low), float(beta_high)), level,
+        series, outstanding, sizes, calibrated, throughput, middle, low, high,
+        (float(alpha[0]), float(alpha[1]), float(alpha[2])), (float(beta[0]), float(beta[1]), float(beta[2])), level,
     )  # fmt: skip
