@@ -48,6 +48,7 @@ def test_a_sweep_is_measured_kept_read_back_and_cleaned_up(disk: Path, tmp_path:
     assert list(sweep.points["repeat"]) == [0, 1] * 3
     assert sweep.series == ("4 KiB random read",)
     assert as_asked(sweep)
+    assert sweep.points["wakeup_late_s"].between(0, 1, inclusive="neither").all()  # seconds, on the busiest machine
     assert sweep.provenance.commands == tuple(p.command for p in plan.points)
     assert sweep.provenance.tool_version.startswith("fio-")
     assert sweep.provenance.details["engine"] == plan.engine

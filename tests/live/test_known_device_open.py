@@ -59,11 +59,13 @@ def test_the_device_is_exactly_the_queue_it_claims_to_be(mm1: Sweep, directory: 
 
 
 def test_fio_sees_the_response_times_of_the_queue(mm1: Sweep) -> None:
-    # Against what was served in these very seconds: the noise of short runs is in both. Where a busy machine kept fio
-    # from looking at the answers, the audit says so.
+    # Against what was served in these very seconds: the noise of short runs is in both. A busy machine keeps fio from
+    # looking at the answers: how late it wakes a program was measured meanwhile, and the audit has to say it.
     points = mm1.points
     ratio = points["latency_s"] / points["served_response_s"]
+    quiet = points["wakeup_late_s"] < 1e-4
     assert ratio.min() > 0.7
+    assert (ratio[quiet] < 1.3).all()
     assert (ratio < 1.3).all() or "way-to-device" in [f.check for f in audit(mm1)]
     # And against M/M/1 by the error of a short run, so widely that only a wrong queue is caught.
     theory = np.array([solve(MM1(rate, 1 / S)).W for rate in points["served_rate_per_s"]])
