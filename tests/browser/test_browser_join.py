@@ -44,6 +44,7 @@ def test_a_class_joins_by_code_guesses_takes_back_and_sees_the_curve_at_the_reve
 
     teacher.choose("run-device", DATASET)
     until(lambda: teacher.text("run-series"), "its curves")
+    teacher.choose("run-pace", "quick")
     teacher.browser.find_element("css selector", "#run-hidden input").click()
     teacher.the("run-open").click()
     guess(student, "Ann", "3")

@@ -1,0 +1,55 @@
+"""The lab's own devices, from a sealed guess to the reveal: the disk by fio, and the memory by the built-in probe."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("dash")
+
+from calibrate.lab.folder import opened
+from calibrate.lab.run.orders import choices, order_for
+from calibrate.lab.run.session import Run
+
+pytestmark = [pytest.mark.live, pytest.mark.slow]
+
+PATIENCE_S = 300.0  # the probe fills hundreds of megabytes, on a machine that others use
+LOADS = {"disk": (1.0, 4.0, 8.0, 32.0), "memory": (0.0, 100.0, 500.0, 20000.0)}
+
+
+@pytest.mark.parametrize("device", LOADS)
+def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_path):
+    with opened(tmp_path / "lab") as folder:
+        missing = next(c.missing for c in choices(folder) if c.value == device)
+        if missing:
+            pytest.skip(missing)
+        order = replace(order_for(folder, device, None, 0.5), loads=LOADS[device], curve_hidden=True)
+        run = Run.begin(folder.new_run(), order)
+        run.guess("Ann", 12)
+        run.start()
+        waited_until_s = time.monotonic() + PATIENCE_S
+        try:
+            while run.phase == "running" and time.monotonic() < waited_until_s:
+                time.sleep(0.2)
+        finally:
+            run.stop()
+        assert run.phase == "measured", run.log.of_kind("failed", "stopped")
+        assert {e["load"] for e in run.log.of_kind("point")} == set(LOADS[device])
+        kinds = [e["kind"] for e in run.log.of_kind("point", "sealed")]
+        assert 0 < kinds.index("sealed") < len(kinds) - 1  # before the other points
+        assert all(e["throughput_per_s"] > 0 and e["latency_s"] > 0 for e in run.log.of_kind("point"))
+        run.reveal()
+        result = run.revealed
+        assert result is not None
+        assert {r["load"] for r in result["residuals"]} == set(LOADS[device])
+        names = {row["name"] for row in result["leaderboard"]}
+        assert "Ann" in names or "no guess can be judged" in result["no_leaderboard"]
+        assert run.report is not None
+        assert not _files(folder.disk)  # the test file is gone
+
+
+def _files(directory: Path) -> list[Path]:
+    return [path for path in directory.rglob("*") if path.is_file()]
