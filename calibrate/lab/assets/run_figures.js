@@ -75,7 +75,7 @@ window.qsimLab = window.qsimLab || {};
     const low = Math.log10(Math.min(...places)), high = Math.log10(Math.max(...places));
     const room = 0.06 * (high - low || 1);
     return axis(c, state.opened.load_name, { type: "log", range: [low - room, high + room], tickmode: "array",
-      tickvals: places, ticktext: state.opened.loads.map((n) => String(Number(n.toPrecision(3)))), rangemode: "normal" });
+      tickvals: places, ticktext: state.opened.loads.map((n) => String(Number(n.toPrecision(4)))), rangemode: "normal" });
   }
 
   function band(x, low, high, c) {
@@ -139,7 +139,7 @@ window.qsimLab = window.qsimLab || {};
       state.points.map((p) => p.latency_s * time.factor), c));
     const blank = state.points.length ? {} : { range: [0, 1], showticklabels: false };
     const spread = state.points.map((p) => p.latency_s);
-    const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? { type: "log", rangemode: "normal" } : {};
+    const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? { type: "log", rangemode: "normal", dtick: 1 } : {};
     return { data: traces, layout: layout(c, axis(c, unit.title, blank), axis(c, time.title, Object.assign({}, blank, log))) };
   };
 
