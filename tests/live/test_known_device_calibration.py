@@ -22,11 +22,15 @@ def best_repeats(known_device_sweep: Sweep) -> Sweep:
 
 
 def test_two_points_give_the_knee(best_repeats: Sweep) -> None:
+    """R(1) Xmax is 4 where nothing else runs; on a busy machine a lone request takes longer, and the knee is that."""
     knee = fit(best_repeats, [1, 32]).knee
-    assert knee.load == pytest.approx(4.0, abs=0.3)
+    seen = best_repeats.points.set_index("load")
+    crossing = float(seen.loc[1.0, "latency_s"] * seen.loc[32.0, "throughput_per_s"])
+    assert 3.7 < crossing < 6.0
+    assert knee.load == pytest.approx(crossing, rel=0.08)
     assert knee.low is not None
     assert knee.high is not None
-    assert knee.low < 4.0 < knee.high
+    assert knee.low < crossing < knee.high
 
 
 def test_three_points_give_the_throughput_everywhere(best_repeats: Sweep) -> None:
