@@ -83,11 +83,12 @@ def read_devices(path: Path) -> list[Device]:
 class Figure:
     """What was missed over all devices: held-out throughputs in percent, whether inside the band, and the knees.
 
-    Of the knees only those count that all points of the device identify.
+    ``device_pct`` is the median of each device. Of the knees only those count that all points of the device identify.
     """
 
     what: str
     throughput_pct: np.ndarray
+    device_pct: np.ndarray
     inside_band: np.ndarray
     knee_pct: np.ndarray
 
@@ -96,7 +97,8 @@ class Figure:
         worst, inside = np.percentile(self.throughput_pct, 90), 100 * self.inside_band.mean()
         knee = f"{np.median(self.knee_pct):.1f} % ({len(self.knee_pct)})" if len(self.knee_pct) else ""
         return (
-            f"| {self.what} | {len(self.throughput_pct)} | {np.median(self.throughput_pct):.1f} % | {worst:.0f} % "
+            f"| {self.what} | {len(self.throughput_pct)} | {np.median(self.throughput_pct):.1f} % "
+            f"| {np.median(self.device_pct):.1f} % | {worst:.0f} % "
             f"| {inside:.0f} % | {knee} |\n"
         )
 
@@ -114,7 +116,8 @@ def figure(what: str, devices: Sequence[Device], calibrated: Callable[[Device], 
         full = device.full.knee
         if len(made.used) > 2 and full.identified and full.load and made.knee.load:
             knees.append(100 * abs(made.knee.load / full.load - 1))
-    return Figure(what, np.concatenate(missed), np.concatenate(inside), np.array(knees))
+    medians = np.array([np.median(one) for one in missed if len(one)])
+    return Figure(what, np.concatenate(missed), medians, np.concatenate(inside), np.array(knees))
 
 
 def figures(devices: Sequence[Device]) -> str:
@@ -135,8 +138,8 @@ def figures(devices: Sequence[Device]) -> str:
     noise = [n for n in (d.points.repeat_noise_pct() for d in devices) if n is not None]
     repeats = f"Repeats differ by {np.median(noise):.1f} %." if noise else "No sweep among them repeats a point."
     return (
-        "| calibrated on | held out | throughput, median error | 90 % of them below | inside the 90 % band "
-        "| knee, off that of all points (devices) |\n|---|---:|---:|---:|---:|---:|\n"
+        "| calibrated on | held out | throughput, median error | of the median device | 90 % of them below "
+        "| inside the 90 % band | knee, off that of all points (devices) |\n|---|---:|---:|---:|---:|---:|---:|\n"
         f"{''.join(r.row() for r in rows)}\n{len(devices)} sweeps. {repeats} From two points or three, "
         f"{100 * several.mean():.0f} % of {len(several)} held-out points lie inside the 90 % bands.\n"
     )
