@@ -44,7 +44,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _measures(item: pytest.Item) -> bool:
     page = getattr(item, "callspec", None) and item.callspec.params.get("page")  # type: ignore[attr-defined]
     if isinstance(page, Path):
-        return "qsim measure" in page.read_text(encoding="utf-8")
+        text = page.read_text(encoding="utf-8")
+        return "qsim measure" in text or "<!-- needs: fio" in text
     return "live" in item.keywords or "require_tool" in getattr(item, "fixturenames", ())
 
 
