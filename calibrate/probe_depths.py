@@ -5,7 +5,7 @@ asymptotes that these draw, but nothing below ``LEAST_THIRD``, where an onset st
 from 36 public sweeps, of which it left less to be predicted than the criterion of the next paragraph
 (docs/explanation-models.md).
 
-From three points on, the model says what it knows least. Over the posterior's draws, and over what no curve of the
+After other points, the model says what it knows least. Over the posterior's draws, and over what no curve of the
 model draws (:mod:`calibrate.discrepancy`), the log throughputs at all depths have a covariance V. Measuring depth N is
 expected to take V(n, N)^2 / V(N, N) from the variance at each depth n (a linear regression on one new observation), and
 the depth that takes most over all of them is the one to measure next. That is Bayesian experimental design in its
@@ -76,7 +76,8 @@ class NextDepth:
 def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | None:
     """The depth among ``loads`` to measure next; None where the fit is of no queue depths, or nothing is left.
 
-    After two points it is the crossing of the asymptotes that these draw, after others what narrows the bands most.
+    After depth 1 and another it is the crossing of the asymptotes that these draw, after others what narrows the bands
+    most.
 
     Depths where throughput may decline are not asked for: they say little of the others. ``loads`` None: doublings of 1
     up to twice the deepest one used, and to 64 at least.
@@ -92,7 +93,8 @@ def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | No
     left = np.atleast_2d(np.cov(curves.T)) + scatter
     variance = np.diag(left)
     taken = (left**2 / variance[:, None]).sum(axis=1)
-    best = int(np.argmax(taken)) if len(fit.used) != 2 else _third(fit.used, fit.used_throughput_per_s, fresh)
+    asked_two = len(fit.used) == 2 and fit.used[0] == 1
+    best = _third(fit.used, fit.used_throughput_per_s, fresh) if asked_two else int(np.argmax(taken))
     now = float(np.sqrt(variance.mean()))
     then = now * float(np.sqrt(max(0.0, 1 - taken[best] / variance.sum())))
     wide = _quantile(fit.level)

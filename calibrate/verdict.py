@@ -65,9 +65,11 @@ def _knee_sentence(comparison: Comparison) -> str:
 
 def _where_to_measure(comparison: Comparison, high: float) -> str:
     if comparison.fit.used and high > max(comparison.fit.used):
-        return f"a depth of {round(2 * high)} would pin it"
+        beyond = [n for n in comparison.points.load if n >= 1.5 * high]
+        deeper = f"calibrating on depth {min(beyond):g} too" if beyond else f"a depth of {round(2 * high)}"
+        return f"{deeper} would pin it"
     wanted = next_depth(comparison.fit)
-    return "more repeats would narrow it" if wanted is None else f"depth {wanted.load:g} would narrow it most"
+    return "more repeats would narrow it" if wanted is None else f"measure depth {wanted.load:g} next"
 
 
 def _error_sentence(comparison: Comparison) -> str:
