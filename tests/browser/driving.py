@@ -175,7 +175,10 @@ class Page:
             found[0] = self.text(identity)
             return wanted in found[0]
 
-        until(holds, f"{wanted!r} in {identity}", patience_s)
+        try:
+            until(holds, f"{wanted!r} in {identity}", patience_s)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; there was {found[0]!r}") from None
         return found[0]
 
     def choose(self, dropdown: str, words: str) -> None:

@@ -112,7 +112,7 @@ def test_a_device_that_never_gains_has_its_knee_at_one() -> None:
 
 
 def test_default_points_are_the_ends_and_one_that_the_model_asks_for() -> None:
-    assert fit(closed_sweep()).used[::2] == (1.0, 32.0)
+    assert fit(closed_sweep()).used[::2] == (1.0, 128.0)
     assert fit(closed_sweep(depths=np.array([4.0, 8, 16]))).used == (4.0, 16.0)
     assert fit(memory_sweep()).used[::2] == (0.0, 20_000.0)
 

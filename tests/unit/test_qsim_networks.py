@@ -403,7 +403,8 @@ def test_limited_places_with_a_finite_source() -> None:
     attempts = sum((N - n) / Z * q for n, q in p.items())
     assert r.p_block == pytest.approx((N - K) / Z * p[K] / attempts)
     assert r.throughput == pytest.approx(attempts * (1 - r.p_block))
-    assert r.p_wait == pytest.approx(sum((N - n) / Z * p[n] for n in range(c, K)) / attempts)
+    let_in = attempts * (1 - r.p_block)
+    assert r.p_wait == pytest.approx(sum((N - n) / Z * p[n] for n in range(c, K)) / let_in)
     roomy, endless = solve(MMcKN(N, Z, S, c, 40)), solve(MMcN(N, Z, S, c))
     assert (roomy.throughput, roomy.p_block) == pytest.approx((endless.throughput, 0.0))
 
