@@ -3,7 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 QSIM := $(BIN)/qsim
-# Two workers; what measures the machine stays with one of them (tests/conftest.py). One: PYTEST_FLAGS="-n 0".
+# Two workers; what measures the machine is run again where it fails (tests/conftest.py). One: PYTEST_FLAGS="-n 0".
 PYTEST_FLAGS ?=
 
 # Beside a change of pyproject.toml, a checkout that was moved or a Python that is gone means installing again.

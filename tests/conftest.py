@@ -31,10 +31,10 @@ SHARED = REPOSITORY.parent / "shared"
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What measures this machine stays with one worker, one test after another, and may be spoiled by the machine.
+    """What measures this machine may be spoiled by it: such a test is run again where it fails, twice at most.
 
-    So such a test is run again where it fails, twice at most: what is wrong in qsim fails three times, a neighbour's
-    burst does not. The summary counts the reruns and -ra names them.
+    What is wrong in qsim fails three times, a neighbour's burst does not. The summary counts the reruns and -ra names
+    them. They are one group too, which xdist 3.8 gives to one worker with pytest 8, and spreads with pytest 9.2.
     """
     for item in items:
         if _measures(item):

@@ -21,7 +21,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 T = TypeVar("T")
-PATIENCE_S = 40.0  # the machine may be busy with other tests
+PATIENCE_S = 90.0  # the machine may be busy with other tests
 POLL_S = 0.1
 
 

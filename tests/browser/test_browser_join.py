@@ -16,7 +16,7 @@ CURVE = """(() => { const p = document.querySelector('#run-throughput .js-plotly
     return Boolean(p && p.data && p.data.some((t) => t.name === 'the model, sealed')); })()"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def public(require_module, tmp_path_factory):
     require_module("dash", "pip install 'qsim[lab]'")
     lab = start_lab(tmp_path_factory.mktemp("public") / "lab", "--host", "0.0.0.0")  # noqa: S104

@@ -25,6 +25,7 @@ window.qsimLab = window.qsimLab || {};
     state.next = event.seq + 1;
   }
 
+  const PATIENCE_MS = 10000; /* a question that was lost on the way is asked again */
   let asking = false;
 
   /* Ask for what is new; true where anything changed. */
@@ -34,7 +35,7 @@ window.qsimLab = window.qsimLab || {};
     try {
       const known = lab.state;
       const query = "/lab/events?run=" + encodeURIComponent(known.run) + "&first=" + known.next;
-      const answer = await fetch(query, { cache: "no-store" });
+      const answer = await fetch(query, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
       if (!answer.ok) { throw new Error("status " + answer.status); }
       const told = await answer.json();
       const changed = told.run !== known.run || told.phase !== known.phase || told.events.length > 0 ||
