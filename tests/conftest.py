@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What measures this machine may be spoiled by it: such a test is run again where it fails, twice at most.
 
     What is wrong in qsim fails three times, a neighbour's burst does not. The summary counts the reruns and -ra names
-    them. They are one group too, which xdist 3.8 gives to one worker with pytest 8, and spreads with pytest 9.2.
+    them. They are one group too, for one worker; xdist 3.8 with pytest 9.2 spreads it all the same.
     """
     for item in items:
         if _measures(item):
