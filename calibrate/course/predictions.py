@@ -12,6 +12,7 @@ from typing import TypeAlias
 from calibrate.comparison import Comparison, compare_all
 from calibrate.course.caches import cache_view
 from calibrate.course.demands import mix_view, size_view
+from calibrate.profiles import profile_parameters
 from calibrate.report.compared import Evidence, Section, evidence_of
 from calibrate.report.measured import Measured, MeasuredSection
 from calibrate.report.surface import lead_of
@@ -94,10 +95,11 @@ def _contradicts(part: Part | None) -> bool:
 
 
 def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
-    """What the page shows beside a curve, its tails among it where they can be told."""
+    """What the page shows beside a curve: profile likelihoods, and its tails where they can be told."""
     try:
         tails, untold = tails_of(comparison, sweep), ""
     except DataError as error:
         tails, untold = None, str(error)
-    found = evidence_of(comparison, sweep, tails=tails)
+    profiles = profile_parameters(comparison.fit, comparison.points)
+    found = evidence_of(comparison, sweep, tails=tails, profiles=profiles)
     return replace(found, left_out={**found.left_out, "the tails": untold}) if untold else found

@@ -264,6 +264,8 @@ def test_published_tables_come_with_views_audit_and_predictions() -> None:
     measured = [s for s in sections if isinstance(s, MeasuredSection)]
     compared = [s for s in sections if isinstance(s, Section)]
     assert [len(s.comparisons) for s in compared] == [1]
+    (evidence,) = compared[0].evidence.values()
+    assert {profile.name for profile in evidence.profiles} >= {"R1", "Xmax", "N*", "p"}
     assert "Sabrent" in measured[0].lead
     assert measured[0].findings
     assert {v.kind for s in measured for v in s.views} >= {"predicted-sizes", "predicted-mixes", "latency-bandwidth"}
