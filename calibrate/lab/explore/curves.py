@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
 from calibrate.lab.explore.settings import Settings
 from qsim import Metrics, UnstableQueueError, asymptotic_bounds, closed_curve, simulate, solve
-from qsim.models import Model
 
 QUANTITIES: Mapping[str, str] = {
     "L": "number present L",
@@ -20,6 +20,9 @@ QUANTITIES: Mapping[str, str] = {
 }
 CUSTOMERS = 60_000
 _RHOS = np.concatenate([np.linspace(0.01, 0.9, 50), 1 - np.geomspace(0.09, 0.02, 12)])
+_SIMULATED_RHOS = (0.3, 0.6, 0.85)
+_SIMULATED_SHARES = (0.1, 0.35, 0.8)
+"""Where the engine is asked beside the operating point: utilizations, and shares of the population's axis."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +58,20 @@ def curves_of(settings: Settings) -> Curves:
 def with_simulation(settings: Settings, curves: Curves, seed: int, customers: int = CUSTOMERS) -> Curves:
     """The same with simulated values at the operating point and at a few places beside it, the same for a seed."""
     if settings.is_open:
-        rates = [rho * settings.servers / settings.service_time for rho in (0.3, 0.6, 0.85)]
-        models = [(rho, settings.at_rate(r)) for rho, r in zip((0.3, 0.6, 0.85), rates, strict=True)]
+        places = [(rho, replace(settings, arrival_rate=rho * settings.servers / settings.service_time))
+                  for rho in _SIMULATED_RHOS]  # fmt: skip
     else:
-        places = sorted({max(1, round(curves.x[-1] * share)) for share in (0.1, 0.35, 0.8)})
-        models = [(float(n), settings.at_population(n)) for n in places]  # type: ignore[misc]
+        counts = sorted({max(1, round(curves.x[-1] * share)) for share in _SIMULATED_SHARES})
+        places = [(float(n), replace(settings, population=n)) for n in counts]
     if curves.here is not None:
-        models.append((curves.here.x, settings.model()))  # type: ignore[arg-type]
-    return replace(curves, simulated=tuple(_run(x, model, customers, seed) for x, model in models))
+        places.append((curves.here.x, settings))
+    return replace(curves, simulated=tuple(Mark(x, _run(there, customers, seed)) for x, there in places))
 
 
-def _run(x: float, model: Model, customers: int, seed: int) -> Mark:
-    run = simulate(model, customers=customers, seed=seed, allow_short=True)
-    return Mark(x, {name: (getattr(run, name), *run.interval(name)) for name in QUANTITIES})
+@lru_cache(maxsize=1024)  # the places beside the operating point stay where they are while it moves
+def _run(settings: Settings, customers: int, seed: int) -> Mapping[str, tuple[float, float, float]]:
+    run = simulate(settings.model(), customers=customers, seed=seed, allow_short=True)
+    return {name: (getattr(run, name), *run.interval(name)) for name in QUANTITIES}
 
 
 def _over_utilization(settings: Settings) -> Curves:

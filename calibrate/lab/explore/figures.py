@@ -10,9 +10,9 @@ from calibrate.lab.themes import Theme, line, marks
 
 TOP_OF_OPEN = 0.93
 """Up to which utilization an open queue's curve is shown in full; beyond, it leaves the picture."""
-QUICK = {"automargin": False, "fixedrange": True, "nticks": 6}
-"""Margins that are given and not found, few lines, and no zooming (a finger shall scroll the page): an update must not
-be waited for."""
+QUICK = {"automargin": False, "fixedrange": True, "nticks": 6, "ticklabeloverflow": "allow"}
+"""Margins that are given and not found, numbers that are not moved out of each other's way, few lines, and no zooming
+(a finger shall scroll the page): an update must not be waited for."""
 EARLY = 0.2
 """The share of the x axis up to which the number beside the operating point has no room on its left."""
 
