@@ -20,16 +20,27 @@
     return Math.ceil(names.length / columns);
   }
 
+  // A long title stands in two lines, broken at the space that is nearest to its middle.
+  function inLines(title) {
+    const text = title && title.text || "";
+    const spaces = Array.from(text.matchAll(/ /g), found => found.index).filter(() => text.length > 28);
+    if (!spaces.length) return title;
+    const middle = spaces.reduce((best, at) => Math.abs(at - text.length / 2) < Math.abs(best - text.length / 2) ? at : best);
+    return Object.assign({}, title, {text: text.slice(0, middle) + "<br>" + text.slice(middle + 1)});
+  }
+
   // A figure grows with its legend, so that the curves are not pressed together; on a phone letters are smaller.
   function fitted(figure, width) {
     const layout = figure.layout, small = width < narrow, letters = small ? 12 : 16;
     const height = (layout.height || 520) - (small ? 120 : 0);
-    const more = Math.max(0, legendRows(figure, width, letters) - 2) * 1.45 * letters;
+    const more = Math.max(0, legendRows(figure, width, letters) - 2) * 1.6 * letters;
     layout.height = Math.max(small ? 380 : 0, height) + more;
+    layout.legend = Object.assign({}, layout.legend, {maxheight: 1, tracegroupgap: 0});
     if (!small) return figure;
+    Object.keys(layout).filter(name => name.startsWith("xaxis")).forEach(name => { layout[name].title = inLines(layout[name].title); });
     layout.font = Object.assign({}, layout.font, {size: letters});
     layout.margin = Object.assign({}, layout.margin, {l: 50, r: 10});
-    if (layout.legend) layout.legend = Object.assign({}, layout.legend, {font: {size: letters}});
+    layout.legend.font = {size: letters};
     (layout.annotations || []).forEach(note => { if (note.font) note.font.size = Math.min(note.font.size || 12, 12); });
     return figure;
   }

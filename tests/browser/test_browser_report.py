@@ -16,6 +16,12 @@ from calibrate.report.page import write_report
 from measure import load_dataset
 
 DRAWN = "Array.from(document.querySelectorAll('.plot')).filter(p => p.dataset.drawn).length"
+CUT_OFF = """(() => {{
+    const whole = {plot}.getBoundingClientRect(), cut = r => r.left < whole.left - 1 || r.right > whole.right + 1
+        || r.bottom > whole.bottom + 1;
+    const drawn = Array.from({plot}.querySelectorAll("svg text")).filter(t => t.getBoundingClientRect().width);
+    return drawn.filter(t => cut(t.getBoundingClientRect())).map(t => t.textContent);
+}})()"""
 PLOTS = "document.querySelectorAll('.plot').length"
 
 
@@ -74,6 +80,16 @@ def test_a_phone_needs_no_scrolling_sideways(look: Callable[..., Callable[[str],
     assert ask("document.documentElement.scrollWidth") <= 390
     assert ask("document.querySelector('.plot').clientWidth") <= 390
     assert ask("document.querySelector('.plot').layout.font.size") == 12
+
+
+def test_no_letter_of_a_plot_is_cut_off_on_a_phone(look: Callable[..., Callable[[str], Any]]) -> None:
+    ask = look(width=390)
+    ask("document.querySelector('details').open = true")
+    for number in range(ask(PLOTS)):
+        plot = f"document.querySelectorAll('.plot')[{number}]"
+        ask(f"{plot}.scrollIntoView()")
+        until(lambda p=plot: ask(f"{p}.dataset.drawn && {p}.querySelector('svg text')"), f"plot {number}")
+        assert ask(CUT_OFF.format(plot=plot)) == []
 
 
 def test_on_paper_everything_in_view_is_drawn_light(look: Callable[..., Callable[[str], Any]]) -> None:
