@@ -17,6 +17,7 @@ from calibrate.cli.options import AllowRead, AsJson, DryRun, Keep
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots, Written
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import Preconditioning, precondition_of
+from calibrate.cli.show import DatasheetIops, check_datasheet
 
 if TYPE_CHECKING:
     from calibrate.course import CoursePlan, CourseResults
@@ -73,6 +74,7 @@ def course(
     ] = None,
     precondition: Preconditioning = "auto",
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of orders and addresses.")] = 1,
+    datasheet_iops: DatasheetIops = None,
     keep: Keep = False,
     allow_read: AllowRead = False,
     report: Annotated[
@@ -87,6 +89,7 @@ def course(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Plan, say how long it takes, measure, model, write the page; or build it from published tables."""
+    check_datasheet(datasheet_iops)
     measuring = {
         "--disk": disk is not None, "--budget": budget_s is not None, "--quick": quick, "--no-memory": no_memory,
         "--size": size_bytes is not None, "--keep": keep, "--plan": dry_run,
@@ -94,7 +97,7 @@ def course(
     if dataset:
         if given := [name for name, value in measuring.items() if value]:
             raise wrong_usage(f"{given[0]} is about measuring, and --dataset measures nothing")
-        _published(dataset, _outputs(out, report, csv, plots, image), as_json=as_json)
+        _published(dataset, _outputs(out, report, csv, plots, image), datasheet_iops, as_json=as_json)
         return
     if disk is None:
         raise wrong_usage(
@@ -123,7 +126,7 @@ def course(
     with keeping(out), Bar("course", opening=opening) as bar:
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
-        sections = course_sections(plan, results, bar.share)
+        sections = course_sections(plan, results, bar.share, datasheet_iops=datasheet_iops)
     written = outputs.write(sections, f"Course: the memory and the drive behind {disk}")
     _tell(plan, results, sections, out, written, as_json=as_json)
 
@@ -139,7 +142,7 @@ def _outputs(out: Path | None, report: Path | None, csv: Path | None, plots: Pat
     return outputs
 
 
-def _published(names: Sequence[str], outputs: Outputs, *, as_json: bool) -> None:
+def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | None, *, as_json: bool) -> None:
     """The tables and plots of published reports on a page."""
     from calibrate.course import published_names, published_sections
     from measure.errors import DataError
@@ -151,7 +154,7 @@ def _published(names: Sequence[str], outputs: Outputs, *, as_json: bool) -> None
         except DataError as error:
             raise wrong_usage(f"--dataset: {error}") from error
     with Bar("modelling") as bar:
-        sections = published_sections(wanted, bar.share)
+        sections = published_sections(wanted, bar.share, datasheet_iops=datasheet_iops)
     written = outputs.write(sections, "As published: " + ", ".join(wanted))
     if as_json:
         print_json({"datasets": wanted, "sections": _documents(sections), **written.to_dict()})

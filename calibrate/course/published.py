@@ -22,9 +22,15 @@ def published_names(name: str) -> tuple[str, ...]:
 
 
 def published_sections(
-    names: Sequence[str], progress: Callable[[float], None] = lambda share: None
+    names: Sequence[str],
+    progress: Callable[[float], None] = lambda share: None,
+    *,
+    datasheet_iops: float | None = None,
 ) -> list[Section | MeasuredSection]:
-    """For each table what is known of it, its views, its audit, and the prediction from two or three of its points."""
+    """For each table what is known of it, its views, its audit, and the prediction from two or three of its points.
+
+    ``datasheet_iops``, requests per second, is what a data sheet promises: it stands beside the peak over the depths.
+    """
     sections: list[Part] = []
     shown = []
     for number, name in enumerate(names):
@@ -33,7 +39,8 @@ def published_sections(
         info = about(name)
         measured_with = f"Measured with {info.tool}" + (f" on {info.host_cpu}" if info.host_cpu else "")
         lead = f"{info.device}: {info.varied}. {measured_with}; {info.source}."
-        section = section_of(one, views_of(one), lead)
+        promised = datasheet_iops if one.table["load"].nunique() > 1 else None
+        section = section_of(one, views_of(one, datasheet_iops=promised), lead)
         sections.append(section if info.curve else replace(section, notes=(*section.notes, _NO_CURVE)))
         if info.curve:
             sections += predicted_parts(one, load_dataset(name, corrected=True), list(info.use) or None)

@@ -12,14 +12,21 @@ from calibrate.course.predictions import Part, predicted_parts
 from calibrate.course.running import CourseResults
 from calibrate.report.measured import Measured, measured, section_of, together, views_of
 
-_BASELINE, _SIZES = "baseline", "block-size"
+_BASELINE, _SIZES, _DEPTHS = "baseline", "block-size", "depth"
 _UNPREDICTED = "Nothing is predicted here: no part of it tells of another."
 
 
 def course_sections(
-    plan: CoursePlan, results: CourseResults, progress: Callable[[float], None] = lambda share: None
+    plan: CoursePlan,
+    results: CourseResults,
+    progress: Callable[[float], None] = lambda share: None,
+    *,
+    datasheet_iops: float | None = None,
 ) -> list[Part]:
-    """The sections in reading order; ``progress`` is told the share that is done, since models take their time."""
+    """The sections in reading order; ``progress`` is told the share that is done, since models take their time.
+
+    ``datasheet_iops``, requests per second, is what the drive's data sheet promises, to stand beside the peak.
+    """
     sections: list[Part] = [method_section(plan, results)]
     kinds = {} if plan.storage is None else {s.directory: s.suite.views for s in plan.storage.steps}
     purposes = {s.directory: s.purpose for s in plan.memory}
@@ -30,7 +37,9 @@ def course_sections(
     for number, name in enumerate(drawn):
         one = measured(results.sweeps[name], name)
         shown.append(one)
-        section = section_of(one, views_of(one, kinds=kinds.get(name)), purposes.get(name, ""))
+        promised = datasheet_iops if name == _DEPTHS else None
+        views = views_of(one, kinds=kinds.get(name), datasheet_iops=promised)
+        section = section_of(one, views, purposes.get(name, ""))
         beside = baseline_view(results.sweeps[name], results.sweeps.get(_SIZES)) if name == _BASELINE else None
         predicted = predicted_parts(one, results.sweeps[name], views=() if beside is None else (beside,))
         sections += [section if predicted else replace(section, notes=(*section.notes, _UNPREDICTED)), *predicted]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 
@@ -21,10 +22,12 @@ def test_the_plan_says_how_long_it_takes_and_writes_nothing(qsim, disk, require_
 
 
 def test_a_published_report_is_built_again_without_hardware(qsim):
-    run = qsim("course", "--dataset", "004", "--out", "published", "--csv", "tables")
+    run = qsim("course", "--dataset", "004", "--out", "published", "--csv", "tables", "--datasheet-iops", "650k")
     assert run.code == 0, run.err
     assert "missed by" in run.out
     assert len(list(Path("tables").glob("*/predicted-mixes.csv"))) == 1
+    (promised,) = Path("tables").glob("*/datasheet.csv")
+    assert pd.read_csv(promised)["share_pct"].tolist() == pytest.approx([100 * 108 / 650])
     assert "held-out" in run.out or "predicts" in run.out
     page = Path("published/report.html").read_text()
     for words in ("Sabrent Rocket 4 Plus", "Throughput over the block size, from two sizes",
@@ -45,6 +48,7 @@ def test_a_published_report_is_built_again_without_hardware(qsim):
         (("--disk", ".", "--out", "course", "--budget", "1s", "--no-memory"), "--budget is too short"),
         (("--dataset", "003", "--budget", "5min", "--out", "p"), "--budget is about measuring"),
         (("--dataset", "003"), "--out is missing"),
+        (("--dataset", "003", "--out", "p", "--datasheet-iops", "0"), "--datasheet-iops must be above 0"),
         (("--dataset", "999", "--out", "p"), "there is no dataset '999'"),
         (("--dataset", "003", "--out", "taken"), "taken is a file; name a folder"),
     ],
