@@ -8,8 +8,11 @@ import pytest
 from scipy.stats import norm
 
 from calibrate import Comparison, compare
+from calibrate.knees import named_knees
 from calibrate.profiles import profile_parameters
 from calibrate.report.compared import evidence_of, ordering, residuals, views_of
+from calibrate.report.compared.knees import knee_figure
+from calibrate.report.compared.parts import at_among, zero_place
 from measure import Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -100,6 +103,25 @@ def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep])
     assert shade.y1 == pytest.approx(comparison.summary.repeat_noise_pct)
     assert shade.y0 == -shade.y1
     assert shade.y1 == pytest.approx(2, abs=0.6)
+
+
+def test_a_knee_is_marked_on_the_predicted_curve(quiet: tuple[Comparison, Sweep]) -> None:
+    comparison, _ = quiet
+    found = named_knees(comparison.fit)
+    figure = knee_figure(comparison, found)
+    line, *marks = [t for t in figure.data if t.yaxis is None]
+    assert len(marks) == len(found)
+    for mark in marks:
+        (x,), (y,) = mark.x, mark.y
+        assert y == pytest.approx(np.interp(np.log(x), np.log(line.x), line.y), rel=0.002)
+
+
+def test_a_delay_below_the_smallest_lies_between_it_and_zero() -> None:
+    points = np.array([0.0, 50.0, 20000.0])
+    places = at_among(points, np.array([0.0, 1.0, 25.0, 50.0, 100.0]))
+    assert places[0] == zero_place(points)
+    assert list(places[-2:]) == [50.0, 100.0]
+    assert (np.diff(places) > 0).all()
 
 
 def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Sweep]) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 from calibrate.comparison import Comparison
 from calibrate.knees import NamedKnee, knee_rows
 from calibrate.posterior import Array
-from calibrate.prediction import grid
+from calibrate.prediction import grid, predict
 from calibrate.report.compared.parts import at_among, axes_of, figure_over
 from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, solid
 from calibrate.report.view import Shown, View
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 _COLOURS = tuple(c for c in PALETTE if c != BLUE)
 _CAPTION = (
     'Each definition asks another question, so they need not agree; the explanation "Which knee?" of the manual says '
-    "which to take when. Above: where each lies on the curve of the model. Below: the load and its interval by the "
-    "posterior; an open triangle is the interval over resampled repeats."
+    "which to take when. Above: where each lies on the predicted curve; the table has the medians over all curves that "
+    "fit, each at its own knee. Below: the load and its interval by the posterior; an open triangle is the interval "
+    "over resampled repeats."
 )
 
 
@@ -44,16 +45,16 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Figure:
     axis = y_axis if comparison.is_open else x_axis
     figure = figure_over(comparison, reach, axis.title, log_y=False)
     along = _along(comparison, reach)
-    throughput, response = (v[0] for v in comparison.fit.curve_model.curve(comparison.fit.mode[None, :], along))
-    figure.add_scatter(x=at_among(reach, along), y=axis.of(response if comparison.is_open else throughput),
-                       mode="lines", line=solid(BLUE), showlegend=False, name="the model")  # fmt: skip
+    figure.add_scatter(x=at_among(reach, along), y=axis.of(_predicted(comparison, along)),
+                       mode="lines", line=solid(BLUE), showlegend=False, name="predicted")  # fmt: skip
     for i, one in enumerate(marked):
         colour, symbol, knee = _COLOURS[i % len(_COLOURS)], SYMBOLS[i % len(SYMBOLS)], one.knee
-        x = at_among(reach, np.array([knee.load]))
-        value = knee.response_time_s if comparison.is_open else knee.throughput_per_s
-        mark = {"symbol": symbol, "size": 13, "color": colour, "line": {"width": 1, "color": INK}}
+        at = np.array([knee.load])
+        x = at_among(reach, at)
+        # Knees of two definitions may coincide: of two marks at one place the later is smaller.
+        mark = {"symbol": symbol, "size": max(9, 20 - 3 * i), "color": colour, "line": {"width": 1, "color": INK}}
         group = {"legendgroup": one.name, "name": escape(knee.definition)}
-        figure.add_scatter(x=x, y=axis.of(np.array([value])), mode="markers", marker=mark, **group)
+        figure.add_scatter(x=x, y=axis.of(_predicted(comparison, at)), mode="markers", marker=mark, **group)
         figure.add_scatter(x=x, y=[len(marked) - i], yaxis="y2", mode="markers", marker=mark, showlegend=False,
                            error_x=_bar(reach, one), **group)  # fmt: skip
         if one.bootstrap is not None:
@@ -91,6 +92,12 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
         tuple(header[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows),
         tuple(i in (0, len(header) - 1) for i in kept),
     )  # fmt: skip
+
+
+def _predicted(comparison: Comparison, loads: Array) -> Array:
+    """What the upper plot shows at ``loads`` (m,): the throughput, or of open sweeps the response time."""
+    curve = predict(comparison.fit, loads)
+    return curve.response_time_s if comparison.is_open else curve.throughput_per_s
 
 
 def _along(comparison: Comparison, reach: Array) -> Array:

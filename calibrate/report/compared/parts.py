@@ -57,8 +57,15 @@ def at_axis(comparison: Comparison, load: Array) -> Array:
 
 
 def at_among(points: Array, load: Array) -> Array:
-    """``load`` as drawn on an axis made for the loads ``points``."""
-    return np.maximum(load, zero_place(points)) if (points == 0).any() else load
+    """``load`` as drawn on an axis made for the loads ``points``.
+
+    Below the smallest of them but zero there is no decade to divide: from there to zero the axis is even in the load.
+    """
+    if not (points == 0).any():
+        return load
+    least = float(points[points > 0].min())
+    share = np.minimum(load / least, 1.0)
+    return np.where(load < least, zero_place(points) * (least / zero_place(points)) ** share, load)
 
 
 def add_band(figure: Figure, x: Array, low: Array, high: Array, level: float, colour: str = BLUE) -> None:
