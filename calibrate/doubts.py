@@ -13,13 +13,18 @@ from measure.auditing import audit
 from measure.dataset import Sweep
 from measure.findings import Finding
 
-TOLD = ("no-saturated-point",)
+TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats")
 """Checks of the audit that matter to a fit, besides every error."""
+
+
+def matters(finding: Finding) -> bool:
+    """Whether a finding of the audit speaks against a calibration."""
+    return finding.severity == "error" or finding.check in TOLD
 
 
 def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
     """What speaks against ``fit``, which was calibrated on points of ``sweep``."""
-    told = [f for f in audit(sweep, fit.series) if f.severity == "error" or f.check in TOLD]
+    told = [f for f in audit(sweep, fit.series) if matters(f)]
     return (*told, *noisier_than_the_model(fit, points_of(sweep, fit.series)))
 
 

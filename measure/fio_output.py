@@ -137,10 +137,12 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
 def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
     """The latency histograms of a sweep's points, {(series, load, repeat): histogram}, read again from its raw files.
 
-    Points without one (no json+) are left out. A point is known by its file, its throughput and its latency, or has a
-    file of its own, of which it is all jobs together. Raises DataError where a raw file is gone or cannot be read any
-    more.
+    Points without one (no json+, or another tool's) are left out. A point is known by its file, its throughput and its
+    latency, or has a file of its own, of which it is all jobs together. Raises DataError where a raw file is gone or
+    cannot be read any more.
     """
+    if sweep.provenance.tool not in ("fio", ""):  # tables of means, or what another tool wrote
+        return {}
     found: dict[tuple[str, float, float], Histogram] = {}
     whole: dict[str, Histogram] = {}
     for path in sweep.raw:

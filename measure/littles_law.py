@@ -60,7 +60,8 @@ def diagnose(curve: Curve, siblings: Sequence[Curve] = ()) -> Diagnosis:
             return found
     return Diagnosis(
         curve, "unexplained", _severity(curve), _evidence(curve),
-        remedy="measure one of these depths again and compare fio's iops, lat (not clat) and iodepth_level.",
+        remedy=f"measure one of these depths again (qsim measure fio TARGET --depths {curve.load[curve.worst]:g} --out "
+        "DIR) and compare fio's iops, lat (not clat) and iodepth_level.",
     )  # fmt: skip
 
 
@@ -243,10 +244,11 @@ def _constant_share(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
             "a few per cent of the depth are outside the measured latency (submission, ramp and drain).",
         )  # fmt: skip
     gap = curve.implied_latency - curve.latency
+    grown = ""
+    if gap[-1] > gap[0] * (1 + TOLERANCE):
+        grown = f" N/X - R grows from {format_duration(gap[0])} to {format_duration(gap[-1])}, so it is no fixed time."
     return Diagnosis(
-        curve, "constant-share", _severity(curve),
-        f"{_evidence(curve)} N/X - R grows from {format_duration(gap[0])} to {format_duration(gap[-1])}, so it is no "
-        "fixed time per request.",
+        curve, "constant-share", _severity(curve), _evidence(curve) + grown,
         "a share of the depth was not outstanding, or a share of the latency is missing: a submission that queues in "
         "the host (posixaio threads), flushes counted in the run time, or a mean over another interval than the IOPS.",
         "run one depth with io_uring or libaio and without end_fsync, and compare N with IOPS x lat.",

@@ -11,7 +11,7 @@ import numpy as np
 from measure.dataset import Sweep
 from measure.findings import Finding
 from measure.fio_record import parse_fio_size
-from measure.units import format_bytes
+from measure.units import format_bytes, format_rate
 
 #: The relative standard deviation between repeats of one point from which on they disagree, and badly so.
 _DISAGREE, _DISAGREE_BADLY = 0.10, 0.30
@@ -19,6 +19,11 @@ _DISAGREE, _DISAGREE_BADLY = 0.10, 0.30
 _SMALL_FILE_BYTES = 2**30
 #: Engines that read no file of this machine, so that no page cache stands before them.
 FILELESS_ENGINES = ("null", "nbd", "rbd", "http", "net")
+
+_COMMANDS = {
+    "queue_depth": "fio TARGET --depths", "arrival_rate": "fio TARGET --arrival-rates",
+    "injected_delay": "memory --delays",
+}  # fmt: skip
 
 
 def check_repeats(sweep: Sweep) -> Iterator[Finding]:
@@ -38,15 +43,21 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
         sources = measured["source"].dropna().astype(str).str.replace(r"\.r\d+(?=\.json$)", "", regex=True).unique()
         yield Finding(
             "repeats-disagree", "error" if spread[worst] > _DISAGREE_BADLY else "warning",
-            f"{int(row['repeats'])} repeats give {rates.min():,.4g} to {rates.max():,.4g} requests/s, a standard "
+            f"{int(row['repeats'])} repeats give {format_rate(rates.min())} to {format_rate(rates.max())}, a standard "
             f"deviation of {100 * spread[worst]:.0f} %.",
             "the device changed between the runs (write cache, temperature, other programs), or these are runs of "
             f"different things: {', '.join(map(str, sources[:3]))}."
             if len(sources) > 1 else
             "the device changed between the runs (write cache, temperature, other programs).",
-            "measure this load five times in a row, and compare the first with the last.",
+            f"measure this load five times in a row{_again(sweep, row['load'])}, and compare the first with the last.",
             str(series), float(row["load"]),
         )  # fmt: skip
+
+
+def _again(sweep: Sweep, load: float) -> str:
+    """The command that measures ``load`` five times, in brackets; empty where none of ours does."""
+    command = _COMMANDS.get(sweep.load_kind)
+    return f" (qsim measure {command} {load:g} --repeats 5 --out DIR)" if command else ""
 
 
 def check_working_set(sweep: Sweep) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from calibrate.cli.compare_data import (
 from calibrate.cli.compare_pages import Pages, Told, beside_document, pages_of, say_beside
 from calibrate.cli.compare_tails import add_tails, say_tails, tails_of_all
 from calibrate.cli.console import print_json, say, table, warn
-from calibrate.cli.data import Source, tell_findings
+from calibrate.cli.data import Source, tell, tell_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.knee_tables import knee_table, knees_of
 from calibrate.cli.options import (
@@ -197,9 +197,12 @@ def _profiles(device: Device) -> list[tuple[Profile, ...]]:
 
 
 def _warn(devices: Sequence[Device], found: Pages) -> None:
-    """What the importer noticed, what could not be compared, and what is not held against each other."""
+    """What the importer noticed, what speaks against a calibration, what could not be compared or held together."""
+    from calibrate.doubts import matters
+
     for device in devices:
         tell_findings(device.sweep, device.names)
+        tell([f for c in device.done for f in c.audit if matters(f) and f not in device.sweep.findings])
         for name, reason in device.refused.items():
             where = f"{device.name}: {name}" if len(devices) > 1 else name
             warn(f"not compared: {where}: {reason.removeprefix(f'{name}: ')}")

@@ -148,7 +148,8 @@ def of_percentiles(at: Mapping[float, float], requests: float | None = None, sou
         if at[high] <= at[low]:
             raise DataError(
                 f"{where}percentiles out of order: p{100 * high:g} = {format_duration(at[high])} is not above "
-                f"p{100 * low:g} = {format_duration(at[low])}; look for swapped columns or mixed units"
+                f"p{100 * low:g} = {format_duration(at[low])}; look for swapped columns or mixed units, or fit the "
+                "histogram itself (qsim measure fio keeps it)"
             )
     total = requests if requests is not None else math.ceil(1 / (1 - shares[-1]) - 1e-6)
     if not total >= 1:

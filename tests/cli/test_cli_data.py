@@ -54,6 +54,14 @@ def test_columns_declare_a_table(qsim, tmp_path):
     assert any(f["check"] == "littles-law" for f in run.json["findings"])
 
 
+def test_compare_warns_where_no_point_is_saturated(qsim, tmp_path):
+    (tmp_path / "shallow.csv").write_text("iodepth,iops,lat_us\n1,10000,100\n2,19900,100.5\n4,39600,101\n8,78500,102\n")
+    run = qsim("compare", "shallow.csv", "--use", "1,8")
+    assert run.code == 0
+    assert "no-saturated-point" in run.err
+    assert "qsim measure fio TARGET --depths 16,32,64" in run.err
+
+
 def test_fit_predict_and_compare_agree(qsim, sweep_csv):
     fitted = qsim("fit", str(sweep_csv), "--use", "1,32", "--out", "fit.json", "--json")
     assert fitted.code == 0, fitted.err

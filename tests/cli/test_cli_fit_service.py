@@ -50,6 +50,18 @@ def test_a_published_table_of_percentiles(qsim):
     assert "requests-unknown" in run.err
 
 
+def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
+    (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,300\n")
+    run = qsim("fit-service", "drive.csv", "--requests", "10k", "--bootstrap", "0")
+    assert run.code == 0, run.err
+    assert "10,000 requests in 4 bins (percentiles)" in run.out
+    (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,120\n")
+    run = qsim("fit-service", "drive.csv", "--requests", "10k")
+    assert run.code == 1
+    assert "p99 = 120 us is not above p95 = 150 us" in run.err
+    assert "qsim measure fio" in run.err
+
+
 def test_the_law_is_kept_and_drives_solve_simulate_and_the_known_device(qsim, tmp_path):
     run = qsim("fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json",
                "--json")  # fmt: skip

@@ -96,6 +96,14 @@ def test_a_constant_share_is_no_fixed_time() -> None:
     assert diagnose(_curve(lambda r: 0.95 * r)).severity == "info"
 
 
+def test_a_gap_grows_only_where_it_does() -> None:
+    many = diagnose(_curve(lambda r: 0.78 * r))
+    assert "N/X - R grows from " in many.evidence
+    one = diagnose(_curve(lambda r: 0.8 * r, depths=[8]))
+    assert one.cause == "constant-share"
+    assert "grows" not in one.evidence
+
+
 def test_one_direction_needs_a_mix() -> None:
     assert diagnose(_curve(lambda r: 0.45 * r, read_fraction=0.5)).cause == "one-direction"
     assert diagnose(_curve(lambda r: 0.45 * r, read_fraction=1.0)).cause == "unexplained"

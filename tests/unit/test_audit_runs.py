@@ -36,8 +36,8 @@ def test_repeats_that_disagree_are_told_with_their_span() -> None:
     rows = {"load": [4.0, 4.0, 4.0], "throughput_per_s": [40e3, 41e3, 25e3], "latency_s": [1e-4, 1e-4, 1.6e-4]}
     found = _one(_sweep(rows), "repeats-disagree")
     assert found.severity == "warning"
-    assert "3 repeats give 2.5e+04 to 4.1e+04 requests/s" in found.message
-    assert "five times in a row" in found.remedy
+    assert "3 repeats give 25.0 k/s to 41.0 k/s" in found.message
+    assert "qsim measure fio TARGET --depths 4 --repeats 5 --out DIR" in found.remedy
     steady = {**rows, "throughput_per_s": [40e3, 41e3, 40.5e3], "latency_s": [1e-4] * 3}
     assert "repeats-disagree" not in _checks(_sweep(steady))
 
