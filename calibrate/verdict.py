@@ -10,12 +10,15 @@ from measure.units import format_bandwidth, format_duration, format_percent, for
 if TYPE_CHECKING:
     from calibrate.comparison import Comparison
 
+FLAGGED = {"outlier": "outliers", "warm-up": "warming up", "drift-within-run": "drifting", "never-settled": "unsettled"}
+"""Checks of the audit on single runs, in words: what measuring again may mend."""
+
 
 def verdict(comparison: Comparison) -> str:
     """The result in two or three sentences with numbers."""
     truth = comparison.truth.sentence() if comparison.truth is not None else ""
     knee = _open_knee_sentence(comparison) if comparison.is_open else _knee_sentence(comparison)
-    parts = [knee, _error_sentence(comparison), truth, _audit_sentence(comparison)]
+    parts = [knee, _error_sentence(comparison), truth, _flagged_sentence(comparison), _audit_sentence(comparison)]
     return " ".join(part for part in parts if part)
 
 
@@ -44,7 +47,10 @@ def _knee_sentence(comparison: Comparison) -> str:
     if memory:
         bandwidth = f"{knee.throughput_per_s * 64 / 1e9:.3g} GB/s"
         if knee.load is None:
-            return f"The knee, about {bandwidth} at {time}, is beyond this sweep: {knee.note}; more of them might."
+            return (
+                f"The knee, about {bandwidth} at {time}, is beyond this sweep: {knee.note}; more loaders, on a machine "
+                "with more cores, might."
+            )
         if not knee.identified:
             return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}."
         low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
@@ -91,6 +97,15 @@ def _error_sentence(comparison: Comparison) -> str:
         f"of {format_percent(s.held_out_mape_throughput_pct)} in throughput and "
         f"{format_percent(s.held_out_mape_response_pct)} in response time{noise}."
     )
+
+
+def _flagged_sentence(comparison: Comparison) -> str:
+    """Which runs the audit flags, each kind with the load where it is worst."""
+    flagged = [f for f in comparison.audit if f.check in FLAGGED and f.load is not None]
+    if not flagged:
+        return ""
+    told = ", ".join(f"{FLAGGED[f.check]} (worst at {f.load:g})" for f in flagged)
+    return f"Some runs are flagged, and no model can be expected to hit them: {told}."
 
 
 def _audit_sentence(comparison: Comparison) -> str:

@@ -52,16 +52,18 @@ class Pace:
     seconds_per_repeat: float
     depths: Sequence[int]
     depths_used: Sequence[float]
+    rounds: int
     runtime_s: float
     ramp_s: float
     size_bytes: int
 
 
-# Depth 4 is among those calibrated on: depth 1 alone is often unlike a busy device (coalescing, idle states).
+# Depth 4 is among those calibrated on: depth 1 alone is often unlike a busy device (coalescing, idle states). The
+# depths are measured in rounds, so that a device or a machine that changes meanwhile shows as repeats that disagree.
 FULL = Pace((0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000), (0, 500, 20000), 3, 0.2,
-            (1, 2, 4, 8, 16, 32, 64), (1, 4, 64), 3.0, 0.5, 512 * 2**20)  # fmt: skip
+            (1, 2, 4, 8, 16, 32, 64), (1, 4, 64), 3, 1.2, 0.2, 512 * 2**20)  # fmt: skip
 QUICK = Pace((0, 200, 500, 1700, 20000), (0, 500, 20000), 1, 0.1,
-             (1, 2, 4, 16, 32), (1, 4, 32), 0.5, 0.2, 64 * 2**20)  # fmt: skip
+             (1, 2, 4, 16, 32), (1, 4, 32), 1, 0.5, 0.2, 64 * 2**20)  # fmt: skip
 
 
 def demo(
@@ -138,6 +140,7 @@ def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
     """The sweep of the disk in the first suitable temporary folder, or why there is none."""
     from measure.errors import ToolFailedError, ToolMissingError, UnsafeTargetError
     from measure.fio import plan_fio, run_fio
+    from measure.measuring_again import flagged_again
 
     reasons: list[str] = []
     for place in _places():
@@ -145,11 +148,16 @@ def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
             with _private_folder(place, out) as folder:
                 plan = plan_fio(
                     folder, pace.depths, runtime_s=pace.runtime_s, ramp_s=pace.ramp_s, size_bytes=pace.size_bytes,
-                    label=f"a test file in {place}",
+                    repeats=pace.rounds, label=f"a test file in {place}",
                 )  # fmt: skip
-                opening = f"{step} disk: {len(plan.points)} depths with fio in {place}, about {_about(plan.seconds())}"
+                again = flagged_again(plan) if pace.rounds > 1 else None
+                rounds = f" in {pace.rounds} rounds" if pace.rounds > 1 else ""
+                opening = (
+                    f"{step} disk: {len(pace.depths)} depths{rounds} with fio in {place}, about "
+                    f"{_about(plan.seconds())}{', and flagged points once more' if again else ''}"
+                )
                 with Bar("disk", opening=opening) as bar:
-                    return run_fio(plan, out, bar.points)
+                    return run_fio(plan, out, bar.points, again)
         except (ToolMissingError, ToolFailedError) as error:
             return str(error)
         except (UnsafeTargetError, OSError) as error:

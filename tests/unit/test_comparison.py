@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from calibrate import compare, compare_all, fit
 from calibrate.points import points_of
 from measure import DataError, load_dataset
+from measure.findings import Finding
 
 REQUIRED_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
 
@@ -70,6 +72,14 @@ def test_using_every_point_leaves_nothing_to_check() -> None:
     comparison = compare(load_dataset("004-ssd-depth", corrected=True), [1, 4, 32, 256, 1024])
     assert comparison.summary.held_out_mape_throughput_pct is None
     assert "nothing is left" in comparison.verdict()
+
+
+def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ignore[no-untyped-def]
+    comparison = published["comparison"]
+    assert "flagged" not in comparison.verdict()
+    drift = Finding("drift-within-run", "warning", "2 of 5 runs went somewhere", series=comparison.series, load=16.0)
+    told = replace(comparison, audit=(*comparison.audit, drift)).verdict()
+    assert "Some runs are flagged, and no model can be expected to hit them: drifting (worst at 16)." in told
 
 
 def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:
