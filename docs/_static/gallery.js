@@ -28,13 +28,26 @@ const coloured = (layout, small) => {
   return next;
 };
 
+// Beside a plot on a phone nothing has room: the legend goes below it, and the figure grows by its lines.
+const narrowed = (layout, data, box) => {
+  const named = data.filter((trace) => trace.name && trace.showlegend !== false).length;
+  const listed = layout.showlegend === false || named < 2 ? 0 : named;
+  box.style.height = `${26 + 1.25 * listed}rem`;
+  const below = { orientation: "h", yref: "container", yanchor: "bottom", y: 0, x: 0, maxheight: 1, tracegroupgap: 0 };
+  for (const key of Object.keys(layout).filter((k) => /^[xy]axis/.test(k))) layout[key].automargin = true;
+  return Object.assign(layout, { legend: below, font: { ...layout.font, size: 12 }, margin: { l: 45, r: 10, t: 30, b: 45 } });
+};
+
 const draw = (box) => {
   const picture = window.pictures[box.dataset.picture];
   const small = box.classList.contains("small");
   const options = small ? { staticPlot: true, responsive: true } : { displaylogo: false, responsive: true };
   const data = structuredClone(picture.data);
   if (small) data.filter((trace) => "showscale" in trace || trace.type === "heatmap").forEach((t) => (t.showscale = false));
-  Plotly.react(box, data, coloured(picture.layout, small), options);
+  const layout = coloured(picture.layout, small);
+  const narrow = !small && box.clientWidth < 520;
+  if (!narrow) box.style.height = "";
+  Plotly.react(box, data, narrow ? narrowed(layout, data, box) : layout, options);
 };
 
 addEventListener("DOMContentLoaded", () => {
