@@ -106,9 +106,7 @@ def network(
     ] = None,
     population: q.Population = None,
     think_time: q.ThinkTime = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Also print how it comes about, step by step with the numbers put in.")
-    ] = False,
+    explain: q.Explain = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Build the network, solve it, print it as a whole and station by station."""

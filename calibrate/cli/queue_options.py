@@ -147,3 +147,6 @@ Quantiles: TypeAlias = Annotated[
     typer.Option("--quantiles", metavar="Q,...", parser=parsing.shares, show_default=False,
                  help="Also the response times that these shares stay below, as 0.5,0.99."),
 ]  # fmt: skip
+Explain: TypeAlias = Annotated[
+    bool, typer.Option("--explain", help="Also print how it comes about, step by step with the numbers put in.")
+]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from calibrate.cli import queue_options as q
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
@@ -46,9 +42,7 @@ def solve(
     arrivals: q.Arrivals = None,
     arrival_scv: q.ArrivalScv = None,
     quantiles: q.Quantiles = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Also print how it comes about, step by step with the numbers put in.")
-    ] = False,
+    explain: q.Explain = False,
     as_json: AsJson = False,
 ) -> None:
     """Build the queue that the options describe, solve it, print it."""
