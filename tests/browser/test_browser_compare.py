@@ -52,6 +52,10 @@ def test_datasets_and_an_own_table_are_shown_in_every_view(with_own, open_page):
     until(lambda: page.text("compare-knees") not in ("", first), "another knee")
     now, then = (float(part) for part in page.text("compare-knees").split(" → "))
     assert then == pytest.approx(3 * now, rel=0.02)
+    page.choose("compare-changed", HOSTILE)
+    page.wait_text("compare-shown", HOSTILE)
+    own = [float(part) for part in page.text("compare-knees").split(" → ")]
+    assert own == pytest.approx([10, 30], rel=0.05)  # R1 = 100 us times Xmax = 100 k/s
     page.type_number("compare-service", "0.5")
     page.wait_text("compare-shown", "service times x 0.5")
     assert page.text("compare-problem") == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dash import Dash, Input, Output, dcc, html
+from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from calibrate.lab.compare.shelf import Curve, Shelf
@@ -16,6 +16,7 @@ from measure.errors import MeasureError
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd", "dataset-002-ssd-tails")
 MOST_SOURCES, MOST_CURVES, MOST_FIGURES = 6, 16, 12
 DRIVES, SERVICE = (1, 8), (0.1, 2.0)
+_Options = list[dict[str, str]]
 
 
 def layout(shelf: Shelf) -> Component:
@@ -37,7 +38,9 @@ def layout(shelf: Shelf) -> Component:
                                    dcc.RadioItems(id="compare-view", options=shown, value=next(iter(VIEWS)),
                                                   persistence=True, persistence_type="session", className="choices")]),
                     html.Div(
-                        [slider("compare-drives", "drives in the stripe, of one now", *DRIVES, 1, 2),
+                        [html.Label("Device to change", htmlFor="compare-changed"),
+                         dcc.Dropdown(id="compare-changed", options=[], clearable=False),
+                         slider("compare-drives", "drives in the stripe, of one now", *DRIVES, 1, 2),
                          slider("compare-service", "service time, times", *SERVICE, 0.05, 1.0)],
                         id="compare-changes", hidden=True,
                     ),
@@ -55,13 +58,16 @@ def layout(shelf: Shelf) -> Component:
 def register(app: Dash, shelf: Shelf) -> None:
     """The page's callbacks."""
     app.callback(
-        Output("compare-curves", "options"), Output("compare-curves", "value"), Input("compare-sources", "value"),
-    )(lambda chosen: offered(shelf, chosen))  # fmt: skip
+        Output("compare-curves", "options"), Output("compare-curves", "value"),
+        Output("compare-changed", "options"), Output("compare-changed", "value"),
+        Input("compare-sources", "value"), State("compare-changed", "value"),
+    )(lambda chosen, changed: offered(shelf, chosen, changed))  # fmt: skip
     app.callback(
         Output("compare-shown", "children"), Output("compare-problem", "children"),
         Output("compare-changes", "hidden"),
         Input("compare-sources", "value"), Input("compare-curves", "value"), Input("compare-view", "value"),
-        Input("compare-drives", "value"), Input("compare-service", "value"), Input("theme", "data"),
+        Input("compare-changed", "value"), Input("compare-drives", "value"), Input("compare-service", "value"),
+        Input("theme", "data"),
     )(lambda *values: shown(shelf, *values))  # fmt: skip
 
 
@@ -71,19 +77,33 @@ def warm_up(shelf: Shelf) -> None:
         shelf.curves(shelf.sources()[identity])
 
 
-def offered(shelf: Shelf, chosen: object) -> tuple[list[dict[str, str]], list[str]]:
-    """The curves of the chosen measurements, and the first of each as a beginning."""
+def offered(shelf: Shelf, chosen: object, changed: object) -> tuple[_Options, list[str], _Options, str | None]:
+    """The curves of the chosen measurements, and the first of each as a beginning; then those of devices that can be
+    changed, and which of them is: ``changed`` as long as it is there."""
     curves, _ = _curves(shelf, chosen)
     first: dict[str, list[str]] = {}
     for curve in curves:
         first.setdefault(curve.source.identity, []).append(curve.identity)
     share = max(1, 6 // max(1, len(first)))
     value = [identity for identities in first.values() for identity in identities[:share]]
-    return [{"label": c.label, "value": c.identity} for c in curves], value
+    closed = [c for c in curves if c.load_kind == "queue_depth"]
+    kept = next((c.identity for c in closed if c.identity == changed), closed[0].identity if closed else None)
+    return _options(curves), value, _options(closed), kept
+
+
+def _options(curves: Sequence[Curve]) -> _Options:
+    return [{"label": c.label, "value": c.identity} for c in curves]
 
 
 def shown(
-    shelf: Shelf, sources: object, wanted: object, view: object, drives: object, service: object, theme_name: object
+    shelf: Shelf,
+    sources: object,
+    wanted: object,
+    view: object,
+    changed: object,
+    drives: object,
+    service: object,
+    theme_name: object,
 ) -> tuple[list[Component], str, bool]:
     """The chosen view of the chosen curves; what cannot be shown is said."""
     theme = theme_of(theme_name)
@@ -93,24 +113,23 @@ def shown(
     changes = view == WHAT_IF
     try:
         if changes:
-            return what_if(picked, shelf, drives, service, theme), problem, False
+            device = next((c for c in curves if c.identity == changed and c.load_kind == "queue_depth"), None)
+            return what_if(device, shelf, drives, service, theme), problem, False
         make = VIEWS.get(str(view), _curve_view)
         return make(shelf, _sources(shelf, sources), picked, theme), problem, True
     except (MeasureError, ValueError) as error:
         return [], str(error), not changes
 
 
-def what_if(picked: Sequence[Curve], shelf: Shelf, drives: object, service: object, theme: Theme) -> list[Component]:
-    """The first of the closed curves with another number of drives and another service time."""
+def what_if(curve: Curve | None, shelf: Shelf, drives: object, service: object, theme: Theme) -> list[Component]:
+    """A curve over outstanding requests with another number of drives and another service time."""
     from calibrate.lab.compare.figures import what_if_figures
     from calibrate.prediction import grid, predict
     from calibrate.whatif import WhatIf
     from calibrate.whatif import what_if as changed
 
-    closed = [c for c in picked if c.load_kind == "queue_depth"]
-    if not closed:
-        return [_note("Choose a curve over outstanding requests: what-if changes drives and service times.")]
-    curve = closed[0]
+    if curve is None:
+        return [_note("Choose a measurement over outstanding requests: what-if changes drives and service times.")]
     count, factor = _between(drives, DRIVES, "drives"), _between(service, SERVICE, "service time")
     fitted = shelf.fitted(curve)
     scenario = changed(fitted, WhatIf(drives=(1.0, count), service=None if factor == 1 else factor))
