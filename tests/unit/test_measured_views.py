@@ -249,6 +249,8 @@ def test_a_heat_map_holds_every_cell_of_its_table() -> None:
     points = load_dataset("000-ssd").points
     at_one = points[(points["load"] == 1) & (points["read_fraction"] == 0.75)].sort_values("block_bytes")
     assert list(heat.z[2]) == pytest.approx(list(at_one["latency_s"] * 1e6))  # in the axis's microseconds
+    assert heat.text[3][0] == "3966"  # and no power of ten
+    assert list(heat.text[0]) == ["13.2", "7.67", "6.89"]
 
 
 def test_a_size_that_was_a_file_is_called_one() -> None:

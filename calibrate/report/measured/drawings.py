@@ -91,7 +91,7 @@ def heat(
     figure = empty_figure(*titles)
     figure.add_heatmap(
         x=list(names[0]), y=list(names[1]), z=values, colorscale="Cividis", texttemplate="%{text}",
-        text=[["" if np.isnan(v) else f"{v:.3g}" for v in row] for row in values],
+        text=[[_in_cell(v) for v in row] for row in values],
         colorbar={"title": {"text": axis.title, "side": "right"}},
         hovertemplate="%{y}<br>%{x}<br>%{z:.4g}<extra></extra>",
     )  # fmt: skip
@@ -99,6 +99,13 @@ def heat(
     figure.update_yaxes(type="category", rangemode=None)
     figure.update_layout(height=140 + 60 * max(len(names[1]), 4), margin={"t": 40})
     return figure
+
+
+def _in_cell(value: float) -> str:
+    """Three digits, and no power of ten where a whole number is as short; nothing for what was not measured."""
+    if np.isnan(value):
+        return ""
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _figure(x_title: str, y_title: str, values: Array) -> Figure:
