@@ -24,7 +24,7 @@ def figure() -> go.Figure:
     )  # fmt: skip
     return drawn.update_layout(
         xaxis_title="block size, KiB", xaxis_type="log", yaxis_title="requests/s",
-        yaxis2={"title": "MB/s", "overlaying": "y", "side": "right", "showgrid": False},
+        yaxis2={"title": "MB/s", "overlaying": "y", "side": "right", "tickmode": "auto", "showgrid": False},
     )  # fmt: skip
 
 
