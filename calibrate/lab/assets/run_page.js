@@ -1,4 +1,4 @@
-/* The page Run: polls, draws, and lets a guess be drawn into the plot. */
+/* The page Run: asks for news, draws them, and lets a guess be drawn into the plot. */
 window.dash_clientside = window.dash_clientside || {};
 window.dash_clientside.lab = window.dash_clientside.lab || {};
 
@@ -6,6 +6,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
   "use strict";
 
   const OUTPUTS = 14;
+  let news = 0;
   const BUTTONS = { "run-open": ["", "open", "stopped", "failed", "measured", "revealed"],
                     "run-start": ["open", "stopped", "failed"], "run-stop": ["running"], "run-reveal": ["measured"] };
   const NEXT = { "": "run-open", open: "run-start", stopped: "run-start", failed: "run-start", running: "run-stop",
@@ -61,11 +62,20 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     told = state.run;
   }
 
-  window.dash_clientside.lab.run = async function (tick, theme, knee, mine) {
-    const ticked = window.dash_clientside.callback_context.triggered_id === "run-tick";
-    const changed = await lab.poll();
+  /* Dash drops what a callback gives once a later call of it has begun, so a callback that waits for a slow answer would
+     show nothing as long as answers take longer than a tick. This one only asks; news are drawn by another. */
+  window.dash_clientside.lab.ask = function () {
     drawable();
-    if (ticked && !changed) { return Array(OUTPUTS).fill(window.dash_clientside.no_update); }
+    lab.poll().then((changed) => {
+      if (changed && document.getElementById("run-status")) {
+        news += 1;
+        window.dash_clientside.set_props("run-news", { data: news });
+      }
+    });
+  };
+
+  window.dash_clientside.lab.run = function (_news, theme, knee, mine) {
+    if (!lab.heard) { return Array(OUTPUTS).fill(window.dash_clientside.no_update); }
     const state = lab.state, open = state.phase === "open";
     enable(state);
     remind(state, mine);

@@ -11,6 +11,7 @@ window.qsimLab = window.qsimLab || {};
   }
 
   lab.state = empty("");
+  lab.heard = false; /* whether the lab has answered, or failed to, since the page was loaded */
 
   function fold(state, event) {
     if (event.kind === "opened") { state.opened = event; }
@@ -38,7 +39,7 @@ window.qsimLab = window.qsimLab || {};
       const answer = await fetch(query, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
       if (!answer.ok) { throw new Error("status " + answer.status); }
       const told = await answer.json();
-      const changed = told.run !== known.run || told.phase !== known.phase || told.events.length > 0 ||
+      const changed = !lab.heard || told.run !== known.run || told.phase !== known.phase || told.events.length > 0 ||
         JSON.stringify(told.progress) !== JSON.stringify(known.progress) || known.lost;
       if (told.run !== known.run) { lab.state = empty(told.run); }
       for (const event of told.events) {
@@ -50,10 +51,11 @@ window.qsimLab = window.qsimLab || {};
       lab.state.lost = false;
       return changed;
     } catch (error) {
-      const before = lab.state.lost;
+      const changed = !lab.heard || !lab.state.lost;
       lab.state.lost = true;
-      return !before;
+      return changed;
     } finally {
+      lab.heard = true;
       asking = false;
     }
   };

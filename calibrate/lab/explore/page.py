@@ -18,7 +18,8 @@ from calibrate.lab.themes import theme_of
 from calibrate.lab.widgets import graph, in_browser, slider, told
 
 MOST_SEEDS = 2**31
-WARMING_MS = 700
+WARMING_MS = 1500
+"""Longer than an answer takes: a browser drops the answer to what it has asked again meanwhile."""
 KEY = (("theory", "theory"), ("simulated", "simulated, with its 95 % interval"), ("here", "where you are"),
        ("bounds", "bounds, if closed"))  # fmt: skip
 _warm = threading.Event()

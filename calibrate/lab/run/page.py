@@ -49,6 +49,7 @@ def layout(table: Table) -> Component:
             ),
             html.Section(_taken_along(), className="more"),
             dcc.Interval(id="run-tick", interval=POLL_MS),
+            dcc.Store(id="run-news"),
             dcc.Store(id="run-mine", storage_type="session"),
         ],
         className="page two",
@@ -145,6 +146,7 @@ def register(app: Dash, table: Table) -> None:
         Output("run-series", "options"), Output("run-series", "value"), Output("run-series-row", "hidden"),
         Input("run-device", "value"),
     )(lambda device: _series(table, device))  # fmt: skip
+    in_browser(app, "ask", Input("run-tick", "n_intervals"))
     in_browser(
         app, "run",
         Output("run-throughput", "figure"), Output("run-latency", "figure"),
@@ -154,7 +156,7 @@ def register(app: Dash, table: Table) -> None:
         Output("run-guesses", "children"), Output("run-count", "children"),
         Output("run-downloads", "hidden"), Output("run-form", "hidden"), Output("run-undo", "hidden"),
         Output("run-knee-label", "children"),
-        Input("run-tick", "n_intervals"), Input("theme", "data"), Input("run-knee", "value"),
+        Input("run-news", "data"), Input("theme", "data"), Input("run-knee", "value"),
         Input("run-mine", "data"),
     )  # fmt: skip
 

@@ -1,0 +1,31 @@
+"""A viewer far away, or a machine that is busy: answers that take longer than the time between two questions."""
+
+from __future__ import annotations
+
+from driving import Page, until
+
+DATASET = "dataset-003-ssd-read"
+DELAY_MS = 1200  # the page asks every 500 ms
+DELAYED = f"""const asked = window.fetch;
+    window.fetch = async function (where, ...more) {{
+        if (String(where).startsWith('/lab/events')) {{ await new Promise((go) => setTimeout(go, {DELAY_MS})); }}
+        return asked.call(this, where, ...more);
+    }};"""
+
+
+def test_a_run_is_followed_though_answers_are_slower_than_questions(served, open_page):
+    page: Page = open_page(served, "run")
+    added = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": DELAYED})
+    try:
+        page.go("run")
+        page.wait_text("run-status", "No run yet")
+        assert served.press("open", DATASET) == ""
+        page.wait_text("run-status", "Open for guesses")
+        assert served.press("start") == ""
+        until(page.points, "a point")
+        assert served.press("stop") == ""
+        page.wait_text("run-status", "Stopped")
+        told = [event["load"] for event in served.told()["events"] if event["kind"] == "point"]
+        assert [load for load, _ in page.points()] == told
+    finally:
+        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
