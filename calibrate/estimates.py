@@ -65,6 +65,17 @@ def reaching(low: float, high: float, least: float, level: float) -> float:
     return least if low - least <= tail / (1 - tail) * (high - least) else low
 
 
+def bounded(name: str, low: float, high: float, level: float) -> float:
+    """The lower end of parameter ``name``'s interval, or the least that it can be where the draws pile up there.
+
+    Judged in logarithms, over which the prior is flat: what spreads from 110 to 5,000 is nowhere near 1.
+    """
+    if name not in LEAST:
+        return low
+    least = LEAST[name]
+    return least if reaching(float(np.log(low / least)), float(np.log(high / least)), 0.0, level) == 0 else low
+
+
 def middle(draws: Array, level: float) -> tuple[float, float, float]:
     """The median of ``draws`` (w,) and the ends of their interval at ``level``: estimate, low, high."""
     estimate, low, high = (float(v) for v in np.percentile(draws, [50, 50 * (1 - level), 50 * (1 + level)]))
@@ -82,7 +93,7 @@ def estimates(
     for name, (unit, values) in model.report(draws).items():
         estimate, low, high = middle(values, level)
         identified, note = _identified(values, unit, prior_spread.get(name))
-        low = reaching(low, high, LEAST[name], level) if name in LEAST else low
+        low = bounded(name, low, high, level)
         if name == "c":  # servers are whole, although the curve that is fitted lets them be any number
             low, high = float(np.floor(low)), float(np.ceil(high))
         told[name] = Estimate(estimate, low, high, identified, unit, note)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.curve_models import CurveModel
-from calibrate.estimates import LEAST, LEVEL, Estimate, middle, reaching
+from calibrate.estimates import LEVEL, Estimate, bounded, middle
 from calibrate.knee import Knee
 from calibrate.model_names import model_named
 from calibrate.points import Points
@@ -75,7 +75,7 @@ class Fit:
         if reached.mean() > 1 - self.level:
             load, low, high = middle(drawn.load[reached], self.level)
             if self.load_kind == "queue_depth":
-                low = reaching(low, high, LEAST["N*"], self.level)
+                low = bounded("N*", low, high, self.level)
         if load is None or reached.mean() < 0.5:
             load, note = None, "the loaders of this sweep do not reach the knee"
         elif self.used and self.load_kind != "injected_delay" and load > max(self.used):

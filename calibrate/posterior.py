@@ -2,8 +2,10 @@
 
 All parameters are positive and are handled as logarithms. The mode is found by nonlinear least squares on the
 relative residuals, made independent (:mod:`calibrate.discrepancy`) and each divided by its assumed relative error, with
-the priors as further residuals. The draws come from the affine-invariant ensemble sampler of Goodman and Weare (2010)
-as implemented in emcee (Foreman-Mackey et al. 2013): many walkers and few steps, all of them in one vectorised call.
+the priors as further residuals. The draws come from an ensemble of many walkers in few steps, all of them in one
+vectorised call of emcee (Foreman-Mackey et al. 2013). Half the steps stretch towards another walker (Goodman and Weare
+2010), half move by the difference of two others (ter Braak 2006, Nelson et al. 2014): stretches alone leave a long
+ridge, such as that of a curve that shows no peak, too slowly.
 The relative error of the model is itself unknown, with a prior of its own, so that intervals widen when the model
 misses and do not pretend when there are too few points to tell.
 """
@@ -24,7 +26,7 @@ Mask = NDArray[np.bool_]
 SPARSE_SD = 1.643
 """The standard deviation of exp(1 - sqrt(1 + u^2)), a hyperbolic distribution: the root of K2(1) / K1(1)."""
 
-WALKERS, STEPS, BURNED = 256, 150, 70
+WALKERS, STEPS, BURNED = 256, 200, 80
 
 SHIFT = float(np.sqrt(np.finfo(float).eps))
 """The relative step of a finite difference."""
@@ -154,7 +156,8 @@ def posterior(
     scale = np.append(np.where(prior.known, 0.5 * prior.width, error_prior.median), 0.5 * error_prior.log_sd)
     cloud = first + scale * rng.standard_normal((WALKERS, len(first)))
     cloud[:, :-1] = np.clip(cloud[:, :-1], low + 1e-9, high - 1e-9)
-    sampler = emcee.EnsembleSampler(WALKERS, len(first), log_probability, vectorize=True)
+    moves = [(emcee.moves.StretchMove(), 0.5), (emcee.moves.DEMove(), 0.5)]
+    sampler = emcee.EnsembleSampler(WALKERS, len(first), log_probability, moves=moves, vectorize=True)
     sampler.log_prob_fn = log_probability  # without emcee's wrapper, which prints an interruption to stdout
     legacy_state = np.random.RandomState(seed).get_state()  # the form in which emcee takes its seed
     sampler.run_mcmc(emcee.State(cloud, random_state=legacy_state), STEPS, skip_initial_state_check=True)

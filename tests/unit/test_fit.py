@@ -107,7 +107,8 @@ def test_a_device_that_never_gains_has_its_knee_at_one() -> None:
         )
     )
     made = fit(flat, [1, 32])
-    assert made.knee.load == pytest.approx(1.0, abs=0.1)
+    assert made.knee.load == pytest.approx(1.0, abs=0.2)  # the middle of what lies at one and just above
+    assert made.knee.low == 1.0
     assert (made.draws[:, 0] >= 1).all()  # no draw has less than one server's worth of work in flight
 
 
@@ -202,6 +203,15 @@ def test_an_interval_reaches_the_bound_at_which_its_draws_pile_up() -> None:
     for drawn, reaches in ((1 + rng.exponential(0.1, 4000), True), (1 + rng.gamma(4, 0.1, 4000), False)):
         low, high = np.percentile(drawn, [5, 95])
         assert (reaching(float(low), float(high), 1.0, 0.9) == 1.0) is reaches
+
+
+def test_a_curve_that_never_bends_leaves_the_knee_open_from_its_deepest_point_on() -> None:
+    knee = fit(closed_sweep(crossing=1e5, depths=DEPTHS[:-1]), DEPTHS[:-1]).knee
+    assert knee.low is not None
+    assert knee.high is not None
+    assert 30 < knee.low < 600  # the peak is just above the deepest point, or anywhere beyond
+    assert knee.high > 20 * knee.low
+    assert not knee.identified
 
 
 def test_one_server_is_in_the_intervals_of_a_device_that_has_one() -> None:
