@@ -13,8 +13,8 @@ from calibrate.report.axes import Axis
 from calibrate.report.drawing import GREY, PALETTE, dashed, empty_figure, marker, solid
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import Shown, View
+from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.goodness import Goodness
-from calibrate.service.ladder import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.times import Times
 from measure.dataset import Provenance
 from measure.units import format_duration

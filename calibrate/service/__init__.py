@@ -6,8 +6,9 @@
 True
 """
 
+from calibrate.service.fitted import FamilyFit, ServiceFit
 from calibrate.service.goodness import Goodness, goodness
-from calibrate.service.ladder import FamilyFit, ServiceFit, fit_service
+from calibrate.service.ladder import fit_service
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
 from calibrate.service.warnings import modes
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.service.ladder import FamilyFit, refit
+from calibrate.service.fitted import FamilyFit
+from calibrate.service.ladder import refit
 
 REPLICATES = 99
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrate.posterior import Array
+from calibrate.service.fitted import FamilyFit
 from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration
-
-if TYPE_CHECKING:
-    from calibrate.service.ladder import FamilyFit
 
 BEYOND = 10
 """A quantile needs so many requests above it to be seen."""

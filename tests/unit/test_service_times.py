@@ -79,7 +79,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 def fit_one(times: Times, name: str):
     """One family of two parameters alone, which is quick."""
     from calibrate.service.families import one_mode_families
-    from calibrate.service.ladder import FamilyFit, _plain
+    from calibrate.service.fitted import FamilyFit
+    from calibrate.service.ladder import _plain
 
     binned = Binned.of(times)
     family = next(f for f in one_mode_families() if f.candidate.name == name)

@@ -10,7 +10,8 @@ import pandas as pd
 from calibrate.comparison import Comparison
 from calibrate.knees import NamedKnee, named_knees
 from calibrate.profiles import Profile
-from calibrate.service.ladder import ServiceFit, fit_service
+from calibrate.service.fitted import ServiceFit
+from calibrate.service.ladder import fit_service
 from calibrate.service.sources import service_times
 from calibrate.tails import Tails
 from measure.dataset import Sweep

@@ -1,0 +1,171 @@
+"""What a fit to service times is: each family at its likeliest with its criteria, and all of them ranked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrate.fitting import LEVEL, Estimate, quantity
+from calibrate.posterior import Array
+from calibrate.service.families import Candidate
+from calibrate.service.likelihood import Binned, covariance, limits
+from calibrate.service.times import Times
+from measure.findings import Finding
+from measure.units import format_duration
+from qsim import Distribution
+
+QUANTILES = (0.5, 0.95, 0.99, 0.999)
+NOTICED = 1.358
+"""The 5 % point of Kolmogorov's distribution: a distance D is noticed from (1.358 / D)^2 requests on."""
+
+
+@dataclass(frozen=True)
+class FamilyFit:
+    """One family at its likeliest: the law (seconds), its criteria, and ``ks``, the largest difference of its
+    distribution function from the observed one at any edge of a bin. Times in ``theta`` are in ``unit_s``."""
+
+    candidate: Candidate
+    theta: Array
+    unit_s: float
+    times: Times
+    log_likelihood: float
+    level: float = LEVEL
+
+    @property
+    def name(self) -> str:
+        """The family, with the number of its parts."""
+        return self.candidate.name
+
+    @cached_property
+    def _binned(self) -> Binned:
+        return Binned.of(self.times, self.unit_s)
+
+    @cached_property
+    def law(self) -> Distribution:
+        """The law as qsim knows it, in seconds."""
+        values = self.candidate.natural(self.theta)
+        return self.candidate.law(self.candidate.in_units(values, self.unit_s))
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion; less is better."""
+        return 2 * self.candidate.free - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion; less is better."""
+        return self.candidate.free * math.log(self.times.total) - 2 * self.log_likelihood
+
+    @cached_property
+    def below_edges(self) -> Array:
+        """P(T <= edge) at every edge of the bins (e,)."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return self.candidate.tails(self.candidate.natural(self.theta), self._binned.edges)[0]
+
+    @cached_property
+    def ks(self) -> float:
+        """The distance of Kolmogorov and Smirnov, at the edges of the bins."""
+        return float(np.max(np.abs(self.below_edges - self.times.shares_below)))
+
+    @property
+    def unnoticed_requests(self) -> float:
+        """So many requests could not be told from the law: with more, a test at 5 % notices the difference."""
+        return (NOTICED / max(self.ks, 1e-12)) ** 2
+
+    @cached_property
+    def parameters(self) -> dict[str, Estimate]:
+        """Every parameter with its interval, which holds also where the family is not the true one.
+
+        Stages of Erlang parts are whole numbers and have none.
+        """
+        values = self.candidate.in_units(self.candidate.natural(self.theta), self.unit_s)
+        spread = covariance(self._binned, self.candidate, self.theta)
+        found: dict[str, Estimate] = {}
+        if spread is None:
+            low = high = np.full(len(values), np.nan)
+        else:
+            ends = limits(self.candidate, self.theta, spread, self.level)
+            low, high = (self.candidate.in_units(end, self.unit_s) for end in ends)
+        for (name, sort), value, a, b in zip(self.candidate.values, values, low, high, strict=True):
+            known = bool(np.isfinite(a) and np.isfinite(b) and a > 0 and b / a < 1e3)
+            note = "" if known else "the likelihood is flat: fewer parts or parameters would do"
+            found[name] = Estimate(
+                float(value), float(a) if known else None, float(b) if known else None, known,
+                "s" if sort == "time" else "", note,
+            )  # fmt: skip
+        for i, k in enumerate(self.candidate.stages, 1):
+            name = "stages" if len(self.candidate.stages) == 1 else f"stages {i}"
+            found[name] = Estimate(float(k), None, None, True, "", "a whole number, the likeliest")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units; without the parameters, whose intervals cost time."""
+        return {
+            "name": self.name,
+            "free_parameters": self.candidate.free,
+            "log_likelihood": self.log_likelihood,
+            "aic": self.aic,
+            "bic": self.bic,
+            "ks": self.ks,
+            "unnoticed_requests": self.unnoticed_requests,
+            "mean_s": self.law.mean,
+            "scv": self.law.scv,
+            "quantiles_s": {f"p{100 * q:g}": self.law.quantile(q) for q in QUANTILES},
+        }
+
+
+@dataclass(frozen=True)
+class ServiceFit:
+    """All families, the best first by BIC; ``findings`` say what to mind."""
+
+    times: Times
+    families: tuple[FamilyFit, ...]
+    left_out: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def best(self) -> FamilyFit:
+        """The family that BIC prefers."""
+        return self.families[0]
+
+    @property
+    def law(self) -> Distribution:
+        """The law of the best family, seconds: what ``simulate`` and ``solve`` take."""
+        return self.best.law
+
+    def family(self, name: str) -> FamilyFit:
+        """The family of this name. Raises ValueError listing the names where there is none."""
+        for one in self.families:
+            if one.name == name:
+                return one
+        raise ValueError(f"no family {name!r} was fitted; there are {', '.join(f.name for f in self.families)}")
+
+    def __str__(self) -> str:
+        head = f"{'':<34}{'parameters':>11}{'ΔBIC':>12}{'ΔAIC':>12}{'KS':>9}{'mean':>10}{'scv':>10}"
+        best = self.best
+        lowest = min(f.aic for f in self.families)
+        rows = [
+            f"{f.name:<34}{f.candidate.free:>11}{f.bic - best.bic:>12,.1f}{f.aic - lowest:>12,.1f}{f.ks:>9.2g}"
+            f"{format_duration(f.law.mean):>10}{f.law.scv:>10.3g}"
+            for f in self.families
+        ]
+        values = [f"  {name:<12}{quantity(e.estimate, e.unit):>10}{_ends(e)}" for name, e in best.parameters.items()]
+        tails = [
+            f"  p{100 * q:<11g}{format_duration(self.times.quantile(q)):>10}{format_duration(best.law.quantile(q)):>11}"
+            for q in QUANTILES
+        ]
+        asked = f"{100 * best.level:g} %"
+        return "\n".join([
+            head, *rows, "", f"{best.name}, with {asked} intervals", *values, "",
+            f"  {'':<12}{'observed':>10}{'the law':>11}", *tails,
+        ])  # fmt: skip
+
+
+def _ends(e: Estimate) -> str:
+    if e.low is None or e.high is None:
+        return f"  {e.note}"
+    return f"  [{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"
