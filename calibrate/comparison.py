@@ -13,11 +13,12 @@ from calibrate.comparison_text import comparison_text
 from calibrate.doubts import noisier_than_the_model
 from calibrate.fitting import LEVEL, Fit, fit, needed
 from calibrate.knee import Knee
-from calibrate.ladder import Rung, ladder, mape
+from calibrate.ladder import Rung, ladder
 from calibrate.open_queue import waiting
 from calibrate.points import Points, points_of
 from calibrate.posterior import Array, Mask
 from calibrate.prediction import Curve, grid, predict
+from calibrate.summary import Summary, residuals_pct, summary_of
 from calibrate.truth import TruthCheck, check_truth, true_curve
 from calibrate.verdict import verdict
 from measure.auditing import audit
@@ -26,28 +27,6 @@ from measure.errors import DataError
 from measure.findings import Finding
 
 DRAWN = 120  # loads of a smooth curve
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Errors of a comparison in percent: mean absolute (``mape``) and median absolute (``mdape``) ones.
-
-    Held-out numbers are None where no point was held out; ``repeat_noise_pct`` is the median relative standard
-    deviation of one repeat of a point's throughput, None where nothing was repeated: no model can be expected to miss
-    by less. ``inside_band_pct`` is the share of held-out throughputs inside the band. In open sweeps, whose throughput
-    is given, both are those of the response time.
-    """
-
-    held_out_points: int
-    held_out_mape_throughput_pct: float | None
-    held_out_mape_response_pct: float | None
-    held_out_mdape_throughput_pct: float | None
-    held_out_mdape_response_pct: float | None
-    in_sample_mape_throughput_pct: float | None
-    in_sample_mape_response_pct: float | None
-    inside_band_pct: float | None
-    band_level: float
-    repeat_noise_pct: float | None
 
 
 @dataclass(frozen=True)
@@ -102,46 +81,23 @@ class Comparison:
         return None if self.truth is None else true_curve(self.truth.truth, self.fit.load_kind, self.smooth.load)
 
     @cached_property
-    def residual_throughput_pct(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def residual_throughput_pct(self) -> Array:
         """100 (predicted / observed - 1), (m,)."""
-        return np.asarray(100 * (self.predicted.throughput_per_s / self.points.throughput_per_s - 1))
+        return residuals_pct(self.predicted.throughput_per_s, self.points.throughput_per_s)
 
     @cached_property
-    def residual_response_pct(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def residual_response_pct(self) -> Array:
         """100 (predicted / observed - 1), (m,)."""
-        return np.asarray(100 * (self.predicted.response_time_s / self.points.response_time_s - 1))
+        return residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
 
     @cached_property
     def summary(self) -> Summary:
         """The errors, held out and in sample, with the noise of repeats beside them."""
-        held, used = self.held_out, ~self.held_out
-        x, r, curve = self.points.throughput_per_s, self.points.response_time_s, self.predicted
-        inside = (curve.throughput_low_per_s <= x) & (x <= curve.throughput_high_per_s)
-        if self.is_open:
-            inside = (curve.response_time_low_s <= r) & (r <= curve.response_time_high_s)
-
-        def error(which: Mask, predicted: Any, observed: Any) -> float | None:
-            return mape(predicted[which], observed[which]) if which.any() else None
-
-        def median(residuals: Any) -> float | None:
-            return float(np.median(np.abs(residuals[held]))) if held.any() else None
-
-        return Summary(
-            held_out_points=int(held.sum()),
-            held_out_mape_throughput_pct=error(held, curve.throughput_per_s, x),
-            held_out_mape_response_pct=error(held, curve.response_time_s, r),
-            held_out_mdape_throughput_pct=median(self.residual_throughput_pct),
-            held_out_mdape_response_pct=median(self.residual_response_pct),
-            in_sample_mape_throughput_pct=error(used, curve.throughput_per_s, x),
-            in_sample_mape_response_pct=error(used, curve.response_time_s, r),
-            inside_band_pct=float(100 * inside[held].mean()) if held.any() else None,
-            band_level=self.fit.level,
-            repeat_noise_pct=self.points.repeat_noise_pct(),
-        )
+        return summary_of(self.points, self.predicted, self.held_out)
 
     def verdict(self) -> str:
         """The result in two or three sentences with numbers."""
-        return verdict(self)
+        return verdict(self.fit, self.points, self.summary, self.truth, self.audit)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units, the keys of ``qsim compare --json``."""
@@ -190,20 +146,15 @@ class Comparison:
                 "load": float(self.points.load[i]),
                 "throughput_per_s": float(check.throughput_per_s[i]),
                 "response_time_s": float(check.response_time_s[i]),
-                "served_response_time_s": self.served(i),
+                "served_response_time_s": self.points.served(i),
                 "served_response_error_s": None if served is None or error is None else float(served[i] * error[i]),
             }
             for i in range(len(self.points))
         ]
         return {"truth": {**check.to_dict(), "points": points}}
 
-    def served(self, i: int) -> float | None:
-        """The response time at point ``i`` by the log of a known device; None where there is none."""
-        served = self.points.served_response_s
-        return None if served is None or not np.isfinite(served[i]) else float(served[i])
-
     def __str__(self) -> str:
-        return comparison_text(self)
+        return comparison_text(self.fit, self.points, self.predicted, self.held_out, self.truth, self.verdict())
 
 
 def compare(

@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from calibrate.estimates import quantity
+from calibrate.fitted import Fit
 from calibrate.open_queue import waiting, waiting_rows
+from calibrate.points import Points
+from calibrate.posterior import Mask
+from calibrate.prediction import Curve
+from calibrate.summary import residuals_pct
+from calibrate.truth import TruthCheck
 from measure.dataset import CACHE_LINE_BYTES, LoadKind
 from measure.units import format_bandwidth, format_duration, format_rate
 
-if TYPE_CHECKING:
-    from calibrate.comparison import Comparison
 
-
-def comparison_text(comparison: Comparison) -> str:
+def comparison_text(
+    fit: Fit, points: Points, predicted: Curve, held_out: Mask, truth: TruthCheck | None, verdict: str
+) -> str:
     """The fit, observed against predicted at every load, the waiting requests, the truth, and the verdict."""
     rows = [f"{'load':>10}  {'observed':>10} {'predicted':>10} {'error':>8}   "
             f"{'observed':>9} {'predicted':>9} {'error':>8}"]  # fmt: skip
-    points, predicted, show = comparison.points, comparison.predicted, throughput_text(comparison.points.load_kind)
+    show = throughput_text(points.load_kind)
+    missed = residuals_pct(predicted.throughput_per_s, points.throughput_per_s)
+    missed_response = residuals_pct(predicted.response_time_s, points.response_time_s)
     for i in range(len(points)):
         x, r = points.throughput_per_s[i], points.response_time_s[i]
         rows.append(
             f"{points.load[i]:>10g}  {show(x):>10} {show(predicted.throughput_per_s[i]):>10} "
-            f"{_signed(comparison.residual_throughput_pct[i]):>8}   {format_duration(r):>9} "
-            f"{format_duration(predicted.response_time_s[i]):>9} {_signed(comparison.residual_response_pct[i]):>8}"
-            f"{'' if comparison.held_out[i] else '   calibrated on'}"
+            f"{_signed(missed[i]):>8}   {format_duration(r):>9} "
+            f"{format_duration(predicted.response_time_s[i]):>9} {_signed(missed_response[i]):>8}"
+            f"{'' if held_out[i] else '   calibrated on'}"
         )
-    queue = waiting_rows(waiting(comparison.fit, points))
-    return "\n".join([str(comparison.fit), "", *rows, *queue, *_truth_rows(comparison), "", comparison.verdict()])
+    told = [] if truth is None else _truth_rows(truth, points)
+    return "\n".join([str(fit), "", *rows, *waiting_rows(waiting(fit, points)), *told, "", verdict])
 
 
-def _truth_rows(comparison: Comparison) -> list[str]:
+def _truth_rows(check: TruthCheck, points: Points) -> list[str]:
     """Estimate against truth, in a table."""
-    check = comparison.truth
-    if check is None:
-        return []
     rows = ["", f"{'':>12}  {'truth':>10} {'estimate':>10}  {'interval':<24}"]
     for a in (*check.parameters, check.knee):
         interval = "" if a.inside is None else f"[{quantity(a.low, a.unit)}, {quantity(a.high, a.unit)}]"
@@ -43,8 +46,8 @@ def _truth_rows(comparison: Comparison) -> list[str]:
         values = f"{quantity(a.truth, a.unit):>10} {quantity(a.estimate, a.unit):>10}"
         rows.append(f"{a.name:>12}  {values}  {interval:<24} {outcome}")
     rows += ["", f"{'load':>12}  {'in truth':>10} {'by its log':>12} {'observed':>10}"]
-    for i, load in enumerate(comparison.points.load):
-        times = (check.response_time_s[i], comparison.served(i), comparison.points.response_time_s[i])
+    for i, load in enumerate(points.load):
+        times = (check.response_time_s[i], points.served(i), points.response_time_s[i])
         true, log, seen = ("" if t is None else format_duration(t) for t in times)
         rows.append(f"{load:>12.6g}  {true:>10} {log:>12} {seen:>10}")
     return [row.rstrip() for row in rows]

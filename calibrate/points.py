@@ -179,6 +179,11 @@ class Points:
             return response if self.response_error is None else np.fmax(response, self.response_error)
         return throughput if blocks == 1 else np.concatenate([throughput, response])
 
+    def served(self, i: int) -> float | None:
+        """The response time at point ``i`` by the log of a known device; None where there is none."""
+        served = self.served_response_s
+        return None if served is None or not np.isfinite(served[i]) else float(served[i])
+
     def repeat_noise_pct(self) -> float | None:
         """Median over the points of the relative standard deviation of one repeat, in percent.
 
