@@ -45,16 +45,18 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Figure:
     axis = y_axis if comparison.is_open else x_axis
     figure = figure_over(comparison, reach, axis.title, log_y=False)
     along = _along(comparison, reach)
-    figure.add_scatter(x=at_among(reach, along), y=axis.of(_predicted(comparison, along)),
-                       mode="lines", line=solid(BLUE), showlegend=False, name="predicted")  # fmt: skip
+    at = np.array([k.knee.load for k in marked], dtype=float)
+    curve = predict(comparison.fit, np.concatenate([along, at]))
+    heights = axis.of(curve.response_time_s if comparison.is_open else curve.throughput_per_s)
+    figure.add_scatter(x=at_among(reach, along), y=heights[: len(along)], mode="lines", line=solid(BLUE),
+                       showlegend=False, name="predicted")  # fmt: skip
     for i, one in enumerate(marked):
         colour, symbol, knee = _COLOURS[i % len(_COLOURS)], SYMBOLS[i % len(SYMBOLS)], one.knee
-        at = np.array([knee.load])
-        x = at_among(reach, at)
+        x = at_among(reach, at[i : i + 1])
         # Knees of two definitions may coincide: of two marks at one place the later is smaller.
         mark = {"symbol": symbol, "size": max(9, 20 - 3 * i), "color": colour, "line": {"width": 1, "color": INK}}
         group = {"legendgroup": one.name, "name": escape(knee.definition)}
-        figure.add_scatter(x=x, y=axis.of(_predicted(comparison, at)), mode="markers", marker=mark, **group)
+        figure.add_scatter(x=x, y=heights[len(along) + i :][:1], mode="markers", marker=mark, **group)
         figure.add_scatter(x=x, y=[len(marked) - i], yaxis="y2", mode="markers", marker=mark, showlegend=False,
                            error_x=_bar(reach, one), **group)  # fmt: skip
         if one.bootstrap is not None:
@@ -92,12 +94,6 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
         tuple(header[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows),
         tuple(i in (0, len(header) - 1) for i in kept),
     )  # fmt: skip
-
-
-def _predicted(comparison: Comparison, loads: Array) -> Array:
-    """What the upper plot shows at ``loads`` (m,): the throughput, or of open sweeps the response time."""
-    curve = predict(comparison.fit, loads)
-    return curve.response_time_s if comparison.is_open else curve.throughput_per_s
 
 
 def _along(comparison: Comparison, reach: Array) -> Array:
