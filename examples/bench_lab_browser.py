@@ -1,0 +1,139 @@
+"""How quick the lab page is in a browser: from a key to the plots, and from a measured point to its place on the page.
+
+    python examples/bench_lab_browser.py [updates [device]]
+
+Needs chromium, its driver and selenium. An update begins with a key pressed on a slider, with numbers that the lab has
+not seen, and ends when all five plots of Explore are drawn. ``device`` (disk, known, memory, or a replay like
+dataset-003-ssd-read) is measured, and each point timed from the moment that the lab knows it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+UPDATES, PATIENCE_S = 15, 120.0
+_JSON = {"Content-Type": "application/json"}
+LAB = "import sys; sys.argv[0] = 'qsim'; from calibrate.cli.app import app; app()"
+CHROMIUM = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+            "--disable-background-networking")  # fmt: skip
+SIMULATED = """const plots = [...document.querySelectorAll('.js-plotly-plot')];
+    return plots.length === 5 && plots[0].data.some((t) => t.name.startsWith('simulated') && t.y.length);"""
+WATCH = """window.began = 0; window.drawn = [];
+    document.addEventListener('keydown', () => { began = performance.now(); drawn = []; }, true);
+    for (const plot of document.querySelectorAll('.js-plotly-plot')) {
+        plot.on('plotly_afterplot', () => drawn.push(performance.now()));
+    }"""
+TAKEN = "return drawn.length < 5 ? 0 : Math.max(...drawn) - began;"
+PLOTTED = "return Boolean(document.querySelector('#run-throughput .js-plotly-plot')?.on);"
+LAND = """window.landed = []; const plot = document.querySelector('#run-throughput .js-plotly-plot');
+    plot.on('plotly_afterplot', () => {
+        const points = (plot.data.find((t) => t.name === 'measured') || { x: [] }).x.length;
+        while (landed.length < points) { landed.push(Date.now() / 1000); }
+    });"""
+
+
+def until(check: Callable[[], Any], what: str) -> Any:
+    """What ``check`` gives once it is true."""
+    end_s = time.monotonic() + PATIENCE_S
+    while not (found := check()):
+        if time.monotonic() > end_s:
+            raise SystemExit(f"no {what} within {PATIENCE_S:g} s")
+        time.sleep(0.05)
+    return found
+
+
+def update_ms(browser: Any, key: str) -> float:
+    """Milliseconds from a key on the slider of the arrival rate until all plots are drawn."""
+    browser.execute_script("drawn = []; document.getElementById('explore-again').click();")  # numbers not seen before
+    until(lambda: browser.execute_script("return drawn.length >= 5"), "other run")
+    time.sleep(0.3)
+    browser.find_element("css selector", "#explore-arrival_rate [role=slider]").send_keys(key)
+    return float(until(lambda: browser.execute_script(TAKEN), "drawn plots"))
+
+
+def pressed(address: str, button: str, device: str) -> None:
+    """A button of the teacher's, as the page sends it."""
+    state = {"device": device, "series": None, "pace": 0.5, "hidden": [], "culprit": None}
+    body = {
+        "output": "run-told.children", "outputs": {"id": "run-told", "property": "children"},
+        "changedPropIds": [f"run-{button}.n_clicks"],
+        "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1}
+                   for b in ("open", "start", "stop", "reveal", "remove")],
+        "state": [{"id": f"run-{name}", "property": "value", "value": value} for name, value in state.items()],
+    }  # fmt: skip
+    where = f"{address}_dash-update-component"
+    request = urllib.request.Request(where, json.dumps(body).encode(), _JSON)  # noqa: S310 - the lab's
+    with urllib.request.urlopen(request) as answer:  # noqa: S310 - the lab's
+        said = json.load(answer)["response"]["run-told"]["children"]
+    if said:
+        raise SystemExit(said)
+
+
+def told(address: str) -> Any:
+    """What browsers are told of the run."""
+    with urllib.request.urlopen(f"{address}lab/events?run=&first=0") as answer:  # noqa: S310 - the lab's
+        return json.load(answer)
+
+
+def landing_s(browser: Any, address: str, device: str) -> list[float]:
+    """Seconds for each point from the lab's log to the page."""
+    pressed(address, "open", device)
+    browser.get(f"{address}run")
+    until(lambda: browser.execute_script(PLOTTED), "plot")
+    browser.execute_script(LAND)
+    pressed(address, "start", device)
+    until(lambda: told(address)["phase"] not in ("open", "running"), "end of the run")
+    points = [e for e in told(address)["events"] if e["kind"] == "point"]
+    landed = until(lambda: len(v := browser.execute_script("return landed")) == len(points) and v, "every point")
+    return [at - datetime.fromisoformat(point["at"]).timestamp() for at, point in zip(landed, points, strict=True)]
+
+
+def main(updates: int, device: str) -> None:
+    """Start a lab and a browser, and print."""
+    driver = shutil.which("chromedriver")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    try:
+        from selenium import webdriver
+    except ModuleNotFoundError:
+        driver = None
+    if driver is None or chromium is None:
+        print("this needs chromium, chromedriver and selenium (pip install selenium)")
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        argv = [sys.executable, "-c", LAB, "lab", "--no-browser", "--port", "0", "--folder", str(Path(scratch) / "lab")]
+        lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        for argument in (*CHROMIUM, f"--user-data-dir={scratch}/browser", "--window-size=1280,900"):
+            options.add_argument(argument)
+        browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+        try:
+            address = lab.stdout.readline().split()[-1] if lab.stdout else ""
+            browser.get(f"{address}explore")
+            until(lambda: browser.execute_script(SIMULATED), "simulated values")
+            browser.execute_script(WATCH)
+            keys = [("\ue014", "\ue012")[i // 5 % 2] for i in range(updates)]  # five to the right, five to the left
+            times = [update_ms(browser, key) for key in keys]
+            print(f"from a key to all plots drawn  {median(times):6.0f} ms, at most {max(times):.0f} ms")
+            if device:
+                lags = landing_s(browser, address, device)
+                print(f"from a point to the page       {median(lags):6.2f} s, at most {max(lags):.2f} s ({device})")
+        finally:
+            browser.quit()
+            lab.terminate()
+            lab.wait()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else UPDATES, sys.argv[2] if len(sys.argv) > 2 else "")
