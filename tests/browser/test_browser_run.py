@@ -50,6 +50,7 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
     teacher, student = open_page(served, "run"), open_page(served, "run", width=390)
 
     teacher.choose("run-device", "truth is known")
+    teacher.choose("run-pace", "quick")
     teacher.the("run-open").click()
     for page in (teacher, student):
         page.wait_text("run-status", "Open for guesses")
@@ -114,6 +115,7 @@ def test_the_run_is_replayed_without_hardware_stopped_and_gone_on_with(served, o
     measured = dict(until(page.points, "the points of the first run"))
     page.choose("run-device", "replay of run 001")
     until(lambda: page.text("run-series"), "its curve")
+    page.choose("run-pace", "quick")
     page.the("run-open").click()
     page.wait_text("run-status", "Run 002")
     assert page.text("run-sealed") == ""
