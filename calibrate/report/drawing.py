@@ -35,7 +35,8 @@ AXIS = {
     "linecolor": GREY,
     "ticks": "outside",
     "automargin": True,
-    "exponentformat": "SI",
+    "exponentformat": "none",
+    "separatethousands": True,
     "gridcolor": GRID,
     "zerolinecolor": ZERO,
 }

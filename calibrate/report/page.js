@@ -4,10 +4,20 @@
   const narrow = 520, paper = 720;
   let printing = false;
 
+  const darkened = colour => darkColours[colour.toLowerCase()] || colour;
+
+  // A shade is stronger on a dark page, where a faint one would not be seen.
+  function darkShade(whole, red, green, blue, opacity) {
+    const hex = [red, green, blue].map(part => Number(part).toString(16).padStart(2, "0")).join("");
+    const parts = darkened("#" + hex).match(/[0-9a-f]{2}/gi).map(part => parseInt(part, 16));
+    return "rgba(" + parts.join(", ") + ", " + Math.min(1, 2 * opacity) + ")";
+  }
+
   function figureOf(plot, light) {
     let text = plot.nextElementSibling.textContent;
     if (dark.matches && !light) {
-      text = text.replace(/"(#[0-9a-f]{6})"/gi, (whole, colour) => '"' + (darkColours[colour.toLowerCase()] || colour) + '"');
+      text = text.replace(/"(#[0-9a-f]{6})"/gi, (whole, colour) => '"' + darkened(colour) + '"');
+      text = text.replace(/rgba\((\d+), (\d+), (\d+), ([\d.]+)\)/g, darkShade);
     }
     return JSON.parse(text);
   }

@@ -54,7 +54,7 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Figure:
         colour, symbol, knee = _COLOURS[i % len(_COLOURS)], SYMBOLS[i % len(SYMBOLS)], one.knee
         x = at_among(reach, at[i : i + 1])
         # Knees of two definitions may coincide: of two marks at one place the later is smaller.
-        mark = {"symbol": symbol, "size": max(9, 20 - 3 * i), "color": colour, "line": {"width": 1, "color": INK}}
+        mark = {"symbol": symbol, "size": max(9, 24 - 5 * i), "color": colour, "line": {"width": 1, "color": INK}}
         group = {"legendgroup": one.name, "name": escape(knee.definition)}
         figure.add_scatter(x=x, y=heights[len(along) + i :][:1], mode="markers", marker=mark, **group)
         figure.add_scatter(x=x, y=[len(marked) - i], yaxis="y2", mode="markers", marker=mark, showlegend=False,
