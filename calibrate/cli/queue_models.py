@@ -35,16 +35,21 @@ class QueueModel:
         """Every option it understands."""
         return (*(o for need in self.needs for o in need.split("|")), *self.may)
 
+    @property
+    def named(self) -> str:
+        """Its name here and in Kendall's notation."""
+        return f"{self.name} ({self.kendall})"
+
     def check(self, given: Given) -> None:
         """Raise CommandError (wrong usage) where something is missing, given twice, or means nothing here."""
         for option in given.values:
             if given.has(option) and option not in self.options:
-                raise wrong_usage(f"--{option} means nothing for {self.name} ({self.kendall}); it takes {self.usage()}")
+                raise wrong_usage(f"--{option} means nothing for {self.named}; it takes {self.usage(given)}")
         for need in self.needs:
             alternatives = need.split("|")
             present = [o for o in alternatives if given.has(o)]
             if not present:
-                raise wrong_usage(f"{self.name} ({self.kendall}) needs {_or(alternatives)}; it takes {self.usage()}")
+                raise wrong_usage(f"{self.named} needs {_or(alternatives)}; it takes {self.usage(given)}")
             if len(present) > 1:
                 raise wrong_usage(f"{' and '.join(f'--{o}' for o in present)} say the same thing; give one of them")
         for option, beside in (("scv", ("service-time", "service-rate")), ("arrival-scv", ("arrival-rate",))):
@@ -61,9 +66,9 @@ class QueueModel:
         changes = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
         return replace(model, **changes) if changes and isinstance(model, Open) else model
 
-    def usage(self) -> str:
-        """The options in words."""
-        optional = [f"[--{o}]" for o in self.may]
+    def usage(self, given: Given) -> str:
+        """The options in words, those that are optional only where the command has them."""
+        optional = [f"[--{o}]" for o in self.may if o in given.values]
         return ", ".join([*(_or(need.split("|")) for need in self.needs), *optional])
 
 

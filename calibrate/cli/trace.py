@@ -40,7 +40,7 @@ qsim trace mmc --arrival-rate 20k/s --service-time 80us --servers 2 --customers 
 qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2
 """
 
-MOST_PRINTED = 1000
+MOST_PRINTED, MOST_LISTED = 1000, 100_000
 _LARGEST_SUM = 2.0**53  # of last decimals, which are no whole numbers any more beyond
 
 
@@ -114,6 +114,7 @@ def trace(
         with_units = given.with_units
     queue: Any = queue_of(given)
     count, seed = 10 if customers is None else customers, 1 if seed is None else seed
+    _check_length(count if gaps is None else len(gaps.values), as_json=as_json)
 
     from calibrate.cli import trace_text as text
     from qsim import trace as followed
@@ -129,8 +130,6 @@ def trace(
         between, needed = (scale.steps(v) for v in draw(queue, count, seed))
         if not between.sum() < _LARGEST_SUM:
             raise wrong_usage("so few customers come that no table holds both their arrivals and their services")
-    if len(between) > MOST_PRINTED and not as_json:
-        raise wrong_usage(f"--customers {len(between)} is no table to look at; print at most {MOST_PRINTED}, or --json")
     steps = followed(queue, between, needed)
     path = Trace(scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server)
     happened, averages = listed(path), totals(path, queue.servers)
@@ -152,6 +151,14 @@ def trace(
     say("\n\n".join(blocks))
     if written is not None:
         say(f"\ntable: {written}")
+
+
+def _check_length(customers: int, *, as_json: bool) -> None:
+    """CommandError where the table would be too long to look at, or to hold."""
+    if customers > MOST_LISTED:
+        raise wrong_usage(f"{customers} customers are too many for a table; follow at most {MOST_LISTED}, or simulate")
+    if customers > MOST_PRINTED and not as_json:
+        raise wrong_usage(f"{customers} customers are no table to look at; print at most {MOST_PRINTED}, or --json")
 
 
 def _of_given_times(

@@ -74,14 +74,15 @@ def _unit_for(value: float) -> tuple[float, str]:
 
 def customer_rows(path: Trace, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
     """A row for each customer; customers and servers are counted from 1, as at the board."""
-    return [
-        {
-            "customer": i + 1, "gap": float(gaps[i]), "arrival": float(path.arrival[i]), "found": int(path.present[i]),
-            "start": float(path.start[i]), "wait": float(path.wait[i]), "service": float(services[i]),
-            "finish": float(path.finish[i]), "response": float(path.response[i]), "server": int(path.server[i]) + 1,
-        }
-        for i in range(path.arrival.size)
-    ]  # fmt: skip
+    import numpy as np
+
+    columns = {
+        "customer": np.arange(1, path.arrival.size + 1), "gap": gaps, "arrival": path.arrival, "found": path.present,
+        "start": path.start, "wait": path.wait, "service": services, "finish": path.finish, "response": path.response,
+        "server": path.server + 1,
+    }  # fmt: skip
+    listed = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*listed, strict=True)]
 
 
 def event_rows(happened: Sequence[Event]) -> list[dict[str, Any]]:

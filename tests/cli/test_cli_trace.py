@@ -99,7 +99,9 @@ def test_the_table_as_csv_replaces_nothing(qsim):
         (("mm1", "--arrival-rate", "0", "--service-rate", "1"), "so few customers come"),
         (("mm1", "--arrival-rate", "1e-30", "--service-rate", "1"), "so few customers come"),
         (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "0"), "--customers must be"),
-        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e4"), "is no table to look at"),
+        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e4"), "are no table to look at"),
+        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e9"), "are too many for a table"),
+        (("mm1", "--arrival-rate", "1"), "it takes --arrival-rate, --service-rate or --service-time"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(qsim, words, said):
