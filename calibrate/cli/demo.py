@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HELP = """Measure this machine, predict its curves from a few points, and write report.html.
 
 Its memory with the built-in probe; its disk with fio where fio is here, in a test file of its own in a temporary
-folder, removed at the end. Takes about a minute, three at most. The measurements are kept in ./qsim-demo.
+folder, removed at the end. Takes a minute and a half to two, three at most. The measurements are kept in ./qsim-demo.
 
 \b
 Examples:
@@ -78,7 +78,7 @@ def demo(
                      help="The page. Without this option a numbered name is taken where another file has it."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer and shorter points: seconds instead of a minute.")
+        bool, typer.Option("--quick", help="Fewer and shorter points, once each: seconds, not minutes.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
