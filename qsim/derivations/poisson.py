@@ -87,9 +87,10 @@ def limited_places(page: Page, model: Model) -> bool:
     if model.arrival_rate == 0:
         return False
     c, K, a = model.servers, model.capacity, model.offered_load
-    weights = np.concatenate(([1.0], np.cumprod(a / np.minimum(np.arange(1, K + 1), c))))
-    if not weights.sum() < _LARGEST:
-        return False
+    with np.errstate(over="ignore", under="ignore"):
+        weights = np.concatenate(([1.0], np.cumprod(a / np.minimum(np.arange(1, K + 1), c))))
+        if not weights.sum() < _LARGEST:
+            return False
     rates(page, model)
     page.given("K", K, "places, the servers included")
     page.let("a", "lam / mu", "erlangs offered; no load is too much where places are limited")

@@ -180,6 +180,11 @@ def test_what_solve_refuses_has_no_derivation() -> None:
         derive(MM1(2, 1))
 
 
+@pytest.mark.filterwarnings("error")
+def test_weights_too_large_for_a_number_are_no_warning() -> None:
+    assert "solved numerically" in str(derive(MMcc(arrival_rate=2000.0, service_rate=1.0, servers=1900)))
+
+
 def table_of(model: Model) -> Table:
     (table,) = (line for line in derive(model).lines if isinstance(line, Table))
     return table
