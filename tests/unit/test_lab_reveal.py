@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from lab_replay import REPLAY
 
 pytest.importorskip("dash")
 
-from calibrate.lab.folder import LabFolder, opened
+from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.api import guesses_csv
 from calibrate.lab.run.files import GUESSES, PREDICTION, REPORT, SWEEP, TAKEN_BACK
 from calibrate.lab.run.measuring import measure
@@ -21,14 +20,6 @@ from calibrate.lab.run.orders import order_for
 from calibrate.lab.run.revealing import reveal
 from calibrate.lab.run.session import Run
 from calibrate.lab.run.telling import Teller, first_loads
-
-REPLAY = "dataset-003-ssd-read"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[LabFolder]:
-    with opened(tmp_path / "lab") as kept:
-        yield kept
 
 
 def teller_of(folder: LabFolder, told: list[dict[str, object]], *, hidden: bool) -> tuple[Run, Teller]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from lab_replay import REPLAY
 
 pytest.importorskip("dash")
 
@@ -20,14 +19,6 @@ from calibrate.lab.run.session import RefusedError, Run
 from calibrate.lab.run.table import Table
 from calibrate.lab.run.telling import first_loads
 from measure.errors import DataError, MeasureError, StoreError
-
-REPLAY = "dataset-003-ssd-read"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[LabFolder]:
-    with opened(tmp_path / "lab") as kept:
-        yield kept
 
 
 @pytest.fixture
