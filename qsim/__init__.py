@@ -49,7 +49,7 @@ from qsim.distributions import (
     Shifted,
     Weibull,
 )
-from qsim.engines import Difference, Grid, difference, grid, replicate, simulate, sweep_models, trace
+from qsim.engines import Difference, Grid, SamplePath, difference, grid, replicate, simulate, sweep_models, trace
 from qsim.errors import (
     MissingExtraError,
     NoEngineError,
@@ -147,6 +147,7 @@ __all__ = [
     "PhaseType",
     "PrecisionError",
     "QsimError",
+    "SamplePath",
     "Shifted",
     "Station",
     "SteadyStateError",

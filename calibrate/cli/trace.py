@@ -120,7 +120,7 @@ def trace(
     from qsim import trace as followed
     from qsim.engines.by_hand import draw, totals
     from qsim.engines.by_hand import events as listed
-    from qsim.engines.trace import Trace
+    from qsim.engines.trace import SamplePath
 
     if gaps is not None and times is not None:
         scale = text.scale_of([*gaps.values, *times.values], with_units)
@@ -131,7 +131,7 @@ def trace(
         if not between.sum() < _LARGEST_SUM:
             raise wrong_usage("so few customers come that no table holds both their arrivals and their services")
     steps = followed(queue, between, needed)
-    path = Trace(scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server)
+    path = SamplePath(scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server)
     happened, averages = listed(path), totals(path, queue.servers)
     steady = _steady(queue) if drawn else None
     rows = text.customer_rows(path, scale.times(between), scale.times(needed))

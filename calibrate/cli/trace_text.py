@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from qsim import Metrics
     from qsim._types import FloatArray
     from qsim.engines.by_hand import Event, Totals
-    from qsim.engines.trace import Trace
+    from qsim.engines.trace import SamplePath
 
 _DIGITS = 3  # of a mean service time
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
@@ -72,7 +72,7 @@ def _unit_for(value: float) -> tuple[float, str]:
     return next(((s, u) for s, u in _UNITS if value >= s * 0.9995), _UNITS[-1])
 
 
-def customer_rows(path: Trace, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
+def customer_rows(path: SamplePath, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
     """A row for each customer; customers and servers are counted from 1, as at the board."""
     import numpy as np
 

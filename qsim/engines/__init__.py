@@ -8,6 +8,6 @@ from qsim.engines.common_numbers import Difference, difference
 from qsim.engines.replications import replicate
 from qsim.engines.run import simulate
 from qsim.engines.sweeps import Grid, grid, sweep_models
-from qsim.engines.trace import Trace, trace
+from qsim.engines.trace import SamplePath, trace
 
-__all__ = ["Difference", "Grid", "Trace", "difference", "grid", "replicate", "simulate", "sweep_models", "trace"]
+__all__ = ["Difference", "Grid", "SamplePath", "difference", "grid", "replicate", "simulate", "sweep_models", "trace"]

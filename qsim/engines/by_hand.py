@@ -17,7 +17,7 @@ from qsim import _check
 from qsim._types import FloatArray
 from qsim.engines.plan import plan
 from qsim.engines.roles import ARRIVALS, SERVICE, Role, streams_of
-from qsim.engines.trace import Trace, require_followed
+from qsim.engines.trace import SamplePath, require_followed
 from qsim.models import Open
 
 What: TypeAlias = Literal["arrival", "start", "finish"]
@@ -69,7 +69,7 @@ def draw(model: Open, customers: int, seed: int) -> tuple[FloatArray, FloatArray
     return gaps, services
 
 
-def events(trace: Trace) -> tuple[Event, ...]:
+def events(trace: SamplePath) -> tuple[Event, ...]:
     """Everything that happens, in order.
 
     At one instant those who finish leave first, then those start who waited, then the next ones come.
@@ -91,7 +91,7 @@ def events(trace: Trace) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def totals(trace: Trace, servers: int) -> Totals:
+def totals(trace: SamplePath, servers: int) -> Totals:
     """The averages of the table; ``servers`` is how many there are."""
     happened = events(trace)
     span = happened[-1].time

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Trace:
-    """One entry per customer, in order of arrival; times in the model's unit, servers counted from 0."""
+class SamplePath:
+    """What :func:`trace` gives: one entry per customer, in order of arrival; times in the model's unit, servers from 0.
+
+    Arrivals that were recorded, to be played back by a simulation, are :class:`qsim.Trace`.
+    """
 
     arrival: FloatArray
     start: FloatArray
@@ -66,7 +69,7 @@ def trace(
     interarrivals: npt.ArrayLike,
     services: npt.ArrayLike,
     engine: Literal["compiled", "reference"] = "compiled",
-) -> Trace:
+) -> SamplePath:
     """Run the given customers through the model's servers, first come, first served.
 
     ``interarrivals[i]`` is the time between customers i - 1 and i (the first counts from time zero) and
@@ -110,15 +113,15 @@ def _times(name: str, values: npt.ArrayLike) -> FloatArray:
     return array
 
 
-def _compiled(arrivals: FloatArray, services: FloatArray, servers: int) -> Trace:
+def _compiled(arrivals: FloatArray, services: FloatArray, servers: int) -> SamplePath:
     from qsim.engines.kernels import trace_fcfs
 
     starts, chosen = np.empty(arrivals.size), np.empty(arrivals.size, dtype=np.int64)
     trace_fcfs(arrivals, services, servers, starts, chosen)
-    return Trace(arrivals, starts, starts + services, chosen)
+    return SamplePath(arrivals, starts, starts + services, chosen)
 
 
-def _reference(gaps: FloatArray, services: FloatArray, servers: int) -> Trace:
+def _reference(gaps: FloatArray, services: FloatArray, servers: int) -> SamplePath:
     from collections import deque
 
     import simpy
@@ -146,4 +149,4 @@ def _reference(gaps: FloatArray, services: FloatArray, servers: int) -> Trace:
 
     env.process(source())
     env.run()
-    return Trace(arrival, start, finish, chosen)
+    return SamplePath(arrival, start, finish, chosen)
