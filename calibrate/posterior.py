@@ -2,10 +2,9 @@
 
 All parameters are positive and are handled as logarithms. The mode is found by nonlinear least squares on the
 relative residuals, made independent (:mod:`calibrate.discrepancy`) and each divided by its assumed relative error, with
-the priors as further residuals. The draws come from an ensemble of many walkers in few steps, all of them in one
-vectorised call of emcee (Foreman-Mackey et al. 2013). Half the steps stretch towards another walker (Goodman and Weare
-2010), half move by the difference of two others (ter Braak 2006, Nelson et al. 2014): stretches alone leave a long
-ridge, such as that of a curve that shows no peak, too slowly.
+the priors as further residuals. The draws come from the affine-invariant ensemble sampler of Goodman and Weare (2010)
+as implemented in emcee (Foreman-Mackey et al. 2013): many walkers and few steps, all of them in one vectorised call,
+and more steps where these have not settled, as on the long ridge of a curve that shows no peak.
 The relative error of the model is itself unknown, with a prior of its own, so that intervals widen when the model
 misses and do not pretend when there are too few points to tell.
 """
@@ -26,7 +25,10 @@ Mask = NDArray[np.bool_]
 SPARSE_SD = 1.643
 """The standard deviation of exp(1 - sqrt(1 + u^2)), a hyperbolic distribution: the root of K2(1) / K1(1)."""
 
-WALKERS, STEPS, BURNED = 256, 200, 80
+WALKERS, STEPS, BURNED = 256, 150, 70
+
+MORE_STEPS, MORE_BURNED = 450, 320
+"""How far the chain goes on where it has not settled, and how much of the whole is then left out."""
 
 SHIFT = float(np.sqrt(np.finfo(float).eps))
 """The relative step of a finite difference."""
@@ -156,19 +158,26 @@ def posterior(
     scale = np.append(np.where(prior.known, 0.5 * prior.width, error_prior.median), 0.5 * error_prior.log_sd)
     cloud = first + scale * rng.standard_normal((WALKERS, len(first)))
     cloud[:, :-1] = np.clip(cloud[:, :-1], low + 1e-9, high - 1e-9)
-    moves = [(emcee.moves.StretchMove(), 0.5), (emcee.moves.DEMove(), 0.5)]
-    sampler = emcee.EnsembleSampler(WALKERS, len(first), log_probability, moves=moves, vectorize=True)
+    sampler = emcee.EnsembleSampler(WALKERS, len(first), log_probability, vectorize=True)
     sampler.log_prob_fn = log_probability  # without emcee's wrapper, which prints an interruption to stdout
     legacy_state = np.random.RandomState(seed).get_state()  # the form in which emcee takes its seed
     sampler.run_mcmc(emcee.State(cloud, random_state=legacy_state), STEPS, skip_initial_state_check=True)
     chain = sampler.get_chain(discard=BURNED)
-    halves = np.percentile(chain.reshape(2, -1, len(first)), [5, 95], axis=1)  # (2 ends, 2 halves, d)
-    widths = np.ptp(halves, axis=0).mean(axis=0)
-    settled = bool((np.abs(np.diff(halves, axis=1)) < 0.25 * widths).all())
+    if not (settled := _settled(chain)):
+        sampler.run_mcmc(None, MORE_STEPS, skip_initial_state_check=True)
+        chain = sampler.get_chain(discard=MORE_BURNED)
+        settled = _settled(chain)
     flat = chain.reshape(-1, len(first))
     told = replace(error_prior, median=min(error_prior.median, float(np.exp(np.median(flat[:, -1])))))
     found = most_probable(parameters, np.exp(mode), predict_log, observed_log, noise, told, correlation)
     return Posterior(found, np.exp(flat[:, :-1]), np.exp(flat[:, -1]), settled)
+
+
+def _settled(chain: Array) -> bool:
+    """Whether the halves of a chain (steps, walkers, d) put the ends of 90 % intervals in about the same places."""
+    halves = np.percentile(chain.reshape(2, -1, chain.shape[-1]), [5, 95], axis=1)  # (2 ends, 2 halves, d)
+    widths = np.ptp(halves, axis=0).mean(axis=0)
+    return bool((np.abs(np.diff(halves, axis=1)) < 0.25 * widths).all())
 
 
 def balanced(rng: np.random.Generator, pairs: int, d: int) -> Array:
