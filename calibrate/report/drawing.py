@@ -67,7 +67,7 @@ def depth_ticks(figure: Figure, load: Array) -> None:
     """Ticks of a logarithmic x axis at the powers of two among the depths ``load`` (m,)."""
     ticks = [float(2**i) for i in range(17) if load.min() <= 2**i <= load.max()]
     figure.update_xaxes(
-        tickmode="array", tickvals=ticks, ticktext=[f"{t:g}" for t in ticks], dtick=None, minor=None
+        tickmode="array", tickvals=ticks, ticktext=[f"{t:,g}" for t in ticks], dtick=None, minor=None
     )  # fmt: skip
 
 

@@ -37,8 +37,8 @@ def figure_over(comparison: Comparison, load: Array, y_title: str, *, log_y: boo
     figure = empty_figure(title, y_title, log_x=True, log_y=log_y)
     if comparison.points.load_kind == "injected_delay":
         ticks = sorted({10.0**e for e in range(-3, 7) if load[load > 0].min() <= 10.0**e <= load.max()})
-        places, texts = ([zero_place(load), *ticks], ["0", *(f"{t:g}" for t in ticks)]) if (load == 0).any() else (
-            ticks, [f"{t:g}" for t in ticks])  # fmt: skip
+        places, texts = ([zero_place(load), *ticks], ["0", *(f"{t:,g}" for t in ticks)]) if (load == 0).any() else (
+            ticks, [f"{t:,g}" for t in ticks])  # fmt: skip
     else:
         depth_ticks(figure, load)
         return figure
