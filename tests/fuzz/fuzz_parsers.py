@@ -82,8 +82,8 @@ def _fuzz(target: str, runs: int, seeds: str) -> None:
         parser, first = TARGETS[target].parser, TARGETS[target].seeds()[0]
         check(parser, first)
     atheris.Setup(
-        [sys.argv[0], f"-runs={runs}", f"-max_len={MAX_BYTES}", f"-timeout={SECONDS_EACH}", f"-rss_limit_mb={MIB_EACH}",
-         "-print_final_stats=1", seeds],
+        [sys.argv[0], f"-runs={runs}", f"-max_len={MAX_BYTES}", f"-timeout={SECONDS_EACH}",
+         f"-report_slow_units={SECONDS_EACH}", f"-rss_limit_mb={MIB_EACH}", "-print_final_stats=1", seeds],
         lambda content: check_in_time(parser, content),
         custom_mutator=mutate,
     )  # fmt: skip
