@@ -15,6 +15,9 @@ from measure.units import format_bandwidth, format_duration, format_percent, for
 FLAGGED = {"outlier": "outliers", "warm-up": "warming up", "drift-within-run": "drifting", "never-settled": "unsettled"}
 """Checks of the audit on single runs, in words: what measuring again may mend."""
 
+DEEPEST_ADVISED = 256
+"""Deeper queues are seldom asked for, and many drives lose throughput there."""
+
 
 def verdict(fit: Fit, points: Points, summary: Summary, truth: TruthCheck | None, findings: Sequence[Finding]) -> str:
     """The result in a few sentences with numbers; ``findings`` are those of the audit."""
@@ -77,6 +80,8 @@ def _knee_sentence(fit: Fit, points: Points) -> str:
 def _where_to_measure(fit: Fit, points: Points, high: float) -> str:
     if fit.used and high > max(fit.used):
         beyond = [n for n in points.load if n >= 1.5 * high]
+        if not beyond and 2 * high > DEEPEST_ADVISED:
+            return f"a depth of {DEEPEST_ADVISED} would narrow it"
         deeper = f"calibrating on depth {min(beyond):g} too" if beyond else f"a depth of {round(2 * high)}"
         return f"{deeper} would pin it"
     wanted = next_depth(fit)

@@ -60,6 +60,7 @@ def test_compare_warns_where_no_point_is_saturated(qsim, tmp_path):
     assert run.code == 0
     assert "no-saturated-point" in run.err
     assert "qsim measure fio TARGET --depths 16,32,64" in run.err
+    assert "a depth of 256 would narrow it" in run.out
 
 
 def test_fit_predict_and_compare_agree(qsim, sweep_csv):
