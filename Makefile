@@ -27,11 +27,12 @@ test: lint ## Install what the tests need and run all of them
 	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_FLAGS)
 
 .PHONY: lint
-lint: $(VENV)/.installed-test ## Check style, types and the direction of imports
+lint: $(VENV)/.installed-test ## Check style, types, the direction of imports and the references
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/regenerate.py --check
 
 .PHONY: format
 format: $(VENV)/.installed-test ## Format the code

@@ -2,6 +2,7 @@
 
     make docs                              what no longer matches, on every page
     python docs/regenerate.py PAGE...      these pages only, outputs that vary from machine to machine too
+    python docs/regenerate.py --check      write nothing; exit code 1 where a reference is out of date
 
 An output that still matches is left alone, so that nothing changes but what has changed.
 """
@@ -79,8 +80,16 @@ def _stale(result: Result) -> bool:
     return bool(result.shown.strip()) and difference(result.shown, result.came, result.block.tolerance) is not None
 
 
+def stale_references() -> list[str]:
+    """The names of the pages generated whole that are not what would be generated now."""
+    return [name for name, make in PAGES.items() if (DOCS / name).read_text(encoding="utf-8") != make()]
+
+
 def main(names: list[str]) -> None:
-    """Regenerate the named pages, or all."""
+    """Regenerate the named pages, or all; with --check, write nothing and end where a reference is out of date."""
+    if names == ["--check"]:
+        stale = [f"docs/{name}" for name in stale_references()]
+        sys.exit(f"out of date: {', '.join(stale)}; write anew with: make docs" if stale else 0)
     named = [Path(name).resolve() for name in names]
     for name, make in PAGES.items():
         if not named or DOCS / name in named:
