@@ -14,11 +14,13 @@ from measure.dataset import Sweep
 from measure.findings import Finding
 
 TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats")
-"""Checks of the audit that matter to a fit, besides every error."""
+"""Checks that matter to a fit, besides every error of the audit."""
 
 
-def matters(finding: Finding) -> bool:
-    """Whether a finding of the audit speaks against a calibration."""
+def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
+    """Whether a finding speaks against a calibration; what these points lack, one that was made elsewhere may have."""
+    if finding.check == "no-saturated-point" and not calibrated_here:
+        return False
     return finding.severity == "error" or finding.check in TOLD
 
 

@@ -25,7 +25,7 @@ def verdict(fit: Fit, points: Points, summary: Summary, truth: TruthCheck | None
     parts = [
         _open_knee_sentence(fit, points) if given else _knee_sentence(fit, points),
         _error_sentence(fit, points, summary), truth.sentence() if truth is not None else "",
-        _flagged_sentence(findings), _audit_sentence(findings),
+        _flagged_sentence(points, findings), _audit_sentence(findings),
     ]  # fmt: skip
     return " ".join(part for part in parts if part)
 
@@ -80,10 +80,15 @@ def _knee_sentence(fit: Fit, points: Points) -> str:
 def _where_to_measure(fit: Fit, points: Points, high: float) -> str:
     if fit.used and high > max(fit.used):
         beyond = [n for n in points.load if n >= 1.5 * high]
-        if not beyond and 2 * high > DEEPEST_ADVISED:
+        if beyond:
+            return f"calibrating on depth {min(beyond):g} too would pin it"
+        if points.load.max() > max(fit.used):
+            return f"calibrating on depth {points.load.max():g} too would narrow it"
+        if 2 * high <= DEEPEST_ADVISED:
+            return f"a depth of {round(2 * high)} would pin it"
+        if max(fit.used) < DEEPEST_ADVISED:
             return f"a depth of {DEEPEST_ADVISED} would narrow it"
-        deeper = f"calibrating on depth {min(beyond):g} too" if beyond else f"a depth of {round(2 * high)}"
-        return f"{deeper} would pin it"
+        return "it may lie deeper than drives are usually asked"
     wanted = next_depth(fit)
     return "more repeats would narrow it" if wanted is None else f"measure depth {wanted.load:g} next"
 
@@ -109,13 +114,17 @@ def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:
     )
 
 
-def _flagged_sentence(findings: Sequence[Finding]) -> str:
-    """Which runs the audit flags, each kind with the load where it is worst."""
-    flagged = [f for f in findings if f.check in FLAGGED and f.load is not None]
-    if not flagged:
+def _flagged_sentence(points: Points, findings: Sequence[Finding]) -> str:
+    """Which runs the audit flags: each kind once, with the loads where these are named."""
+    loads: dict[str, set[float]] = {}
+    for f in findings:
+        if f.check in FLAGGED:
+            loads.setdefault(FLAGGED[f.check], set()).update([] if f.load is None else [f.load])
+    if not loads:
         return ""
-    told = ", ".join(f"{FLAGGED[f.check]} (worst at {f.load:g})" for f in flagged)
-    return f"Some runs are flagged, and no model can be expected to hit them: {told}."
+    written = format_bandwidth if points.load_kind == "bandwidth" else "{:g}".format
+    told = (f"{kind} (at {', '.join(map(written, sorted(at)))})" if at else kind for kind, at in loads.items())
+    return f"Some runs are flagged, and no model can be expected to hit them: {', '.join(told)}."
 
 
 def _audit_sentence(findings: Sequence[Finding]) -> str:

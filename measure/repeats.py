@@ -191,7 +191,7 @@ def check_outliers(points: pd.DataFrame, *, closed: bool) -> Iterator[Finding]:
             "outlier", "warning", _repeats_told(curve, rows) if flag == "repeat" else _course_told(curve, rows),
             "something else used the device or the processors during that run.",
             "measure the load again; qsim measure fio and qsim measure memory do so with --remeasure, and keep all.",
-            str(series), float(rows["load"].iloc[0]),
+            str(series), float(rows["load"].iloc[0]) if rows["load"].nunique() == 1 else None,
         )  # fmt: skip
 
 

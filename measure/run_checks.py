@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from measure.dataset import Sweep
 from measure.findings import Finding
@@ -15,15 +16,15 @@ from measure.units import format_bytes, format_rate
 
 #: The relative standard deviation between repeats of one point from which on they disagree, and badly so.
 _DISAGREE, _DISAGREE_BADLY = 0.10, 0.30
+#: The block that ``qsim measure fio`` takes where none is named.
+_USUAL_BLOCK = 4096
 #: A file that fits the DRAM of a drive, or a cache of the host, is no sample of the device.
 _SMALL_FILE_BYTES = 2**30
 #: Engines that read no file of this machine, so that no page cache stands before them.
 FILELESS_ENGINES = ("null", "nbd", "rbd", "http", "net")
 
-_COMMANDS = {
-    "queue_depth": "fio TARGET --depths", "arrival_rate": "fio TARGET --arrival-rates",
-    "injected_delay": "memory --delays",
-}  # fmt: skip
+_DRIVE_LOADS = {"queue_depth": "--depths", "arrival_rate": "--arrival-rates"}
+_MEMORY_TOOLS = {"qsim memory probe": "memory", "mlc": "mlc"}
 
 
 def check_repeats(sweep: Sweep) -> Iterator[Finding]:
@@ -49,15 +50,29 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
             f"different things: {', '.join(map(str, sources[:3]))}."
             if len(sources) > 1 else
             "the device changed between the runs (write cache, temperature, other programs).",
-            f"measure this load five times in a row{_again(sweep, row['load'])}, and compare the first with the last.",
+            f"measure this load five times in a row{_again(sweep, row)}, and compare the first with the last.",
             str(series), float(row["load"]),
         )  # fmt: skip
 
 
-def _again(sweep: Sweep, load: float) -> str:
-    """The command that measures ``load`` five times, in brackets; empty where none of ours does."""
-    command = _COMMANDS.get(sweep.load_kind)
-    return f" (qsim measure {command} {load:g} --repeats 5 --out DIR)" if command else ""
+def _again(sweep: Sweep, row: pd.Series) -> str:
+    """The command that measures a point five times, in brackets; empty where none of ours measures the like."""
+    if sweep.load_kind in _DRIVE_LOADS:
+        command = f"fio TARGET {_DRIVE_LOADS[sweep.load_kind]} {row['load']:g}{_workload(row)}"
+    elif sweep.load_kind == "injected_delay" and sweep.provenance.tool in _MEMORY_TOOLS:
+        command = f"{_MEMORY_TOOLS[sweep.provenance.tool]} --delays {row['load']:g}"
+    else:
+        return ""
+    return f" (qsim measure {command} --repeats 5 --out DIR)"
+
+
+def _workload(row: pd.Series) -> str:
+    """The options of a point's block, share of reads and pattern, as far as they are known and not the usual ones."""
+    block, read = row["block_bytes"], row["read_fraction"]
+    told = [] if pd.isna(block) or block == _USUAL_BLOCK else [f"--block {format_bytes(block).replace(' ', '')}"]
+    told += [] if pd.isna(read) or read == 1 else [f"--read {100 * read:g}"]
+    told += ["--pattern sequential"] if row["pattern"] == "sequential" else []
+    return "".join(f" {option}" for option in told)
 
 
 def check_working_set(sweep: Sweep) -> Iterator[Finding]:

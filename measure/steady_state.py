@@ -219,5 +219,5 @@ def _unsettled(series: str, group: pd.DataFrame) -> Iterator[Finding]:
         f"{len(runs)} of {len(group)} points were measured before they met the criterion of --steady, at load {loads}.",
         "the device is still changing, or the criterion is tighter than its noise.",
         "give it longer (the third part of --steady), or a wider tolerance or window.",
-        series, float(runs["load"].iloc[0]),
+        series, float(runs["load"].iloc[0]) if runs["load"].nunique() == 1 else None,
     )  # fmt: skip

@@ -201,8 +201,10 @@ def _warn(devices: Sequence[Device], found: Pages) -> None:
     from calibrate.doubts import matters
 
     for device in devices:
-        tell_findings(device.sweep, device.names)
-        tell([f for c in device.done for f in c.audit if matters(f) and f not in device.sweep.findings])
+        name = device.name if len(devices) > 1 else ""
+        tell_findings(device.sweep, device.names, name)
+        tell([f for c in device.done for f in c.audit
+              if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings], name)  # fmt: skip
         for name, reason in device.refused.items():
             where = f"{device.name}: {name}" if len(devices) > 1 else name
             warn(f"not compared: {where}: {reason.removeprefix(f'{name}: ')}")

@@ -102,19 +102,19 @@ def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) 
             raise wrong_usage(f"--use: no point was measured at load {load:g}; there are {there}")
 
 
-def tell_findings(sweep: Sweep, series: Sequence[str] | None = None) -> None:
+def tell_findings(sweep: Sweep, series: Sequence[str] | None = None, device: str = "") -> None:
     """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
-    tell([f for f in sweep.findings if series is None or f.series is None or f.series in series])
+    tell([f for f in sweep.findings if series is None or f.series is None or f.series in series], device)
 
 
-def tell(findings: Sequence[Finding]) -> None:
-    """Findings on stderr; what several series share is said once."""
+def tell(findings: Sequence[Finding], device: str = "") -> None:
+    """Findings on stderr, with the ``device`` where there are several; what several series share is said once."""
     curves: dict[tuple[str, str, str], list[str]] = {}
     for f in findings:
         key = ("note" if f.severity == "info" else f.severity, f.check, _with_remedy(f))
         curves.setdefault(key, []).append(f.series or "")
     for (severity, check, message), names in curves.items():
-        where = "; ".join(name for name in names if name)
+        where = ": ".join(part for part in (device, "; ".join(name for name in names if name)) if part)
         complain(f"{severity}: {check}{f' ({where})' if where else ''}: {message}")
 
 

@@ -154,7 +154,7 @@ def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
                 rounds = f" in {pace.rounds} rounds" if pace.rounds > 1 else ""
                 opening = (
                     f"{step} disk: {len(pace.depths)} depths{rounds} with fio in {place}, about "
-                    f"{_about(plan.seconds())}{', and flagged points once more' if again else ''}"
+                    f"{_about(plan.seconds())}{', and flagged points again, twice at most' if again else ''}"
                 )
                 with Bar("disk", opening=opening) as bar:
                     return run_fio(plan, out, bar.points, again)

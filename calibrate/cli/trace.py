@@ -40,7 +40,7 @@ qsim trace mmc --arrival-rate 20k/s --service-time 80us --servers 2 --customers 
 qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2
 """
 
-MOST_PRINTED, MOST_LISTED = 1000, 100_000
+MOST_PRINTED, MOST_LISTED = 1000, 10_000
 _LARGEST_SUM = 2.0**53  # of last decimals, which are no whole numbers any more beyond
 
 

@@ -63,6 +63,22 @@ def test_compare_warns_where_no_point_is_saturated(qsim, tmp_path):
     assert "a depth of 256 would narrow it" in run.out
 
 
+def test_compare_says_of_which_device_it_warns_and_not_where_the_fit_was_made_elsewhere(qsim, tmp_path):
+    shallow = "iodepth,iops,lat_us\n1,10000,100\n2,19900,100.5\n4,39600,101\n8,78500,102\n"
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(shallow)
+    warned = qsim("compare", "a.csv", "b.csv", "--use", "1,8").err
+    assert "no-saturated-point (a" in warned
+    assert "no-saturated-point (b" in warned
+    (tmp_path / "deep.csv").write_text(
+        "iodepth,iops,lat_us\n1,10000,100\n8,78500,102\n64,100000,640\n128,100000,1280\n"
+    )
+    assert qsim("fit", "deep.csv", "--use", "1,8,128", "--out", "fit.json").code == 0
+    held = qsim("compare", "a.csv", "--fit", "fit.json")
+    assert held.code == 0
+    assert "no-saturated-point" not in held.err
+
+
 def test_fit_predict_and_compare_agree(qsim, sweep_csv):
     fitted = qsim("fit", str(sweep_csv), "--use", "1,32", "--out", "fit.json", "--json")
     assert fitted.code == 0, fitted.err

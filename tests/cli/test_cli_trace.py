@@ -108,3 +108,4 @@ def test_what_is_wrong_is_said_in_one_line(qsim, words, said):
     run = qsim("trace", *words)
     assert run.code == 2
     assert said in run.error
+    assert "discipline" not in run.error  # the customers of a trace are served in the order in which they come

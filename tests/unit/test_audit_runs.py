@@ -42,6 +42,28 @@ def test_repeats_that_disagree_are_told_with_their_span() -> None:
     assert "repeats-disagree" not in _checks(_sweep(steady))
 
 
+@pytest.mark.parametrize(
+    ("tool", "kind", "told", "command"),
+    [
+        ("fio", "queue_depth", {"block_bytes": 131072, "read_fraction": 0.7, "pattern": "sequential"},
+         "qsim measure fio TARGET --depths 4 --block 128KiB --read 70 --pattern sequential --repeats 5"),
+        ("csv", "queue_depth", {"block_bytes": 4096, "read_fraction": 1.0},
+         "qsim measure fio TARGET --depths 4 --repeats 5"),
+        ("mlc", "injected_delay", {}, "qsim measure mlc --delays 4 --repeats 5"),
+        ("qsim memory probe", "injected_delay", {}, "qsim measure memory --delays 4 --repeats 5"),
+        ("multiload", "injected_delay", {}, ""),
+    ],
+)  # fmt: skip
+def test_the_command_that_repeats_a_point_is_of_its_tool_and_workload(
+    tool: str, kind: Any, told: dict[str, Any], command: str
+) -> None:
+    rows = {"load": [4.0] * 3, "throughput_per_s": [40e3, 41e3, 25e3], "latency_s": [1e-4, 1e-4, 1.6e-4]}
+    found = _one(
+        _sweep({**rows, **{k: [v] * 3 for k, v in told.items()}}, tool=tool, load_kind=kind), "repeats-disagree"
+    )
+    assert (f"({command} --out DIR)" if command else "in a row, and") in found.remedy
+
+
 def test_runs_of_different_files_are_named_where_they_disagree_badly() -> None:
     rows = {"load": [4.0, 4.0], "throughput_per_s": [40e3, 4e3], "latency_s": [1e-4, 1e-3], "source": ["a", "b"]}
     found = _one(_sweep(rows), "repeats-disagree")

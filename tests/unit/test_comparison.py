@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calibrate import compare, compare_all, fit
 from calibrate.points import points_of
-from measure import DataError, load_dataset
+from measure import DataError, Sweep, load_dataset
 from measure.findings import Finding
 
 REQUIRED_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
@@ -79,7 +80,25 @@ def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ig
     assert "flagged" not in comparison.verdict()
     drift = Finding("drift-within-run", "warning", "2 of 5 runs went somewhere", series=comparison.series, load=16.0)
     told = replace(comparison, audit=(*comparison.audit, drift)).verdict()
-    assert "Some runs are flagged, and no model can be expected to hit them: drifting (worst at 16)." in told
+    assert "Some runs are flagged, and no model can be expected to hit them: drifting (at 16)." in told
+    several = (replace(drift, load=4.0), drift, replace(drift, check="outlier", load=None))
+    told = replace(comparison, audit=(*comparison.audit, *several)).verdict()
+    assert told.count("drifting") == 1
+    assert "hit them: drifting (at 4, 16), outliers." in told
+
+
+@pytest.mark.parametrize(
+    ("measured", "used", "said"),
+    [
+        ([1, 16, 64], [1, 16, 64], "; a depth of 256 would narrow it"),
+        ([1, 16, 64, 128], [1, 16, 64], "; calibrating on depth 128 too would narrow it"),
+        ([1, 16, 256], [1, 16, 256], "; it may lie deeper than drives are usually asked"),
+    ],
+)
+def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[int], said: str) -> None:
+    depths = np.array(measured, dtype=float)
+    straight = pd.DataFrame({"series": "s", "load": depths, "throughput_per_s": depths / 80e-6, "latency_s": 80e-6})
+    assert said in compare(Sweep(straight), used).verdict()
 
 
 def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from plotly.graph_objects import Figure
 from scipy.stats import norm
 
 from calibrate import Comparison, compare
@@ -12,8 +15,8 @@ from calibrate.knees import named_knees
 from calibrate.profiles import profile_parameters
 from calibrate.report.compared import evidence_of, ordering, residuals, views_of
 from calibrate.report.compared.knees import knee_figure
-from calibrate.report.compared.parts import at_among, zero_place
-from measure import Sweep
+from calibrate.report.compared.parts import at_among, mark_knee, zero_place
+from measure import Sweep, load_dataset
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
@@ -114,6 +117,17 @@ def test_a_knee_is_marked_on_the_predicted_curve(quiet: tuple[Comparison, Sweep]
     for mark in marks:
         (x,), (y,) = mark.x, mark.y
         assert y == pytest.approx(np.interp(np.log(x), np.log(line.x), line.y), rel=0.002)
+
+
+def test_a_knee_at_a_small_delay_is_drawn_within_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    comparison = compare(load_dataset("001-memory"), [0, 500, 20000], series="64 B read")
+    monkeypatch.setattr(Comparison, "knee", replace(comparison.knee, load=0.4, low=0.1, high=1.5))
+    figure = Figure()
+    mark_knee(figure, comparison)
+    (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
+    (line,) = [s for s in figure.layout.shapes if s.type == "line"]
+    assert shade.x0 < line.x0 < shade.x1
+    assert line.x0 > zero_place(comparison.points.load)
 
 
 def test_a_delay_below_the_smallest_lies_between_it_and_zero() -> None:

@@ -120,7 +120,8 @@ def mark_knee(figure: Figure, comparison: Comparison) -> None:
     if knee.low is not None and knee.high is not None:
         low, high = at_axis(comparison, np.array([knee.low, knee.high]))
         figure.add_vrect(x0=low, x1=high, fillcolor=ORANGE, opacity=0.2, line_width=0)
-    figure.add_vline(x=knee.load, line={"color": ORANGE, "width": 2})
+    (at,) = at_axis(comparison, np.array([knee.load]))
+    figure.add_vline(x=at, line={"color": ORANGE, "width": 2})
     figure.add_scatter(
         x=[None], y=[None], mode="lines", line={"color": ORANGE, "width": 3},
         name=f"knee, {load_symbol(comparison)} = {knee.load:.3g}",

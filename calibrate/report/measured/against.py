@@ -15,7 +15,7 @@ from calibrate.report.measured.scales import Scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import with_ends
 from calibrate.report.view import View
-from measure.units import format_rate
+from measure.units import format_bytes, format_rate
 
 
 def datasheet(measured: Measured, iops: float) -> list[View]:
@@ -34,6 +34,8 @@ def datasheet(measured: Measured, iops: float) -> list[View]:
     figure.add_hline(y=axis.factor * iops, line={"color": GREY, "dash": "dash", "width": 2})
     figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "dash": "dash", "width": 2},
                        name=f"data sheet, {format_rate(iops)}")  # fmt: skip
+    blocks = sorted(table["block_bytes"].dropna().unique())
+    block = f" Here with requests of {', '.join(map(format_bytes, blocks))}." if blocks else ""
     names = {
         "throughput_per_s": "measured peak",
         "load": "at load",
@@ -42,8 +44,8 @@ def datasheet(measured: Measured, iops: float) -> list[View]:
     }
     return [View(
         "datasheet", "datasheet", "Peak IOPS beside the data sheet",
-        "The largest throughput at any load. A data sheet states it for the drive alone, fresh or preconditioned as it "
-        "says, often from several jobs.", peaks, figure, shown(peaks, names),
+        f"The largest throughput at any load.{block} A data sheet states it for the drive alone, fresh or "
+        "preconditioned as it says, mostly for 4 KiB, often from several jobs.", peaks, figure, shown(peaks, names),
     )]  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def _in_cell(value: float) -> str:
     """Three digits, and no power of ten where a whole number is as short; nothing for what was not measured."""
     if np.isnan(value):
         return ""
-    return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
+    return f"{value:.0f}" if 999.5 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _figure(x_title: str, y_title: str, values: Array) -> Figure:
