@@ -24,6 +24,7 @@ from typing import Any
 
 UPDATES, PATIENCE_S = 15, 120.0
 _JSON = {"Content-Type": "application/json"}
+MODELS = (("mm1", "arrival_rate"), ("mmc", "arrival_rate"), ("mg1", "arrival_rate"), ("closed", "population"))
 LAB = "import sys; sys.argv[0] = 'qsim'; from calibrate.cli.app import app; app()"
 CHROMIUM = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
             "--disable-background-networking")  # fmt: skip
@@ -53,13 +54,24 @@ def until(check: Callable[[], Any], what: str) -> Any:
     return found
 
 
-def update_ms(browser: Any, key: str) -> float:
-    """Milliseconds from a key on the slider of the arrival rate until all plots are drawn."""
+def update_ms(browser: Any, slider: str, key: str) -> float:
+    """Milliseconds from a key on a slider until all plots are drawn."""
     browser.execute_script("drawn = []; document.getElementById('explore-again').click();")  # numbers not seen before
     until(lambda: browser.execute_script("return drawn.length >= 5"), "other run")
     time.sleep(0.3)
-    browser.find_element("css selector", "#explore-arrival_rate [role=slider]").send_keys(key)
+    browser.find_element("css selector", f"#explore-{slider} [role=slider]").send_keys(key)
     return float(until(lambda: browser.execute_script(TAKEN), "drawn plots"))
+
+
+def updates_ms(browser: Any, model: str, slider: str, updates: int) -> list[float]:
+    """The same for one model, with keys to the right and to the left by turns of five."""
+    if model != MODELS[0][0]:
+        browser.execute_script("drawn = [];")
+        browser.find_element("css selector", f"#explore-kind input[value={model}]").click()
+        until(lambda: browser.execute_script("return drawn.length >= 5"), "plots of the model")
+        until(lambda: browser.execute_script(SIMULATED), "simulated values")
+    keys = [("\ue014", "\ue012")[i // 5 % 2] for i in range(updates)]
+    return [update_ms(browser, slider, key) for key in keys]
 
 
 def pressed(address: str, button: str, device: str) -> None:
@@ -113,26 +125,32 @@ def main(updates: int, device: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         argv = [sys.executable, "-c", LAB, "lab", "--no-browser", "--port", "0", "--folder", str(Path(scratch) / "lab")]
         lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        options = webdriver.ChromeOptions()
-        options.binary_location = chromium
-        for argument in (*CHROMIUM, f"--user-data-dir={scratch}/browser", "--window-size=1280,900"):
-            options.add_argument(argument)
-        browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
         try:
-            address = lab.stdout.readline().split()[-1] if lab.stdout else ""
-            browser.get(f"{address}explore")
-            until(lambda: browser.execute_script(SIMULATED), "simulated values")
-            browser.execute_script(WATCH)
-            keys = [("\ue014", "\ue012")[i // 5 % 2] for i in range(updates)]  # five to the right, five to the left
-            times = [update_ms(browser, key) for key in keys]
-            print(f"from a key to all plots drawn  {median(times):6.0f} ms, at most {max(times):.0f} ms")
-            if device:
-                lags = landing_s(browser, address, device)
-                print(f"from a point to the page       {median(lags):6.2f} s, at most {max(lags):.2f} s ({device})")
+            said = lab.stdout.readline() if lab.stdout else ""
+            if not said:
+                raise SystemExit(f"qsim lab ended with code {lab.wait()}")
+            options = webdriver.ChromeOptions()
+            options.binary_location = chromium
+            for argument in (*CHROMIUM, f"--user-data-dir={scratch}/browser", "--window-size=1280,900"):
+                options.add_argument(argument)
+            with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as browser:
+                measure(browser, said.split()[-1], updates, device)
         finally:
-            browser.quit()
             lab.terminate()
             lab.wait()
+
+
+def measure(browser: Any, address: str, updates: int, device: str) -> None:
+    """Print the times of each model, and of the device's points where one is named."""
+    browser.get(f"{address}explore")
+    until(lambda: browser.execute_script(SIMULATED), "simulated values")
+    browser.execute_script(WATCH)
+    for model, slider in MODELS:
+        times = updates_ms(browser, model, slider, updates)
+        print(f"from a key to all plots drawn  {median(times):6.0f} ms, at most {max(times):.0f} ms ({model})")
+    if device:
+        lags = landing_s(browser, address, device)
+        print(f"from a point to the page       {median(lags):6.2f} s, at most {max(lags):.2f} s ({device})")
 
 
 if __name__ == "__main__":
