@@ -18,9 +18,9 @@ What is found is what the network without that customer has in time average.  Tw
 :func:`schweitzer`, from the full network itself (Bard 1979; Schweitzer 1979), Lᵢₛ(N⃗ - e_r) taken as Lᵢₛ(N⃗), for s = r
 times (N_r - 1)/N_r: a fixed point whose cost does not grow with the populations.
 
-Validity, as tests/unit/test_qsim_networks.py holds it: one class at 2 to 32 servers, throughput within 2 % of the exact
-one; FCFS classes whose services differ, against the exact chain of 7 to 9 customers, within 5 % at a ratio of 2 and
-16 % at 5.  Schweitzer's step costs up to some 7 % more with four customers of a class, and little with many.
+Validity, as tests/unit/test_qsim_network_classes.py holds it: one class at 2 to 32 servers, throughput within 2 % of
+the exact one; FCFS classes whose services differ, against the exact chain of 7 to 9 customers, within 5 % at a ratio of
+2 and 16 % at 5. Schweitzer's step costs up to some 7 % more with four customers of a class, and little with many.
 
 Source: Reiser (1979), IEEE Trans. Communications 27, "A queueing network analysis of computer communication networks
 with window flow control"; Bard (1979), Some extensions to multiclass queueing network analysis; Schweitzer (1979),

@@ -8,6 +8,7 @@ Source: Stidham (1974), "A last word on L = λW", Oper. Res. 22, for the law on 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -91,9 +92,9 @@ def events(trace: SamplePath) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def totals(trace: SamplePath, servers: int) -> Totals:
-    """The averages of the table; ``servers`` is how many there are."""
-    happened = events(trace)
+def totals(trace: SamplePath, servers: int, happened: Sequence[Event] = ()) -> Totals:
+    """The averages of the table; ``servers`` is how many there are, ``happened`` its :func:`events` where at hand."""
+    happened = happened or events(trace)
     span = happened[-1].time
     if span == 0:
         raise ValueError("interarrivals and services must not all be zero: no time passes, so there is no average")

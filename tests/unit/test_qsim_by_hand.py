@@ -42,7 +42,9 @@ def test_what_holds_on_every_table(times: list[tuple[int, int]], servers: int) -
     """Whole times, so that many things happen at once."""
     gaps, services = np.array(times, dtype=float).T
     path = trace(MMc(1.0, 10.0, servers), gaps, services)
-    happened, found = events(path), totals(path, servers)
+    happened = events(path)
+    found = totals(path, servers)
+    assert found == totals(path, servers, happened)
     before = [0, *(e.present for e in happened)]
     seen = {e.customer: before[i] for i, e in enumerate(happened) if e.what == "arrival"}
     assert [seen[i] for i in range(len(times))] == path.present.tolist()

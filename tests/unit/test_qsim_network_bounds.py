@@ -1,0 +1,86 @@
+"""Bounds of closed networks, and what describes no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from qsim import (
+    ClassStation,
+    Closed,
+    ClosedClasses,
+    Delay,
+    Exponential,
+    MixedNetwork,
+    MMcKN,
+    OpenNetwork,
+    Station,
+    balanced_bounds,
+    geometric_bounds,
+    largest_population,
+    proportional_bounds,
+    traffic,
+)
+
+
+@pytest.mark.parametrize("bounds", [balanced_bounds, proportional_bounds, geometric_bounds])
+def test_bounds_meet_at_one_customer_and_refuse_nonsense(bounds: Callable[..., object]) -> None:
+    b = bounds([1], 3.0, [1.0, 2.0])
+    assert b.throughput_low[0] == pytest.approx(1 / 6)
+    if bounds is not geometric_bounds:  # whose upper one takes X(N-1) for X(N) when there is think time
+        assert b.throughput_high[0] == pytest.approx(1 / 6)
+    assert (b.kind, b.knee) == ("bound", pytest.approx(3.0))
+    for wrong, name in [(([0.5], 1, [1]), "populations"), (([1], -1, [1]), "think_time"), (([1], 1, []), "demands")]:
+        with pytest.raises(ValueError, match=name):
+            bounds(*wrong)
+
+
+def test_the_largest_population_is_the_one_at_which_the_bound_is_met() -> None:
+    from qsim import asymptotic_bounds
+
+    N = largest_population(30.0, 18.0, [5, 4, 3], [2, 1, 1])
+    assert asymptotic_bounds([N], 18.0, [5, 4, 3], [2, 1, 1]).response_time_low[0] == pytest.approx(30.0)
+    with pytest.raises(ValueError, match="response_time must be at least the total demand 12"):
+        largest_population(11.0, 18.0, [5, 4, 3])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: traffic([1.0, 0.0], [[0.5, 0.6], [0, 0]]), r"routing\[0\] must not add up to more than 1, not 1\.1"),
+        (lambda: traffic([1.0, 0.0], [[0, 1], [1, 0]]), "nobody does"),
+        (lambda: traffic([1.0], [[0, 1], [1, 0]]), "square matrix"),
+        (lambda: traffic([1.0, 1.0], [[0, -1], [1, 0]]), r"routing\[0\]\[1\]"),
+        (lambda: OpenNetwork([0.0], [Station(Exponential(1))], [[0.0]]), "arrival_rates"),
+        (lambda: OpenNetwork([1.0, 2.0], [Station(Exponential(1))]), "arrival_rates must be one number"),
+        (lambda: OpenNetwork([1.0, 2.0], [Station(Exponential(1))], [[0.0]]), "arrival_rates"),
+        (lambda: OpenNetwork([1.0], [Station(Exponential(1), visits=2)], [[0.0]]), "visits must be left at 1"),
+        (lambda: OpenNetwork(1.0, [Delay(1.0)]), "at least one Station"),
+        (lambda: OpenNetwork(1.0, [Station(Exponential(1), capacity=3)]), "capacity"),
+        (lambda: ClosedClasses([0, 1], [ClassStation([Exponential(1)] * 2)]), r"populations\[0\]"),
+        (lambda: ClosedClasses([], [ClassStation([Exponential(1)])]), "populations must not be empty"),
+        (lambda: ClosedClasses([1, 1], [ClassStation([Exponential(1)])]), "services must have one entry"),
+        (lambda: ClosedClasses([1, 1], [ClassStation([Exponential(1), None])]), "visited by every class"),
+        (lambda: ClosedClasses([1], [ClassStation([Exponential(1)])], [1.0, 2.0]), "think_times"),
+        (lambda: ClosedClasses([1], [ClassStation([Exponential(1)])], names=("a", "b")), "names"),
+        (lambda: ClosedClasses([1], []), "stations must not be empty"),
+        (lambda: ClosedClasses([1], [Station(Exponential(1))]), "must be a ClassStation"),
+        (lambda: ClassStation([]), "services must not be empty"),
+        (lambda: ClassStation([Exponential(1)], [1, 2]), "visits"),
+        (lambda: ClassStation([None], [1]), r"services\[0\]"),
+        (lambda: ClassStation([None]), "visits must not all be zero"),
+        (lambda: ClassStation([Exponential(1)], queues="longest"), "queues"),
+        (lambda: ClassStation([Exponential(1)], discipline="SIRO"), "discipline"),
+        (lambda: Station(Exponential(1), speeds=()), "speeds must not be empty"),
+        (lambda: Station(Exponential(1), speeds=(1, 0)), r"speeds\[1\]"),
+        (lambda: Station(Exponential(1), servers=2, speeds=(1, 2)), "servers must be 1"),
+        (lambda: Station(Exponential(1), servers=3, capacity=2), "capacity"),
+        (lambda: Closed(3, [Station(Exponential(1), capacity=2), Station(Exponential(1))]), "capacity must be None"),
+        (lambda: MixedNetwork([1.0], [], [ClassStation([Exponential(1)])]), "populations"),
+        (lambda: MMcKN(5, 0.0, 1.0, 1, 2), "think_time"),
+    ],
+)
+def test_nonsense_is_refused_by_name(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make()

@@ -1,0 +1,145 @@
+"""Networks fed from outside, and mixed ones, against the Markov chains they are."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from markov_chains import Moves, stationary
+
+from qsim import (
+    ClassStation,
+    Deterministic,
+    Exponential,
+    MixedNetwork,
+    MMc,
+    NoFormulaError,
+    OpenNetwork,
+    OpenNetworkClasses,
+    Station,
+    Tandem,
+    UnstableQueueError,
+    solve,
+    traffic,
+)
+
+
+def test_traffic_equations() -> None:
+    # A tandem with feedback: a third of those leaving the second station come back to the first.
+    rates = traffic([2.0, 0.0], [[0.0, 1.0], [1 / 3, 0.0]])
+    assert rates == pytest.approx([3.0, 3.0])
+    by_matrix = solve(
+        OpenNetwork([2.0, 0.0], [Station(Exponential(0.1)), Station(Exponential(0.2))], [[0, 1], [1 / 3, 0]])
+    )
+    by_visits = solve(OpenNetwork(2.0, [Station(Exponential(0.1), visits=1.5), Station(Exponential(0.2), visits=1.5)]))
+    assert by_matrix.W == pytest.approx(by_visits.W)
+    assert by_matrix.L == pytest.approx(0.3 / 0.7 + 0.6 / 0.4)
+    assert by_matrix.throughput == 2.0
+
+
+def test_an_open_network_is_its_markov_chain() -> None:
+    speeds, top = (1.0, 1.5, 2.5), 45
+
+    def moves(state: tuple[int, int]) -> Moves:
+        i, j = state
+        if i < top:
+            yield 0.6, (i + 1, j)
+        if i > 0:
+            yield min(i, 2) / 1.0, (i - 1, min(j + 1, top))
+        if j > 0:
+            rate = speeds[min(j, 3) - 1] / 1.0
+            yield rate * 0.25, (min(i + 1, top), j - 1)
+            yield rate * 0.75, (i, j - 1)
+
+    p = stationary((0, 0), moves)
+    stations = [Station(Exponential(1.0), servers=2), Station(Exponential(1.0), speeds=speeds)]
+    r = solve(OpenNetwork([0.6, 0.0], stations, [[0.0, 1.0], [0.25, 0.0]]))
+    for i, station in enumerate(r.stations):
+        assert station.L == pytest.approx(sum(q * s[i] for s, q in p.items()), rel=1e-6)
+        one_less = 2 if i == 0 else 1
+        assert station.Lq == pytest.approx(sum(q * max(s[i] - one_less, 0) for s, q in p.items()), rel=1e-6)
+        assert [station.p(n) for n in (0, 1, 4, 7)] == pytest.approx(
+            [sum(q for s, q in p.items() if s[i] == n) for n in (0, 1, 4, 7)], rel=1e-6
+        )
+
+
+def test_stations_in_a_row_are_the_network_that_everyone_passes() -> None:
+    stations = [Station(Exponential(0.4), 2), Station(Exponential(0.3), speeds=(1, 1.5))]
+    path, network = solve(Tandem(Exponential(1.0), stations)), solve(OpenNetwork(1.0, stations))
+    assert (path.kind, path.L, path.W) == ("exact", network.L, network.W)
+    assert path.stations[0].W == pytest.approx(solve(MMc(1.0, 2.5, 2)).W)
+    assert [path.stations[1].p(n) for n in range(9)] == [network.stations[1].p(n) for n in range(9)]
+    assert solve(Tandem(Exponential(math.inf), stations)).W == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        Tandem(Deterministic(1.0), [Station(Exponential(0.5))]),
+        Tandem(Exponential(1.0), [Station(Deterministic(0.5))]),
+        Tandem(Exponential(1.0), [Station(Exponential(0.5)), Station(Exponential(0.5), capacity=3)]),
+    ],
+)
+def test_other_stations_in_a_row_have_no_formula(path: Tandem) -> None:
+    with pytest.raises(NoFormulaError, match="simulate"):
+        solve(path)
+
+
+def test_queues_picked_at_random_in_an_open_network() -> None:
+    r = solve(OpenNetwork(3.0, [Station(Exponential(1.0), servers=4, queues="random")]))
+    assert r.L == pytest.approx(4 * 0.75 / 0.25)
+    assert r.stations[0].W == pytest.approx(4.0)
+
+
+def test_an_overloaded_station_is_named() -> None:
+    slow = Station(Exponential(1.0), servers=2, name="disk")
+    with pytest.raises(
+        UnstableQueueError, match=r"disk of open network of 2 stations is overloaded: rho = 1\.5"
+    ) as refusal:
+        solve(OpenNetwork(3.0, [Station(Exponential(0.1)), slow]))
+    assert refusal.value.rho == pytest.approx(1.5)
+    with pytest.raises(UnstableQueueError, match=r"station 1 .* rho = 1\.5, .* rate below 2,"):
+        solve(OpenNetworkClasses([1.0, 2.0], [ClassStation([Exponential(0.5), Exponential(0.5)])]))
+    with pytest.raises(UnstableQueueError, match=r"station 1 .* rho = 1, .* rate below 1,"):
+        solve(MixedNetwork([1.0], [2], [ClassStation([Exponential(1.0), Exponential(0.5)], discipline="PS")]))
+
+
+def test_open_classes() -> None:
+    shared = solve(
+        OpenNetworkClasses([0.5, 0.2], [ClassStation([Exponential(1.0), Exponential(2.0)], servers=2, discipline="PS")])
+    )
+    one = solve(MMc(0.9, 1.0, 2))
+    assert shared.kind == "exact"
+    assert shared.L == pytest.approx(one.L)
+    assert shared.classes[1].W == pytest.approx(2 * shared.classes[0].W)
+    # First come first served with services that differ: M/G/1 of the mixture, E[S²] = 2·(0.5·1 + 0.2·4)/0.7.
+    in_turn = solve(OpenNetworkClasses([0.5, 0.2], [ClassStation([Exponential(1.0), Exponential(2.0)])]))
+    assert in_turn.kind == "exact"
+    wait = 0.5 * 2 * (0.5 * 1 + 0.2 * 4) / (1 - 0.9)
+    assert [c.Wq for c in in_turn.classes] == pytest.approx([wait, wait])
+    beside = solve(OpenNetworkClasses([0.5, 0.2], [ClassStation([Exponential(1.0), Exponential(2.0)])] * 2))
+    assert beside.kind == "approximation"
+    with pytest.raises(NoFormulaError, match="simulate"):
+        solve(OpenNetworkClasses([0.5, 0.2], [ClassStation([Exponential(1.0), Exponential(2.0)], servers=2)]))
+
+
+def test_a_mixed_network_is_its_markov_chain() -> None:
+    rate, services, N, Z, top = 0.4, (1.0, 0.5), 3, 2.0, 120
+
+    def moves(state: tuple[int, int]) -> Moves:
+        passing, circling = state
+        total = passing + circling
+        if passing < top:
+            yield rate, (passing + 1, circling)
+        if circling < N:
+            yield (N - circling) / Z, (passing, circling + 1)
+        if passing:
+            yield passing / total / services[0], (passing - 1, circling)
+        if circling:
+            yield circling / total / services[1], (passing, circling - 1)
+
+    p = stationary((0, 0), moves)
+    disk = ClassStation([Exponential(s) for s in services], discipline="PS")
+    r = solve(MixedNetwork([rate], [N], [disk], [Z], names=("passing", "circling")))
+    assert [c.L for c in r.classes] == pytest.approx([sum(q * s[k] for s, q in p.items()) for k in range(2)], rel=1e-6)
+    assert [c.name for c in r.classes] == ["passing", "circling"]

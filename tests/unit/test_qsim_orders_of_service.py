@@ -1,0 +1,168 @@
+"""Erlang formulas turned round, and orders of service."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from service_laws import LAWS
+
+from qsim import (
+    MG1,
+    CustomerClass,
+    Deterministic,
+    Empirical,
+    Erlang,
+    Exponential,
+    LogNormal,
+    MDc,
+    MMc,
+    MMcK,
+    NoFormulaError,
+    Open,
+    OpenClasses,
+    UnstableQueueError,
+    erlang_b,
+    erlang_c,
+    load_for_blocking,
+    load_for_waiting,
+    mean_response,
+    rate_for_wait,
+    response_of,
+    servers_for_blocking,
+    servers_for_wait,
+    servers_for_waiting,
+    solve,
+)
+
+# Erlang turned round
+
+
+@pytest.mark.parametrize("offered", [0.3, 8.0, 90.5])
+@pytest.mark.parametrize("target", [0.5, 0.01, 1e-6])
+def test_servers_are_the_fewest(offered: float, target: float) -> None:
+    c = servers_for_blocking(offered, target)
+    assert erlang_b(c, offered) <= target < erlang_b(c - 1, offered)
+    c = servers_for_waiting(offered, target)
+    assert erlang_c(c, offered) <= target
+    assert c - 1 <= offered or erlang_c(c - 1, offered) > target
+    c = servers_for_wait(offered, 1.0, target)
+    assert solve(MMc(offered, 1.0, c)).Wq <= target
+    assert c - 1 <= offered or solve(MMc(offered, 1.0, c - 1)).Wq > target
+
+
+@pytest.mark.parametrize("c", [1, 3, 60])
+@pytest.mark.parametrize("target", [0.9, 0.2, 1e-4])
+def test_loads_meet_their_target(c: int, target: float) -> None:
+    assert erlang_b(c, load_for_blocking(c, target)) == pytest.approx(target)
+    assert erlang_c(c, load_for_waiting(c, target)) == pytest.approx(target)
+    assert solve(MMc(rate_for_wait(c, 2.0, target), 0.5, c)).Wq == pytest.approx(target, rel=1e-6)
+
+
+def test_inverse_refusals() -> None:
+    for wrong in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match="target"):
+            servers_for_blocking(5, wrong)
+    with pytest.raises(ValueError, match="offered_load"):
+        servers_for_waiting(-1, 0.1)
+    with pytest.raises(ValueError, match="servers"):
+        load_for_blocking(0, 0.1)
+
+
+# Orders of service
+
+
+@pytest.mark.parametrize("discipline", ["LCFS", "SIRO"])
+def test_blind_orders_keep_the_means(discipline: str) -> None:
+    for model in (MMc(2.7, 1.0, 3), MG1(0.8, LogNormal(1.0, 4.0)), MDc(1.8, 1.0, 2), MMcK(3.0, 1.0, 2, 5)):
+        first, other = solve(model), solve(dataclasses.replace(model, discipline=discipline))
+        assert (other.W, other.Lq, other.p_wait, other.p(3)) == (first.W, first.Lq, first.p_wait, first.p(3))
+        with pytest.raises(ValueError, match="quantiles"):
+            other.quantile(0.9)
+
+
+def test_sharing_sees_only_the_mean() -> None:
+    for service in LAWS:
+        shared = solve(Open(Exponential(1.25), service.scaled(1 / service.mean), discipline="PS"))
+        assert shared.W == pytest.approx(5.0)
+        stacked = solve(Open(Exponential(1.25), service.scaled(1 / service.mean), discipline="LCFS-PR"))
+        assert stacked.W == pytest.approx(5.0)
+    two = solve(Open(Exponential(1 / 1.6), Deterministic(1.0), 2, discipline="PS"))
+    assert two.W == pytest.approx(solve(MMc(1.6, 1.0, 2)).W)
+    full = solve(Open(Exponential(1 / 3), Deterministic(1.0), 2, 5, discipline="PS"))
+    assert full.p_block == pytest.approx(solve(MMcK(3, 1, 2, 5)).p_block)
+
+
+def test_served_by_size() -> None:
+    for rule in ("SJF", "PSJF", "SRPT"):
+        # One size only: nobody is shorter than anybody else.
+        assert mean_response(0.8, Deterministic(1.0), rule) == pytest.approx(3.0)
+        assert response_of(0.8, Exponential(1.0), 1e-3, rule) < response_of(0.8, Exponential(1.0), 5.0, rule)
+    two_sizes = Empirical((0.5, 2.0), (2, 1))
+    low, high = (
+        CustomerClass(Exponential(1.875), Deterministic(0.5)),
+        CustomerClass(Exponential(3.75), Deterministic(2.0), 1),
+    )
+    for rule, priority in (("SJF", "non-preemptive"), ("PSJF", "preemptive-resume")):
+        by_class = solve(OpenClasses([low, high], priority=priority))
+        assert mean_response(0.8, two_sizes, rule) == pytest.approx(by_class.W, rel=1e-6)
+    service = LogNormal(1.0, 4.0)
+    means = [mean_response(0.8, service, rule) for rule in ("SRPT", "PSJF", "SJF")]
+    assert means == sorted(means)
+    assert means[-1] < solve(MG1(0.8, service)).W
+    with pytest.raises(UnstableQueueError):
+        mean_response(1.2, service, "SRPT")
+    with pytest.raises(ValueError, match="rule"):
+        mean_response(0.8, service, "FCFS")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rule", ["SJF", "PSJF", "SRPT"])
+def test_response_by_size_averages_to_the_mean(rule: str) -> None:
+    nodes, weights = np.polynomial.laguerre.laggauss(40)
+    by_size = [response_of(0.7, Exponential(1.0), float(x), rule) for x in nodes]  # type: ignore[arg-type]
+    assert float(weights @ by_size) == pytest.approx(mean_response(0.7, Exponential(1.0), rule), rel=1e-4)  # type: ignore[arg-type]
+
+
+def test_priorities_conserve_the_work_that_waits() -> None:
+    laws = (Erlang(2, 1.0), LogNormal(0.5, 3.0), Deterministic(2.0))
+    classes = [CustomerClass(Exponential(5.0), law, i) for i, law in enumerate(laws)]
+    reference = solve(OpenClasses(classes))
+    served = solve(OpenClasses(classes, priority="non-preemptive"))
+    # Kleinrock's conservation law: the sum of rho times Wq does not depend on the order (1976, section 3.4).
+    weights = [c.offered_load for c in classes]
+    assert sum(w * c.Wq for w, c in zip(weights, served.classes, strict=True)) == pytest.approx(
+        sum(w * c.Wq for w, c in zip(weights, reference.classes, strict=True))
+    )
+    assert served.L == pytest.approx(sum(c.L for c in served.classes))
+    interrupted = solve(OpenClasses(classes, priority="preemptive-resume"))
+    assert interrupted.classes[0].W == pytest.approx(solve(MG1(0.2, laws[0])).W)  # notices nobody else
+    assert math.isnan(interrupted.p_wait)
+
+
+@pytest.mark.parametrize("priority", ["none", "non-preemptive", "preemptive-resume"])
+def test_classes_alike_are_one_class(priority: str) -> None:
+    for c in (1, 3):
+        one = [CustomerClass(Exponential(1 / (0.8 * c)), Exponential(1.0))]
+        two = [CustomerClass(Exponential(2 / (0.8 * c)), Exponential(1.0))] * 2
+        whole = solve(MMc(0.8 * c, 1.0, c))
+        for classes in (one, two):
+            r = solve(OpenClasses(classes, c, priority=priority))  # type: ignore[arg-type]
+            assert r.kind == "exact"
+            assert r.W == pytest.approx(whole.W)
+        # Who goes first changes nothing for all together where services are memoryless and alike.
+        ranked = [dataclasses.replace(k, priority=i) for i, k in enumerate(two)]
+        assert solve(OpenClasses(ranked, c, priority=priority)).W == pytest.approx(whole.W)  # type: ignore[arg-type]
+
+
+def test_several_servers_and_several_services_are_an_approximation() -> None:
+    classes = [CustomerClass(Exponential(2.0), Exponential(1.0)), CustomerClass(Exponential(2.0), Exponential(2.0), 1)]
+    r = solve(OpenClasses(classes, 2, priority="non-preemptive"))
+    assert r.kind == "approximation"
+    assert "Bondi" in r.method
+    assert solve(OpenClasses(classes, 2)).kind == "exact"
+    with pytest.raises(UnstableQueueError):
+        solve(OpenClasses(classes, 1))
+    with pytest.raises(NoFormulaError):
+        solve(OpenClasses([dataclasses.replace(classes[0], arrivals=Erlang(2, 2.0))]))
