@@ -1,10 +1,12 @@
 """What the points say of the parameters: the most probable values and draws from the posterior.
 
-All parameters are positive and are handled as logarithms. The mode is found by nonlinear least squares on the
-relative residuals, made independent (:mod:`calibrate.discrepancy`) and each divided by its assumed relative error, with
-the priors as further residuals. The draws come from the affine-invariant ensemble sampler of Goodman and Weare (2010)
-as implemented in emcee (Foreman-Mackey et al. 2013): many walkers and few steps, all of them in one vectorised call,
-and more steps where these have not settled, as on the long ridge of a curve that shows no peak.
+The mode is found by nonlinear least squares on the relative residuals and the priors (:mod:`calibrate.log_posterior`).
+The draws come in four steps, each of which mends what the one before left wrong. Fits to disturbed points
+(:mod:`calibrate.random_starts`) are near the posterior; a few steps of an ensemble (:mod:`calibrate.ensemble`) bring
+them nearer; a mixture of t distributions fitted to them (:mod:`calibrate.t_mixture`) is a proposal for importance
+sampling, whose weights, beside those of draws from anywhere (:mod:`calibrate.importance`), say how far off it is, and
+to which a better one is fitted; and a few more steps spread the resampled draws. Where the weights are worth too few
+draws, or the proposals do not agree, the walkers go on.
 The relative error of the model is itself unknown, with a prior of its own, so that intervals widen when the model
 misses and do not pretend when there are too few points to tell.
 """
@@ -12,70 +14,65 @@ misses and do not pretend when there are too few points to tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrate.discrepancy import Whitening
+from calibrate.importance import Proposals, agree, anywhere
+from calibrate.log_posterior import Array, ErrorPrior, LogPosterior, Mask, Parameter
+from calibrate.random_starts import random_starts
+from calibrate.t_mixture import TMixture, resampled
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+__all__ = ["Array", "ErrorPrior", "Mask", "Parameter", "Posterior", "balanced", "most_probable", "posterior"]
 
-SPARSE_SD = 1.643
-"""The standard deviation of exp(1 - sqrt(1 + u^2)), a hyperbolic distribution: the root of K2(1) / K1(1)."""
+STARTS, START_STEPS, START_KEPT = 512, 20, 6
+"""Fits to disturbed points, the steps taken from there, and how many of these the first mixture is fitted to."""
 
-WALKERS, STEPS, BURNED = 256, 150, 70
+COMPONENTS, CLOUD = 16, 3000
+"""Components of a mixture, and how many points it is fitted to."""
 
-MORE_STEPS, MORE_BURNED = 450, 320
-"""How far the chain goes on where it has not settled, and how much of the whole is then left out."""
+ANYWHERE = 1000
+"""How many draws are proposed by what is possible before any point, so that what a mixture leaves out is seen."""
 
-SHIFT = float(np.sqrt(np.finfo(float).eps))
-"""The relative step of a finite difference."""
+ENOUGH = 400.0
+"""The weighted draws are enough where they are worth so many equally weighted ones."""
+
+WALKERS, STEPS, KEPT = 1024, 24, 8
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A positive parameter: its bounds, and a prior of its logarithm (median and scale) where it has one.
+class Round(NamedTuple):
+    """How many draws of a mixture are proposed, what they must be worth for it to be the last, and the steps after."""
 
-    The prior is normal, or where ``sparse`` it is exp(1 - sqrt(1 + u^2)) in u = ln(value / median) / scale: normal near
-    the median and exponential in the tails, for what mostly is near the median and now and then far from it.
-    """
+    proposed: int
+    enough: float
+    steps: int
 
-    name: str
-    unit: str
-    low: float
-    high: float
-    prior_median: float | None = None
-    prior_log_sd: float | None = None
-    sparse: bool = False
 
-    @property
-    def prior_spread(self) -> float | None:
-        """The standard deviation of the logarithm before any data; None without a prior."""
-        return None if self.prior_log_sd is None else self.prior_log_sd * (SPARSE_SD if self.sparse else 1.0)
+ROUNDS = (Round(3000, 1000.0, 12), *2 * (Round(6000, 1000.0, STEPS),), Round(6000, ENOUGH, STEPS))
+"""One mixture after the other: most fits need one or two. What is enough for the last is little for one before it: a
+part that only a few draws of great weight have found can be missing from the fit still."""
+
+SEEDS = 2**32
+"""emcee's generator takes seeds below this."""
+
+MORE_STEPS = 120
+"""The steps where no round is enough; the second half is kept."""
 
 
 @dataclass(frozen=True)
 class Posterior:
     """The mode (d,) and equally weighted draws (n, d) of the parameters; ``error`` (n,): drawn relative model errors.
 
-    ``settled`` is False where the two halves of the chain put an end of a 90 % interval in places that differ by more
-    than a quarter of its width; the intervals are then rough.
+    ``settled`` is False where the weights of the proposed draws were worth too few of them, or the proposals did not
+    agree, and the halves of the chain that went on from there put an end of a 90 % interval in places that differ by
+    more than a quarter of its width; the intervals are then rough.
     """
 
     mode: Array
     draws: Array
     error: Array
     settled: bool
-
-
-@dataclass(frozen=True)
-class ErrorPrior:
-    """Log-normal prior of a model's relative error: its median and the sd of its logarithm."""
-
-    median: float
-    log_sd: float = 0.7
 
 
 def most_probable(
@@ -93,29 +90,8 @@ def most_probable(
     log predictions (w, m); ``observed_log`` (m,); ``noise`` (m,) relative standard errors of the observations (0 where
     unknown); ``correlation`` (m, m) of the model's misses, None where they are independent.
     """
-    from scipy.optimize import least_squares
-
-    low, high = _bounds(parameters)
-    prior = _Prior.of(parameters)
-    white = Whitening.of(noise, correlation)
-    spread = np.sqrt(error_prior.median**2 + white.extra)
-
-    def residuals(theta: Array) -> Array:
-        misfit = white.basis @ (predict_log(np.exp(theta)[None, :])[0] - observed_log) / spread
-        return np.concatenate([misfit, prior.residuals(theta)])
-
-    def slopes(theta: Array) -> Array:
-        """The residuals' derivatives (r, d): all parameters are shifted in one call of ``predict_log``."""
-        shift = SHIFT * np.maximum(1.0, np.abs(theta)) * np.where(theta + SHIFT > high, -1.0, 1.0)
-        beside = theta + np.diag(shift)
-        misfits = white.basis @ (predict_log(np.exp(np.vstack([theta, beside]))) - observed_log).T / spread[:, None]
-        priors = prior.residuals(np.vstack([theta, beside])).T
-        every = np.concatenate([misfits, priors])
-        return np.asarray((every[:, 1:] - every[:, :1]) / shift)
-
-    inside = np.clip(np.log(np.atleast_2d(start)), low + 1e-6, high - 1e-6)
-    found = [least_squares(residuals, one, slopes, bounds=(low, high)) for one in inside]
-    return np.asarray(np.exp(min(found, key=lambda f: float(f.cost)).x))
+    target = LogPosterior.of(parameters, predict_log, observed_log, noise, error_prior, correlation)
+    return np.exp(_best(target.modes(np.log(np.atleast_2d(start)), error_prior.median)))
 
 
 def posterior(
@@ -134,43 +110,34 @@ def posterior(
     The mode is that with the model's relative error at its prior median, or at its posterior one where that is less:
     priors must not bend a curve that the points agree with.
     """
-    import emcee
+    target = LogPosterior.of(parameters, predict_log, observed_log, noise, error_prior, correlation)
+    modes = target.modes(np.log(np.atleast_2d(start)), error_prior.median)
+    draws, settled = _draws(target, np.array([mode for _, mode in modes]), seed)
+    error = min(error_prior.median, float(np.exp(np.median(draws[:, -1]))))
+    mode = _best(target.modes(_best(modes)[None, :], error))
+    return Posterior(np.exp(mode), np.exp(draws[:, :-1]), np.exp(draws[:, -1]), settled)
 
-    low, high = _bounds(parameters)
-    prior = _Prior.of(parameters)
-    mode = np.log(most_probable(parameters, start, predict_log, observed_log, noise, error_prior, correlation))
 
-    white = Whitening.of(noise, correlation)
-
-    def log_probability(theta: Array) -> Array:
-        values, log_error = theta[:, :-1], theta[:, -1]
-        outside = ((values < low) | (values > high)).any(axis=1) | (np.abs(log_error - np.log(error_prior.median)) > 5)
-        safe = np.clip(values, low, high)
-        variance = white.variance(np.exp(np.clip(log_error, -20, 5)))
-        misfit = (predict_log(np.exp(safe)) - observed_log) @ white.basis.T
-        logp = -0.5 * (misfit**2 / variance + np.log(variance)).sum(axis=1)
-        logp -= 0.5 * (prior.residuals(safe) ** 2).sum(axis=1)
-        logp -= 0.5 * ((log_error - np.log(error_prior.median)) / error_prior.log_sd) ** 2
-        return np.asarray(np.where(outside, -np.inf, logp))
+def _draws(target: LogPosterior, modes: Array, seed: int) -> tuple[Array, bool]:
+    """Equally weighted draws (n, d + 1) of log parameters and ln s, and whether their intervals can be relied on."""
+    from calibrate.ensemble import Walkers  # emcee takes a while to import
 
     rng = np.random.default_rng(seed)
-    first = np.append(mode, np.log(error_prior.median))
-    scale = np.append(np.where(prior.known, 0.5 * prior.width, error_prior.median), 0.5 * error_prior.log_sd)
-    cloud = first + scale * rng.standard_normal((WALKERS, len(first)))
-    cloud[:, :-1] = np.clip(cloud[:, :-1], low + 1e-9, high - 1e-9)
-    sampler = emcee.EnsembleSampler(WALKERS, len(first), log_probability, vectorize=True)
-    sampler.log_prob_fn = log_probability  # without emcee's wrapper, which prints an interruption to stdout
-    legacy_state = np.random.RandomState(seed).get_state()  # the form in which emcee takes its seed
-    sampler.run_mcmc(emcee.State(cloud, random_state=legacy_state), STEPS, skip_initial_state_check=True)
-    chain = sampler.get_chain(discard=BURNED)
-    if not (settled := _settled(chain)):
-        sampler.run_mcmc(None, MORE_STEPS, skip_initial_state_check=True)
-        chain = sampler.get_chain(discard=MORE_BURNED)
-        settled = _settled(chain)
-    flat = chain.reshape(-1, len(first))
-    told = replace(error_prior, median=min(error_prior.median, float(np.exp(np.median(flat[:, -1])))))
-    found = most_probable(parameters, np.exp(mode), predict_log, observed_log, noise, told, correlation)
-    return Posterior(found, np.exp(flat[:, :-1]), np.exp(flat[:, -1]), settled)
+    begun = Walkers(target, random_starts(target, modes, STARTS, rng), seed).walk(START_STEPS, START_KEPT)
+    cloud = begun.reshape(-1, begun.shape[-1])
+    proposals = Proposals(target)
+    proposals.add(anywhere(target), ANYWHERE, rng)
+    for one in ROUNDS:
+        alone = proposals.add(TMixture.fitted(cloud, COMPONENTS, rng), one.proposed, rng)
+        points, log_weights = proposals.weighed()
+        agreed = agree(alone, log_weights, one.enough)
+        if agreed:
+            break
+        cloud = resampled(rng, points, log_weights, CLOUD, ENOUGH / 4)
+    begin = resampled(rng, points, log_weights, WALKERS, ENOUGH)
+    walkers = Walkers(target, begin, (seed + 1) % SEEDS, proposals.mixture)
+    chain = walkers.walk(one.steps if agreed else MORE_STEPS, KEPT if agreed else MORE_STEPS // 2)
+    return chain.reshape(-1, chain.shape[-1]), agreed or _settled(chain)
 
 
 def _settled(chain: Array) -> bool:
@@ -180,37 +147,12 @@ def _settled(chain: Array) -> bool:
     return bool((np.abs(np.diff(halves, axis=1)) < 0.25 * widths).all())
 
 
+def _best(found: Sequence[tuple[float, Array]]) -> Array:
+    """Of several descents' ends the one with the least sum of squares."""
+    return min(found, key=lambda one: one[0])[1]
+
+
 def balanced(rng: np.random.Generator, pairs: int, d: int) -> Array:
     """Standard normal numbers (1 + 2 pairs, d): zero, and each row with its opposite, so that medians are exact."""
     half = rng.standard_normal((pairs, d))
     return np.concatenate([np.zeros((1, d)), half, -half])
-
-
-def _bounds(parameters: Sequence[Parameter]) -> tuple[Array, Array]:
-    """Log bounds low and high, each (d,)."""
-    return np.log([p.low for p in parameters]), np.log([p.high for p in parameters])
-
-
-@dataclass(frozen=True)
-class _Prior:
-    """Which of d parameters have a prior, its centre and width in logarithms, and whether it is sparse; each (d,)."""
-
-    known: Mask
-    centre: Array
-    width: Array
-    sparse: Mask
-
-    @classmethod
-    def of(cls, parameters: Sequence[Parameter]) -> _Prior:
-        return cls(
-            np.array([p.prior_median is not None for p in parameters]),
-            np.log([p.prior_median or 1.0 for p in parameters]),
-            np.array([p.prior_log_sd or 1.0 for p in parameters]),
-            np.array([p.sparse for p in parameters]),
-        )
-
-    def residuals(self, theta: Array) -> Array:
-        """Of log parameters (..., d): (..., k) for the k with a prior; half their squares is -ln of it."""
-        u = ((theta - self.centre) / self.width)[..., self.known]
-        robust = np.sign(u) * np.sqrt(2 * (np.sqrt(1 + u**2) - 1))
-        return np.asarray(np.where(self.sparse[self.known], robust, u))
