@@ -10,6 +10,11 @@ exact for M/G/1 (Pollaczek 1930, Khinchine 1932: W = S + rho S (1 + cs2) / (2 (1
 else the approximation of Lee and Longton (1959) and of Allen and Cunneen (1990). Where c is fitted it is not whole, and
 Q is Sakasegawa's (1977) rho^(sqrt(2 (c + 1)) - 1) / (1 - rho), exact for one server.
 
+Where every server has a queue of its own and requests are routed at random, as blocks are spread over the dies of a
+flash drive, each is an M/G/1 at the same rho: Q = c rho / (1 - rho), the rest as above. That is the open law
+
+    W = L0 + a rho / (1 - rho),     L0 = S, a = V S,     with its knee at rho* = 1 / (1 + sqrt(a / L0))
+
 The parameters are c >= 1 and Xmax, so that S = c / Xmax needs no constraint of its own; a rung of the ladder fixes
 some.
 """
@@ -38,7 +43,8 @@ _GRID = np.linspace(0.002, 0.998, 499)
 class OpenModel(CurveModel):
     """W over lambda with ``servers`` and ``scv`` given, or fitted where None; ``arrival_scv`` is given.
 
-    ``measured`` = (ca2, cs2) puts priors of these values on both instead.
+    ``measured`` = (ca2, cs2) puts priors of these values on both instead. With ``a_queue_each`` the servers share no
+    queue.
     """
 
     knee_definition = "tangent: rho* of maximal power rho / W"
@@ -52,19 +58,21 @@ class OpenModel(CurveModel):
         servers: int | None = None,
         scv: float | None = None,
         measured: tuple[float, float] | None = None,
+        a_queue_each: bool = False,
     ) -> None:
         self.name = name
         self.assumption = assumption
         self._servers = servers
         self._scv = scv
         self._measured = measured
+        self._a_queue_each = a_queue_each
         free = {"c": servers is None, "cs2": scv is None, "ca2": measured is not None}
         self._free = ["Xmax", *(n for n, is_free in free.items() if is_free)]
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         most, least = float(throughput.max()), float(response.min())
         made = {
-            "Xmax": Parameter("Xmax", "1/s", most * 1.0001, max(most, 1 / least) * 100),
+            "Xmax": Parameter("Xmax", "1/s", most / NEARLY_ONE, max(most, 1 / least) * 100),
             "c": Parameter("c", "", 1.0, max(4.0, 100 * most * least)),
             "cs2": Parameter("scv", "", 1e-3, 100.0, self._about(1, 1.0), self._sd(SCV_LOG_SD)),
             "ca2": Parameter("arrival scv", "", 1e-3, 100.0, self._about(0, 1.0), self._sd(MEASURED_LOG_SD)),
@@ -125,7 +133,10 @@ class OpenModel(CurveModel):
         """W (w, m) at utilizations (w, m)."""
         g = {name: value[:, None] for name, value in self._given(values).items()}
         rho = np.minimum(rho, NEARLY_ONE)
-        waiting = sakasegawa(g["c"], rho) if self._servers is None else erlang_wait(self._servers, rho)
+        if self._a_queue_each:
+            waiting = g["c"] * rho / (1 - rho)
+        else:
+            waiting = sakasegawa(g["c"], rho) if self._servers is None else erlang_wait(self._servers, rho)
         return np.asarray((g["c"] + 0.5 * (g["ca2"] + g["cs2"]) * waiting) / g["Xmax"])
 
     def _best(self, values: Array) -> tuple[Array, Array]:
@@ -168,6 +179,11 @@ MGc = OpenModel(
     "M/G/c",
     "Poisson arrivals, one queue, c equal servers, any law of service by its coefficient of variation",
 )
+MGcEach = OpenModel(
+    "M/G/c, a queue each",
+    "Poisson arrivals, routed at random to c equal servers with a queue each, any law of service",
+    a_queue_each=True,
+)
 MG1 = OpenModel("M/G/1", "Poisson arrivals, one server, any law of service", servers=1)
 MM1 = OpenModel("M/M/1", "Poisson arrivals, one server, exponential service", servers=1, scv=1.0)
 MD1 = OpenModel("M/D/1", "Poisson arrivals, one server, constant service", servers=1, scv=0.0)
@@ -193,7 +209,8 @@ def ggc(arrival_scv: float = 1.0, service_scv: float = 1.0) -> OpenModel:
 def open_named(name: str) -> OpenModel | None:
     """The open model of that name, or None."""
     known: dict[str, Callable[[], OpenModel]] = {
-        "M/G/c": lambda: MGc, "M/G/1": lambda: MG1, "M/M/1": lambda: MM1, "M/D/1": lambda: MD1, "G/G/c": ggc,
+        "M/G/c": lambda: MGc, MGcEach.name: lambda: MGcEach, "M/G/1": lambda: MG1, "M/M/1": lambda: MM1,
+        "M/D/1": lambda: MD1, "G/G/c": ggc,
     }  # fmt: skip
     if name in known:
         return known[name]()

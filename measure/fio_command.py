@@ -16,6 +16,9 @@ Why the commands are as they are:
 - Open loop: many synchronous jobs, each a Poisson process at a small share of the rate; together they are a Poisson
   process at the whole rate. A single job with ``rate_iops`` is none: it waits for what is in flight before it sleeps,
   and starts the clock after the wait. fio takes whole rates, so that some jobs take one request a second more.
+  A job begins with a request, and its counted time with another, so the jobs of slow streams start in groups, one
+  after another: all at once they would be a burst, and near saturation its queue stays for most of a run. (fio 3.33
+  draws the times of ``startdelay=0-2s`` from the later half of that range, and at times all alike; so they are given.)
   In a mix, reads and writes come from jobs of their own: two Poisson processes together are one whose requests have
   random directions.
 """
@@ -30,6 +33,13 @@ from measure.target import Target
 from measure.workload import FioJob
 
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})
+
+STAGGER_GAPS = 4
+"""The jobs of an open loop start within so many mean gaps between the arrivals of one. Their first requests then come
+at a quarter of the rate beside those of the jobs that run, which rise meanwhile: hardly more than is asked for."""
+
+MOST_STARTS, SHORTEST_STEP_S = 8, 0.1
+"""Groups that start one after another, and the least time between two of them: fio looks no more often."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +84,19 @@ def point_command(key: str, job: FioJob, common: Common, seed: int, *, log: bool
     return (*general, "--name=global", *shared, *(o for section in sections for o in (f"--name={key}", *section)))
 
 
+def stagger_s(job: FioJob) -> float:
+    """The seconds within which the jobs of a point start; 0 where all start at once."""
+    whole_s = STAGGER_GAPS * job.jobs / job.load if job.is_open else 0.0
+    return whole_s if whole_s >= 2 * SHORTEST_STEP_S else 0.0
+
+
 def _sections(job: FioJob, engine: str) -> list[list[str]]:
     """The options of each kind of job that runs at the same time."""
     if job.is_open:
         groups = [
-            (direction, [f"--numjobs={count}", "--iodepth=1", f"--rate_iops={each}"])
-            for direction, count, each in _shares(job)
+            (direction, [f"--numjobs={count}", "--iodepth=1", f"--rate_iops={each}", *later])
+            for direction, jobs, each in _shares(job)
+            for count, later in _starts(jobs, stagger_s(job))
         ]
     elif job.is_parallel:
         reads = min(max(1, round(job.depth * job.read_percent / 100)), job.depth - 1)
@@ -103,6 +120,16 @@ def _outstanding(depth: int, jobs: int, engine: str) -> list[list[str]]:
         return [["--iodepth=1", f"--numjobs={depth * jobs}"]]
     depths = [2**bit for bit in range(depth.bit_length()) if depth >> bit & 1] if engine in ROUNDING else [depth]
     return [[f"--iodepth={d}", f"--numjobs={jobs}"] for d in reversed(depths)]
+
+
+def _starts(jobs: int, within_s: float) -> list[tuple[int, list[str]]]:
+    """Parts of so many jobs, and when each of them starts, as an option of fio."""
+    starts = max(1, min(jobs, MOST_STARTS, int(within_s / SHORTEST_STEP_S)))
+    ends = [jobs * k // starts for k in range(starts + 1)]
+    return [
+        (ends[k + 1] - ends[k], [f"--startdelay={round(1e3 * within_s * k / starts)}ms"] if k else [])
+        for k in range(starts)
+    ]
 
 
 def submitters_of(job: FioJob) -> int:

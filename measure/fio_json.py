@@ -35,6 +35,7 @@ MAX_JOBS = 10_000
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
 _UNITS_S = {"_ns": 1e-9, "": 1e-6}  # fio 3.x and fio 2.x; fio has never written another suffix
 _OF_REPORTING = frozenset({"unified_rw_reporting", "group_reporting", "percentile_list"})  # these tell no workload
+_CONSTANTS = "FIO_IO_U_PLAT_"
 _BIN_CONSTANT = "FIO_IO_U_PLAT_BITS"
 
 
@@ -235,8 +236,20 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
                 percentiles = {positive(p): positive(v) * unit for p, v in listed.items() if positive(p) > 0}
                 percentiles_kind = base
             if not bins and (listed := section_of(stats, "bins")):
+                _refuse_damaged(listed, name, job)
                 bins, bins_kind, bins_unit_s = _bins(listed, unit), base, unit
     return Moments(mean, sd, kind, percentiles, percentiles_kind, bins, bins_kind, bins_unit_s)
+
+
+def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
+    """DataError for a bin that is no number, or that holds no count."""
+    for key, count in listed.items():
+        known = key.startswith(_CONSTANTS) or (key.isascii() and key.isdigit())
+        if not known or not re.fullmatch(r"\d+(?:\.0*)?", str(count)):
+            raise DataError(
+                f"{name}: job {job!r} counts {str(count)[:20]} in the bin {key[:20]!r} of its histogram, which no "
+                "version of fio does; the file was edited or damaged: give the original, or measure the point again"
+            )
 
 
 def _bins(listed: Mapping[str, Any], unit_s: float) -> dict[float, int]:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from measure.fio_command import Common, point_command
+from measure.fio_command import Common, point_command, stagger_s
 from measure.fio_engines import choose_engine, choose_submitting_engine
 from measure.fio_record import SYNC_ENGINES
 from measure.fio_settings import FioSettings
@@ -88,7 +88,8 @@ class FioPlan:
     @property
     def point_limit_s(self) -> float:
         """The hard time limit of one point."""
-        return self.ramp_s + self.runtime_s + max(MARGIN_S, 0.5 * self.runtime_s)
+        stagger = max(stagger_s(p.job) for p in self.points)
+        return stagger + self.ramp_s + self.runtime_s + max(MARGIN_S, 0.5 * self.runtime_s)
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -110,8 +111,9 @@ class FioPlan:
 
     def seconds(self, finished: Collection[str] = ()) -> float:
         """How long the sweep will about take, without the points (their keys) that are ``finished``."""
-        missing = sum(p.key not in finished for p in self.points)
-        return self.fill_seconds() + missing * self.point_seconds if missing else 0.0
+        missing = [p for p in self.points if p.key not in finished]
+        each = len(missing) * self.point_seconds + sum(stagger_s(p.job) for p in missing)
+        return self.fill_seconds() + each if missing else 0.0
 
     def within(self, budget_s: float) -> FioPlan:
         """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs.
@@ -133,7 +135,7 @@ class FioPlan:
 
     @property
     def point_seconds(self) -> float:
-        """How long one point takes, where it settles within one window."""
+        """How long one point takes once its jobs have started, where it settles within one window."""
         settling_s = self.settling.window_s + START_S if self.settling else 0.0
         return settling_s + self.ramp_s + self.runtime_s + START_S
 
@@ -265,7 +267,7 @@ def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
         raise ValueError("settling is for depths; arrivals at a given rate come at that rate, steady or not")
     if settings.ramp_s <= 0:
         raise ValueError(
-            f"ramp_s is {settings.ramp_s:g}; the jobs of an open loop all begin with a request at once, so give it a "
+            f"ramp_s is {settings.ramp_s:g}; every job of an open loop begins with a request of its own, so give it a "
             "ramp of some 0.5 s that is not counted"
         )
     for job in workloads:

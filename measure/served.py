@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from measure.dataset import Sweep
 from measure.findings import Finding
+from measure.fio_command import stagger_s
+from measure.fio_points import job_of
 from measure.store import SweepStore
 from measure.stored_point import StoredPoint
 from measure.units import format_duration
@@ -99,7 +101,9 @@ def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredP
     for point in points:
         if point.raw is not None:
             start, end = (datetime.fromisoformat(point.record[k]).timestamp() for k in ("started_at", "ended_at"))
-            found = served_between(log, start, end, settings["ramp_s"], settings["runtime_s"], delay_s)
+            begun = settings["ramp_s"] + stagger_s(job_of(point))  # all jobs are counted then, and none has ended
+            counted = settings["ramp_s"] + settings["runtime_s"] - begun
+            found = served_between(log, start, end, begun, counted, delay_s)
             if found is not None:
                 rows[point.raw.name] = asdict(found)
     served = pd.DataFrame.from_dict(rows, orient="index")

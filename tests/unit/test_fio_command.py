@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure.fio_command import Common, point_command, submitters_of
+from measure.fio_command import Common, point_command, stagger_s, submitters_of
 from measure.workload import FioJob
 
 
@@ -80,3 +80,12 @@ def test_only_the_log_of_the_total_latency_is_written() -> None:
     shared, _ = sections(FioJob(1, 1, 4096, 100, "random"), log=True)
     assert (shared["write_lat_log"], shared["disable_clat"], shared["disable_slat"]) == ("k", "1", "1")
     assert "write_lat_log" not in sections(FioJob(1, 1, 4096, 100, "random"))[0]
+
+
+def test_the_jobs_of_slow_streams_start_one_after_another() -> None:
+    _, each = sections(FioJob.open(400, jobs=200), "psync")
+    assert [s.get("startdelay", "0ms") for s in each] == [f"{250 * k}ms" for k in range(8)]  # 4 gaps of 0.5 s
+    assert [int(s["numjobs"]) for s in each] == [25] * 8
+    _, fast = sections(FioJob.open(16_000, jobs=40), "psync")
+    assert [s.get("startdelay") for s in fast] == [None]  # its first requests take 10 ms, less than fio can tell
+    assert stagger_s(FioJob(8, 1, 4096, 100, "random")) == 0

@@ -289,6 +289,13 @@ def test_fio_sizes(text: str, size: int | None) -> None:
     assert parse_fio_size(text) == size
 
 
+@pytest.mark.parametrize(("key", "count"), [("4032", -5), ("4032", float("nan")), ("4032", "many"), ("4032x", 5)])
+def test_a_damaged_histogram_is_refused_and_not_counted_without_its_bin(key: str, count: Any) -> None:
+    section = read3(1000.0, 4e3, lat_ns=stats(4e3, bins={"3968": 900, key: count, "FIO_IO_U_PLAT_NR": 1856}))
+    with pytest.raises(DataError, match=f"in the bin '{key}' of its histogram.*edited or damaged"):
+        sweep_of(document(job(section)))
+
+
 def test_a_quantile_of_bins_is_the_first_that_covers_the_fraction() -> None:
     bins = {1.0: 50, 2.0: 49, 10.0: 1}
     assert [bin_quantile(bins, q) for q in (0.5, 0.51, 0.99, 0.999)] == [1.0, 2.0, 2.0, 10.0]

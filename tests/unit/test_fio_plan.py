@@ -164,7 +164,7 @@ def test_an_open_sweep_takes_psync_and_a_ramp(tmp_path: Path) -> None:
     assert "arrival rates 1.00 k/s, 20.0 k/s" in made.describe()
     for settings, sentence in (
         ({"engine": "libaio"}, "engine is libaio; an open loop takes a synchronous one"),
-        ({"ramp_s": 0.0}, "ramp_s is 0; the jobs of an open loop all begin"),
+        ({"ramp_s": 0.0}, "ramp_s is 0; every job of an open loop begins with a request"),
         ({"runtime_s": 1.2, "ramp_s": 1.0}, "20.0 k/s shared|1.00 k/s shared among 32 jobs take a runtime of 1.4 s"),
     ):
         with pytest.raises(ValueError, match=sentence):

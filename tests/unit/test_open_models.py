@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit, predict
-from calibrate.open_models import MD1, MG1, MM1, MGc, OpenModel, erlang_wait, mmc, sakasegawa
+from calibrate.open_models import MD1, MG1, MM1, MGc, MGcEach, OpenModel, erlang_wait, mmc, sakasegawa
 from calibrate.report.compared.queue import queue_against_utilization
 from calibrate.report.page import write_report
 from measure import Sweep
@@ -46,8 +46,9 @@ RATES = [50.0, 150.0, 250.0, 350.0, 420.0]
         (MG1, [1 / S, 3.0], lambda rho: GGc(Exponential(S / rho), LogNormal(S, 3.0), 1)),
         (mmc(6), [6 / S], lambda rho: MMc(6 * rho / S, 1 / S, 6)),
         (MGc, [1 / S, 1.0, 3.0], lambda rho: GGc(Exponential(S / rho), LogNormal(S, 3.0), 1)),
+        (MGcEach, [4 / S, 4.0, 3.0], lambda rho: GGc(Exponential(S / rho), LogNormal(S, 3.0), 1)),  # a fourth of it
     ],
-    ids=["M/M/1", "M/D/1", "M/G/1", "M/M/6", "M/G/c with one server"],
+    ids=["M/M/1", "M/D/1", "M/G/1", "M/M/6", "M/G/c with one server", "four servers with a queue each"],
 )
 def test_a_model_is_the_formula_of_its_name(model, values, exact, rho) -> None:
     queue = exact(rho)
@@ -64,6 +65,15 @@ def test_the_queue_of_a_fitted_number_of_servers_is_near_erlang(servers: int) ->
     assert (1 + near / servers) / (1 + exact / servers) == pytest.approx(1, abs=0.03)
 
 
+def test_points_at_the_edge_of_saturation_are_met() -> None:
+    peak = 1 / S
+    rates = np.array([0.1, 0.5, 0.9, 0.99995]) * peak
+    table = pd.DataFrame({"series": "made", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (peak - rates)})
+    made = fit(Sweep(table, load_kind="arrival_rate"), rates, model="M/M/1")
+    assert predict(made, rates).response_time_s == pytest.approx(1 / (peak - rates), rel=0.02)
+    assert made.parameters["Xmax"].low < peak < made.parameters["Xmax"].high
+
+
 def test_the_knee_is_the_tangent_in_closed_form() -> None:
     for scv in (0.2, 1.0, 5.0):
         values = np.array([[1 / S, scv]])
@@ -72,6 +82,21 @@ def test_the_knee_is_the_tangent_in_closed_form() -> None:
         assert MG1.report(values)["rho*"][1][0] == pytest.approx(rho, abs=1e-4)
         assert knee.load[0] == pytest.approx(rho / S, rel=1e-3)
         assert knee.response[0] == pytest.approx(MG1.curve(values, knee.load)[1][0, 0])
+
+
+def test_the_knee_of_queues_of_their_own_does_not_depend_on_their_number() -> None:
+    for servers in (2.0, 30.0):
+        values = np.array([[servers / S, servers, 3.0]])
+        assert MGcEach.report(values)["rho*"][1][0] == pytest.approx(1 / (1 + np.sqrt(2)), abs=1e-4)
+
+
+@pytest.mark.parametrize(("made", "told"), [(MGc, "M/G/c"), (MGcEach, "M/G/c, a queue each")])
+def test_the_points_tell_whether_the_servers_share_a_queue(made: OpenModel, told: str) -> None:
+    rates = [200.0, 1000.0, 2500.0, 3600.0]
+    found = fit(open_sweep(made, [8 / S, 8.0, 1.0], rates, noise=0.01), rates)
+    assert found.model == told
+    assert found.parameters["c"].low < 8 < found.parameters["c"].high
+    assert found.knee.load == pytest.approx(made.knee(np.array([[8 / S, 8.0, 1.0]])).load[0], rel=0.1)
 
 
 def test_no_model_promises_more_than_its_peak() -> None:
