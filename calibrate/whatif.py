@@ -3,7 +3,8 @@
 A scenario is a fit with other parameters: every draw of the posterior is changed alike, so that the band comes along.
 With R the latency of the busy device, Xmax its peak and N* = R Xmax:
 
-- drives k to m: Xmax m / k, R as it is. Requests are spread evenly, X'(N) = (m / k) X(N k / m);
+- drives k to m: each request goes to one of them at random, so that R'(N) = R(1 + (N - 1) k / m)
+  (``calibrate.stripe``): Xmax m / k, and a lone request takes as long as before;
 - service times s: R = Z + (R - Z) becomes Z + s (R - Z), Xmax / s, where Z is the host's part, which does not change;
 - block b to c: service is alpha + beta b. beta from fits at two sizes (R and 1 / Xmax on a straight line over the
   size), or from a link of bandwidth B: R + (c - b) / B, and Xmax at most B / c;
@@ -20,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.curve_models import AsymptoticBounds, PNorm, RandomRouting
+from calibrate.curve_models import AsymptoticBounds, ClosedModel, PNorm, RandomRouting
 from calibrate.estimates import Estimate, middle
 from calibrate.fitted import Fit
 from calibrate.posterior import Array
+from calibrate.stripe import Striped, counted
 from measure.errors import DataError
 from measure.units import format_bandwidth, format_bytes, format_duration
 
@@ -48,11 +50,12 @@ class WhatIf:
         for name in ("service", "block_bytes", "from_block_bytes", "bandwidth_bytes_per_s", "medium_s"):
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be a positive number, not {value!r}")
+                what = name.removesuffix("_bytes_per_s").removesuffix("_bytes").removesuffix("_s").replace("_", " ")
+                raise ValueError(f"{what} must be a positive number, not {value:g}")
         if self.host_s is not None and not (np.isfinite(self.host_s) and self.host_s >= 0):
-            raise ValueError(f"host_s must be zero or more, not {self.host_s!r}")
-        if self.drives is not None and not all(np.isfinite(n) and n > 0 for n in self.drives):
-            raise ValueError(f"drives must be positive numbers, not {self.drives!r}")
+            raise ValueError(f"host must be zero or more, not {self.host_s:g}")
+        if self.drives is not None and not all(np.isfinite(n) and n == int(n) > 0 for n in self.drives):
+            raise ValueError(f"drives must be positive whole numbers, not {self.drives[0]:g} and {self.drives[1]:g}")
         if self.drives is None and self.service is None and self.block_bytes is None and not self.write_cache_off:
             raise ValueError("nothing is changed; give drives, service, block or write-cache=off")
         if self.write_cache_off and self.medium_s is None:
@@ -107,7 +110,7 @@ def what_if(fit: Fit, change: WhatIf, others: Sequence[Fit] = ()) -> Scenario:
             "with the p-norm (the default): qsim fit DATA --out fit.json"
         )
     changed, words, assumptions = fit, [], []
-    for step in (_drives, _service, _block, _no_cache):
+    for step in (_service, _block, _no_cache, _drives):  # drives last: what changes one of them changes all
         if (done := step(changed, change, others)) is not None:
             changed, said, assumed = done
             words.append(said)
@@ -125,16 +128,20 @@ _Step = tuple[Fit, str, str] | None
 def _drives(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     if change.drives is None:
         return None
-    now, then = change.drives
-    factor = then / now
-
-    def more(d: _Device) -> _Device:
-        return _Device(d.response, d.peak * factor)
-
-    changed = _changed(fit, more, factor)
-    return changed, f"{then:g} drives for {now:g}", (
-        f"requests are spread evenly over {then:g} drives instead of {now:g}: the peak times {factor:.3g}, the latency "
-        "of a lone request as it is; no controller, link or host is in the way"
+    now, then = (int(n) for n in change.drives)
+    model = fit.curve_model
+    assert isinstance(model, ClosedModel)  # noqa: S101  (what_if takes no other)
+    striped = Striped(model, now, then)
+    most = fit.knee.high
+    if most is not None and most * striped.factor < 1:
+        raise DataError(
+            f"what-if: {fit.series or 'the device'} is kept busy by {most:.3g} requests at most, so it cannot be "
+            f"{counted(now)}, which take one each; say how many it is, as drives=2:1"
+        )
+    changed = replace(fit, model=striped.name, assumption=striped.assumption)
+    return _with(fit, changed, striped.beyond(np.array(fit.used))), f"{counted(then)} for {now}", (
+        f"each request goes to one of {counted(then)} at random instead of {now}: the peak times {striped.factor:.3g}, "
+        "the latency of a lone request as it is; no controller, link or host is in the way"
     )  # fmt: skip
 
 
@@ -176,6 +183,8 @@ def _block(fit: Fit, change: WhatIf, others: Sequence[Fit]) -> _Step:
             f"what-if: the block size of {fit.series or 'the fit'} is not known; write both, as block=4KiB:16KiB"
         )
     then, link = change.block_bytes, change.bandwidth_bytes_per_s
+    if then == now:
+        raise DataError(f"what-if: blocks of {format_bytes(then)} are what there is; name another size")
     said = f"blocks of {format_bytes(then)} for {format_bytes(now)}"
     if link is not None:
 
@@ -205,7 +214,7 @@ def _block(fit: Fit, change: WhatIf, others: Sequence[Fit]) -> _Step:
     new_mode = along(_Device.of(fit.mode[None, :]), _Device.of(other.mode[None, :])).into(fit.mode[None, :])
     order = np.random.default_rng(0).permutation(len(other.draws))[np.arange(len(fit.draws)) % len(other.draws)]
     draws = along(_Device.of(fit.draws), _Device.of(other.draws[order])).into(fit.draws)
-    return _with(fit, new_mode[0], draws), said, (
+    return _with(fit, replace(fit, mode=new_mode[0], draws=draws), np.array(fit.used)), said, (
         f"{said}: latency and time per request at the peak grow in proportion to the size, as from {format_bytes(now)} "
         f"to {format_bytes(size)}"
     )  # fmt: skip
@@ -230,20 +239,20 @@ def _no_cache(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     )  # fmt: skip
 
 
-def _changed(fit: Fit, change: Callable[[_Device], _Device], wider: float = 1.0) -> Fit:
+def _changed(fit: Fit, change: Callable[[_Device], _Device]) -> Fit:
     mode = change(_Device.of(fit.mode[None, :])).into(fit.mode[None, :])[0]
-    return _with(fit, mode, change(_Device.of(fit.draws)).into(fit.draws), wider)
+    draws = change(_Device.of(fit.draws)).into(fit.draws)
+    return _with(fit, replace(fit, mode=mode, draws=draws), np.array(fit.used))
 
 
-def _with(fit: Fit, mode: Array, draws: Array, wider: float = 1.0) -> Fit:
-    """The fit with other parameters; what the curve missed at the points is kept, at loads ``wider`` times theirs."""
+def _with(fit: Fit, changed: Fit, after: Array) -> Fit:
+    """``changed`` with what the curve of ``fit`` missed at its points, now at the loads ``after`` (m,)."""
     if not fit.used:
-        return replace(fit, mode=mode, draws=draws)
-    before, after = np.array(fit.used), np.maximum(np.array(fit.used) * wider, 1.0)
-    old, new = (fit.curve_model.curve(m[None, :], n)[0][0] for m, n in ((fit.mode, before), (mode, after)))
+        return changed
+    old, new = (f.curve_model.curve(f.mode[None, :], n)[0][0] for f, n in ((fit, np.array(fit.used)), (changed, after)))
     throughput = np.array(fit.used_throughput_per_s) * new / old
     return replace(
-        fit, mode=mode, draws=draws, used=tuple(after.tolist()), used_throughput_per_s=tuple(throughput.tolist()),
+        changed, used=tuple(after.tolist()), used_throughput_per_s=tuple(throughput.tolist()),
         used_response_s=tuple((after / throughput).tolist()),
     )  # fmt: skip
 
@@ -254,10 +263,9 @@ def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
     for name, (unit, values) in changed.curve_model.report(changed.draws).items():
         estimate, low, high = middle(values, fit.level)
         before = fit.parameters.get(name)
-        told[name] = Estimate(
-            estimate, low, high, before is not None and before.identified, unit,
-            "" if before is None else before.note,
-        )  # fmt: skip
+        told[name] = Estimate(estimate, low, high, before is not None and before.identified, unit)
+        if before is not None and before.estimate is not None and np.isclose(estimate, before.estimate):
+            told[name] = replace(told[name], note=before.note)  # else it has numbers of the device as it was
     return told
 
 
