@@ -21,6 +21,8 @@ from measure.units import format_duration
 from qsim import Closed, Delay, Deterministic, Distribution, Empirical, Metrics, Station, simulate
 
 MOST_SERVERS = 512
+ALIKE = 2.0
+"""Lone requests are alike where the slowest quarter takes less than so many times as long as the fastest."""
 _AROUND = (0.6, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 
 
@@ -28,18 +30,19 @@ _AROUND = (0.6, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 class Structure:
     """``servers`` before one queue ("shared") or with a queue each ("random"), after a constant ``delay_s``.
 
-    Where requests go "together", ``delay_s`` is what each of them adds to the latency of the others.
+    Where requests go "together" or are "stalled", ``delay_s`` is what each of them adds to the latency of the others.
     """
 
     servers: int
-    queues: Literal["shared", "random", "together"]
+    queues: Literal["shared", "random", "together", "stalled"]
     delay_s: float
 
     @property
     def label(self) -> str:
         """In words."""
-        if self.queues == "together":
-            return f"requests handled together, {format_duration(self.delay_s)} more with each"
+        if self.queues in ("together", "stalled"):
+            stalls = ", and stalls by the clock" if self.queues == "stalled" else ""
+            return f"requests handled together, {format_duration(self.delay_s)} more with each{stalls}"
         if self.servers == 1:
             return "one server"
         return f"{self.servers} servers, {'one queue' if self.queues == 'shared' else 'a queue each'}"
@@ -48,7 +51,10 @@ class Structure:
 def candidates(alone: Histogram, deepest: float, response_s: float) -> list[Structure]:
     """Structures that come near the response time at the deepest point."""
     shortest = float(alone.lower_s[0])
-    found = [Structure(1, "together", max(response_s - alone.mean_s, 0.0) / (deepest - 1))]
+    each = max(response_s - alone.mean_s, 0.0) / (deepest - 1)
+    found = [Structure(1, "together", each)]
+    if alone.quantile(0.75) < ALIKE * alone.quantile(0.25):
+        found.append(Structure(1, "stalled", each))
     for delay in (0.0, 0.5 * shortest, 0.9 * shortest):
         about = deepest * (alone.mean_s - delay) / response_s  # servers busy on average
         counts = {min(max(round(about * share + extra), 1), MOST_SERVERS) for share in _AROUND for extra in (0, 1)}
@@ -64,6 +70,8 @@ def response(
     if structure.queues == "together":
         more = (depth - 1) * structure.delay_s
         return alone.mean_s + more, np.array([alone.quantile(float(q)) for q in quantiles]) + more
+    if structure.queues == "stalled":
+        return _stalled(alone, alone.mean_s + (depth - 1) * structure.delay_s, quantiles)
     law: Distribution = Empirical(
         tuple((alone.lower_s - structure.delay_s).tolist()), tuple(alone.counts.astype(float).tolist()),
         tuple((alone.upper_s - alone.lower_s).tolist()),
@@ -77,3 +85,15 @@ def response(
     )
     found = np.array([metrics.quantile(float(q)) for q in quantiles])
     return float(metrics.W) + structure.delay_s, found + structure.delay_s
+
+
+def _stalled(alone: Histogram, mean_s: float, quantiles: Array) -> tuple[float, Array]:
+    """Mean and quantiles of the longest of r lone requests, r = ``mean_s`` over their mean, moved to ``mean_s``.
+
+    Where the longest take longer than that already, they are not moved, and the mean is theirs.
+    """
+    longer = mean_s / alone.mean_s
+    below = np.concatenate([[0.0], np.cumsum(alone.counts) / alone.total]) ** longer
+    longest_s = float(np.diff(below) @ (alone.lower_s + alone.upper_s)) / 2
+    more = max(mean_s - longest_s, 0.0)
+    return longest_s + more, np.array([alone.quantile(float(q) ** (1 / longer)) for q in quantiles]) + more

@@ -40,8 +40,8 @@ QUANTILES: Mapping[str, float] = {"p50_s": 0.5, "p95_s": 0.95, "p99_s": 0.99, "p
 CUSTOMERS = 60_000
 MISFIT = 0.06
 """Relative error of a percentile that a structure which is right for all purposes has."""
-DRIFT = 0.05
-"""Relative error that comes on top with each doubling of the depth away from a calibrated one."""
+DRIFT = (0.05, 0.05, 0.05, 0.2)
+"""Relative errors of the percentiles that come on top with each doubling of the depth away from a calibrated one."""
 UNTRUSTED_DRIFT = 0.2
 """The same where no structure does well at the calibrated depths."""
 WRONG = 10
@@ -88,6 +88,10 @@ class Tails:
     structures: tuple[tuple[Structure, float], ...]
     trust: float
     """How well the likeliest structure does at the calibrated depths: 1 as well as one that is right, 0 not at all."""
+    noise: float | None = None
+    """By how much the p99 of one repeat differs from another's (relative standard deviation); None where unknown."""
+    sampling: float | None = None
+    """The relative standard error of p99 at depth 1 that so many requests have."""
 
     @property
     def structure(self) -> Structure:
@@ -106,6 +110,13 @@ class Tails:
         """The outcome in words."""
         error = self.median_error_pct()
         missed = "" if error is None else f"; p99 is missed by {error:.2g} % (median of the held-out depths)"
+        if missed and self.noise is not None:
+            missed += f", and differs by {100 * self.noise:.2g} % between repeats of one depth"
+        elif missed and self.sampling is not None:
+            missed += (
+                f"; nothing was repeated, so how much of that is noise is not known, but that the requests at depth 1 "
+                f"tell p99 to ±{100 * _Z90 * self.sampling:.2g} % at best"
+            )
         share = self.structures[0][1]
         doubt = (
             ""
@@ -170,10 +181,11 @@ def predict_tails(
     structures = tuple((tried[i], float(w)) for i, w in zip(order, weights / weights.sum(), strict=True))
     trust = 1 / (1 + (misfits[order[0]] / (_TERMS * len(deep)) / WRONG) ** 2)
     own_noise = (1 - trust) * np.array(UNREPEATED) if noise is None else noise
+    sampling = _sampling(alone)
     points = []
     for depth in at:
         centre, spread = _blended(run, structures, depth, seen, trust, (curve or {}).get(depth))
-        spread = np.sqrt(spread**2 + own_noise**2 + _sampling(seen_at[1]) ** 2)
+        spread = np.sqrt(spread**2 + own_noise**2 + sampling**2)
         predicted, half = np.exp(centre), np.exp(_Z90 * spread)
         names = list(QUANTILES)
         observed = told.get(depth)
@@ -182,7 +194,9 @@ def predict_tails(
             {} if observed is None else dict(zip(names, map(float, observed), strict=True)),
             *(dict(zip(names, map(float, v), strict=True)) for v in (predicted, predicted / half, predicted * half)),
         ))  # fmt: skip
-    return Tails(tuple(points), structures, float(trust))
+    p99 = list(QUANTILES).index("p99_s")
+    noise_of_p99 = None if noise is None else float(noise[p99])
+    return Tails(tuple(points), structures, float(trust), noise_of_p99, float(sampling[p99]))
 
 
 def _misfit(run: Run, structure: Structure, seen: Seen, allowed: Array) -> float:
@@ -206,7 +220,7 @@ def _blended(
     centre = weights @ logs
     away = float(np.min(np.abs(np.log2(list(seen)) - math.log2(depth))))
     between = weights @ (logs - centre) ** 2
-    drift = DRIFT * trust + UNTRUSTED_DRIFT * (1 - trust)
+    drift = trust * np.array(DRIFT) + (1 - trust) * UNTRUSTED_DRIFT
     return centre, np.sqrt(between + MISFIT**2 / 4 + (drift * away) ** 2)
 
 
@@ -282,9 +296,12 @@ def fitted_tails(
 
 
 def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array | None:
-    """The standard deviation of the log percentiles of one repeat, over the depths repeated (median)."""
-    spreads = [np.std([np.log(_observed(h)) for h in s], axis=0, ddof=1) for s in at_depths if len(s) > 1]
-    return np.asarray(np.median(spreads, axis=0)) if spreads else None
+    """The standard deviation of the log percentiles of one repeat, of all the depths repeated (root mean square).
+
+    Not the median over depths: what disturbs a machine now and then shows at one of them, and counts at all.
+    """
+    variances = [np.var([np.log(_observed(h)) for h in s], axis=0, ddof=1) for s in at_depths if len(s) > 1]
+    return np.asarray(np.sqrt(np.mean(variances, axis=0))) if variances else None
 
 
 def _together(several: Sequence[Histogram]) -> Histogram:

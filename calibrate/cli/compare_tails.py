@@ -56,11 +56,12 @@ def _sealed(done: Sequence[Comparison], sweep: Sweep, held: Seal) -> dict[str, T
 
 
 def add_tails(parts: Sequence[dict[str, Any]], found: Mapping[str, Tails], refused: Mapping[str, str]) -> None:
-    """``tails``, ``tail_structures`` and ``tails_refused`` for each curve of a JSON document."""
+    """``tails``, ``tail_structures``, ``tail_noise_pct`` and ``tails_refused`` for each curve of a JSON document."""
     for part in parts:
         tails = found.get(part["name"])
         part["tails"] = [] if tails is None else tails.to_list()
         part["tail_structures"] = [] if tails is None else tails.structures_to_list()
+        part["tail_noise_pct"] = None if tails is None or tails.noise is None else 100 * tails.noise
         part["tails_refused"] = refused.get(part["name"])
 
 

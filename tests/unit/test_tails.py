@@ -7,7 +7,7 @@ import pytest
 
 from calibrate.report.tails import tail_table, tail_view
 from calibrate.service import of_samples
-from calibrate.tails import QUANTILES, predict_tails
+from calibrate.tails import QUANTILES, _repeat_noise, predict_tails
 from measure.errors import DataError
 from measure.latency_bins import Histogram
 from qsim import Closed, Distribution, HyperExponential, LogNormal, Shifted, Station, simulate
@@ -100,6 +100,41 @@ def test_requests_that_are_handled_together_move_all_percentiles_alike() -> None
         assert tails.median_error_pct(name) < 3
 
 
+def stalled(depths: tuple[int, ...]) -> tuple[dict[float, Histogram], dict[float, float]]:
+    """A batch as above, on a host that halts everything for 0.2 ms or more, 150 times a second of a request's life."""
+    rng = np.random.default_rng(11)
+    found, means = {}, {}
+    for n in depths:
+        took = LogNormal(7e-5, 0.01).sample(rng, 300_000) + 7e-6 * (n - 1)
+        stalls = rng.poisson(150 * took)
+        took = took + stalls * (2e-4 + rng.exponential(1e-4, len(took)))
+        times = of_samples(took)
+        found[float(n)] = Histogram(times.lower_s, times.upper_s, times.counts.astype(np.int64))
+        means[float(n)] = times.mean_s
+    return found, means
+
+
+def test_stalls_by_the_clock_reach_more_of_the_requests_that_take_longer() -> None:
+    found, means = stalled((1, 2, 4, 8, 16, 32, 64))
+    tails = predict_tails(found, {n: means[n] for n in (1.0, 32.0)}, sorted(found))
+    assert tails.structure.queues == "stalled"
+    assert tails.sentence().startswith("Tails as of requests handled together, ")
+    assert ", and stalls by the clock" in tails.sentence()
+    assert tails.median_error_pct("p50_s") < 5
+    assert tails.median_error_pct("p95_s") < 10
+    assert tails.median_error_pct("p99_s") < 10
+    deepest = tails.points[-1]
+    unstalled = found[1.0].quantile(0.99) + 63 * tails.structure.delay_s
+    assert unstalled < 0.8 * deepest.observed["p99_s"]  # what "together" alone would say
+    assert abs(deepest.residual_pct["p99_s"]) < 10
+
+
+def test_differences_of_lone_requests_are_not_taken_for_stalls() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 4, "shared")
+    tails = predict_tails(found, {n: means[n] for n in (1.0, 32.0)}, [8])
+    assert all(structure.queues != "stalled" for structure, _ in tails.structures)
+
+
 def test_one_disturbed_repeat_does_not_move_what_is_typical() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 4, "shared")
     used = {n: means[n] for n in (1.0, 32.0)}
@@ -115,6 +150,26 @@ def test_noise_of_repeats_widens_the_intervals() -> None:
     used = {n: means[n] for n in (1.0, 32.0)}
     quiet, loud = (predict_tails(found, used, [8], noise=np.full(4, sd)).points[0] for sd in (0.0, 0.5))
     assert loud.high["p99_s"] / loud.low["p99_s"] > 2 * quiet.high["p99_s"] / quiet.low["p99_s"]
+
+
+def test_noise_at_one_depth_counts_at_all() -> None:
+    one = seen(LogNormal(2e-3, 2.0), 1, "shared")[0][1.0]
+    slower = Histogram(2 * one.lower_s, 2 * one.upper_s, one.counts)
+    noise = _repeat_noise([[one, one], [one, one], [one, slower], [one]])
+    assert noise == pytest.approx(np.full(4, np.log(2) / np.sqrt(2) / np.sqrt(3)))
+    assert _repeat_noise([[one], [one]]) is None
+
+
+def test_the_sentence_says_what_the_measurement_allows() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
+    used = {n: means[n] for n in (1.0, 32.0)}
+    repeated = predict_tails(found, used, [8], noise=np.array([0.1, 0.2, 0.3, 0.4]))
+    assert ", and differs by 30 % between repeats of one depth." in repeated.sentence()
+    once = predict_tails(found, used, [8])
+    assert once.noise is None
+    assert "nothing was repeated" in once.sentence()
+    few = {n: Histogram(h.lower_s, h.upper_s, np.maximum(h.counts // 100, 1)) for n, h in found.items()}
+    assert predict_tails(few, used, [8]).sampling > 3 * once.sampling
 
 
 def test_intervals_widen_away_from_what_was_calibrated() -> None:
