@@ -38,6 +38,9 @@ qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2m
 qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s --service fitted:law.json
 """
 
+MOST_REQUESTS = 1e15
+"""More than any device answers in its life; counts are exact below 2^53."""
+
 
 def fit_service(
     data: Data = None,
@@ -127,8 +130,8 @@ def _check_usage(
         raise wrong_usage("--percentiles stands instead of DATA or --dataset; give one of them")
     if percentiles is not None and (named := [option for option, value in chosen.items() if value is not None]):
         raise wrong_usage(f"--percentiles are those of one point; leave out {' and '.join(named)}")
-    if requests is not None and requests < 1:
-        raise wrong_usage(f"--requests must be at least 1, not {requests:g}")
+    if requests is not None and not 1 <= requests <= MOST_REQUESTS:
+        raise wrong_usage(f"--requests must be from 1 to {MOST_REQUESTS:.0e}, not {requests:g}")
     if bootstrap is not None and bootstrap != 0 and bootstrap < 19:
         raise wrong_usage(f"--bootstrap must be 0 (none) or at least 19, not {bootstrap}")
 

@@ -48,7 +48,9 @@ def fit_service(
         if not 0 < share < 1:
             raise ValueError(f"{what} {share:g} must lie between 0 and 1, like 0.99")
     binned = Binned.of(times)
-    room = len(times.counts) - 2 if times.kind == "percentiles" else len(times.counts) - 1
+    room = len(times.counts) - 1
+    if times.kind == "percentiles" and room != 2:
+        room -= 1  # one is left to tell families apart; but two percentiles must do for a law
     found: dict[str, FamilyFit] = {}
     left_out: list[str] = []
     tasks = list(_tasks(binned, room))

@@ -20,6 +20,8 @@ SMOOTHEST = 0.06
 """The least width of the smoothing, in units of log time: 6 %."""
 FAR_MEAN = 0.03
 POOR_KS = 0.05
+MET = 1e-4
+"""A family that is off by less than this share of the requests at every percentile given meets them."""
 
 
 def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence[float]) -> Iterator[Finding]:
@@ -39,6 +41,16 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
             f"it is not said how many requests the percentiles were taken from; {times.total:g} are assumed, the "
             "fewest that have one beyond the highest",
             "", "give their number (--requests); it decides the ranking and the intervals",
+        )  # fmt: skip
+    given = len(times.counts) - 1
+    alike = [f for f in families if times.kind == "percentiles" and f.candidate.free >= given and f.ks < MET]
+    if len(alike) > 1:
+        high = [f.law.quantile(max(quantiles)) for f in alike]
+        yield Finding(
+            "too-few-percentiles", "warning", f"{', '.join(f.name for f in alike)} have {given} parameters and meet "
+            f"the {given} percentiles, so that nothing tells them apart; their p{100 * max(quantiles):g} goes from "
+            f"{format_duration(min(high))} to {format_duration(max(high))}",
+            "", "give more percentiles, or a histogram (json+)",
         )  # fmt: skip
     yield from _beyond(times, quantiles)
     share = float(times.counts.max() / times.total)

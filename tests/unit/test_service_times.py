@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calibrate.service import Times, fit_service, goodness, modes, of_histogram, of_percentiles, of_samples
-from calibrate.service.families import lognormals, mixture_theta
+from calibrate.service.families import erlangs, lognormals, mixture_theta
 from calibrate.service.likelihood import Binned
-from calibrate.service.mixing import _Erlangs, _Lognormals
+from calibrate.service.mixing import _Erlangs, _Lognormals, fit_erlangs
 from calibrate.service.sources import parse_percentiles
 from calibrate.service.warnings import findings_of
 from measure.errors import DataError
@@ -65,6 +65,21 @@ def test_an_erlang_law_is_found_with_its_stages() -> None:
     own = fit_service(drawn(Erlang(4, 1e-3))).family("Erlang")
     assert own.parameters["stages"].estimate == 4
     assert own.parameters["mean"].estimate == pytest.approx(1e-3, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("weights", "stages", "means"),
+    [
+        ((0.8, 0.2), (6, 3), (5e-5, 6e-4)),
+        ((0.6, 0.4), (10, 5), (5e-5, 1.2e-4)),
+        ((0.5, 0.3, 0.2), (3, 8, 2), (5e-5, 1e-4, 9e-4)),
+    ],
+)
+def test_stages_of_parts_that_overlap_are_found(weights, stages, means) -> None:
+    binned = Binned.of(drawn(hyper_erlang(weights, stages, means), 20_000, 3))
+    truth = mixture_theta(np.array(weights), np.array(means) / binned.unit_s)
+    found = binned.log_likelihood(*fit_erlangs(binned, len(stages), stages=True))
+    assert found > binned.log_likelihood(erlangs(stages), truth) - 5  # kept whole from the first step, 11 to 470 less
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -172,6 +187,18 @@ def test_percentiles_alone_pin_a_law_of_few_parameters() -> None:
     assert fit.law.mean == pytest.approx(1e-3, rel=1e-3)
     assert fit.left_out  # mixtures have more parameters than seven bins can pin
     assert not any(f.check == "requests-unknown" for f in fit.findings)
+
+
+def test_two_percentiles_are_met_and_said_to_tell_no_families_apart() -> None:
+    fit = fit_service(of_percentiles({0.5: 80e-6, 0.99: 300e-6}, requests=1e5))
+    assert fit.law.quantile(0.5) == pytest.approx(80e-6, rel=1e-3)
+    assert fit.law.quantile(0.99) == pytest.approx(300e-6, rel=1e-3)
+    (told,) = [f for f in fit.findings if f.check == "too-few-percentiles"]
+    assert "gamma" in told.message
+    assert "lognormal" in told.message
+    assert "Erlang" not in told.message  # whole stages do not meet them
+    more = fit_service(of_percentiles({0.5: 80e-6, 0.95: 150e-6, 0.99: 300e-6}, requests=1e5))
+    assert not any(f.check == "too-few-percentiles" for f in more.findings)
 
 
 def test_without_their_number_the_fewest_requests_are_assumed() -> None:
