@@ -4,7 +4,8 @@ At a given number N of outstanding requests a request of b bytes takes the devic
 alpha that every request costs and a part beta b that every byte costs. So N / X is a straight line in b: 1 / beta times
 N is the bandwidth that large blocks approach, N / alpha the request rate of small ones, and the two cross at
 b* = alpha / beta. The line is exact for one server; where large blocks are spread over several channels the time grows
-more slowly at first, which is among the misses: a Gaussian process in ln b (:mod:`calibrate.discrepancy`). Estimates
+more slowly at first, which is among the misses: a Gaussian process in ln b (:mod:`calibrate.discrepancy`). Where a size
+was measured several times, the standard error of its mean is the noise beside them. Estimates
 and predictions are medians of the posterior, and lie in their own intervals.
 """
 
@@ -21,7 +22,7 @@ from calibrate.mixtures import quantiles
 from calibrate.posterior import Array, ErrorPrior, Mask, Parameter, posterior
 from measure.dataset import Sweep
 from measure.errors import DataError
-from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+from measure.units import format_bandwidth, format_bytes, format_duration, format_percent, format_rate
 
 LEVEL = 0.9
 ERROR = ErrorPrior(median=0.1)
@@ -31,7 +32,10 @@ MISSES = Discrepancy(length=1.5, own=0.05)
 
 @dataclass(frozen=True)
 class BlockLine:
-    """One line: the sizes ``block_bytes`` (m,), which of them it was calibrated on, and X observed and predicted."""
+    """One line: the sizes ``block_bytes`` (m,), which of them it was calibrated on, and X observed and predicted.
+
+    ``repeats_differ_by`` (m,) is the relative standard deviation of one repeat, NaN where there was none.
+    """
 
     series: str
     outstanding: float
@@ -43,6 +47,7 @@ class BlockLine:
     high_per_s: Array
     per_request_s: tuple[float, float, float]
     per_byte_s: tuple[float, float, float]
+    repeats_differ_by: Array
     level: float = LEVEL
 
     @property
@@ -72,13 +77,20 @@ class BlockLine:
         held = np.abs(self.error_pct[~self.calibrated])
         return float(np.median(held)) if len(held) else None
 
+    @property
+    def repeat_noise_pct(self) -> float | None:
+        """The median over the sizes of how much repeats differ, in percent; None where nothing was repeated."""
+        known = self.repeats_differ_by[np.isfinite(self.repeats_differ_by)]
+        return float(100 * np.median(known)) if len(known) else None
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
         plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in asdict(self).items()}
+        plain["repeats_differ_by"] = [None if np.isnan(v) else float(v) for v in self.repeats_differ_by]
         return {
             **plain, "error_pct": self.error_pct.tolist(), "extrapolated": self.extrapolated.tolist(),
             "crossing_bytes": self.crossing_bytes, "bandwidth_limit_bytes_per_s": self.bandwidth_limit_bytes_per_s,
-            "held_out_mdape_pct": self.held_out_mdape_pct,
+            "held_out_mdape_pct": self.held_out_mdape_pct, "repeat_noise_pct": self.repeat_noise_pct,
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -98,6 +110,10 @@ class BlockLine:
                 f"{format_bytes(size):>10}  {format_rate(self.observed_per_s[i]):>10} "
                 f"{format_rate(self.predicted_per_s[i]):>10}  {band:>22} {self.error_pct[i]:>+7.1f}%  {how}".rstrip()
             )
+        if (missed := self.held_out_mdape_pct) is not None:
+            noise = self.repeat_noise_pct
+            beside = "" if noise is None else f", where repeats of one size differ by {format_percent(noise)}"
+            lines.append(f"  sizes not calibrated on are missed by {format_percent(missed)} at the median{beside}")
         return "\n".join(lines)
 
 
@@ -115,7 +131,7 @@ def block_lines(
         )
     if use is not None and len(set(use)) < 2:
         raise DataError("a line over the block size needs two sizes to calibrate on; name two")
-    found = [line for group in _groups(sweep) if (line := _line(*group, use, level, seed)) is not None]
+    found = [line for group in _groups(sweep) if (line := _line(group, use, level, seed)) is not None]
     if not found:
         wanted = "two block sizes" if use is None else " and ".join(format_bytes(b) for b in use)
         raise DataError(
@@ -125,32 +141,40 @@ def block_lines(
     return found
 
 
-def _groups(sweep: Sweep) -> list[tuple[str, float, Array, Array]]:
-    """(name, outstanding, sizes, throughputs), sizes ascending and each once."""
+@dataclass(frozen=True)
+class _Group:
+    """What was measured at one depth, mix and pattern: sizes (m,) ascending, mean X, the repeats of each and their sd.
+
+    ``spread`` is relative to the mean, NaN where there was one repeat.
+    """
+
+    name: str
+    outstanding: float
+    sizes: Array
+    throughput: Array
+    repeats: Array
+    spread: Array
+
+
+def _groups(sweep: Sweep) -> list[_Group]:
     table = sweep.points.assign(read_fraction=sweep.points["read_fraction"].fillna(-1.0))
     table["pattern"] = table["pattern"].fillna("") if "pattern" in table else ""
     groups = []
     for _, group in table.groupby(["read_fraction", "pattern", "load"], sort=True):
         mix, pattern, load = (group[column].iloc[0] for column in ("read_fraction", "pattern", "load"))
-        means = group.groupby("block_bytes")["throughput_per_s"].mean()
-        if len(means) < 2:
+        told = group.groupby("block_bytes")["throughput_per_s"].agg(["mean", "std", "size"])
+        if len(told) < 2:
             continue
-        told = "" if mix < 0 else f"{100 * mix:g} % read"
-        name = " ".join(part for part in (pattern, told) if part) or "all points"
-        groups.append((name, float(load), means.index.to_numpy(float), means.to_numpy(float)))
+        mean, spread, repeats = (told[column].to_numpy(float) for column in ("mean", "std", "size"))
+        reads = "" if mix < 0 else f"{100 * mix:g} % read"
+        name = " ".join(part for part in (pattern, reads) if part) or "all points"
+        groups.append(_Group(name, float(load), told.index.to_numpy(float), mean, repeats, spread / mean))
     return groups
 
 
-def _line(
-    series: str,
-    outstanding: float,
-    sizes: Array,
-    throughput: Array,
-    use: Sequence[float] | None,
-    level: float,
-    seed: int,
-) -> BlockLine | None:
+def _line(group: _Group, use: Sequence[float] | None, level: float, seed: int) -> BlockLine | None:
     """The line through the sizes ``use``; None where one of them was not measured."""
+    sizes, throughput, outstanding = group.sizes, group.throughput, group.outstanding
     wanted = np.array([sizes[0], sizes[-1]] if use is None else list(use))
     if not np.isclose(wanted[:, None], sizes[None, :]).any(axis=1).all():
         return None
@@ -167,7 +191,7 @@ def _line(
     def log_throughput(values: Array, at: Array) -> Array:
         return np.asarray(np.log(outstanding) - np.log(values[:, 0, None] + values[:, 1, None] * at[None, :]))
 
-    noise = np.zeros(len(used))
+    noise = (np.nan_to_num(group.spread) / np.sqrt(group.repeats))[calibrated]
     found = posterior(
         parameters, start, lambda v: log_throughput(v, used), log_x, noise, ERROR, MISSES.among(used), seed=seed
     )
@@ -180,6 +204,7 @@ def _line(
     middle, low, high = np.exp(quantiles(*at_sizes(found.draws, found.error), shares))
     alpha, beta = np.percentile(found.draws, [100 * s for s in shares], axis=0).T
     return BlockLine(
-        series, outstanding, sizes, calibrated, throughput, middle, low, high,
-        (float(alpha[0]), float(alpha[1]), float(alpha[2])), (float(beta[0]), float(beta[1]), float(beta[2])), level,
+        group.name, outstanding, sizes, calibrated, throughput, middle, low, high,
+        (float(alpha[0]), float(alpha[1]), float(alpha[2])), (float(beta[0]), float(beta[1]), float(beta[2])),
+        group.spread, level,
     )  # fmt: skip

@@ -110,9 +110,12 @@ def table(directory: Path | None = None, every: int = 1) -> str:
     parts = []
     for title, by_device in (("From three delays:", delays), ("From three bandwidths:", bandwidths)):
         rows = [_pooled(device, found).row() for device, found in by_device.items()]
-        everything = [one for found in by_device.values() for one in found]
-        middle = np.median([np.median(_pooled("", found).response_pct) for found in by_device.values()])
-        rows += [_pooled("**all points**", everything).row(), f"| **median device** | | | {middle:.1f} % | | |"]
+        given = {device: found for device, found in by_device.items() if device != TUNED}
+        for of, some in (("", by_device), (f" but {TUNED}", given)):
+            if some and (not of or len(some) < len(by_device)):
+                middle = np.median([np.median(_pooled("", found).response_pct) for found in some.values()])
+                pooled = _pooled(f"**all points{of}**", [one for found in some.values() for one in found])
+                rows += [pooled.row(), f"| **median device{of}** | | | {middle:.1f} % | | |"]
         parts.append("\n".join([title, "", head, *rows]))
     return "\n\n".join(parts) + "\n"
 

@@ -43,6 +43,21 @@ def test_sizes_beyond_the_calibrated_ones_are_marked_and_less_sure() -> None:
     assert "extrapolated" in str(line)
 
 
+def test_repeats_that_differ_widen_the_bands_and_are_told() -> None:
+    once = drive().points
+    rng = np.random.default_rng(1)
+    noisy = pd.concat([
+        once.assign(repeat=r, throughput_per_s=once["throughput_per_s"] * (1 + 0.3 * rng.standard_normal(len(once))))
+        for r in range(4)
+    ])  # fmt: skip
+    (line,), (sure,) = block_lines(Sweep(noisy)), block_lines(drive())
+    assert sure.repeat_noise_pct is None
+    assert "repeats" not in str(sure)
+    assert line.repeat_noise_pct == pytest.approx(30, rel=0.5)
+    assert f"repeats of one size differ by {line.repeat_noise_pct:.2g} %" in str(line)
+    assert np.log(line.high_per_s / line.low_per_s)[-1] > 1.5 * np.log(sure.high_per_s / sure.low_per_s)[-1]
+
+
 def test_published_drives_are_predicted_within_five_percent_at_the_median() -> None:
     errors, inside = [], []
     for name in ("004-ssd-block-size", "003-ssd-read"):
