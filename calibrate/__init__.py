@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from calibrate.fitting import Fit as Fit
     from calibrate.fitting import fit as fit
     from calibrate.fitting import from_datasheet as from_datasheet
+    from calibrate.further_loads import NextLoad as NextLoad
+    from calibrate.further_loads import next_load as next_load
     from calibrate.guesses import Guess as Guess
     from calibrate.guesses import add_guess as add_guess
     from calibrate.guesses import leaderboard as leaderboard
@@ -91,6 +93,8 @@ _HOMES = {
     "NamedKnee": "calibrate.knees",
     "bootstrapped": "calibrate.knees",
     "named_knees": "calibrate.knees",
+    "NextLoad": "calibrate.further_loads",
+    "next_load": "calibrate.further_loads",
     "from_one_point": "calibrate.one_point",
     "Waiting": "calibrate.open_queue",
     "waiting": "calibrate.open_queue",
@@ -138,6 +142,7 @@ __all__ = [
     "Knee",
     "NamedKnee",
     "NextDepth",
+    "NextLoad",
     "Points",
     "Profile",
     "Scenario",
@@ -163,6 +168,7 @@ __all__ = [
     "leaderboard",
     "named_knees",
     "next_depth",
+    "next_load",
     "of_histogram",
     "of_percentiles",
     "of_samples",

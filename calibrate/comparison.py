@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.comparison_text import comparison_text
-from calibrate.doubts import noisier_than_the_model
+from calibrate.doubts import doubts_of_its_points
 from calibrate.fitting import LEVEL, Fit, fit, needed
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder
@@ -121,7 +121,7 @@ class Comparison:
         return {
             "series": self.series,
             "load": self.fit.load_name,
-            "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.used)},
+            "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.calibrated_on)},
             "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
             "knee": self.knee.to_dict(),
             "points": points,
@@ -184,7 +184,7 @@ def compare(
     noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
     return Comparison(
         fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
-        audit=(*audit(sweep, points.series), *noisier_than_the_model(made, points), *noticed),
+        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed),
         models=tuple(_ladder(points, made, used)), provenance=sweep.provenance,
     )  # fmt: skip
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from calibrate.estimates import quantity
 from calibrate.fitted import Fit
+from calibrate.load_text import load_text, throughput_text
 from calibrate.open_queue import waiting, waiting_rows
 from calibrate.points import Points
 from calibrate.posterior import Mask
 from calibrate.prediction import Curve
 from calibrate.summary import residuals_pct
 from calibrate.truth import TruthCheck
-from measure.dataset import CACHE_LINE_BYTES, LoadKind
-from measure.units import format_bandwidth, format_duration, format_rate
+from measure.units import format_duration
 
 
 def comparison_text(
@@ -27,8 +25,9 @@ def comparison_text(
     missed_response = residuals_pct(predicted.response_time_s, points.response_time_s)
     for i in range(len(points)):
         x, r = points.throughput_per_s[i], points.response_time_s[i]
+        load = load_text(points.load_kind, points.load[i])
         rows.append(
-            f"{points.load[i]:>10g}  {show(x):>10} {show(predicted.throughput_per_s[i]):>10} "
+            f"{load:>10}  {show(x):>10} {show(predicted.throughput_per_s[i]):>10} "
             f"{_signed(missed[i]):>8}   {format_duration(r):>9} "
             f"{format_duration(predicted.response_time_s[i]):>9} {_signed(missed_response[i]):>8}"
             f"{'' if held_out[i] else '   calibrated on'}"
@@ -49,15 +48,8 @@ def _truth_rows(check: TruthCheck, points: Points) -> list[str]:
     for i, load in enumerate(points.load):
         times = (check.response_time_s[i], points.served(i), points.response_time_s[i])
         true, log, seen = ("" if t is None else format_duration(t) for t in times)
-        rows.append(f"{load:>12.6g}  {true:>10} {log:>12} {seen:>10}")
+        rows.append(f"{load_text(points.load_kind, load):>12}  {true:>10} {log:>12} {seen:>10}")
     return [row.rstrip() for row in rows]
-
-
-def throughput_text(kind: LoadKind) -> Callable[[float], str]:
-    """How a throughput is written: requests a second, or a memory's cache lines as a bandwidth."""
-    if kind in ("injected_delay", "bandwidth"):
-        return lambda lines_per_s: format_bandwidth(lines_per_s * CACHE_LINE_BYTES)
-    return format_rate
 
 
 def _signed(percent: float) -> str:

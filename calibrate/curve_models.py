@@ -43,6 +43,8 @@ class CurveModel(ABC):
     knee_definition: str
     error_prior: ErrorPrior
     discrepancy: Discrepancy | None = None
+    measurable = True
+    """Whether it can be calibrated, and not only be made of a fit that was."""
 
     @abstractmethod
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
@@ -67,6 +69,10 @@ class CurveModel(ABC):
     @abstractmethod
     def observables(self, throughput: Array, response: Array) -> Array:
         """What of the points is fitted, in logarithms, along the last axis: (m,) or (w, m) to (2m,) or (w, 2m)."""
+
+    def predicted(self, values: Array, loads: Array) -> Array:
+        """The same of the curve for parameter values (w, d) at ``loads`` (m,)."""
+        return self.observables(*self.curve(values, loads))
 
 
 class ClosedModel(CurveModel):

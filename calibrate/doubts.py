@@ -8,13 +8,22 @@ from __future__ import annotations
 import numpy as np
 
 from calibrate.fitting import Fit
-from calibrate.points import Points, points_of
+from calibrate.load_text import load_text
+from calibrate.points import GIVEN, Points, points_of
+from calibrate.prediction import predict
 from measure.auditing import audit
 from measure.dataset import Sweep
 from measure.findings import Finding
+from measure.units import format_rate
 
-TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats")
+TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats", "one-bin")
 """Checks that matter to a fit, besides every error of the audit."""
+
+UNSERVED = 0.05
+"""An open device that completes less than what arrives, by more than this share, is overloaded."""
+
+FAR = 0.2
+"""A model that misses a point it was calibrated on by so much is not of this device: usual models miss by 3 to 9 %."""
 
 
 def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
@@ -27,7 +36,59 @@ def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
 def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
     """What speaks against ``fit``, which was calibrated on points of ``sweep``."""
     told = [f for f in audit(sweep, fit.series) if matters(f)]
-    return (*told, *noisier_than_the_model(fit, points_of(sweep, fit.series)))
+    return (*told, *doubts_of_its_points(fit, points_of(sweep, fit.series)))
+
+
+def doubts_of_its_points(fit: Fit, points: Points) -> tuple[Finding, ...]:
+    """What the points that ``fit`` was calibrated on say against it; ``points`` of the same series."""
+    if not fit.used:
+        return ()
+    return (*not_served(fit), *missing_its_own_points(fit), *noisier_than_the_model(fit, points))
+
+
+def not_served(fit: Fit) -> tuple[Finding, ...]:
+    """Where fewer requests were completed than arrived: such a queue has no steady state to calibrate on."""
+    if fit.load_kind != "arrival_rate":
+        return ()
+    rates, served = np.array(fit.used), np.array(fit.used_throughput_per_s)
+    behind = served < (1 - UNSERVED) * rates
+    if not behind.any():
+        return ()
+    worst = int((served / rates).argmin())
+    kept = ",".join(f"{n:.10g}" for n in rates[~behind])
+    return (
+        Finding(
+            "not-served", "error",
+            f"{format_rate(rates[worst])} arrived and {format_rate(served[worst])} were completed.",
+            "the device is overloaded: the queue grows as long as it is watched, and so does its response time.",
+            f"leave such rates out ({f'--use {kept}, or ' if behind.sum() < len(rates) - 1 else ''}qsim measure fio "
+            "TARGET --arrival-rates, below the peak).",
+            fit.series, float(rates[worst]),
+        ),
+    )  # fmt: skip
+
+
+def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
+    """Where the curve is far from points that it was calibrated on: the model cannot look like this device."""
+    made = predict(fit, fit.used)
+    response = fit.load_kind in GIVEN
+    predicted, measured = (
+        (made.response_time_s, fit.used_response_s) if response else (made.throughput_per_s, fit.used_throughput_per_s)
+    )
+    missed = np.abs(predicted / np.array(measured) - 1)
+    worst = int(missed.argmax())
+    if missed[worst] < FAR:
+        return ()
+    return (
+        Finding(
+            "misses-its-points", "warning",
+            f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
+            f"on by {100 * missed[worst]:.0f} % at {load_text(fit.load_kind, fit.used[worst])}.",
+            "what the model assumes is not true of this device, or the points are not of one device.",
+            "hold other models against the points: qsim compare DATA ranks them in its report and its JSON.",
+            fit.series, float(fit.used[worst]),
+        ),
+    )  # fmt: skip
 
 
 def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,12 @@ import numpy as np
 from calibrate.curve_models import CurveModel
 from calibrate.estimates import LEVEL, Estimate, bounded, middle
 from calibrate.knee import Knee
+from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.model_names import model_named
 from calibrate.points import Points
 from calibrate.posterior import Array, Mask
 from measure.dataset import LOAD_NAMES, LoadKind
 from measure.errors import DataError
-from measure.units import format_rate
 
 SCHEMA = "qsim-fit/2"
 USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
@@ -84,7 +84,8 @@ class Fit:
                 if self.load_kind == "queue_depth"
                 else ("highest calibrated load", "at higher loads")
             )
-            note = f"beyond the {end} ({max(self.used):g}): an extrapolation; measure {more} to pin it"
+            told = load_text(self.load_kind, max(self.used))
+            note = f"beyond the {end} ({told}): an extrapolation; measure {more} to pin it"
         spread = drawn.throughput if self.load_kind == "injected_delay" else drawn.load
         inner = (
             np.percentile(spread[np.isfinite(spread)], tails) if np.isfinite(spread).any() else np.array([1.0, np.inf])
@@ -136,8 +137,14 @@ class Fit:
             ) from error
         return fit
 
+    @property
+    def calibrated_on(self) -> tuple[float, ...]:
+        """``used``, where it was measured; nothing where the curve is of a device that nobody has."""
+        return self.used if self.curve_model.measurable else ()
+
     def __str__(self) -> str:
-        used = ", ".join(f"{n:g}" for n in self.used) or "no measurement (data sheet)"
+        none = "a fit to other drives" if self.used else "no measurement (data sheet)"
+        used = loads_text(self.load_kind, self.calibrated_on) or none
         lines = [f"{self.series or 'device'}: {self.model} from {used}", f"  assumes: {self.assumption}"]
         for name, e in self.parameters.items():
             lines.append(f"  {name:<6} {e}{'' if e.identified else '   not identifiable'}")
@@ -145,12 +152,13 @@ class Fit:
                 lines.append(f"         {e.note}")
         k = self.knee
         if k.load is None:
-            lines.append(f"  knee   {k.note} (throughput {format_rate(k.throughput_per_s)})")
+            lines.append(f"  knee   {k.note} (throughput {throughput_text(self.load_kind)(k.throughput_per_s)})")
         else:
-            interval = f"  [{k.low:.4g}, {k.high:.4g}]" if k.low is not None and k.high is not None else ""
+            told = partial(knee_text, self.load_kind, digits=4)
+            interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
             open_end = "" if k.identified else "   not identifiable"
             lines.append(
-                f"  knee   {k.load:.4g}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
+                f"  knee   {told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
             )
         lines += [f"  note: {n}" for n in self.notes]
         return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from calibrate.model_names import model_for, model_named
 from calibrate.points import Points, points_of, with_delay
 from calibrate.posterior import Array, most_probable, posterior
 from calibrate.servers_and_delay import servers_and_think
+from measure.calibration_checks import check_submission
 from measure.dataset import Sweep
 from measure.errors import DataError
 
@@ -52,9 +53,10 @@ def fit(
     four or more were measured, the one where these let the knee be expected; ``probe_depths.asked_loads``), or the
     smallest, the middle and the largest delay (a memory sweep) or arrival rate (an open one). ``series`` names the
     curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps (with a decline, where
-    the deepest of the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones. ``level`` is
-    that of intervals and bands. ``delay_s`` is the least and the most that the delay Z of a closed sweep may be (at
-    90 %), where it was measured by itself: then the number of servers is told where means alone leave it open.
+    the deepest of the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
+    queue or a queue for each server (``open_choice``). ``level`` is that of intervals and bands. ``delay_s`` is the
+    least and the most that the delay Z of a closed sweep may be (at 90 %), where it was measured by itself: then the
+    number of servers is told where means alone leave it open.
 
     Raises ValueError where these make no sense, DataError where the series or a load is missing or the points are too
     few for the model: two for a closed sweep, three for a memory sweep.
@@ -67,6 +69,11 @@ def fit(
 
         use = asked_loads(points)
     chosen = points.choose(use)
+    if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
+        raise DataError(
+            f"{points.series}: {len(points)} point(s) cannot calibrate a model: {apart[0].message.rstrip('.')}, and "
+            f"each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
+        )
     return fit_points(chosen, model_for(chosen, model), level=level, seed=seed)
 
 
@@ -83,7 +90,7 @@ def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL,
     noise = points.noise(len(curve_model.observables(throughput, response)) // len(load))
 
     found = posterior(
-        parameters, curve_model.start(load, throughput, response), _log_prediction(curve_model, load),
+        parameters, curve_model.start(load, throughput, response), lambda values: curve_model.predicted(values, load),
         curve_model.observables(throughput, response), noise, curve_model.error_prior,
         correlation_of(curve_model, load), seed=seed,
     )  # fmt: skip
@@ -130,8 +137,8 @@ def mode_of(points: Points, curve_model: CurveModel) -> Array:
     observed = curve_model.observables(throughput, response)
     return most_probable(
         curve_model.parameters(load, throughput, response), curve_model.start(load, throughput, response),
-        _log_prediction(curve_model, load), observed, points.noise(len(observed) // len(load)), curve_model.error_prior,
-        correlation_of(curve_model, load),
+        lambda values: curve_model.predicted(values, load), observed, points.noise(len(observed) // len(load)),
+        curve_model.error_prior, correlation_of(curve_model, load),
     )  # fmt: skip
 
 
@@ -164,10 +171,3 @@ def correlation_of(curve_model: CurveModel, load: Array) -> Array | None:
     ones = np.ones_like(load)
     blocks = len(curve_model.observables(ones, ones)) // len(load)
     return np.asarray(np.kron(np.eye(blocks), curve_model.discrepancy.seen(load).among(load)), dtype=np.float64)
-
-
-def _log_prediction(curve_model: CurveModel, load: Array) -> Callable[[Array], Array]:
-    def predict_log(values: Array) -> Array:
-        return curve_model.observables(*curve_model.curve(values, load))
-
-    return predict_log

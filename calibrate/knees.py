@@ -26,12 +26,12 @@ from calibrate.curve_models import DelayMMc
 from calibrate.fitting import Fit, mode_of, quantity
 from calibrate.knee import Knee
 from calibrate.knee_path import Path, along, ends_of, first_reaching, highest, load_at, middle_of, path_of, scaled
+from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.mean_objective import objective_knee
 from calibrate.points import points_of
 from calibrate.posterior import Array
-from measure.dataset import Sweep
+from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
-from measure.units import format_rate
 
 SLOW_DRAWS = 60
 """Draws of a model whose curve is a loop and no formula."""
@@ -105,8 +105,8 @@ def bootstrapped(
     points = points_of(sweep, fit.series).choose(list(fit.used))
     if (points.repeats < 2).any():
         raise DataError(
-            f"{fit.series}: {', '.join(f'{n:g}' for n in points.load[points.repeats < 2])} was measured once, so there "
-            "are no repeats to resample; measure again with --repeats 5"
+            f"{fit.series}: {loads_text(points.load_kind, points.load[points.repeats < 2])} was measured once, so "
+            "there are no repeats to resample; measure again with --repeats 5"
         )
     rng = np.random.default_rng(seed)
     means = [_resampled(rows[np.isclose(rows["load"], n)], resamples, rng) for n in points.load]
@@ -173,31 +173,32 @@ def _knee(fit: Fit, drawn: Path, definition: str, spread: Array, note: str = "")
     ):  # there the place is told by the throughput: a delay of 0 is no knee of its own
         note = note or ("" if 0 < load < np.inf else "the loaders of this sweep do not reach it")
     elif not np.isfinite(load):
-        note = note or f"beyond {drawn.load[-1]:.3g}"
+        note = note or f"beyond {knee_text(fit.load_kind, drawn.load[-1])}"
     if not 0 < load < np.inf:
         return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
     throughput, response = (float(np.median(along(v, spread))) for v in (drawn.throughput, drawn.response))
     if fit.used and fit.load_kind != "injected_delay" and load > max(fit.used):
-        note = note or f"beyond the heaviest load calibrated on ({max(fit.used):g})"
+        note = note or f"beyond the heaviest load calibrated on ({load_text(fit.load_kind, max(fit.used))})"
     known = low is not None and high is not None and high / low < 2
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
 
 
-def knee_rows(found: Sequence[NamedKnee]) -> list[tuple[str, ...]]:
+def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...]]:
     """Lines of a table: definition, load, interval, throughput, response time, the bootstrap's interval, a remark."""
 
     def ends(low: float | None, high: float | None) -> str:
         if low is None and high is None:
             return ""
-        return f"[{'0' if low is None else f'{low:.3g}'}, {'...' if high is None else f'{high:.3g}'}]"
+        return f"[{'0' if low is None else knee_text(kind, low)}, {'...' if high is None else knee_text(kind, high)}]"
 
     rows: list[tuple[str, ...]] = []
+    show = throughput_text(kind)
     for one in found:
         k = one.knee
         remark = k.note if k.load is None or k.identified else f"not identifiable{f'; {k.note}' if k.note else ''}"
         rows.append((
-            k.definition, "" if k.load is None else f"{k.load:.3g}", ends(k.low, k.high),
-            format_rate(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
+            k.definition, "" if k.load is None else knee_text(kind, k.load), ends(k.low, k.high),
+            show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
             quantity(k.response_time_s, "s") if np.isfinite(k.response_time_s) else "",
             "" if one.bootstrap is None else ends(*one.bootstrap), remark or k.note,
         ))  # fmt: skip

@@ -29,7 +29,7 @@ from calibrate.fitting import curve_of_mode, mode_of, needed
 from calibrate.general_service import KINDS, GeneralService
 from calibrate.host_limits import host_limit_of
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
-from calibrate.open_models import MD1, MG1, MM1, MGc, ggc, mmc
+from calibrate.open_models import MD1, MG1, MM1, MGc, MGcEach, ggc, mmc
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import Points
 from calibrate.posterior import Array
@@ -110,7 +110,7 @@ def _models(points: Points) -> list[CurveModel]:
     if points.load_kind == "arrival_rate":
         known = [ggc(*points.variability)] if points.variability is not None else []
         servers = float(MGc.report(mode_of(points, MGc)[None, :])["c"][1][0])
-        return [MGc, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
+        return [MGc, MGcEach, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
     crossing = float(mode_of(points, PNorm())[0])
     decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
     return [

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate.posterior import Array
+from calibrate.discrepancy import Array
 
 Numbers = NDArray[np.intp]
 

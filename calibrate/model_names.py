@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from calibrate.curve_models import AsymptoticBounds, CurveModel, DelayMMc, OnsetPNorm, PNorm, RandomRouting
+from calibrate.curve_models import AsymptoticBounds, ClosedModel, CurveModel, DelayMMc, OnsetPNorm, PNorm, RandomRouting
 from calibrate.delay_law import DelayLaw, Unloaded
 from calibrate.general_service import general_named
 from calibrate.host_limits import HostLimit, host_limit_of
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
-from calibrate.open_models import MGc, OpenModel, ggc, open_named
+from calibrate.open_choice import usual_open
+from calibrate.open_models import OpenModel, ggc, open_named
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import Points
+from calibrate.stripe import Striped, striped_name
 from measure.dataset import LOAD_NAMES
 
 
@@ -19,8 +21,10 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if name is None and points.load_kind == "queue_depth":
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
     if name is None:
-        return MGc if is_open else MemoryCurve() if points.load_kind == "bandwidth" else DelayLaw()
+        return usual_open(points) if is_open else MemoryCurve() if points.load_kind == "bandwidth" else DelayLaw()
     found = model_named(name)
+    if isinstance(found, Striped):
+        raise ValueError(f"model {name!r} is that of a what-if and is not calibrated; take {found.base.name!r}")
     if isinstance(found, MemoryQueue) != (points.load_kind == "bandwidth"):
         raise ValueError(
             f"model {name!r} is for {'' if isinstance(found, MemoryQueue) else 'no '}curves over the bandwidth itself, "
@@ -56,11 +60,13 @@ def model_named(name: str) -> CurveModel:
         return found
     if (general := general_named(name)) is not None:
         return general
+    if (stripe := striped_name(name)) is not None and isinstance(base := model_named(stripe[0]), ClosedModel):
+        return Striped(base, *stripe[1:])
     servers = name.removeprefix("delay + M/M/")
     if servers != name and servers.isdigit() and int(servers) > 0:
         return DelayMMc(int(servers))
     raise ValueError(
         f"model {name!r} is unknown; there are: {', '.join(models)}, delay + M/M/c, delay + G/c "
-        "(and: delay + G/c, a queue each), and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c, G/G/c, where the c "
-        "of the delays and of M/M/c is a number"
+        "(and: delay + G/c, a queue each), and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a "
+        "queue each), G/G/c, where the c of the delays and of M/M/c is a number"
     )

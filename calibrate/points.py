@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.load_text import loads_text
 from calibrate.lone_requests import LoneRequests, lone_requests
 from calibrate.memory_curve import MIDDLE
+from calibrate.open_noise import error_of_mean
 from calibrate.posterior import Array, Mask
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
@@ -17,7 +19,7 @@ from measure.host_work import COLUMN as HOST_TIME
 from measure.memory_checks import cache_sized
 from measure.run_checks import recorded_caches
 from measure.served import not_poisson
-from measure.units import format_bytes, format_rate
+from measure.units import format_bytes, format_duration, format_rate
 from measure.wakeups import COLUMN
 
 if TYPE_CHECKING:
@@ -35,15 +37,15 @@ class Points:
 
     ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none). Of open sweeps
     ``asked`` (m,) are the rates asked for, by which a point may be named too. A device that keeps a log tells more:
-    ``served_response_s`` (m,), the response time by that log, ``response_error`` (m,), the relative standard error of
-    its mean within the runs, and ``variability``, the squared coefficients of variation of the times between arrivals
-    and of service. ``requests`` (m,) is how many completed at each load, ``woken_late_s`` (m,) how late the machine
-    woke a sleeping program meanwhile (``measure.wakeups``), ``alone`` what is known of the requests at depth 1, and
-    ``delay`` the mean and the standard error of the part of a latency that keeps no server busy, in seconds, where it
-    was measured by itself. ``not_poisson`` (m,) is True where an open sweep's requests are known to have arrived
-    otherwise than asked for. ``host_cpu_s`` (m,) is the host's processor time for a request and ``jobs`` (m,) how many
-    jobs of fio sent them; ``block_bytes`` is the size of a block, and ``carried_bytes_per_s`` the most that any series
-    of the sweep moved.
+    ``served_response_s`` (m,), the response time by that log, and ``variability``, the squared coefficients of
+    variation of the times between arrivals and of service. ``response_error`` (m,) is the relative standard error of
+    the mean response time by that log. ``requests`` (m,) is how many completed at each load (NaN where unknown),
+    ``woken_late_s`` (m,) how late the machine woke a sleeping program meanwhile (``measure.wakeups``), ``alone`` what
+    is known of the requests at depth 1, and ``delay`` the mean and the standard error of the part of a latency that
+    keeps no server busy, in seconds, where it was measured by itself. ``not_poisson`` (m,) is True where an open
+    sweep's requests are known to have arrived otherwise than asked for. ``host_cpu_s`` (m,) is the host's processor
+    time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``block_bytes`` is the size of a block, and
+    ``carried_bytes_per_s`` the most that any series of the sweep moved.
     """
 
     series: str
@@ -82,7 +84,7 @@ class Points:
 
     def loads_text(self) -> str:
         """The loads, for messages."""
-        return ", ".join(f"{n:g}" for n in self.load)
+        return loads_text(self.load_kind, self.load)
 
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
@@ -170,13 +172,18 @@ class Points:
     def noise(self, blocks: int) -> Array:
         """Relative standard error of each mean, throughput then (with 2 ``blocks``) response; 0 where unknown.
 
-        Of open sweeps the response alone: their throughput is the load.
+        Of open sweeps the response alone, as their throughput is the load; by ``open_noise`` too, which needs the least
+        response time: that of these points, so that choose those to calibrate on first.
         """
         root = np.sqrt(np.maximum(self.repeats, 1))
         throughput = np.nan_to_num(self.throughput_spread, nan=0.0) / root
         response = np.nan_to_num(self.response_spread, nan=0.0) / root
         if self.throughput_is_given:
-            return response if self.response_error is None else np.fmax(response, self.response_error)
+            if self.response_error is not None:
+                response = np.fmax(response, self.response_error)
+            if self.requests is not None:
+                response = np.fmax(response, error_of_mean(self.response_time_s, self.requests))
+            return response
         return throughput if blocks == 1 else np.concatenate([throughput, response])
 
     def served(self, i: int) -> float | None:
@@ -209,7 +216,8 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     refuse_caches(one)
     table = one.mean_points()
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
-    told = {**_of_open(one, table), **_of_closed(one), **_of_host(one, sweep), **_of_log(one, table)}
+    told = {**_of_closed(one), **_of_host(one, sweep), **_of_log(one, table)}
+    told.update(_of_open(one, table))
     return Points(
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
@@ -221,8 +229,13 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
 
 
 def _of_open(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
-    """Of the mean points of an open sweep: the rates that were asked for, and where requests came otherwise."""
+    """Of the mean points of an open sweep: the rates that were asked for, how many requests completed, and where they
+    came otherwise than asked."""
+    if sweep.load_kind != "arrival_rate":
+        return {}
     told: dict[str, Any] = {}
+    if "requests" in sweep.points:
+        told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum(min_count=1).to_numpy(float)
     if "asked_rate_per_s" in table:
         told["asked"] = table["asked_rate_per_s"].to_numpy(float)
     if (disturbed := not_poisson(sweep)).any():
@@ -284,6 +297,12 @@ def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
         raise ValueError(f"a delay is known of sweeps over depths, and {points.series} is none")
     if not 0 <= low < high:
         raise ValueError(f"the delay lies from {low:g} to {high:g} s; give the least and the most, as 80us,120us")
+    shortest = float(points.response_time_s.min())
+    if low >= shortest:
+        raise DataError(
+            f"{points.series}: a delay of {format_duration(low)} and more cannot be part of latencies from "
+            f"{format_duration(shortest)} on; check its unit (--delay)"
+        )
     return replace(points, delay=((low + high) / 2, (high - low) / 2 / Z90))
 
 

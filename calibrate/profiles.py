@@ -16,6 +16,7 @@ import numpy as np
 
 from calibrate.discrepancy import Whitening
 from calibrate.fitting import Fit, correlation_of
+from calibrate.further_loads import pinning
 from calibrate.many_fits import Numbers, descend
 from calibrate.points import Points
 from calibrate.posterior import Array
@@ -77,7 +78,7 @@ def profile_parameters(fit: Fit, points: Points) -> tuple[Profile, ...]:
     if not fit.used or len(used) < len(fit.used):
         raise DataError(f"{fit.series or 'the fit'} was not calibrated on these points, so they have no profile")
     held, pins = _Held(fit, used), _pins(fit)
-    return tuple(_profile(held, name, unit, fit.level, pins) for name, unit in _named(fit).items())
+    return tuple(_profile(held, name, unit, fit.level, pins[name]) for name, unit in _named(fit).items())
 
 
 def _named(fit: Fit) -> Mapping[str, str]:
@@ -168,11 +169,16 @@ class _Held:
 
     def _missed(self, values: Array) -> Array:
         """What the curves of ``values`` (n, d) miss, in standard deviations, (n, m)."""
-        return np.asarray(
-            (self.model.observables(*self.model.curve(values, self.load)) - self.observed) @ self.whiten.T
-        )
+        return np.asarray((self.model.predicted(values, self.load) - self.observed) @ self.whiten.T)
 
 
-def _pins(fit: Fit) -> str:
-    wanted = next_depth(fit) if fit.load_kind == "queue_depth" else None
-    return "measure more loads" if wanted is None else f"measure depth {wanted.load:g}"
+def _pins(fit: Fit) -> Mapping[str, str]:
+    """The measurement that would pin each parameter."""
+    if fit.load_kind == "queue_depth":
+        wanted = next_depth(fit)
+        return dict.fromkeys(_named(fit), "repeat the points" if wanted is None else f"measure depth {wanted.load:g}")
+    loads = pinning(fit, _named(fit))
+    return {
+        name: f"measure {loads[name].where}" if name in loads else "no further load tells it from the others"
+        for name in _named(fit)
+    }

@@ -54,9 +54,12 @@ class Difference:
         return {**asdict(self), "beyond": self.beyond}
 
     def sentence(self) -> str:
-        """In words, without the names of the devices."""
-        ratio, low, high = (f"{round(100 * (v - 1), 0 if abs(v - 1) > 0.1 else 1):+g} %" for v in
-                            (self.ratio, self.low, self.high))  # fmt: skip
+        """In words, without the names of the devices: percent up to a factor of two, beyond it the factor."""
+        every = (self.ratio, self.low, self.high)
+        if not 0.5 < self.ratio < 2:
+            ratio, low, high = (f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in every)
+            return f"{self.quantity} {ratio} times [{low}, {high}]"
+        ratio, low, high = (f"{round(100 * (v - 1), 0 if abs(v - 1) > 0.1 else 1):+g} %" for v in every)
         return f"{self.quantity} {ratio} [{low}, {high}]"
 
 

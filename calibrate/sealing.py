@@ -258,7 +258,8 @@ def unseen(seal: Seal, sweep: Sweep, *, drop: bool = False) -> Sweep:
         )
     if used.all():
         raise DataError(
-            f"{where} has no point that the sealed prediction did not have at hand (its files were used); measure again"
+            f"{where} has no point that the sealed prediction did not have at hand (they were used, or the files that "
+            "hold them); measure again"
         )
     return replace(sweep, points=sweep.points[~used])
 

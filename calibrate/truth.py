@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrate.fitting import Estimate, Fit
+from calibrate.open_models import MGcEach
 from calibrate.posterior import Array
 from measure.dataset import LoadKind
 from measure.device_truth import Truth, law_to_dict
@@ -82,7 +83,7 @@ def check_truth(details: Mapping[str, Any], fit: Fit, loads: Array) -> TruthChec
     if "truth" not in details or fit.load_kind not in ("queue_depth", "arrival_rate"):
         return None
     truth, knee = Truth.from_dict(details["truth"]), fit.knee
-    known = _known(truth, fit.load_kind)
+    known = _known(truth, fit)
     throughput, response = true_curve(truth, fit.load_kind, loads)
     unit = "1/s" if fit.load_kind == "arrival_rate" else ""
     return TruthCheck(
@@ -164,18 +165,18 @@ def _fewer(loads: Array) -> Array:
     return loads if len(loads) <= DRAWN else loads[np.unique(np.linspace(0, len(loads) - 1, DRAWN).astype(int))]
 
 
-def _known(truth: Truth, kind: LoadKind) -> dict[str, float]:
-    """The true value of everything that a fit may estimate, the knee by the fit's definition among it.
+def _known(truth: Truth, fit: Fit) -> dict[str, float]:
+    """The true value of everything that ``fit`` may estimate, the knee by its definition among it.
 
-    Of open sweeps ``c`` is meant with one queue, so that a device with a queue for each server has no such number.
+    Of open sweeps ``c`` is meant with the model's queues, so that a device with others has no such number.
     """
     mean, peak = truth.service.mean, truth.peak_throughput_per_s
     lone = mean + truth.delay_s
     known = {"R1": lone, "Rbusy": lone, "onset": 1.0, "Xmax": peak, "N*": truth.crossing}
-    if kind == "arrival_rate":
+    if fit.load_kind == "arrival_rate":
         rho = _best_utilization(truth)
         known = {"S": mean, "Xmax": peak, "scv": truth.service.scv, "arrival scv": 1.0, "rho*": rho, "knee": rho * peak}
-        if truth.queueing == "central" or truth.servers == 1:
+        if truth.servers == 1 or (truth.queueing == "per-server") == (fit.model == MGcEach.name):
             known["c"] = float(truth.servers)
     else:
         known["knee"] = known["N*"]

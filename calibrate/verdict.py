@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from calibrate.fitted import Fit
+from calibrate.further_loads import next_load
+from calibrate.load_text import loads_text
 from calibrate.points import Points
 from calibrate.probe_depths import next_depth
 from calibrate.summary import Summary
@@ -35,17 +39,18 @@ def _open_knee_sentence(fit: Fit, points: Points) -> str:
     if knee.load is None or knee.low is None or knee.high is None:
         return f"No knee: {knee.note}."
     known = "" if knee.identified else "not identifiable from these points; the best guess is "
+    further = _next(fit)
     if points.load_kind == "bandwidth":
         at, low, high = (format_bandwidth(v) for v in (knee.load, knee.low, knee.high))
         return (
             f"The knee is {known}at {at} [{low}, {high}], by the tangent: an access takes "
-            f"{format_duration(knee.response_time_s)} there, and more traffic buys mostly latency."
+            f"{format_duration(knee.response_time_s)} there, and more traffic buys mostly latency{further}."
         )
     rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
     return (
         f"The knee is {known}at {rate} [{format_rate(knee.low)}, {format_rate(knee.high)}], by the tangent: a "
         f"request takes {time} there, "
-        "and more arrivals lengthen the queue faster than they raise the throughput."
+        f"and more arrivals lengthen the queue faster than they raise the throughput{further}."
     )
 
 
@@ -60,7 +65,9 @@ def _knee_sentence(fit: Fit, points: Points) -> str:
                 "with more cores, might."
             )
         if not knee.identified:
-            return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}."
+            return (
+                f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}{_next(fit)}."
+            )
         low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
         return f"The knee is at {bandwidth} [{low:.3g}, {high:.3g}], where an access takes {time}."
     if knee.load is None or knee.low is None or knee.high is None:
@@ -77,6 +84,12 @@ def _knee_sentence(fit: Fit, points: Points) -> str:
     )
 
 
+def _next(fit: Fit) -> str:
+    """What to measure next where a knee over delays, bandwidths or rates is open: the end of a sentence."""
+    wanted = None if fit.knee.identified else next_load(fit)
+    return "" if wanted is None else f"; measure {wanted.where} next"
+
+
 def _where_to_measure(fit: Fit, points: Points, high: float) -> str:
     if fit.used and high > max(fit.used):
         beyond = [n for n in points.load if n >= 1.5 * high]
@@ -89,26 +102,34 @@ def _where_to_measure(fit: Fit, points: Points, high: float) -> str:
         if max(fit.used) < DEEPEST_ADVISED:
             return f"a depth of {DEEPEST_ADVISED} would narrow it"
         return "it may lie deeper than drives are usually asked"
+    return _between(fit, points)
+
+
+def _between(fit: Fit, points: Points) -> str:
+    """The depth that the model asks for next: one to calibrate on where it was measured already, else to measure."""
     wanted = next_depth(fit)
-    return "more repeats would narrow it" if wanted is None else f"measure depth {wanted.load:g} next"
+    if wanted is None:
+        return "more repeats would narrow it"
+    if np.isclose(points.load, wanted.load).any():
+        return f"calibrating on depth {wanted.load:g} too would narrow it"
+    return f"measure depth {wanted.load:g} next"
 
 
 def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:
-    used = ", ".join(f"{n:g}" for n in fit.used)
+    used = loads_text(fit.load_kind, fit.calibrated_on)
+    made = f"Calibrated on {used} alone" if used else "Calibrated on none of these points"
     if s.held_out_mape_throughput_pct is None or s.held_out_mape_response_pct is None:
         return f"Calibrated on every point ({used}), so nothing is left to check the prediction with."
     noise = ""
     if s.repeat_noise_pct is not None:
         noise = f" (repeats of one point differ by {format_percent(s.repeat_noise_pct)})"
     if points.throughput_is_given:
-        if points.load_kind == "bandwidth":
-            used = ", ".join(format_bandwidth(x) for x in fit.used)
         return (
             f"Calibrated on the loads {used} alone, the model predicts the {s.held_out_points} other point(s) with "
             f"a mean error of {format_percent(s.held_out_mape_response_pct)} in response time{noise}."
         )
     return (
-        f"Calibrated on {used} alone, the model predicts the {s.held_out_points} other point(s) with a mean error "
+        f"{made}, the model predicts the {s.held_out_points} {'other ' if used else ''}point(s) with a mean error "
         f"of {format_percent(s.held_out_mape_throughput_pct)} in throughput and "
         f"{format_percent(s.held_out_mape_response_pct)} in response time{noise}."
     )
@@ -122,8 +143,8 @@ def _flagged_sentence(points: Points, findings: Sequence[Finding]) -> str:
             loads.setdefault(FLAGGED[f.check], set()).update([] if f.load is None else [f.load])
     if not loads:
         return ""
-    written = format_bandwidth if points.load_kind == "bandwidth" else "{:g}".format
-    told = (f"{kind} (at {', '.join(map(written, sorted(at)))})" if at else kind for kind, at in loads.items())
+    kind = points.load_kind
+    told = (f"{what} (at {loads_text(kind, sorted(at))})" if at else what for what, at in loads.items())
     return f"Some runs are flagged, and no model can be expected to hit them: {', '.join(told)}."
 
 

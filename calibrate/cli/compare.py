@@ -221,7 +221,7 @@ def _tell(told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool)
         if len(told) > 1:
             blank = "\n\n" if number else ""
             say(f"{blank}== {one.device.name} ==\n")
-        tables = [f"\n\n{knee_table(k, c.fit.load_name, c.fit.level)}" for c, k in zip(done, one.knees, strict=False)]
+        tables = [f"\n\n{knee_table(k, c.fit)}" for c, k in zip(done, one.knees, strict=False)]
         say("\n\n\n".join(f"{c}{''.join(tables[i : i + 1]) if knees else ''}" for i, c in enumerate(done)))
         if len(done) > 1:
             say(f"\n\n{_overview(done)}")
@@ -267,7 +267,7 @@ def _overview(done: Sequence[Comparison]) -> str:
     rows = [
         (
             c.series,
-            ", ".join(f"{n:g}" for n in c.fit.used),
+            ", ".join(f"{n:g}" for n in c.fit.calibrated_on),
             "not reached" if c.knee.load is None else f"{c.knee.load:.3g}{'' if c.knee.identified else ' ?'}",
             percent(c.summary.held_out_mape_throughput_pct),
             percent(c.summary.held_out_mape_response_pct),

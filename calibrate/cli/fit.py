@@ -126,7 +126,7 @@ def fit(
         written = str(out) if out is not None else None
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
-    tables = [f"\n\n{knee_table(found, f.load_name, f.level)}" for f, found in zip(fits, shown, strict=False)]
+    tables = [f"\n\n{knee_table(found, f)}" for f, found in zip(fits, shown, strict=False)]
     told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
     say("\n\n".join(f"{f}{advice(f)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
     if out is not None:
@@ -141,21 +141,26 @@ def _profiles(fits: Sequence[Fit], sweep: Sweep) -> list[tuple[Profile, ...]]:
 
 
 def advice(fit: Fit) -> str:
-    """A line on the depth to measure next, where few points were used or the knee is open; else nothing."""
+    """A line on what to measure next, where few points were used or something is open; else nothing."""
+    from calibrate.further_loads import next_load, told_of_parameters
     from calibrate.probe_depths import ASKED, next_depth
 
-    wanted = next_depth(fit) if len(fit.used) < ASKED or not fit.knee.identified else None
-    return "" if wanted is None else f"\n  {wanted}"
+    if fit.load_kind == "queue_depth":
+        wanted = next_depth(fit) if len(fit.used) < ASKED or not fit.knee.identified else None
+        return "" if wanted is None else f"\n  {wanted}"
+    further = (next_load(fit), told_of_parameters(fit))
+    return "".join(f"\n  {line}" for line in further if line)
 
 
 def fit_document(fit: Fit, knees: Sequence[NamedKnee]) -> dict[str, Any]:
     """A fit in JSON with its ``knees`` by every definition, without the draws that only a fit file needs."""
+    from calibrate.further_loads import next_load, pinning
     from calibrate.probe_depths import next_depth
 
-    wanted = next_depth(fit)
+    wanted, load = next_depth(fit), next_load(fit)
     return {
         "name": fit.series,
-        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
+        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.calibrated_on)},
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": fit.knee.to_dict(),
@@ -164,4 +169,6 @@ def fit_document(fit: Fit, knees: Sequence[NamedKnee]) -> dict[str, Any]:
         "notes": list(fit.notes),
         "source": fit.source,
         "next_depth": None if wanted is None else wanted.to_dict(),
+        "next_load": None if load is None else load.to_dict(),
+        "pinned_by": {name: found.to_dict() for name, found in pinning(fit).items()},
     }

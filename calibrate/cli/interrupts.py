@@ -63,11 +63,21 @@ def stopping_cleanly() -> Iterator[None]:
     before = {n: signal.getsignal(n) for n in _DEFAULTS}
     taken = {n: before[n] for n, default in _DEFAULTS.items() if main and before[n] in (default, _leave)}
     _told.clear()
+    told_of = sys.unraisablehook
+
+    def unraisable(dropped: sys.UnraisableHookArgs) -> None:
+        if not isinstance(dropped.exc_value, KeyboardInterrupt):  # that one is not lost: see stop_if_told
+            told_of(dropped)
+
     for number in taken:
         signal.signal(number, interrupt)
+    if taken:
+        sys.unraisablehook = unraisable
     try:
         yield
     finally:
+        if sys.unraisablehook is unraisable:
+            sys.unraisablehook = told_of
         for number, handler in taken.items():
             signal.signal(number, handler)
 

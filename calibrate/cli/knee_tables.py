@@ -53,12 +53,12 @@ def knees_of(
     return (*found[:-1], told, found[-1])
 
 
-def knee_table(found: Sequence[NamedKnee], load_name: str, level: float) -> str:
-    """One row for each definition."""
+def knee_table(found: Sequence[NamedKnee], fit: Fit) -> str:
+    """One row for each definition of the knee of ``fit``."""
     from calibrate.knees import knee_rows
 
-    rows = knee_rows(found)
-    header = ["knee", load_name, f"{100 * level:g} % interval", "throughput", "response", "over repeats", ""]
+    rows = knee_rows(found, fit.load_kind)
+    header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "over repeats", ""]
     kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
 

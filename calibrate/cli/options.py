@@ -59,8 +59,8 @@ DeviceModel: TypeAlias = Annotated[
         "one), p-norm with onset and decline, p-norm, random routing, delay + M/M/4, general service (delay + G/4, or "
         "'delay + G/4, a queue each'), host limit, asymptotic bounds, universal scalability law. For a memory's "
         "delays: delay law (the default), no queueing. For curves of latency over bandwidth: latency curve (the "
-        "default), latency of a queue. For arrival rates: M/G/c (the default), M/M/1, M/D/1, M/G/1, M/M/4, G/G/c. A "
-        "name that is unknown lists all.",
+        "default), latency of a queue. For arrival rates: M/G/c or 'M/G/c, a queue each' (the default: whichever "
+        "misses the points calibrated on less), M/M/1, M/D/1, M/G/1, M/M/4, G/G/c. A name that is unknown lists all.",
     ),
 ]  # fmt: skip
 Level: TypeAlias = Annotated[
@@ -70,7 +70,7 @@ Level: TypeAlias = Annotated[
 ]  # fmt: skip
 Seed: TypeAlias = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", parser=parsing.whole, show_default="0",
+    typer.Option("--seed", metavar="N", parser=parsing.seed, show_default="0",
                  help="The seed of everything that is drawn."),
 ]  # fmt: skip
 Objective: TypeAlias = Annotated[

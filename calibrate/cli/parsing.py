@@ -89,6 +89,18 @@ def whole(text: str) -> int:
     return int(value)
 
 
+MOST_SEED = 2**32 - 1
+
+
+@parser
+def seed(text: str) -> int:
+    """A seed: a whole number from 0 to ``MOST_SEED``, which every generator takes."""
+    value = units.parse_count(text)
+    if value != int(value) or not 0 <= value <= MOST_SEED:
+        raise ValueError(f"{text!r} is no seed; give a whole number from 0 to {MOST_SEED}")
+    return int(value)
+
+
 @parser
 def percent(text: str) -> float:
     """``5`` or ``5%``."""

@@ -152,7 +152,7 @@ def predict(
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
         head = str(f) if found.sweep is None else f"{f}{advice(f)}"
         blocks = [head, str(curve), *predicted_tails_text(tails.get(f.series))]
-        blocks += [knee_table(found, f.load_name, f.level) for found in shown[i : i + 1]]
+        blocks += [knee_table(found, f) for found in shown[i : i + 1]]
         blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     if sealed is not None:

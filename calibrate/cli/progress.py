@@ -49,8 +49,7 @@ class Bar:
         """``done`` of the work is done, 0 to 1."""
         stop_if_told()
         elapsed = time.monotonic() - self._started
-        left = elapsed * (1 - done) / done if done > 0 else None
-        self._show(done, "" if left is None else f"{format_duration(left, 2)} left")
+        self._show(done, _left(elapsed * (1 - done) / done) if 0 < done < 1 else "")
 
     def points(self, done: int, total: int, seconds_left: float, text: str) -> None:
         """``done`` of ``total`` points are measured, and ``text`` is what is measured now.
@@ -63,7 +62,7 @@ class Bar:
             self._opening = ""
         elapsed = time.monotonic() - self._started
         share = elapsed / (elapsed + seconds_left) if elapsed + seconds_left > 0 else 1.0
-        left = f", {format_duration(max(1.0, round(seconds_left)), 2)} left" if done < total else ""
+        left = f", {_left(seconds_left)}" if done < total else ""
         self._show(share, f"{done}/{total} points, {text}{left}")
 
     def say(self, text: str) -> None:
@@ -99,3 +98,8 @@ class Bar:
             self._task = self._progress.add_task(self._what, total=1.0, text="")
             self._progress.start()
         self._progress.update(self._task, completed=share, text=text)
+
+
+def _left(seconds: float) -> str:
+    """What is left, in whole seconds."""
+    return f"{format_duration(max(1.0, round(seconds)), 2)} left"

@@ -132,7 +132,8 @@ def trace(
             raise wrong_usage("so few customers come that no table holds both their arrivals and their services")
     steps = followed(queue, between, needed)
     path = SamplePath(scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server)
-    happened, averages = listed(path), totals(path, queue.servers)
+    happened = listed(path)
+    averages = totals(path, queue.servers, happened)
     steady = _steady(queue) if drawn else None
     rows = text.customer_rows(path, scale.times(between), scale.times(needed))
     written = None if csv is None else write_new(csv, _csv(rows, with_units=with_units), "--csv")

@@ -80,7 +80,7 @@ def test_compare_says_of_which_device_it_warns_and_not_where_the_fit_was_made_el
 
 
 def test_fit_predict_and_compare_agree(qsim, sweep_csv):
-    fitted = qsim("fit", str(sweep_csv), "--use", "1,32", "--out", "fit.json", "--json")
+    fitted = qsim("fit", str(sweep_csv), "--use", "1,32,64", "--out", "fit.json", "--json")
     assert fitted.code == 0, fitted.err
     assert fitted.json["written"] == "fit.json"
     predicted = qsim("predict", "fit.json", "--at", "1,8,64", "--json").json
@@ -337,7 +337,7 @@ SHEET = ("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--at", "1
 def test_a_what_if_stands_beside_the_present_curve(qsim, tmp_path):
     run = qsim(*SHEET, "--what-if", "drives=1:2,service=0.5,host=10us", "--report", "what.html")
     assert run.code == 0, run.err
-    assert "what if: 2 drives for 1, service times x 0.5" in run.out
+    assert "what if: service times x 0.5, 2 drives for 1" in run.out
     assert "report: what.html" in run.out
     assert "2 drives for 1" in (tmp_path / "what.html").read_text()
     document = qsim(*SHEET, "--what-if", "drives=1:2", "--json").json

@@ -43,7 +43,7 @@ def test_the_text_has_every_device_and_what_lies_beyond(qsim, drives):
     assert run.code == 0
     assert "== old.csv ==" in run.out
     assert "== side by side: old.csv, new.csv ==" in run.out
-    assert re.search(r"new\.csv beside old\.csv: .*Xmax \+\d+ %", run.out)
+    assert re.search(r"new\.csv beside old\.csv: .*Xmax (\+\d+ %|\d\.\d+ times) \[", run.out)
     page = Path("both.html").read_text("utf-8")
     for title in ("Side by side", "Differences", "Parameters and knees", "How many times the throughput",
                   "Residuals of each device"):  # fmt: skip

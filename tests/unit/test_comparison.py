@@ -149,3 +149,11 @@ def test_published_memory_sweeps_are_predicted_from_three_points() -> None:
     assert len(throughput) == 160
     assert np.median(throughput) <= 6.0
     assert np.median(response) <= 8.0
+
+
+def test_a_depth_that_was_measured_and_held_out_is_to_be_calibrated_on_not_measured_again() -> None:
+    depths = np.array([1.0, 4, 16, 64])
+    x = np.array([12.9e3, 49.3e3, 91.7e3, 141e3])
+    points = pd.DataFrame({"series": "d", "load": depths, "throughput_per_s": x, "latency_s": depths / x})
+    said = compare(Sweep(points), [1, 16, 64]).verdict()
+    assert "calibrating on depth 4 too would narrow it" in said

@@ -15,6 +15,7 @@ from measure import Sweep
 from measure.dataset import LoadKind
 from measure.errors import DataError
 
+CHECK = "misses-its-points"
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
@@ -55,6 +56,47 @@ def test_noise_of_points_that_were_not_used_is_no_doubt_of_the_fit() -> None:
     table["latency_s"] = table["load"] / table["throughput_per_s"]
     one = Sweep(points=table)
     assert not noisier_than_the_model(fit(one, [1, 32]), points_of(one))
+
+
+def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
+    quiet = sweep(0.002)
+    (told,) = [f for f in doubts_about(fit(quiet, DEPTHS, model="delay + M/M/64"), quiet) if f.check == CHECK]
+    assert "delay + M/M/64 misses the throughput" in told.message
+    assert "qsim compare DATA" in told.remedy
+    assert not [f for f in doubts_about(fit(quiet, DEPTHS), quiet) if f.check == CHECK]
+
+
+def test_rates_that_were_not_served_are_an_error_that_names_the_others() -> None:
+    def opened(last: float) -> Sweep:
+        rates = np.array([1e3, 4e3, 8e3])
+        table = {
+            "series": "open",
+            "load": rates,
+            "throughput_per_s": [1e3, 4e3, last],
+            "latency_s": [9e-5, 12e-5, 9e-4],
+        }
+        return Sweep(points=pd.DataFrame(table), load_kind="arrival_rate", load_unit="1/s")
+
+    (told,) = [f for f in doubts_about(fit(opened(5e3)), opened(5e3)) if f.check == "not-served"]
+    assert (told.severity, told.load) == ("error", 8e3)
+    assert "8.00 k/s arrived and 5.00 k/s were completed" in told.message
+    assert "--use 1000,4000" in told.remedy
+    assert not [f for f in doubts_about(fit(opened(7.9e3)), opened(7.9e3)) if f.check == "not-served"]
+    assert "not-served" in {f.check for f in compare(opened(5e3)).audit}
+
+
+def test_points_of_several_engines_that_are_too_few_each_say_so() -> None:
+    table = pd.DataFrame({
+        "series": ["reads io_uring", "reads psync"], "load": [32.0, 1.0], "throughput_per_s": [8e4, 1e4],
+        "latency_s": [4e-4, 1e-4], "engine": ["io_uring", "psync"], "block_bytes": 4096.0, "read_fraction": 1.0,
+    })  # fmt: skip
+    with pytest.raises(DataError, match=r"in 2 ways: .*measure all depths in one way: qsim measure fio"):
+        fit(Sweep(points=table), series="reads psync")
+
+
+def test_a_delay_longer_than_a_latency_is_refused() -> None:
+    with pytest.raises(DataError, match=r"a delay of 500 us and more cannot be part of latencies from 100 us on"):
+        fit(sweep(0.002), [1, 32], delay_s=(5e-4, 6e-4))
 
 
 def test_open_rates_are_judged_by_their_response_times() -> None:

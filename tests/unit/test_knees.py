@@ -9,8 +9,10 @@ import pytest
 from calibrate.fitting import fit, from_datasheet
 from calibrate.knees import bootstrapped, knee_rows, named_knees
 from calibrate.prediction import predict
+from measure import load_dataset
 from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.units import format_bandwidth
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
@@ -129,7 +131,13 @@ def test_without_repeats_there_is_nothing_to_resample():
 
 
 def test_a_row_for_every_knee():
-    rows = knee_rows(named_knees(from_datasheet(80e-6, 600e3), objective_s=1e-4))
+    rows = knee_rows(named_knees(from_datasheet(80e-6, 600e3), objective_s=1e-4), "queue_depth")
     assert [row[1] for row in rows][:2] == ["48", "48"]
     assert "100" in rows[3][0]
     assert len(rows) == 5
+
+
+def test_of_a_memory_the_throughput_is_a_bandwidth():
+    made = fit(load_dataset("001-memory", corrected=True), [0, 500, 20000], series="64 B read")
+    row = next(row for row in knee_rows(named_knees(made), made.load_kind) if row[0] == made.knee.definition)
+    assert row[3] == format_bandwidth(made.knee.throughput_per_s * 64)

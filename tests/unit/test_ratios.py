@@ -108,3 +108,15 @@ def test_servers_and_delay_have_ratios_where_both_devices_tell_them(old: Fit) ->
     left = {u.quantity: u.reason for u in untold(first, with_structure(old, opened, opened), NAMES)}
     assert left["S"] == "not identifiable on new"
     assert not {"R1", "Xmax", "N*", "p"} & left.keys()
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((1.5, 1.4, 1.61), "Xmax +50 % [+40 %, +61 %]"),
+        ((0.00293, 0.0025, 0.0033), "Xmax 0.00293 times [0.0025, 0.0033]"),
+        ((13_500.0, 8_730.0, 18_400.0), "Xmax 13,500 times [8,730, 18,400]"),
+    ],
+)
+def test_large_ratios_are_told_as_factors(values: tuple[float, float, float], said: str) -> None:
+    assert Difference("Xmax", "1/s", "old", "new", 1.0, values[0], *values, 0.9).sentence() == said

@@ -21,8 +21,9 @@ from calibrate.report.compared.parts import (
     axes_of,
     hover_text,
     interval_bar,
+    keep_near,
+    knee_name,
     load_figure,
-    load_symbol,
     mark_knee,
 )
 from calibrate.report.drawing import (
@@ -71,9 +72,12 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
     figure.add_scatter(
         x=x_axis.of(np.array([knee.throughput_per_s])), y=y_axis.of(np.array([knee.response_time_s])),
         mode="markers", marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
-        name="knee" if knee.load is None else f"knee, {load_symbol(comparison)} = {knee.load:.3g}",
+        name=knee_name(comparison),
         error_x=_knee_bar(comparison, x_axis),
     )  # fmt: skip
+    if comparison.is_open:
+        shown = np.append(points.response_time_s, knee.response_time_s)
+        keep_near(figure, y_axis.of(shown), log_y=spans_decade(points.response_time_s))
     return figure
 
 
@@ -144,7 +148,8 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
     """Every curve in one plot: latency against throughput, points observed and curves predicted."""
     x_axis, y_axis = axes_of(comparisons)
     every = np.concatenate([c.points.response_time_s for c in comparisons])
-    figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(every))
+    peaks = np.array([c.points.throughput_per_s.max() for c in comparisons])
+    figure = empty_figure(x_axis.title, y_axis.title, log_x=spans_decade(peaks), log_y=spans_decade(every))
     for i, comparison in enumerate(comparisons):
         curve, points = comparison.smooth, comparison.points
         line = (x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_s))

@@ -126,11 +126,18 @@ def _difference_figure(matched: Matched) -> Figure:
         )  # fmt: skip
     figure.add_vline(x=1, line={"color": GREY, "width": 2, "dash": "dash"})
     ends = [v for d in matched.differences for v in (d.low, d.high)]
-    ticks = [v for v in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1, 1.25, 2, 5, 10, 20, 50, 100)
-             if min(ends) * 0.8 <= v <= max(ends) * 1.25]  # fmt: skip
+    ticks = _ratio_ticks(min(ends), max(ends))
     figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None)
     name_rows(figure, names, 44)
     return figure
+
+
+def _ratio_ticks(low: float, high: float) -> list[float]:
+    """Ticks around 1 that do not run into each other: the finer, the less there is between ``low`` and ``high``."""
+    span = high / low
+    ticks = [float(f"{d}e{e}") for e in range(-6, 7) for d in ((1,) if span > 1e3 else (1, 2, 5))]
+    near = [0.8, 1.25] if span < 10 else []
+    return sorted(v for v in [*ticks, *near] if low * 0.8 <= v <= high * 1.25)
 
 
 def _knee_figure(matched: Matched) -> Figure | None:
@@ -168,13 +175,14 @@ def _ratio_loads(matched: Matched) -> Array:
 
 def _ratio_figure(matched: Matched) -> Figure:
     loads = _ratio_loads(matched)
-    figure = figure_over(matched.comparisons[0], loads, f"throughput, times that of {escape(matched.devices[0])}",
-                         log_y=False)  # fmt: skip
+    first, others = matched.comparisons[0], zip(matched.devices[1:], matched.comparisons[1:], strict=True)
+    every = [ratio_of_curves(first.fit, c.fit, loads, (matched.devices[0], device)) for device, c in others]
+    wide = spans_decade(np.concatenate([[1.0], *(found.ratio for found in every)]))
+    figure = figure_over(first, loads, f"throughput, times that of {escape(matched.devices[0])}", log_y=wide)
     figure.add_hline(y=1, line=dashed())
     x = at_among(loads, loads)
-    for i, (device, comparison) in enumerate(zip(matched.devices[1:], matched.comparisons[1:], strict=True), 1):
+    for i, (device, found) in enumerate(zip(matched.devices[1:], every, strict=True), 1):
         colour = PALETTE[i % len(PALETTE)]
-        found = ratio_of_curves(matched.comparisons[0].fit, comparison.fit, loads, (matched.devices[0], device))
         add_band(figure, x, found.low, found.high, found.level, colour)
         figure.add_scatter(x=x, y=found.ratio, mode="lines", name=escape(device),
                            line={"color": colour, "width": 3, "dash": DASHES[(i - 1) % len(DASHES)]})  # fmt: skip

@@ -19,6 +19,11 @@ from calibrate.report.compared.section import Section
 from calibrate.report.view import Shown
 from measure.dataset import LOAD_NAMES
 
+MOST_IN_FULL = 3
+"""Of more devices than these a sentence tells only what follows; the tables have everything."""
+
+TOLD_OF_MANY = ("Xmax", "B", "N*")
+
 
 @dataclass(frozen=True)
 class Matched:
@@ -45,12 +50,17 @@ class Matched:
         return tuple(u for name, c in others for u in untold(first[1].fit, c.fit, (first[0], name)))
 
     def sentence(self) -> str:
-        """Which of the differences lie beyond the intervals."""
+        """Which of the differences lie beyond the intervals; of many devices the peaks and crossings alone."""
         about = f"{self.name}: " if self.name else ""
         parts = []
+        many = len(self.devices) > MOST_IN_FULL
         for device in self.devices[1:]:
-            found = [d.sentence() for d in self.differences if d.beyond and d.other == device]
-            what = ", ".join(found) if found else "no parameter differs by more than its interval allows"
+            found = [
+                d.sentence() for d in self.differences
+                if d.beyond and d.other == device and (not many or d.quantity in TOLD_OF_MANY)
+            ]  # fmt: skip
+            none = "neither peak nor knee differs" if many else "no parameter differs"
+            what = ", ".join(found) if found else f"{none} by more than its interval allows"
             parts.append(f"{device} beside {self.devices[0]}: {what}")
         return f"{about}{'; '.join(parts)}."
 

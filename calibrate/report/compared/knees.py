@@ -13,7 +13,7 @@ from calibrate.comparison import Comparison
 from calibrate.knees import NamedKnee, knee_rows
 from calibrate.posterior import Array
 from calibrate.prediction import grid, predict
-from calibrate.report.compared.parts import at_among, axes_of, figure_over
+from calibrate.report.compared.parts import at_among, axes_of, figure_over, keep_near
 from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, solid
 from calibrate.report.view import Shown, View
 
@@ -65,6 +65,8 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Figure:
                 mode="lines+markers", line={"color": colour, "width": 2, "dash": "dot"}, showlegend=False,
                 marker={"symbol": "triangle-up-open", "size": 9, "color": colour}, **group,
             )  # fmt: skip
+    if comparison.is_open:
+        keep_near(figure, heights[len(along) :], log_y=False)
     figure.update_layout(
         yaxis={"domain": [0.44, 1]}, height=560 + 26 * len(marked),
         yaxis2={"domain": [0, 0.34], "range": [0.3, len(marked) + 0.7], "showticklabels": False, "zeroline": False,
@@ -88,7 +90,7 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
     """The same for people; columns that nothing is known of are left out."""
     header = ("knee", comparison.fit.load_name, f"{100 * comparison.fit.level:g} % interval", "throughput", "response",
               "over repeats", "")  # fmt: skip
-    rows = knee_rows(found)
+    rows = knee_rows(found, comparison.fit.load_kind)
     kept = [i for i in range(len(header)) if i < 2 or any(row[i] for row in rows)]
     return Shown(
         tuple(header[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows),

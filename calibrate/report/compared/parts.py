@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.comparison import Comparison
+from calibrate.load_text import knee_text
 from calibrate.posterior import Array
 from calibrate.report.axes import Axis, latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, GREEN, INK, ORANGE, RED, depth_ticks, empty_figure, faint, solid
+from measure.dataset import LoadKind
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -124,13 +126,24 @@ def mark_knee(figure: Figure, comparison: Comparison) -> None:
     figure.add_vline(x=at, line={"color": ORANGE, "width": 2})
     figure.add_scatter(
         x=[None], y=[None], mode="lines", line={"color": ORANGE, "width": 3},
-        name=f"knee, {load_symbol(comparison)} = {knee.load:.3g}",
+        name=knee_name(comparison),
     )  # fmt: skip
 
 
-def load_symbol(comparison: Comparison) -> str:
-    """The knee's load as a symbol."""
-    return {"queue_depth": "N*", "arrival_rate": "λ*", "bandwidth": "bytes/s"}.get(comparison.points.load_kind, "delay")
+def keep_near(figure: Figure, heights: Array, *, log_y: bool) -> None:
+    """End the y axis a little beyond ``heights`` (m,): an open curve has no end of its own near saturation."""
+    low, high = float(heights.min()), float(heights.max())
+    figure.update_yaxes(range=[np.log10(low / 1.5), np.log10(3 * high)] if log_y else [0.0, 1.4 * high])
+
+
+def knee_name(comparison: Comparison) -> str:
+    """What a legend says of the knee."""
+    knee, kind = comparison.knee, comparison.points.load_kind
+    return "knee" if knee.load is None else f"knee, {_load_symbol(kind)} = {knee_text(kind, knee.load)}"
+
+
+def _load_symbol(kind: LoadKind) -> str:
+    return {"queue_depth": "N*", "arrival_rate": "λ*", "bandwidth": "bytes/s"}.get(kind, "delay")
 
 
 def interval_bar(axis: Axis, value: float, low: float | None, high: float | None) -> dict[str, Any] | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from calibrate.comparison import Comparison
-from calibrate.comparison_text import throughput_text
 from calibrate.fitting import quantity
+from calibrate.load_text import load_text, loads_text, throughput_text
 from measure.dataset import CACHE_LINE_BYTES
 from measure.units import format_bandwidth, format_duration, format_percent, format_rate
 
@@ -20,7 +20,7 @@ def told(comparison: Comparison) -> dict[str, Any]:
         "key_numbers": _key_numbers(comparison),
         "assumption": fit.assumption,
         "model": fit.model,
-        "used": ", ".join(f"{n:g}" for n in fit.used) or "nothing measured",
+        "used": loads_text(fit.load_kind, fit.calibrated_on) or "nothing measured",
         "load_name": fit.load_name,
         "parameters": [
             {"name": name, "unit": e.unit, "value": quantity(e.estimate, e.unit), "low": quantity(e.low, e.unit),
@@ -93,7 +93,7 @@ def _points(comparison: Comparison) -> list[dict[str, Any]]:
     show = throughput_text(points.load_kind)
     return [
         {
-            "load": f"{points.load[i]:g}",
+            "load": load_text(points.load_kind, points.load[i]),
             "held_out": bool(comparison.held_out[i]),
             "x": show(points.throughput_per_s[i]),
             "x_predicted": show(predicted.throughput_per_s[i]),

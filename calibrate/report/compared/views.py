@@ -88,7 +88,8 @@ def _curves(comparison: Comparison) -> list[View]:
             View("curve", "curve", "Response time against arrival rate", _SQUARES, table, curve),
             View("queue", "queue", "Waiting requests against utilization", "The mean number waiting, arrival rate "
                  "times waiting time. Dashed: what one exponential server would have. Service that varies less than "
-                 "that, or more servers, lie below; service that varies more, above.", queue.queue_table(comparison),
+                 "that, or more servers behind one queue, lie below; service that varies more, or servers with a queue "
+                 "each, above.", queue.queue_table(comparison),
                  queue.queue_against_utilization(comparison)),
         ]  # fmt: skip
     memory = kind == "injected_delay"

@@ -1,0 +1,43 @@
+"""A page of many devices: what is told of each, and axes on which a disk and a flash drive are both seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import Comparison, compare
+from calibrate.report.compared.curves import overview
+from calibrate.report.compared.device_views import _ratio_ticks
+from calibrate.report.compared.devices import Matched
+from measure import Sweep
+
+DEPTHS = np.array([1.0, 4, 16, 64])
+
+
+def drive(peak_per_s: float) -> Comparison:
+    x = 1 / (peak_per_s / 4 / DEPTHS / peak_per_s * 4 / peak_per_s * 4 + 1 / peak_per_s)
+    return compare(Sweep(pd.DataFrame({"series": "d", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x})))
+
+
+@pytest.fixture(scope="module")
+def drives() -> tuple[Comparison, ...]:
+    return tuple(drive(peak) for peak in (100.0, 200.0, 50_000.0, 400_000.0))
+
+
+def test_of_many_devices_only_peaks_and_crossings_are_told(drives: tuple[Comparison, ...]) -> None:
+    names = ("a", "b", "c", "d")
+    many, few = Matched("", names, drives).sentence(), Matched("", names[:2], drives[:2]).sentence()
+    assert "c beside a: Xmax" in many
+    assert "R1" not in many
+    assert "R1" in few
+
+
+def test_throughputs_of_far_apart_devices_are_on_a_logarithmic_axis(drives: tuple[Comparison, ...]) -> None:
+    assert overview(drives).layout.xaxis.type == "log"
+    assert overview(drives[:2]).layout.xaxis.type != "log"
+
+
+def test_ticks_of_ratios_keep_apart() -> None:
+    assert _ratio_ticks(0.7, 1.5) == [0.8, 1.0, 1.25]
+    assert _ratio_ticks(0.0021, 400.0) == [0.01, 0.1, 1.0, 10.0, 100.0]
