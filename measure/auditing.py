@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from measure.block_verdict import BlockVerdict, ratios_by_claim
-from measure.calibration_checks import check_percentiles, check_saturation, check_submission
+from measure.calibration_checks import check_bins, check_percentiles, check_saturation, check_submission
 from measure.closed_curves import closed_curves
 from measure.curve_checks import check_bandwidth, check_curve, check_open
 from measure.dataset import Sweep
@@ -72,7 +72,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     if sweep.load_kind in ("queue_depth", "arrival_rate"):
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
         found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
-        found += [*check_saturation(sweep), *check_percentiles(sweep), *check_submission(sweep)]
+        found += [*check_saturation(sweep), *check_percentiles(sweep), *check_bins(sweep), *check_submission(sweep)]
     found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
     found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
     if crossed is not None:

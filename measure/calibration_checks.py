@@ -56,7 +56,7 @@ def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterato
         f"to {format_rate(rates[top])}.",
         "requests hardly wait, so that no point tells how many servers there are or what their peak is.",
         "measure higher rates: qsim measure fio TARGET --arrival-rates "
-        f"{','.join(f'{rates[top] * k:.3g}' for k in (2, 4))} --out DIR (a known device: qsim measure device "
+        f"{','.join(f'{round(rates[top] * k):d}' for k in (2, 4))} --out DIR (a known device: qsim measure device "
         "--utilizations .5,.7,.9).",
         series, float(rates[top]),
     )  # fmt: skip
@@ -86,6 +86,28 @@ def check_percentiles(sweep: Sweep) -> Iterator[Finding]:
             "TARGET --out DIR.",
             str(series), float(group["load"].iloc[int(row)]),
         )  # fmt: skip
+
+
+def check_bins(sweep: Sweep) -> Iterator[Finding]:
+    """Points whose percentiles are all the same, so that their histogram has one bin: nothing is known of the tails."""
+    columns = [c for c in PERCENTILES if c in sweep.points]
+    if len(columns) < 2:
+        return
+    for series, group in sweep.points.groupby("series", sort=False):
+        values = group[columns].to_numpy(float)
+        known = np.isfinite(values).sum(axis=1) > 1
+        alike = known & (np.nanmax(values, axis=1, initial=0.0) == np.nanmin(values, axis=1, initial=np.inf))
+        if alike.any():
+            row = int(np.flatnonzero(alike)[0])
+            yield Finding(
+                "one-bin", "warning",
+                f"all percentiles are {format_duration(float(np.nanmax(values[row])))}, at {int(alike.sum())} of "
+                f"{len(group)} point(s): their histogram has one bin.",
+                "the bins are too coarse, or latencies lie beyond fio's last one (17 s); no tail can be told from it.",
+                "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
+                f"{group['load'].iloc[row]:g} --out DIR (fio --output-format=json+).",
+                str(series), float(group["load"].iloc[row]),
+            )  # fmt: skip
 
 
 def check_submission(sweep: Sweep) -> Iterator[Finding]:

@@ -45,7 +45,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "bandwidth": _BANDWIDTH, "read_bandwidth": _BANDWIDTH, "write_bandwidth": _BANDWIDTH,
     "block": BLOCK_UNITS, "buffer": BLOCK_UNITS, "read_percent": _READ, "write_percent": _READ,
     "latency_sd": _TIME, "latency_p50": _TIME, "latency_p95": _TIME, "latency_p99": _TIME, "latency_p999": _TIME,
-    "series": {}, "mix": {}, "pattern": {},
+    "series": {}, "mix": {}, "pattern": {}, "engine": {},
 }  # fmt: skip
 
 #: What a column of this role is in when nobody says otherwise; roles that are absent here must be given a unit.
@@ -53,7 +53,7 @@ DEFAULT_UNIT = {"throughput": "/s", "read_throughput": "/s", "write_throughput":
                 "read_percent": "%", "write_percent": "%", "delay": "cycles"}  # fmt: skip
 
 LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
-TEXT_ROLES = frozenset({"series", "mix", "pattern"})
+TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
 
 _MOST_NAMES = 20
 
@@ -89,6 +89,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("mix", r"(?i:mix|direction|rw|read_?write(?:_mix)?|traffic)"),
     ("series", r"(?i:series)"),
     ("pattern", r"(?i:pattern)"),
+    ("engine", r"(?i:(?:io_?)?engine)"),
 )
 _COMPILED = tuple((role, re.compile(pattern)) for role, pattern in _NAMES)
 _UNIT_SUFFIX = re.compile(r"(?:^|_)(?P<unit>[A-Za-zµμ%]+(?:/s|/sec|_per_s)?)$")

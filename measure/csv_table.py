@@ -79,6 +79,7 @@ def csv_sweep(
     findings = [_left_out(name, reason, lines) for reason, lines in left_out.items()]
     unused = roles.ignored
     if "series" not in roles:
+        _part_engines(records)
         unused, parted = part_curves(records, whole, unused, name)
         findings += parted
     points = pd.DataFrame(records)
@@ -154,8 +155,16 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
         "series": text.get("series") or describe_series(block, read, pattern, parts),
         "load": load, "throughput_per_s": joined.throughput, "latency_s": joined.latency,
         "bandwidth_bytes_per_s": joined.bandwidth, "block_bytes": block, "read_fraction": read, "pattern": pattern,
-        "buffer": value.get("buffer"), **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
+        "buffer": value.get("buffer"), **({"engine": text["engine"] or None} if "engine" in text else {}),
+        **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
     }  # fmt: skip
+
+
+def _part_engines(records: Sequence[dict[str, Any]]) -> None:
+    """Each engine's points are curves of their own, where there are several: their latencies hold different things."""
+    if len({r.get("engine") for r in records}) > 1:
+        for record in records:
+            record["series"] = f"{record['series']} {record['engine'] or 'without an engine'}"
 
 
 def _left_out(name: str, reason: str, lines: list[int]) -> Finding:

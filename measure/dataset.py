@@ -99,7 +99,14 @@ class Sweep:
     name: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", _tidy(self.points, self.name or self.provenance.source))
+        where = self.name or self.provenance.source
+        object.__setattr__(self, "points", _tidy(self.points, where))
+        if self.load_kind in _NEVER_ZERO and (idle := self.points["load"] == 0).any():
+            raise DataError(
+                f"{where or 'the table'}: {_NEVER_ZERO[self.load_kind]} 0 in row {int(idle.to_numpy().argmax()) + 1} "
+                f"(series {self.points['series'][idle].iloc[0]!r}) asks for nothing; remove it, or say which column is "
+                "the load (--columns load=COLUMN)"
+            )
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -172,6 +179,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
+_NEVER_ZERO: Mapping[LoadKind, str] = {"queue_depth": "depth", "arrival_rate": "arrival rate"}
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})
 
 

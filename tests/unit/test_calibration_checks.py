@@ -73,6 +73,15 @@ def test_percentiles_in_order_or_absent_are_no_finding() -> None:
     assert not found(closed(1), "percentile-order")
 
 
+def test_a_histogram_of_one_bin_is_told_with_the_command_that_refines_it() -> None:
+    same = {f"latency_{p}_s": [1e-4, 2e-4] for p in ("p50", "p99", "p999")}
+    (one,) = found(closed(8, (1.0, 32.0), **{**same, "latency_p999_s": [1e-4, 3e-4]}), "one-bin")
+    assert (one.severity, one.load) == ("warning", 1)
+    assert "all percentiles are 100 us, at 1 of 2 point(s)" in one.message
+    assert "--depths 1 " in one.remedy
+    assert not found(closed(8, (1.0, 32.0), latency_p50_s=[1e-4] * 2), "one-bin")  # a single percentile is no histogram
+
+
 def test_ways_of_submission_that_are_kept_apart_are_a_warning() -> None:
     table = closed(8, depths=(1.0, 4.0, 16.0, 32.0), block_bytes=4096.0, read_fraction=1.0, pattern="random",
                    engine=["psync", "psync", "libaio", "libaio"]).points  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from measure import audit
 from measure.csv_table import csv_sweep, to_csv
 from measure.csv_text import looks_like_table
 from measure.errors import DataError
@@ -66,6 +67,25 @@ def test_reads_and_writes_apart_are_joined_so_that_littles_law_holds_for_the_sum
 def test_block_mix_and_percent_signs_make_the_curves() -> None:
     text = "depth,latency_us,iops,block_KB,read_pct\n1,9,1,4,100%\n1,9,1,4,70%\n1,9,1,16,0%\n"
     assert csv_sweep(text).series == ("4 KiB read", "4 KiB 70/30 mix", "16 KiB write")
+
+
+def test_points_of_several_engines_are_curves_of_their_own() -> None:
+    rows = "libaio,1,12000,82\nsync,16,125000,128\nlibaio,16,130000,123\n"
+    mixed = csv_sweep(f"ioengine,iodepth,iops,latency_us\n{rows}")
+    assert mixed.series == ("all points libaio", "all points sync")
+    assert mixed.points["repeat"].tolist() == [0, 0, 0]
+    assert "mixed-submission" in {f.check for f in audit(mixed)}
+    one = csv_sweep(f"engine,iodepth,iops,latency_us\n{rows.replace('sync', 'libaio')}")
+    assert one.series == ("all points",)
+    assert "mixed-submission" not in {f.check for f in audit(one)}
+
+
+def test_a_load_of_zero_is_refused_where_it_asks_for_nothing() -> None:
+    with pytest.raises(DataError, match="depth 0 in row 1"):
+        csv_sweep("iodepth,iops,latency_us\n0,12000,82\n8,78000,102\n")
+    with pytest.raises(DataError, match="arrival rate 0 in row 2"):
+        csv_sweep("arrival_rate,iops,latency_us\n100,100,82\n0,78000,102\n")
+    assert len(csv_sweep("delay,latency_ns,bandwidth_MBps\n0,150,20000\n100,120,15000\n")) == 2
 
 
 def test_the_same_load_again_is_a_repeat() -> None:
