@@ -20,6 +20,8 @@ from measure.errors import MeasureError
 DEEPEST = 512
 """Depths from here on are left out: there throughput falls again, for which a shallow point gives no sign."""
 
+RESAMPLED = 2000
+
 FEW = 4
 """A sweep of fewer depths leaves nothing to hold out."""
 
@@ -81,26 +83,35 @@ def read_devices(path: Path) -> list[Device]:
 
 @dataclass(frozen=True)
 class Figure:
-    """What was missed over all devices: held-out throughputs in percent, whether inside the band, and the knees.
+    """What was missed, device by device: held-out throughputs in percent, whether inside the band, and the knees.
 
-    ``device_pct`` is the median of each device. Of the knees only those count that all points of the device identify.
+    Of the knees only those count that all points of the device identify.
     """
 
     what: str
-    throughput_pct: np.ndarray
-    device_pct: np.ndarray
+    throughput_pct: Sequence[np.ndarray]
     inside_band: np.ndarray
-    knee_pct: np.ndarray
+    knee_pct: Sequence[np.ndarray]
 
     def row(self) -> str:
         """A row of the table."""
-        worst, inside = np.percentile(self.throughput_pct, 90), 100 * self.inside_band.mean()
-        knee = f"{np.median(self.knee_pct):.1f} % ({len(self.knee_pct)})" if len(self.knee_pct) else ""
+        every = np.concatenate(self.throughput_pct)
+        medians = [np.median(one, keepdims=True) for one in self.throughput_pct]
+        knee = f"{_median(self.knee_pct)} ({len(self.knee_pct)})" if self.knee_pct else ""
         return (
-            f"| {self.what} | {len(self.throughput_pct)} | {np.median(self.throughput_pct):.1f} % "
-            f"| {np.median(self.device_pct):.1f} % | {worst:.0f} % "
-            f"| {inside:.0f} % | {knee} |\n"
+            f"| {self.what} | {len(every)} | {_median(self.throughput_pct)} "
+            f"| {_median(medians)} | {np.percentile(every, 90):.0f} % "
+            f"| {100 * self.inside_band.mean():.0f} % | {knee} |\n"
         )
+
+
+def _median(by_device: Sequence[np.ndarray]) -> str:
+    """The median over all, and where 90 % of it lie with the devices drawn anew (bootstrap)."""
+    rng = np.random.default_rng(1)
+    drawn = rng.integers(len(by_device), size=(RESAMPLED, len(by_device)))
+    medians = [np.median(np.concatenate([by_device[i] for i in some])) for some in drawn]
+    low, high = np.percentile(medians, [5, 95])
+    return f"{np.median(np.concatenate(by_device)):.1f} % [{low:.1f}, {high:.1f}]"
 
 
 def figure(what: str, devices: Sequence[Device], calibrated: Callable[[Device], Fit], *, beyond: float = 0) -> Figure:
@@ -110,14 +121,15 @@ def figure(what: str, devices: Sequence[Device], calibrated: Callable[[Device], 
         made = calibrated(device)
         least = device.nearest([beyond])[0] if beyond else 0
         held = device.points.at(~made.was_used(device.points) & (device.points.load > least))
+        if not len(held):  # depths 4 and 32 of a sweep that has no others from 4 on
+            continue
         curve, x = predict(made, held.load), held.throughput_per_s
         missed.append(100 * np.abs(curve.throughput_per_s / x - 1))
         inside.append((curve.throughput_low_per_s <= x) & (x <= curve.throughput_high_per_s))
         full = device.full.knee
         if len(made.used) > 2 and full.identified and full.load and made.knee.load:
-            knees.append(100 * abs(made.knee.load / full.load - 1))
-    medians = np.array([np.median(one) for one in missed if len(one)])
-    return Figure(what, np.concatenate(missed), medians, np.concatenate(inside), np.array(knees))
+            knees.append(np.array([100 * abs(made.knee.load / full.load - 1)]))
+    return Figure(what, missed, np.concatenate(inside), knees)
 
 
 def figures(devices: Sequence[Device]) -> str:

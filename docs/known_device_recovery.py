@@ -164,7 +164,7 @@ def main(arguments: list[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    if not 2 <= len(sys.argv) <= 5:
+    if not 2 <= len(sys.argv) <= 5 or (sys.argv[1].startswith("-") and sys.argv[1] != "--simulated"):
         raise SystemExit(__doc__)
     for text in main(sys.argv[1:]):
         sys.stdout.write(text + "\n")
