@@ -56,7 +56,22 @@ def naming_consent() -> Iterator[None]:
 def points_text(sweep: Sweep, out: Path) -> str:
     """The table of points, where they are kept, and the next command."""
     tables = _memory_tables(sweep) if sweep.load_kind == "injected_delay" else [_points_table(sweep)]
-    return "\n\n".join([*tables, f"kept in {out}; next: qsim compare {out} --report report.html"])
+    return "\n\n".join([*tables, f"kept in {out}; next: {_next(sweep, out)}"])
+
+
+def _next(sweep: Sweep, out: Path) -> str:
+    """The command that such a sweep was measured for: over the load, over the block size, or from a single depth."""
+    compared = f"qsim compare {out} --report report.html"
+    if sweep.load_kind != "queue_depth":
+        return compared
+    points = sweep.points
+    place = [points["read_fraction"], points["pattern"], points["load"]]
+    several_sizes = (points["block_bytes"].groupby(place, dropna=False).nunique() > 1).any()
+    several_depths = (points.groupby("series")["load"].nunique() > 1).any()
+    sized = f"qsim blocks {out}"
+    if several_depths:
+        return f"{compared}, and over the block size: {sized}" if several_sizes else compared
+    return sized if several_sizes else f"qsim predict {out} --at 1..64"
 
 
 def _memory_tables(sweep: Sweep) -> Iterator[str]:

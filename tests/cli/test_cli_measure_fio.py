@@ -122,6 +122,26 @@ def test_curves_that_only_their_names_tell_apart_keep_them():
     assert [row[0].strip() for row in rows] == ["from here", "from there"]
 
 
+@pytest.mark.parametrize(
+    ("varied", "then"),
+    [
+        ({"series": "a", "load": [1, 2]}, "qsim compare out --report report.html"),
+        ({"series": ["a", "b"], "load": 1, "block_bytes": [4096, 65536]}, "qsim blocks out"),
+        (
+            {"series": ["a", "a", "b", "b"], "load": [1, 2, 1, 2], "block_bytes": [4096, 4096, 65536, 65536]},
+            "qsim compare out --report report.html, and over the block size: qsim blocks out",
+        ),
+        ({"series": ["a", "b"], "load": 1, "read_fraction": [0.0, 1.0]}, "qsim predict out --at 1..64"),
+    ],
+    ids=["depths", "sizes", "both", "neither"],
+)
+def test_the_next_command_is_one_that_takes_such_points(varied, then):
+    rows = {"throughput_per_s": 1000.0, "latency_s": 1e-3, "block_bytes": 4096, "read_fraction": 1.0,
+            "pattern": "random", "depth": 1, "jobs": 1, "bandwidth_bytes_per_s": 4096e3, **varied}  # fmt: skip
+    text = points_text(Sweep(pd.DataFrame(rows)), Path("out"))
+    assert text.endswith(f"kept in out; next: {then}")
+
+
 def test_latencies_of_directions_are_means_over_repeats():
     _, header, row, _ = table(
         series="mix", load=[1, 1], repeat=[0, 1], read_latency_s=[1e-3, 3e-3], write_latency_s=[float("nan")] * 2
