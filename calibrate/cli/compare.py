@@ -147,7 +147,7 @@ def compare(
         )
         for d in devices
     ]  # fmt: skip
-    title = ", ".join(d.name for d in devices) if len(devices) > 1 else sources[0].name
+    title = _title([d.name for d in devices]) if len(devices) > 1 else sources[0].name
     title += "" if held is None else f", predicted before: SHA-256 {held.sha256}"
     found = pages_of(told, title, drawn=outputs.wanted)
     written = outputs.write(found.sections, title)
@@ -176,6 +176,13 @@ def _devices(
     if fit is not None:
         return [against_fits(sources[0], names[0], chosen.series, fit)]
     return [compared(s, n, chosen, several=len(sources) > 1) for s, n in zip(sources, names, strict=True)]
+
+
+def _title(devices: Sequence[str]) -> str:
+    """The heading of a page of several devices."""
+    from calibrate.report.compared.devices import MOST_IN_FULL
+
+    return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
 
 
 def _knees(

@@ -106,7 +106,7 @@ def compared(source: Source, name: str, chosen: Calibration, *, several: bool) -
     from measure.errors import DataError
 
     sweep = source.load()
-    names = known_series(sweep, chosen.series)
+    names = known_series(sweep, chosen.series, name if several else "")
     check_use(sweep, names, chosen.use)
     try:
         return Device(name, sweep, names, *_calibrated(sweep, names, chosen.use or source.default_use(), chosen))

@@ -86,7 +86,7 @@ def say_beside(beside: Sequence[SideBySide]) -> None:
             say("\nno curve of these devices has the name of another's, so nothing is held against each other")
         for matched in one.matched:
             for shown in (parameter_text(matched), difference_text(matched)):
-                say(f"\n{table(shown.header, shown.rows)}")
+                say(f"\n{table(shown.header, shown.rows, left=shown.words)}")
             say(f"\n{matched.sentence()}")
 
 

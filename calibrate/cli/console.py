@@ -52,12 +52,13 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Columns in plain text, the first ``left`` flush left and the others flush right."""
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int | Sequence[bool] = 1) -> str:
+    """Columns in plain text; flush left are the first ``left``, or those it says so of, and the others flush right."""
+    flush = [i < left for i in range(len(header))] if isinstance(left, int) else left
     lines = [list(header), *(list(r) for r in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
-    return "\n".join("  ".join(_padded(line, widths, left)).rstrip() for line in lines)
+    return "\n".join("  ".join(_padded(line, widths, flush)).rstrip() for line in lines)
 
 
-def _padded(line: Sequence[str], widths: Sequence[int], left: int) -> list[str]:
-    return [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))]
+def _padded(line: Sequence[str], widths: Sequence[int], flush: Sequence[bool]) -> list[str]:
+    return [c.ljust(w) if f else c.rjust(w) for c, w, f in zip(line, widths, flush, strict=True)]

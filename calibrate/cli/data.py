@@ -80,12 +80,16 @@ def known_dataset(name: str, what: str = "--dataset") -> str:
     return name
 
 
-def known_series(sweep: Sweep, series: str | None) -> tuple[str, ...]:
-    """The curves meant: the one named, or all; CommandError listing the names where there is no such one."""
+def known_series(sweep: Sweep, series: str | None, device: str = "") -> tuple[str, ...]:
+    """The curves meant: the one named, or all; CommandError listing the names where there is no such one.
+
+    ``device`` is named where there are several.
+    """
     if series is None:
         return sweep.series
     if series not in sweep.series:
-        raise wrong_usage(f"--series: {not_one_of(series, sweep.series)}")
+        where = f"{device}: " if device else ""
+        raise wrong_usage(f"--series: {where}{not_one_of(series, sweep.series)}")
     return (series,)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
-from calibrate.cli.data import Source
+from calibrate.cli.data import Source, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level, Report, Seed
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
@@ -75,9 +75,12 @@ def surface(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, calibrate, predict, print, write, check."""
+    from calibrate.doubts import matters
     from calibrate.report.surface import surface_section
     from calibrate.surface import compare_surface, surface_points
     from calibrate.surface.fit import LEVEL
+    from measure.auditing import audit
+    from measure.findings import SEVERITIES
 
     source = Source(data or (), dataset, columns, as_published)
     outputs = Outputs(report, csv, plots, image)
@@ -89,9 +92,12 @@ def surface(
             level=LEVEL if level is None else level, seed=seed or 0, progress=bar.share,
         )  # fmt: skip
     asked_for = _predictions(compared, at)
-    section = surface_section(compared, sweep.provenance, sweep.findings)
+    noticed = sorted(dict.fromkeys((*sweep.findings, *audit(sweep))), key=lambda f: -SEVERITIES.index(f.severity))
+    section = surface_section(compared, sweep.provenance, noticed)
     written = outputs.write([section], section.title)
-    document = {"source": source.name, **compared.to_dict(), "predictions": asked_for, **written.to_dict()}
+    document = {"source": source.name, **compared.to_dict(), "predictions": asked_for,
+                "audit": [f.to_dict() for f in noticed], **written.to_dict()}  # fmt: skip
+    tell([f for f in noticed if matters(f) or (f.severity == "warning" and f in sweep.findings)])
     if as_json:
         _check(compared, max_error, document)
         print_json(document)

@@ -6,9 +6,12 @@ paper; a page that is shown on a dark screen replaces the colours named in ``DAR
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from calibrate.posterior import Array
 
@@ -28,6 +31,8 @@ DARK = {
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES = ("solid", "dash", "dot")
+LABELS = 3
+"""An axis with fewer labels than these cannot be read off."""
 
 LOG = {"type": "log", "dtick": 1, "minor": {"ticks": "outside"}}
 AXIS = {
@@ -71,6 +76,52 @@ def depth_ticks(figure: Figure, load: Array) -> None:
     )  # fmt: skip
 
 
+def label_decades(figure: Figure) -> None:
+    """Labels between the powers of ten on logarithmic axes that hold fewer than three of them.
+
+    An axis whose ticks were chosen already, or that is too short for these as well, is left as it is.
+    """
+    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+        if axis.type != "log" or axis.dtick != 1 or axis.tickvals is not None:
+            continue
+        low, high = _reach(figure, axis)
+        if not 0 < low < high or _whole_decades(low, high) >= LABELS:
+            continue
+        for digits in ((1, 2, 5), range(1, 10)):
+            ticks = [t for t in _ticks(digits, low, high) if low * 0.97 <= t <= high * 1.03]
+            if len(ticks) >= LABELS:
+                between = {"ticks": "outside", "tickmode": "array", "tickvals": _ticks(range(1, 10), low, high)}
+                axis.update(tickmode="array", tickvals=ticks, ticktext=[f"{t:,.10g}" for t in ticks], dtick=None,
+                            minor=between)  # fmt: skip
+                break
+
+
+def _whole_decades(low: float, high: float) -> int:
+    """How many powers of ten lie from ``low`` to ``high``."""
+    return math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
+
+
+def _ticks(digits: Iterable[int], low: float, high: float) -> list[float]:
+    """``digits`` times every power of ten around ``low`` to ``high``."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [float(f"{d}e{e}") for e in powers for d in digits]
+
+
+def _reach(figure: Figure, axis: Any) -> tuple[float, float]:
+    """The least and the largest positive value along ``axis``; (0, 0) where there is none."""
+    if axis.range is not None:
+        return float(10 ** axis.range[0]), float(10 ** axis.range[1])
+    letter, number = axis.plotly_name[0], axis.plotly_name.removeprefix("xaxis").removeprefix("yaxis")
+    found = [
+        np.asarray(trace[letter], dtype=float) for trace in figure.data
+        if trace[letter] is not None and (trace[f"{letter}axis"] or letter) == f"{letter}{number}"
+        and np.asarray(trace[letter]).dtype.kind != "U"
+    ]  # fmt: skip
+    values = np.concatenate([np.zeros(0), *found])
+    values = values[np.isfinite(values) & (values > 0)]
+    return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+
+
 def name_rows(figure: Figure, names: Sequence[str], each: int) -> None:
     """Names in place of numbers on the y axis, the first (at 0) on top; the figure is ``each`` pixels high a name."""
     figure.update_yaxes(
@@ -78,6 +129,11 @@ def name_rows(figure: Figure, names: Sequence[str], each: int) -> None:
         range=[len(names) - 0.4, -0.6], showline=False, tickfont={"size": 13},
     )  # fmt: skip
     figure.update_layout(height=190 + each * len(names), showlegend=True)
+
+
+def symbol_of(i: int) -> str:
+    """The symbol of the ``i``-th of several: where colours begin anew, another one than the first time."""
+    return SYMBOLS[(i + i // len(PALETTE)) % len(SYMBOLS)]
 
 
 def spans_decade(values: Array) -> bool:

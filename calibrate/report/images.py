@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args
 
+from calibrate.report.drawing import label_decades
 from calibrate.report.files import check_free, write_files
 from calibrate.report.view import Group, View
 from measure.errors import MeasureError
@@ -96,6 +97,7 @@ def _figure(view: View) -> dict[str, Any]:
     """A view's figure with its title above it, since a file stands alone; one that says its width keeps its size."""
     if view.figure is None:
         raise ValueError(f"{view.name} has no figure")
+    label_decades(view.figure)
     figure: dict[str, Any] = view.figure.to_dict()
     layout = figure["layout"]
     margin = layout.get("margin", {})

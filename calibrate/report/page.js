@@ -39,6 +39,26 @@
     return Object.assign({}, title, {text: text.slice(0, middle) + "<br>" + text.slice(middle + 1)});
   }
 
+  // The names of rows stand in lines of at most 14 letters or so on a phone, where they would take half of the plot.
+  function inShortLines(text) {
+    const lines = [""];
+    text.split(" ").forEach(word => {
+      const line = lines[lines.length - 1];
+      if (line && line.length + word.length >= 14) lines.push(word);
+      else lines[lines.length - 1] = line ? line + " " + word : word;
+    });
+    return lines.join("<br>");
+  }
+
+  // Of ticks that were chosen, only every second (third, ...) keeps its label where they would run into each other.
+  function thinned(axis, width, letters) {
+    const texts = axis.ticktext;
+    if (axis.tickmode !== "array" || !texts || texts.length < 2) return;
+    const longest = Math.max(...texts.map(text => text.length));
+    const each = Math.ceil(texts.length * (0.6 * letters * longest + 8) / width);
+    axis.ticktext = texts.map((text, i) => i % each ? "" : text);
+  }
+
   // A figure grows with its legend, so that the curves are not pressed together; on a phone letters are smaller.
   function fitted(figure, width) {
     const layout = figure.layout, small = width < narrow, letters = small ? 12 : 16;
@@ -47,7 +67,13 @@
     layout.height = Math.max(small ? 380 : 0, height) + more;
     layout.legend = Object.assign({}, layout.legend, {maxheight: 1, tracegroupgap: 0});
     if (!small) return figure;
-    Object.keys(layout).filter(name => name.startsWith("xaxis")).forEach(name => { layout[name].title = inLines(layout[name].title); });
+    const rows = Object.keys(layout).filter(name => name.startsWith("yaxis") && layout[name].ticktext);
+    const names = rows.flatMap(name => (layout[name].ticktext = layout[name].ticktext.map(inShortLines)).join("<br>").split("<br>"));
+    const left = 50 + 6 * Math.max(0, ...names.map(name => name.length - 6));
+    Object.keys(layout).filter(name => name.startsWith("xaxis")).forEach(name => {
+      layout[name].title = inLines(layout[name].title);
+      thinned(layout[name], width - left, letters);
+    });
     layout.font = Object.assign({}, layout.font, {size: letters});
     layout.margin = Object.assign({}, layout.margin, {l: 50, r: 10});
     layout.legend.font = {size: letters};

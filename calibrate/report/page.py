@@ -16,7 +16,7 @@ from urllib.parse import quote
 from calibrate.comparison import Comparison
 from calibrate.report.compared.section import Section
 from calibrate.report.compared.telling import told
-from calibrate.report.drawing import DARK
+from calibrate.report.drawing import DARK, label_decades
 from calibrate.report.files import csv_text
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
@@ -124,6 +124,8 @@ def _view(view: View, anchor: str) -> dict[str, Any]:
     """A view for the template. The figure is JSON that ends no script, the data a link that fetches nothing."""
     from plotly.io import to_json
 
+    if view.figure is not None:
+        label_decades(view.figure)
     figure = None if view.figure is None else str(to_json(view.figure, validate=False))
     return {
         "kind": view.kind, "name": view.name, "anchor": f"{anchor}-{view.name}", "title": view.title,
@@ -158,7 +160,7 @@ def _provenance(p: Provenance, source: str) -> list[tuple[str, str]]:
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{k}: {_plain(v)}" for k, v in value.items())
+        return ", ".join(f"{k}: {text}" for k, v in value.items() if (text := _plain(v)))
     if isinstance(value, (list, tuple)):
-        return ", ".join(_plain(v) for v in value)
+        return ("; " if any(isinstance(v, Mapping) for v in value) else ", ").join(_plain(v) for v in value)
     return "" if value is None else str(value)

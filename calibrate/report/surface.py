@@ -11,7 +11,7 @@ import pandas as pd
 from calibrate.fitting import quantity
 from calibrate.posterior import Mask
 from calibrate.report.axes import Axis, throughput_axis
-from calibrate.report.drawing import PALETTE, empty_figure
+from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import View
@@ -60,14 +60,18 @@ def views_of(compared: SurfaceComparison) -> list[View]:
     """Curves over the depth for each share of reads, errors as a heat map, points, parameters, knees."""
     points, rows = compared.points, pd.DataFrame(compared.rows())
     axis = throughput_axis(points.throughput_per_s, "queue_depth")
+    shares = points.places.values("read_fraction")
+    figures = [_curves(compared, float(share), axis) for share in shares]
+    _to_one_scale(figures)
     views = []
-    for share in points.places.values("read_fraction"):
+    for share, figure in zip(shares, figures, strict=True):
         table = rows[np.isclose(rows["read_fraction"], share)]
         views.append(View(
             "surface-curves", f"surface-{100 * share:.0f}-percent-read", f"Throughput at {100 * share:.3g} % reads",
             "Lines and shades: what the surface predicts, and where a single new measurement is expected. Squares were "
-            "used to calibrate; circles were held out, and the surface knew nothing of them.",
-            table, _curves(compared, float(share), axis),
+            "used to calibrate; circles were held out, and the surface knew nothing of them. The scale is the same at "
+            "every share of reads.",
+            table, figure,
         ))  # fmt: skip
     views.append(View(
         "surface-errors", "surface-errors", "How far each point is missed",
@@ -120,6 +124,7 @@ def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Figure:
     places = compared.points.places
     figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
     depths = places.values("outstanding")
+    depth_ticks(figure, depths)
     at = np.geomspace(depths[0], depths[-1], DRAWN)
     here = np.isclose(places.read_fraction, share)
     for i, block in enumerate(np.unique(places.block_bytes[here])):
@@ -146,6 +151,14 @@ def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Figure:
                 hovertemplate="%{text}<br>%{y:.4g}<extra>" + how + "</extra>",
             )  # fmt: skip
     return figure
+
+
+def _to_one_scale(figures: Sequence[Figure]) -> None:
+    """The same throughputs along the axis of every share of reads, so that the curves can be held together."""
+    shown = np.concatenate([np.asarray(trace.y, dtype=float) for figure in figures for trace in figure.data])
+    low, high = np.log10(shown[shown > 0].min()), np.log10(shown.max())
+    for figure in figures:
+        figure.update_yaxes(range=[low - 0.04 * (high - low), high + 0.04 * (high - low)])
 
 
 def _texts(compared: SurfaceComparison, chosen: Mask) -> list[str]:

@@ -117,7 +117,7 @@ def test_plots_and_data_are_written_and_never_replaced(
         (["--csv", "old.csv"], 2, ["--csv", "is a file"]),
         (["--plots", "p", "--format", "gif"], 2, ["--format", "png"]),
         (["--dataset", "003-ssd-read", "--fit", "fit.json"], 2, ["one DATA"]),
-        (["new.csv", "--series", "nothing"], 2, ["--series"]),
+        (["new.csv", "--series", "nothing"], 2, ["--series: old.csv: 'nothing' is unknown"]),
         (["new.csv", "--baseline", "other"], 2, ["--baseline", "old.csv"]),
         (["--baseline", "old.csv"], 2, ["--baseline", "one device"]),
         (["missing.csv"], 1, ["missing.csv"]),

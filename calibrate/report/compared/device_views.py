@@ -13,19 +13,19 @@ from calibrate.posterior import Array
 from calibrate.prediction import grid
 from calibrate.ratios import ratio_of_curves
 from calibrate.report.compared import curves
-from calibrate.report.compared.devices import Matched, SideBySide, difference_text, parameter_text
+from calibrate.report.compared.devices import MOST_IN_FULL, Matched, SideBySide, difference_text, parameter_text
 from calibrate.report.compared.parts import add_band, at_among, axes_of, figure_over
 from calibrate.report.compared.residuals import TITLE, missed
 from calibrate.report.drawing import (
     DASHES,
     GREY,
     PALETTE,
-    SYMBOLS,
     dashed,
     empty_figure,
     marker,
     name_rows,
     spans_decade,
+    symbol_of,
 )
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
@@ -45,8 +45,10 @@ _PARAMETERS = (
 )
 _RATIO = (
     "Predicted throughput over that of the baseline (the first device), at the loads both were measured over; the "
-    "shade is where the ratio of one new measurement of each is expected."
+    "shade is where the ratio of one new measurement of each is expected, at {level:g} %."
 )
+_EACH = 11
+"""Pixels between the intervals of two devices in one row, at least."""
 
 
 def side_section(found: SideBySide) -> MeasuredSection:
@@ -78,8 +80,9 @@ def _kind(found: SideBySide) -> str:
 
 def _matched_views(matched: Matched, suffix: str) -> list[View]:
     about = f": {matched.name}" if matched.name else ""
+    level = 100 * min(c.fit.level for c in matched.comparisons)
     ratios = [] if matched.comparisons[0].is_open else [
-        View("ratio", f"throughput-ratio{suffix}", f"How many times the throughput{about}", _RATIO,
+        View("ratio", f"throughput-ratio{suffix}", f"How many times the throughput{about}", _RATIO.format(level=level),
              _ratio_table(matched), _ratio_figure(matched))
     ]  # fmt: skip
     return [
@@ -116,10 +119,10 @@ def _difference_figure(matched: Matched) -> Figure:
     for i, device in enumerate(others):
         rows = [d for d in matched.differences if d.other == device]
         colour = PALETTE[(i + 1) % len(PALETTE)]
-        lift = 0.0 if len(others) == 1 else 0.5 * (i / (len(others) - 1) - 0.5)
+        lift = 0.0 if len(others) == 1 else _spread(len(others)) * (i / (len(others) - 1) - 0.5)
         figure.add_scatter(
             x=[d.ratio for d in rows], y=[names.index(d.quantity) + lift for d in rows], mode="markers",
-            name=escape(device), marker={**marker(colour), "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            name=escape(device), marker={**marker(colour), "symbol": symbol_of(i + 1)},
             error_x={"type": "data", "symmetric": False, "array": [max(d.high - d.ratio, 0) for d in rows],
                      "arrayminus": [max(d.ratio - d.low, 0) for d in rows], "thickness": 2, "width": 6},
             text=[d.quantity for d in rows], hovertemplate="%{text}: %{x:.3g}<extra></extra>",
@@ -128,8 +131,13 @@ def _difference_figure(matched: Matched) -> Figure:
     ends = [v for d in matched.differences for v in (d.low, d.high)]
     ticks = _ratio_ticks(min(ends), max(ends))
     figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None)
-    name_rows(figure, names, 44)
+    name_rows(figure, names, max(44, _EACH * len(others)))
     return figure
+
+
+def _spread(count: int) -> float:
+    """How much of its row's height so many intervals take."""
+    return 0.5 if count <= MOST_IN_FULL + 1 else 0.75
 
 
 def _ratio_ticks(low: float, high: float) -> list[float]:
@@ -155,14 +163,14 @@ def _knee_figure(matched: Matched) -> Figure | None:
         load = np.array([k.load for k in rows], dtype=float)
         low = np.array([reach.min() if k.low is None else k.low for k in rows], dtype=float)
         high = np.array([reach.max() if k.high is None else k.high for k in rows], dtype=float)
-        lift = 0.4 * ((i + 0.5) / count - 0.5)
+        lift = _spread(count) * ((i + 0.5) / count - 0.5)
         figure.add_scatter(
             x=load, y=[names.index(k.definition) + lift for k in rows], mode="markers", name=escape(device),
-            marker={**marker(PALETTE[i % len(PALETTE)]), "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            marker={**marker(PALETTE[i % len(PALETTE)]), "symbol": symbol_of(i)},
             error_x={"type": "data", "symmetric": False, "array": np.maximum(high - load, 0),
                      "arrayminus": np.maximum(load - low, 0), "thickness": 2, "width": 6},
         )  # fmt: skip
-    name_rows(figure, names, 52)
+    name_rows(figure, names, max(52, _EACH * count))
     return figure
 
 
@@ -180,10 +188,11 @@ def _ratio_figure(matched: Matched) -> Figure:
     wide = spans_decade(np.concatenate([[1.0], *(found.ratio for found in every)]))
     figure = figure_over(first, loads, f"throughput, times that of {escape(matched.devices[0])}", log_y=wide)
     figure.add_hline(y=1, line=dashed())
+    figure.update_layout(legend={"traceorder": "normal"})
     x = at_among(loads, loads)
     for i, (device, found) in enumerate(zip(matched.devices[1:], every, strict=True), 1):
         colour = PALETTE[i % len(PALETTE)]
-        add_band(figure, x, found.low, found.high, found.level, colour)
+        add_band(figure, x, found.low, found.high, found.level, colour, in_legend=len(matched.devices) == 2)
         figure.add_scatter(x=x, y=found.ratio, mode="lines", name=escape(device),
                            line={"color": colour, "width": 3, "dash": DASHES[(i - 1) % len(DASHES)]})  # fmt: skip
     return figure
@@ -228,7 +237,7 @@ def _residuals(found: SideBySide) -> Figure:
 
 
 def _add_residuals(figure: Figure, i: int, label: str, comparison: Comparison, x: Array) -> None:
-    values, colour, symbol = missed(comparison)[0].values, PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)]
+    values, colour, symbol = missed(comparison)[0].values, PALETTE[i % len(PALETTE)], symbol_of(i)
     first = True
     for mask, opened in ((comparison.held_out, ""), (~comparison.held_out, "-open")):
         if mask.any():

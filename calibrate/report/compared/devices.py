@@ -22,7 +22,7 @@ from measure.dataset import LOAD_NAMES
 MOST_IN_FULL = 3
 """Of more devices than these a sentence tells only what follows; the tables have everything."""
 
-TOLD_OF_MANY = ("Xmax", "B", "N*")
+TOLD_OF_MANY = ("Xmax", "B", "N*", "knee")
 
 
 @dataclass(frozen=True)
@@ -49,20 +49,35 @@ class Matched:
         first, *others = zip(self.devices, self.comparisons, strict=True)
         return tuple(u for name, c in others for u in untold(first[1].fit, c.fit, (first[0], name)))
 
+    @property
+    def many(self) -> bool:
+        """Whether there are too many devices for a column each, and for a sentence about each."""
+        return len(self.devices) > MOST_IN_FULL
+
     def sentence(self) -> str:
         """Which of the differences lie beyond the intervals; of many devices the peaks and crossings alone."""
         about = f"{self.name}: " if self.name else ""
+        if self.many:
+            return about + self._sentence_of_many()
         parts = []
-        many = len(self.devices) > MOST_IN_FULL
         for device in self.devices[1:]:
-            found = [
-                d.sentence() for d in self.differences
-                if d.beyond and d.other == device and (not many or d.quantity in TOLD_OF_MANY)
-            ]  # fmt: skip
-            none = "neither peak nor knee differs" if many else "no parameter differs"
-            what = ", ".join(found) if found else f"{none} by more than its interval allows"
+            found = [d.sentence() for d in self.differences if d.beyond and d.other == device]
+            what = ", ".join(found) if found else "no parameter differs by more than its interval allows"
             parts.append(f"{device} beside {self.devices[0]}: {what}")
         return f"{about}{'; '.join(parts)}."
+
+    def _sentence_of_many(self) -> str:
+        """By quantity, the largest ratio first, as the intervals stand in the table."""
+        told = [d for d in self.differences if d.quantity in TOLD_OF_MANY]
+        parts = []
+        for name in dict.fromkeys(d.quantity for d in told):
+            beyond = sorted((d for d in told if d.quantity == name and d.beyond), key=lambda d: -d.ratio)
+            if beyond:
+                parts.append(f"{name} is {', '.join(f'{_times(d.ratio)} on {d.other}' for d in beyond)}")
+        same = [n for n in self.devices[1:] if not any(d.beyond for d in told if d.other == n)]
+        if same:
+            parts.append(f"neither peak nor knee differs by more than its interval allows on {', '.join(same)}")
+        return f"Beside {self.devices[0]}, {'; '.join(parts)}."
 
 
 @dataclass(frozen=True)
@@ -129,7 +144,11 @@ def _together(name: str, rows: Sequence[tuple[str, Section, Comparison]]) -> Mat
 
 
 def parameter_text(matched: Matched) -> Shown:
-    """A row for each parameter, and for the knee by each definition; a column for each device, intervals included."""
+    """Every parameter, and the knee by each definition, of every device, intervals included.
+
+    A row for each parameter and a column for each device; of many devices, which no page is wide enough for, a row for
+    each parameter of each device.
+    """
     names = dict.fromkeys(name for c in matched.comparisons for name in c.fit.parameters)
     rows = [(name, *(_parameter(c, name) for c in matched.comparisons)) for name in names]
     for definition in dict.fromkeys(k.knee.definition for found in matched.knees for k in found):
@@ -137,18 +156,39 @@ def parameter_text(matched: Matched) -> Shown:
     models = {c.fit.model for c in matched.comparisons}
     if len(models) > 1:
         rows.insert(0, ("model", *(c.fit.model for c in matched.comparisons)))
+    if matched.many:
+        each = [
+            (name, device, cell) for name, *cells in rows for device, cell in zip(matched.devices, cells, strict=True)
+        ]  # fmt: skip
+        return Shown((matched.name or "parameter", "device", "value"), tuple(each), (True, True, False))
     return Shown((matched.name or "parameter", *matched.devices), tuple(rows), (True, *[False] * len(matched.devices)))
 
 
 def difference_text(matched: Matched) -> Shown:
-    """A row for each quantity and device: both values, the ratio with its interval, whether it lies beyond."""
+    """A row for each quantity and device: both values, the ratio with its interval, whether it lies beyond.
+
+    The devices of one quantity stand together; below them what has no ratio, with the reason, the quantities of one
+    device and reason in one row.
+    """
     header = ("", matched.devices[0], "device", "value", "ratio", "interval", "beyond?")
-    rows = tuple(
+    order = list(dict.fromkeys(d.quantity for d in matched.differences))
+    rows = [
         (d.quantity, quantity(d.first_value, d.unit), d.other, quantity(d.other_value, d.unit), f"{d.ratio:.3g}",
          f"[{d.low:.3g}, {d.high:.3g}]", "yes" if d.beyond else "no")
-        for d in matched.differences
-    ) + tuple((u.quantity, "", u.other, "", "", u.reason, "") for u in matched.untold)  # fmt: skip
-    return Shown(header, rows, (True, False, True, False, False, False, True))
+        for d in sorted(matched.differences, key=lambda d: order.index(d.quantity))
+    ]  # fmt: skip
+    without: dict[tuple[str, str], list[str]] = {}
+    for u in matched.untold:
+        without.setdefault((u.other, u.reason), []).append(u.quantity)
+    rows += [(", ".join(names), "", other, "", "", "", reason) for (other, reason), names in without.items()]
+    return Shown(header, tuple(rows), (True, False, True, False, False, False, True))
+
+
+def _times(ratio: float) -> str:
+    """A ratio as it is said: "2.5 times as high", "1/400 as high"."""
+    if ratio < 0.1:
+        return f"1/{float(f'{1 / ratio:.3g}'):,g} as high"
+    return f"{float(f'{ratio:.3g}'):,g} times as high"
 
 
 def _parameter(comparison: Comparison, name: str) -> str:

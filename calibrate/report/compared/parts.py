@@ -70,12 +70,14 @@ def at_among(points: Array, load: Array) -> Array:
     return np.where(load < least, zero_place(points) * (least / zero_place(points)) ** share, load)
 
 
-def add_band(figure: Figure, x: Array, low: Array, high: Array, level: float, colour: str = BLUE) -> None:
+def add_band(
+    figure: Figure, x: Array, low: Array, high: Array, level: float, colour: str = BLUE, *, in_legend: bool = True
+) -> None:
     """The band in which a single new measurement is expected."""
     figure.add_scatter(x=x, y=high, mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip")
     figure.add_scatter(
         x=x, y=low, mode="lines", line={"width": 0}, fill="tonexty", fillcolor=faint(colour), hoverinfo="skip",
-        name=f"{100 * level:g} % band",
+        name=f"{100 * level:g} % band", showlegend=in_legend,
     )  # fmt: skip
 
 

@@ -76,6 +76,9 @@ def add_noise_floor(figure: Figure, noise_pct: float | None) -> None:
     """The standard deviation of one repeat on both sides of zero; a line at zero alone where nothing was repeated."""
     if noise_pct is not None:
         figure.add_hrect(y0=-noise_pct, y1=noise_pct, fillcolor=GREY, opacity=0.2, line_width=0)
+        figure.add_scatter(  # invisible, so that the axis reaches beyond the shade
+            x=[None, None], y=[-1.15 * noise_pct, 1.15 * noise_pct], mode="markers", showlegend=False, hoverinfo="skip",
+        )  # fmt: skip
         figure.add_scatter(
             x=[None], y=[None], mode="markers", name=f"noise floor: repeats differ by ±{format_percent(noise_pct)}",
             marker={"symbol": "square", "color": GREY, "opacity": 0.4, "size": 12},

@@ -8,6 +8,7 @@ from calibrate.comparison import Comparison
 from calibrate.fitting import quantity
 from calibrate.load_text import load_text, loads_text, throughput_text
 from measure.dataset import CACHE_LINE_BYTES
+from measure.findings import SEVERITIES
 from measure.units import format_bandwidth, format_duration, format_percent, format_rate
 
 
@@ -32,7 +33,7 @@ def told(comparison: Comparison) -> dict[str, Any]:
         "points": _points(comparison),
         "summary": comparison.summary,
         "truth": _truth(comparison),
-        "audit": comparison.audit,
+        "audit": sorted(comparison.audit, key=lambda f: -SEVERITIES.index(f.severity)),
         "notes": fit.notes,
     }  # fmt: skip
 

@@ -20,7 +20,8 @@ NAMES: Mapping[str, str] = {
 }  # fmt: skip
 _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_bytes_per_s", format_bandwidth), ("_per_s", format_rate), ("_bytes", format_bytes), ("_s", format_duration),
-    ("_fraction", lambda v: f"{100 * v:g} %"), ("_pct", lambda v: f"{v:.3g} %"), ("_ratio", lambda v: f"{v:.2f}"),
+    ("_fraction", lambda v: f"{100 * v:g} %"), ("error_pct", lambda v: f"{round(v, 1) + 0.0:+.1f} %"),
+    ("_pct", lambda v: f"{v:.3g} %"), ("_ratio", lambda v: f"{v:.2f}"),
 )  # fmt: skip
 
 
