@@ -54,7 +54,8 @@ def _losses(queues: Queues, servers: int, ratios: tuple[float, ...], loads: tupl
     rows = []
     for ratio in ratios:
         crossing = servers * ratio
-        most = int(crossing + 8 * crossing**0.5) + 8 if queues == "shared" else 2**30  # then no server is ever idle
+        # Then no server is ever idle, or a queue each loses less than a thousandth.
+        most = int(crossing + 8 * crossing**0.5) + 8 if queues == "shared" else int(1000 * crossing)
         wanted = np.minimum(np.asarray(loads), most)
         whole = np.unique(np.concatenate([np.floor(wanted), np.ceil(wanted)]).clip(min=1)).astype(np.int64)
         throughput = exact(whole, ratio - 1.0, 1.0, servers).throughput

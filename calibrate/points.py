@@ -13,7 +13,7 @@ from calibrate.lone_requests import LoneRequests, lone_requests
 from calibrate.memory_curve import MIDDLE
 from calibrate.open_noise import error_of_mean
 from calibrate.posterior import Array, Mask
-from measure.dataset import LoadKind, Sweep
+from measure.dataset import LOAD_NAMES, LoadKind, Sweep
 from measure.errors import DataError
 from measure.host_work import COLUMN as HOST_TIME
 from measure.memory_checks import cache_sized
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 GIVEN: tuple[LoadKind, ...] = ("arrival_rate", "bandwidth")
 """Loads that are throughputs themselves."""
+MOST_LOAD: dict[LoadKind, float] = {
+    "queue_depth": 1e6, "injected_delay": 1e12, "arrival_rate": 1e12, "bandwidth": 1e12,
+}  # fmt: skip
+"""More than any device was ever given of each: what lies above is another column than the load."""
 Z90 = 1.645
 """Half the width of a 90 % interval in standard errors."""
 
@@ -204,7 +208,8 @@ class Points:
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
     """The points of one series.
 
-    DataError where several are there and none is named, where no load was varied, or where a memory is a cache's.
+    DataError where several are there and none is named, where no load was varied, where a load is beyond any device's,
+    or where a memory is a cache's.
     """
     if sweep.load_kind == "buffer_size":
         raise DataError(_of_buffer_sizes(sweep))
@@ -215,6 +220,11 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     one = sweep.select(series) if series is not None else sweep
     refuse_caches(one)
     table = one.mean_points()
+    if (highest := float(table["load"].max())) > MOST_LOAD[sweep.load_kind]:
+        raise DataError(
+            f"{sweep.name or one.series[0]}: {LOAD_NAMES[sweep.load_kind]} = {highest:g} (series {one.series[0]!r}) is "
+            "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
+        )
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
     told = {**_of_closed(one), **_of_host(one, sweep), **_of_log(one, table)}
     told.update(_of_open(one, table))

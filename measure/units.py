@@ -148,7 +148,7 @@ def _significant(value: float, digits: int) -> str:
     if value == 0:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:.{decimals}f}" if decimals < 7 else f"{value:.{digits}g}"
+    return f"{value:.{decimals}f}" if decimals < 7 and abs(value) < 1e6 else f"{value:.{digits}g}"
 
 
 def format_duration(seconds: float, digits: int = 3) -> str:

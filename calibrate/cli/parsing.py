@@ -89,6 +89,10 @@ def whole(text: str) -> int:
     return int(value)
 
 
+LEAST_LOAD, MOST_LOAD = 1e-6, 1e12
+"""Of all loads that are typed: beyond any depth, delay, rate or bandwidth that a device was ever given."""
+MOST_DEPTH = 1e6
+
 MOST_SEED = 2**32 - 1
 
 
@@ -148,8 +152,9 @@ def _numbers(
 
 @parser
 def loads(text: str) -> Numbers:
-    """``1,2,4,8`` or ``1..64``."""
-    return _numbers(text, lambda n: n >= 0, "is below zero; write loads like 1,2,4,8 or 1..64")
+    """``1,2,4,8`` or ``1..64``; zero is one, where it is that of a delay."""
+    complaint = f"is no load between {LEAST_LOAD:g} and {MOST_LOAD:g}; write loads like 1,2,4,8 or 1..64"
+    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= MOST_LOAD, complaint)
 
 
 @parser
@@ -168,8 +173,8 @@ def shares(text: str) -> Numbers:
 @parser
 def depths(text: str) -> Numbers:
     """``1,2,4,8`` or ``1..64``, whole numbers."""
-    complaint = "is not a whole number of at least 1; write it like 1,2,4,8 or 1..64"
-    return _numbers(text, lambda n: n == int(n) and n >= 1, complaint)
+    complaint = f"is not a whole number from 1 to {MOST_DEPTH:g}; write it like 1,2,4,8 or 1..64"
+    return _numbers(text, lambda n: n == int(n) and 1 <= n <= MOST_DEPTH, complaint)
 
 
 @parser

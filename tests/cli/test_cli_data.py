@@ -446,3 +446,28 @@ def test_show_and_audit_take_one_curve(qsim):
         refused = qsim(command, "--dataset", "003-ssd-read", "--series", "5 KiB read")
         assert refused.code == 2
         assert "128 KiB read" in refused.error
+
+
+@pytest.mark.parametrize("at", ["1e300", "1,1e-300", "1..1e300", "-1"])
+def test_a_load_beyond_any_device_is_no_load(qsim, at):
+    run = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", f"--at={at}")
+    assert run.code == 2
+    assert "is no load between 1e-06 and 1e+12" in run.error
+    assert run.out == ""
+
+
+def test_times_and_depths_beyond_any_device_are_told_in_a_few_digits(qsim):
+    run = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "1e12")
+    assert max(map(len, run.out.splitlines()[-3:-1])) < 120
+    depth = qsim("measure", "fio", "x", "--depths", "1e300", "--dry-run")
+    assert depth.code == 2
+    assert "1e+300 is not a whole number from 1 to 1e+06" in depth.error
+
+
+def test_a_measured_load_beyond_any_device_is_refused(qsim, tmp_path):
+    (tmp_path / "odd.csv").write_text("depth,iops,latency_us\n1,10000,100\n64,90000,711\n1e300,100000,640\n")
+    for command in ("fit", "compare", "predict"):
+        run = qsim(command, "odd.csv", "--use", "1,64")
+        assert run.code == 1
+        assert "outstanding requests N = 1e+300" in run.err.splitlines()[-1]
+        assert "say which column is the load" in run.err.splitlines()[-1]

@@ -101,6 +101,12 @@ def test_a_shown_duration_reads_back_to_its_digits(seconds: float) -> None:
     assert parse_duration(format_duration(seconds)) == pytest.approx(seconds, rel=6e-3)
 
 
+def test_what_is_beyond_every_unit_is_shown_in_powers_of_ten() -> None:
+    assert format_duration(999_000) == "999000 s"
+    assert format_duration(1.668e294) == "1.67e+294 s"
+    assert format_rate(2e300) == "2e+291 G/s"
+
+
 @given(st.floats(1e-2, 1e11))
 def test_a_shown_rate_reads_back_to_its_digits(rate: float) -> None:
     assert parse_rate(format_rate(rate).replace(" ", "")) == pytest.approx(rate, rel=6e-3)
