@@ -108,16 +108,17 @@ def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
             rates.setdefault((name, point.job.load), []).append(_rate(point.record, point.job))
     placed: list[Placed] = []
     findings: dict[tuple[str, str | None, float | None], Finding] = {}  # one of each kind for all repeats of a point
+    strained: dict[str, list[Measured]] = {}
     for name, point in zip(names, points, strict=True):
         record, job = point.record, point.job
         if not job.is_open:
             placed.append(Placed(record, name, job.load, point.repeat, point.columns))
             continue
-        found = _arrivals_found(record, job, name)
-        for finding in found:
-            findings.setdefault((finding.check, finding.series, finding.load), finding)
-        if any(f.severity == "error" for f in found):
+        if (overloaded := _overloaded(record, job, name)) is not None:
+            findings.setdefault((overloaded.check, name, job.load), overloaded)
             continue
+        if _busy(record, job) > BUSY:
+            strained.setdefault(name, []).append(point)
         measured_rates = rates[name, job.load]
         columns = {**point.columns, "asked_rate_per_s": job.load, "busy_share": _busy(record, job)}
         load = math.fsum(measured_rates) / len(measured_rates)
@@ -128,7 +129,7 @@ def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
             findings=tuple(f for f in record.findings if f.check != "rate-limited"),
         )  # fmt: skip
         placed.append(Placed(record, name, load, point.repeat, columns))
-    return placed, list(findings.values())
+    return placed, [*findings.values(), *(_busy_submitters(several, name) for name, several in strained.items())]
 
 
 def _together(parts: Sequence[FioRecord]) -> FioRecord:
@@ -207,28 +208,36 @@ def _busy(record: FioRecord, job: FioJob) -> float:
     return record.throughput_per_s * record.latency.mean_s / submitters_of(job)
 
 
-def _arrivals_found(record: FioRecord, job: FioJob, series: str) -> list[Finding]:
-    """Whether the device took what was asked for, and whether the jobs were free to send it."""
+def _overloaded(record: FioRecord, job: FioJob, series: str) -> Finding | None:
+    """Whether the device did not take what was asked for."""
     rate, busy, jobs = _rate(record, job), _busy(record, job), submitters_of(job)
     counting_error = _ERRORS / math.sqrt(job.load * record.runtime_s)
-    enough = math.ceil(rate * record.latency.mean_s / (0.8 * BUSY))
-    if rate < job.load * (1 - max(SHORT, counting_error)) and busy > 0.5:
-        return [Finding(
-            "overloaded", "error",
-            f"{format_rate(job.load)} was asked for and {format_rate(rate)} came, with the {jobs} jobs busy "
-            f"{100 * busy:.0f} % of the time, so the point is left out: its latency is that of {jobs} requests "
-            "circulating, not of an open stream.",
-            "the device cannot take this rate.", "ask for lower rates.", series, job.load,
-        )]  # fmt: skip
-    if busy > BUSY:
-        return [Finding(
-            "busy-submitters", "warning",
-            f"each of the {jobs} jobs was busy {100 * busy:.0f} % of the time, so that arrivals waited for a job, "
-            "which the latency does not hold.",
-            "too few jobs for this rate and this latency.",
-            f"measure this rate with more jobs: --jobs {enough}"
-            if enough <= min(job.load, MAX_JOBS) else
-            "ask for lower rates.",
-            series, job.load,
-        )]  # fmt: skip
-    return []
+    if rate >= job.load * (1 - max(SHORT, counting_error)) or busy <= 0.5:
+        return None
+    return Finding(
+        "overloaded", "error",
+        f"{format_rate(job.load)} was asked for and {format_rate(rate)} came, with the {jobs} jobs busy "
+        f"{100 * busy:.0f} % of the time, so the point is left out: its latency is that of {jobs} requests "
+        "circulating, not of an open stream.",
+        "the device cannot take this rate.", "ask for lower rates.", series, job.load,
+    )  # fmt: skip
+
+
+def _busy_submitters(points: Sequence[Measured], series: str) -> Finding:
+    """What is said, once, of the points of a curve whose jobs were not free to send what arrived."""
+    loads = sorted({p.job.load for p in points})
+    busy = sorted(100 * _busy(p.record, p.job) for p in points)
+    jobs = " or ".join(f"{n}" for n in sorted({submitters_of(p.job) for p in points}))
+    enough = max(math.ceil(_rate(p.record, p.job) * p.record.latency.mean_s / (0.8 * BUSY)) for p in points)
+    shares = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (busy[0], busy[-1])))
+    several, told = len(loads) > 1, ", ".join(format_rate(load) for load in loads)
+    return Finding(
+        "busy-submitters", "warning",
+        f"each of the {jobs} jobs was busy {shares} % of the time{f' at the rates {told}' if several else ''}, so that "
+        "arrivals waited for a job, which the latency does not hold.",
+        f"too few jobs for {'these rates' if several else 'this rate'} and this latency.",
+        f"measure {'these rates' if several else 'this rate'} with more jobs: --jobs {enough}"
+        if enough <= min(loads[0], MAX_JOBS) else
+        "ask for lower rates.",
+        series, None if several else loads[0],
+    )  # fmt: skip

@@ -120,6 +120,17 @@ def test_busy_jobs_are_told_once_with_the_number_that_would_do(tmp_path: Path) -
     )
 
 
+def test_busy_jobs_at_several_rates_are_one_line_that_names_them(tmp_path: Path) -> None:
+    busy, busier = (output({"read": direction(n, 4e-3)}) for n in (4032, 8032))
+    idle = output({"read": direction(432, 1e-4)})
+    sweep = read(
+        tmp_path, (FioJob.open(100), 0, idle), (OPEN, 0, busy), (OPEN, 1, busy), (FioJob.open(2000), 0, busier)
+    )
+    finding = only(sweep, "busy-submitters")
+    assert "was busy 13 to 25 % of the time at the rates 1.00 k/s, 2.00 k/s, so that" in finding.message
+    assert (finding.remedy, finding.load) == ("measure these rates with more jobs: --jobs 200", None)
+
+
 def test_the_same_rate_with_other_jobs_is_another_curve(tmp_path: Path) -> None:
     text = output({"read": direction(4100, 1e-4)})
     sweep = read(tmp_path, (OPEN, 0, text), (FioJob.open(1000, jobs=100), 0, text))
