@@ -1,18 +1,20 @@
 """What if: one more drive, or half the service time?.
 
-The predicted curve of a drive from its data sheet, and what it would become. A second drive moves the peak and the
-knee; half the service time moves the whole curve.
+The predicted curve of a drive from its data sheet, and what it would become. With a second drive each request goes to
+one of the two at random: the peak and the knee double, and a lone request gains nothing. Half the service time moves
+the whole curve. `qsim predict --what-if drives=1:2` and `--what-if service=0.5` print the same.
 """
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calibrate import from_datasheet, predict
+from calibrate import WhatIf, from_datasheet, predict, what_if
 
+DRIVE = from_datasheet(idle_latency=80e-6, peak_iops=400e3)
 DRIVES = {
-    "as it is": ((80e-6, 400e3), "#0072B2"),
-    "one more drive": ((80e-6, 800e3), "#009E73"),
-    "half the service time": ((40e-6, 800e3), "#D55E00"),
+    "as it is": (DRIVE, "#0072B2"),
+    "one more drive": (what_if(DRIVE, WhatIf(drives=(1, 2))).fit, "#009E73"),
+    "half the service time": (what_if(DRIVE, WhatIf(service=0.5)).fit, "#D55E00"),
 }
 
 
@@ -20,9 +22,8 @@ def figure() -> go.Figure:
     """Latency over throughput, a line for each case, the knees as stars."""
     drawn = go.Figure()
     loads = np.geomspace(1, 256, 60)
-    for name, ((latency_s, iops), colour) in DRIVES.items():
-        fitted = from_datasheet(idle_latency=latency_s, peak_iops=iops)
-        curve, knee = predict(fitted, loads), fitted.knee
+    for name, (device, colour) in DRIVES.items():
+        curve, knee = predict(device, loads), device.knee
         drawn.add_scatter(
             x=curve.throughput_per_s / 1e3,
             y=1e6 * curve.response_time_s,
