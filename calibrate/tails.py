@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -31,6 +31,7 @@ from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.fio_output import histograms
 from measure.latency_bins import Histogram
+from measure.units import format_duration
 
 if TYPE_CHECKING:
     from calibrate.comparison import Comparison
@@ -151,8 +152,9 @@ def predict_tails(
     of the smallest used depth, which must be 1, is the law of service. ``curve`` {depth: mean response time} is what a
     fit predicts, for structures that do not do; ``noise`` (4,) the relative standard deviation of one measurement of
     each percentile, by repeats; ``typical`` {depth: percentiles (4,)} the medians over repeats, which one disturbed
-    repeat does not move, in place of the histogram's own. Raises DataError where depth 1 is missing, or where no deeper
-    depth was used, so that nothing tells how many requests are served at once.
+    repeat does not move, in place of the histogram's own. A histogram of one bin has no shape: at a deeper depth only
+    its mean counts. Raises DataError where depth 1 is missing or has one bin, or where no deeper depth was used, so
+    that nothing tells how many requests are served at once.
     """
     if 1 not in used or 1 not in seen_at:
         raise DataError(
@@ -163,6 +165,12 @@ def predict_tails(
     if not deep:
         raise DataError("tails need a deep point to count the servers by; calibrate on one as well: --use 1,32")
     alone = seen_at[1]
+    if not _has_shape(alone):
+        raise DataError(
+            f"tails need the law of service, and the histogram at depth 1 has one bin "
+            f"({format_duration(float(alone.middle_s[0]))}), which has no shape; measure with finer bins: qsim measure "
+            "fio TARGET --depths 1 --out DIR (fio --output-format=json+)"
+        )
     known: dict[tuple[Structure, float], tuple[float, Array]] = {}
 
     def run(structure: Structure, depth: float) -> tuple[float, Array]:
@@ -171,7 +179,8 @@ def predict_tails(
             known[structure, depth] = response(alone, structure, depth, shares, customers, seed)
         return known[structure, depth]
 
-    told = {n: _observed(one) for n, one in seen_at.items()} | dict(typical or {})
+    shaped = [n for n, one in seen_at.items() if _has_shape(one)]
+    told = {n: _observed(seen_at[n]) if typical is None or n not in typical else typical[n] for n in shaped}
     seen: Seen = {n: (used[n], told.get(n)) for n in (1.0, *deep)}
     tried = candidates(alone, deep[-1], used[deep[-1]])
     allowed = np.full(len(QUANTILES), MISFIT) if noise is None else np.hypot(MISFIT, noise)
@@ -256,6 +265,11 @@ def _sampling(histogram: Histogram) -> Array:
     return np.asarray(np.log(high / low) / 2)
 
 
+def _has_shape(histogram: Histogram) -> bool:
+    """Whether more than one bin holds anything."""
+    return int(np.count_nonzero(histogram.counts)) > 1
+
+
 def _observed(histogram: Histogram) -> Array:
     return np.array([histogram.quantile(q) for q in QUANTILES.values()])
 
@@ -289,7 +303,7 @@ def fitted_tails(
         if was_used
     }
     typical = {n: np.exp(np.median([np.log(_observed(h)) for h in several], axis=0)) for n, several in by_depth.items()}
-    noise = _repeat_noise([several for load, several in by_depth.items() if load in used])
+    noise = _repeat_noise([by_depth[load] for load, one in pooled.items() if load in used and _has_shape(one)])
     depths = sorted(pooled) if at is None else [float(n) for n in at]
     curve = dict(zip(depths, map(float, predict(fit, depths).response_time_s), strict=True))
     return predict_tails(pooled, used, depths, curve=curve, noise=noise, typical=typical, seed=seed)
@@ -308,5 +322,7 @@ def _together(several: Sequence[Histogram]) -> Histogram:
     """The requests of all repeats."""
     if len(several) == 1:
         return several[0]
+    if len({(h.lower_s[0], h.upper_s[-1]) for h in several}) == 1 and not any(_has_shape(h) for h in several):
+        return replace(several[0], counts=np.sum([h.counts for h in several], axis=0))
     times = of_histogram(several)
     return Histogram(times.lower_s, times.upper_s, np.rint(times.counts).astype(np.int64), several[0].kind)

@@ -7,7 +7,7 @@ import pytest
 
 from calibrate.report.tails import tail_table, tail_view
 from calibrate.service import of_samples
-from calibrate.tails import QUANTILES, _repeat_noise, predict_tails
+from calibrate.tails import QUANTILES, _repeat_noise, _together, predict_tails
 from measure.errors import DataError
 from measure.latency_bins import Histogram
 from qsim import Closed, Distribution, HyperExponential, LogNormal, Shifted, Station, simulate
@@ -185,6 +185,33 @@ def test_without_depth_1_or_a_deep_point_it_says_what_to_measure() -> None:
         predict_tails(found, {4.0: means[4.0]}, [8])
     with pytest.raises(DataError, match="deep point"):
         predict_tails(found, {1.0: means[1.0]}, [8])
+
+
+def one_bin(of: Histogram) -> Histogram:
+    return Histogram(of.lower_s[:1], of.upper_s[-1:], np.array([of.total]))
+
+
+def test_one_bin_at_depth_1_is_refused_with_the_command_that_helps() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
+    coarse = found | {1.0: one_bin(found[1.0])}
+    with pytest.raises(DataError, match=r"histogram at depth 1 has one bin .*qsim measure fio TARGET --depths 1"):
+        predict_tails(coarse, {n: means[n] for n in (1.0, 32.0)}, [8])
+
+
+def test_of_one_bin_at_a_deeper_depth_only_the_mean_counts() -> None:
+    found, means = seen(LogNormal(2e-3, 2.0), 4, "shared")
+    used = {n: means[n] for n in (1.0, 8.0, 32.0)}
+    coarse = {n: one_bin(h) if n in (8.0, 16.0) else h for n, h in found.items()}
+    tails = predict_tails(coarse, used, [8, 16])
+    absent = predict_tails({n: h for n, h in found.items() if n not in (8.0, 16.0)}, used, [8, 16])
+    assert [p.observed for p in tails.points] == [{}, {}]
+    assert tails.points[1].predicted == absent.points[1].predicted
+
+
+def test_repeats_of_one_bin_are_one_bin_together() -> None:
+    one = one_bin(seen(LogNormal(2e-3, 2.0), 1, "shared")[0][1.0])
+    together = _together([one, one])
+    assert (len(together.counts), together.total) == (1, 2 * one.total)
 
 
 def test_a_view_of_the_page_holds_every_depth() -> None:
