@@ -211,7 +211,8 @@ def _warn(devices: Sequence[Device], found: Pages) -> None:
         name = device.name if len(devices) > 1 else ""
         tell_findings(device.sweep, device.names, name)
         tell([f for c in device.done for f in c.audit
-              if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings], name)  # fmt: skip
+              if (matters(f, calibrated_here=c.calibrated_here) or f.check == "misses-its-points")
+              and f not in device.sweep.findings], name)  # fmt: skip
         for name, reason in device.refused.items():
             where = f"{device.name}: {name}" if len(devices) > 1 else name
             warn(f"not compared: {where}: {reason.removeprefix(f'{name}: ')}")
@@ -267,6 +268,7 @@ def comparison_document(
 
 def _overview(done: Sequence[Comparison]) -> str:
     """One row for each curve: the knee and the mean held-out errors."""
+    from calibrate.load_text import loads_text
 
     def percent(value: float | None) -> str:
         return "none held out" if value is None else f"{value:.1f} %"
@@ -274,8 +276,8 @@ def _overview(done: Sequence[Comparison]) -> str:
     rows = [
         (
             c.series,
-            ", ".join(f"{n:g}" for n in c.fit.calibrated_on),
-            "not reached" if c.knee.load is None else f"{c.knee.load:.3g}{'' if c.knee.identified else ' ?'}",
+            loads_text(c.points.load_kind, c.fit.calibrated_on),
+            "not reached" if c.knee.load is None else f"{_knee_at(c)}{'' if c.knee.identified else ' ?'}",
             percent(c.summary.held_out_mape_throughput_pct),
             percent(c.summary.held_out_mape_response_pct),
         )
@@ -283,6 +285,16 @@ def _overview(done: Sequence[Comparison]) -> str:
     ]
     text = table(("all curves", "calibrated on", "knee", "error in throughput", "in response time"), rows)
     return text + ("\n? not identifiable from these points" if any(" ?" in row[2] for row in rows) else "")
+
+
+def _knee_at(comparison: Comparison) -> str:
+    """The load at the knee; of a memory, whose delays say nothing to anybody, its bandwidth there."""
+    from calibrate.load_text import knee_text, throughput_text
+
+    knee, kind = comparison.knee, comparison.points.load_kind
+    if kind == "injected_delay":
+        return throughput_text(kind)(knee.throughput_per_s)
+    return "" if knee.load is None else knee_text(kind, knee.load)
 
 
 def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], only_new: bool) -> None:

@@ -130,7 +130,8 @@ def fit(
     told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
     say("\n\n".join(f"{f}{advice(f)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
     if out is not None:
-        say(f"\nkept in {out}; next: qsim predict {out} --at 1..256")
+        at = " --at 1..256" if all(f.load_kind == "queue_depth" for f in fits) else ""
+        say(f"\nkept in {out}; next: qsim predict {out}{at}")
 
 
 def _profiles(fits: Sequence[Fit], sweep: Sweep) -> list[tuple[Profile, ...]]:

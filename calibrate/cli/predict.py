@@ -119,6 +119,7 @@ def predict(
     found = basis(data or (), dataset, columns, sheet, series, calibration)
     fits = found.fits
 
+    from calibrate.cli.curve_text import curve_text
     from calibrate.cli.fit import advice, fit_document
     from calibrate.cli.knee_tables import knee_table, knees_of
     from calibrate.prediction import predict as predicted
@@ -135,7 +136,7 @@ def predict(
         meant = [replace(s.fit, series=f.series) for s, f in zip(scenarios, fits, strict=False)] or fits
         told = None if scenarios else [tails.get(f.series) for f in fits]
         sealed = write_seal(meant, [list(curve.load) for curve in curves], seal, tails=told)
-    written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], "Prediction")
+    written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], _title(fits))
     shown = [knees_of(f, slo, found.sweep, seed=seed or 0) for f in fits] if as_json or knees or slo is not None else []
     if as_json:
         parts = [
@@ -151,7 +152,7 @@ def predict(
         return
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
         head = str(f) if found.sweep is None else f"{f}{advice(f)}"
-        blocks = [head, str(curve), *predicted_tails_text(tails.get(f.series))]
+        blocks = [head, curve_text(f, curve), *predicted_tails_text(tails.get(f.series))]
         blocks += [knee_table(found, f) for found in shown[i : i + 1]]
         blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
@@ -175,6 +176,11 @@ def _sections(fits: Sequence[Fit], curves: Sequence[Curve], scenarios: Sequence[
 
     beside: list[Scenario | None] = [*scenarios] if scenarios else [None] * len(fits)
     return [predicted_section(f, list(c.load), s) for f, c, s in zip(fits, curves, beside, strict=True)]
+
+
+def _title(fits: Sequence[Fit]) -> str:
+    """The heading of the page; its sections name several fits."""
+    return f"Prediction: {fits[0].series}" if len(fits) == 1 and fits[0].series else "Prediction"
 
 
 def _default_loads(fit: Fit) -> Sequence[float]:

@@ -182,7 +182,7 @@ def _tell(family: MixFamily, rows: list[dict[str, Any]], summary: dict[str, floa
     if summary["points"]:
         missed, inside = f"{summary['mdape_pct']:.2g} %", f"{summary['inside_band_pct']:.0f} %"
         parts.append(
-            f"{summary['points']} points of {len(rows)} mixes that were held out: missed by {missed} at the median, "
-            f"{inside} inside their bands"
+            f"{summary['points']} points of {len(rows)} mix{'es' if len(rows) > 1 else ''} held out: missed by "
+            f"{missed} at the median, {inside} inside their bands"
         )
     say("\n\n".join(parts) if parts else "no measured mix lies between those used; name one with --at")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +13,13 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import Source, known_series, tell_findings
-from calibrate.cli.failures import wrong_usage
+from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.options import AsJson, Columns, Dataset, Series
+from measure.dataset import LOAD_NAMES
 
 if TYPE_CHECKING:
     from calibrate import Fit
-    from calibrate.guesses import Row
+    from calibrate.guesses import Revealed, Row
     from measure import Sweep
 
 HELP = "Seal guesses of a knee before the measurement, and reveal them after it. Predictions: qsim predict --seal."
@@ -77,7 +81,7 @@ def add(
         return
     say(f"{entry.name}'s guess is sealed: {entry.commitment}")
     say(f"the list up to here:   {entry.chained}")
-    say(f"the guess itself is in {own}: show it to nobody, and lose it not, until qsim seal reveal")
+    say(f"the guess itself is in {own}: show it to nobody, and do not lose it, until qsim seal reveal")
 
 
 def show(file: List, as_json: AsJson = False) -> None:
@@ -119,9 +123,18 @@ def reveal(
     names = known_series(sweep, series)
     if len(names) > 1:
         raise wrong_usage(f"--series: the data hold {len(names)} curves; guesses are of one: {', '.join(names)}")
+    if revealed.entries and sweep.load_kind != "queue_depth":
+        raise CommandError(
+            "the guesses are of a knee in outstanding requests, and these data vary the "
+            f"{LOAD_NAMES[sweep.load_kind]}: measure over depths", FAILED,
+        )  # fmt: skip
+    sweep = sweep.select(names[0])
+    revealed, apart = _disqualified(revealed, sweep)
     observed = _observed(sweep, names[0])
-    rows = leaderboard(revealed, observed, sweep.select(names[0]))
+    rows = [*leaderboard(revealed, observed, sweep), *apart]
     tell_findings(sweep, names)
+    if late := _sealed_late(rows, sweep):
+        warn(f"some of these points were measured before {late} sealed: they may have known them")
     if not observed.knee.identified:
         warn("the knee of these data is not identifiable: measure deeper before you praise anybody")
     if as_json:
@@ -132,6 +145,45 @@ def reveal(
         })  # fmt: skip
         return
     say(_told(observed, rows))
+
+
+def _disqualified(revealed: Revealed, sweep: Sweep) -> tuple[Revealed, list[Row]]:
+    """What takes part, and a row for each sealed prediction that was made from these very data.
+
+    CommandError where nothing else takes part.
+    """
+    from calibrate.guesses import Row
+    from calibrate.sealing import unseen
+    from measure.errors import DataError
+
+    blind, rows = [], []
+    for name, seal in revealed.predictions:
+        try:
+            unseen(seal, sweep)
+        except DataError:
+            rows.append(Row(None, name, seal.made_at, "was made from these data"))
+        else:
+            blind.append((name, seal))
+    if rows and not blind and not revealed.entries:
+        raise CommandError(
+            f"{', '.join(row.name for row in rows)} knew these data: measure again into another directory", FAILED
+        )
+    return replace(revealed, predictions=tuple(blind)), rows
+
+
+def _sealed_late(rows: Sequence[Row], sweep: Sweep) -> str:
+    """Who sealed after a point was measured, where the data tell when; "" for nobody."""
+
+    def moment(text: str) -> dt.datetime:
+        found = dt.datetime.fromisoformat(text)
+        return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+
+    try:
+        first = min((moment(str(t)) for t in sweep.points["started_at"].dropna()), default=None)
+        late = [] if first is None else [row.name for row in rows if moment(row.made_at) > first]
+    except ValueError:
+        return ""
+    return ", ".join(late)
 
 
 def _observed(sweep: Sweep, series: str) -> Fit:
@@ -162,4 +214,5 @@ def _told(observed: Fit, rows: list[Row]) -> str:
         return (place, row.name, guess, percent(row.knee_error_pct), rate, percent(row.peak_error_pct), note)
 
     header = ("", "who", "knee", "off by", "peak", "off by", "")
-    return f"{head}\n\n{table(header, [cells(r) for r in rows], left=2)}"
+    scale = "off by: |ln(guess / measured)|, so that half and twice as much are equally wrong"
+    return f"{head}\n\n{table(header, [cells(r) for r in rows], left=2)}\n\n{scale}"

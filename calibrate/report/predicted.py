@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting import Fit
+from calibrate.fitting import Fit, quantity
+from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.prediction import Curve, grid, predict
 from calibrate.report.axes import latency_axis, throughput_axis
-from calibrate.report.drawing import BLUE, RED, depth_ticks, empty_figure, faint, solid
+from calibrate.report.drawing import BLUE, RED, depth_ticks, empty_figure, faint, solid, spans_decade
 from calibrate.report.measured.section import MeasuredSection
-from calibrate.report.view import View
+from calibrate.report.view import Shown, View
 from calibrate.whatif import Scenario
+from measure.dataset import LoadKind
+from measure.units import format_duration
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-_CAPTION = "Lines are predictions, shades the bands in which a single new measurement is expected."
+_CAPTION = "Lines are predictions, shades the {level:g} % bands in which a single new measurement is expected."
 
 
 def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | None = None) -> MeasuredSection:
-    """Throughput and response time of ``fit`` over ``loads``, and of the scenario beside it."""
+    """Throughput and response time of ``fit`` over ``loads``, of the scenario beside it, and what they rest on."""
     low, high = float(min(loads)), float(max(loads))
     at = grid(low, high) if fit.load_kind != "arrival_rate" else np.linspace(low, high, 120)
     curves = [("as it is" if scenario else "predicted", predict(fit, at), BLUE)]
@@ -31,22 +34,93 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
         curves.append((", ".join(scenario.changes), predict(scenario.fit, at), RED))
     table = pd.concat([curve.table().assign(device=name) for name, curve, _ in curves], ignore_index=True)
     views = []
-    for column, title in (("throughput_per_s", "Throughput"), ("response_time_s", "Response time")):
-        views.append(View("predicted", f"predicted-{column}", title, _CAPTION, table, _figure(fit, curves, column)))
-    lead = "" if scenario is None else f"What if: {', '.join(scenario.changes)}?"
+    caption = _CAPTION.format(level=100 * fit.level)
+    for column, title in (("throughput_per_s", _rate(fit).capitalize()), ("response_time_s", "Response time")):
+        views.append(View("predicted", f"predicted-{column}", title, caption, table, _figure(fit, curves, column)))
+    asked = [(fit, curves[0][0])] + ([(scenario.fit, curves[1][0])] if scenario else [])
+    views += [_points(asked, loads), _parameters(fit)]
+    lead, changed = _lead(fit), () if scenario is None else scenario.assumptions
+    if scenario is not None:
+        lead += f" What if: {', '.join(scenario.changes)}? Then the knee is {_knee(scenario.fit)}."
     return MeasuredSection(
-        fit.series or "device", views, lead=lead, notes=() if scenario is None else scenario.assumptions,
+        fit.series or "device", views, lead=lead,
+        notes=(f"It assumes: {fit.assumption}.", *(f"Of the change it is assumed: {a}." for a in changed),
+               *(f"Note: {note}." for note in fit.notes)),
         load_kind=fit.load_kind, load_unit=fit.load_unit, name="predicted",
     )  # fmt: skip
 
 
+def _rate(fit: Fit) -> str:
+    return "bandwidth" if fit.load_kind in ("injected_delay", "bandwidth") else "throughput"
+
+
+def _lead(fit: Fit) -> str:
+    """The model, what it was calibrated on, and the knee with its interval, in a sentence."""
+    used = loads_text(fit.load_kind, fit.calibrated_on)
+    known = f"calibrated on {fit.load_name} = {used}" if used else "from no measurement"
+    return f"{fit.model}, {known}: the knee ({fit.knee.definition}) is {_knee(fit)}."
+
+
+def _knee(fit: Fit) -> str:
+    """Where it is, with its interval and what is open about it; of a memory by the bandwidth there."""
+    knee, kind = fit.knee, fit.load_kind
+    note = f" ({knee.note})" if knee.note else ""
+    if kind == "injected_delay":
+        values = (knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s)
+        at, *ends = ("" if v is None else throughput_text(kind)(v) for v in values)
+    else:
+        values = (knee.load or knee.throughput_per_s, knee.low, knee.high)
+        at, *ends = ("" if v is None else knee_text(kind, v) for v in values)
+    interval = f" [{', '.join(ends)}]" if all(ends) else ""
+    return f"at {at}{interval}{'' if knee.identified else ', not identifiable from these points'}{note}"
+
+
+def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
+    """What is predicted at the loads that were asked for; a column tells the device where there are two."""
+    first, level = fits[0][0], f"{100 * fits[0][0].level:g} % band"
+    curves = [(name, predict(fit, loads)) for fit, name in fits]
+    table = pd.concat([curve.table().assign(device=name) for name, curve in curves], ignore_index=True)
+    header = (first.load_name, "device", _rate(first), level, "response time", level)
+    show = throughput_text(first.load_kind)
+    rows = [
+        (load_text(first.load_kind, p["load"]), name, show(p["throughput_per_s"]),
+         f"[{show(p['throughput_low_per_s'])}, {show(p['throughput_high_per_s'])}]",
+         format_duration(p["response_time_s"]),
+         f"[{format_duration(p['response_time_low_s'])}, {format_duration(p['response_time_high_s'])}]")
+        for name, curve in curves for p in curve.to_dicts()
+    ]  # fmt: skip
+    kept = [i for i in range(len(header)) if i != 1 or len(fits) > 1]
+    text = Shown(
+        tuple(header[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows), tuple(i == 1 for i in kept)
+    )
+    return View("predicted-points", "predicted-points", "Predicted", "", table, text=text)
+
+
+def _parameters(fit: Fit) -> View:
+    """The parameters with their intervals, and what leaves them open."""
+    found = fit.parameters
+    table = pd.DataFrame([{"parameter": name, **vars(e)} for name, e in found.items()])
+    rows = tuple(
+        (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)),
+         ": ".join(part for part in ("yes" if e.identified else "not identifiable", e.note) if part))
+        for name, e in found.items()
+    )  # fmt: skip
+    text = Shown(("parameter", "estimate", "low", "high", "identifiable?"), rows, (True, False, False, False, True))
+    caption = f"With their {100 * fit.level:g} % intervals."
+    return View("predicted-parameters", "predicted-parameters", "Parameters", caption, table, text=text)
+
+
 def _figure(fit: Fit, curves: Sequence[tuple[str, Curve, str]], column: str) -> Figure:
+    rate = column.endswith("per_s")
+    stem, unit = ("throughput", "per_s") if rate else ("response_time", "s")
     values = np.concatenate([getattr(curve, column) for _, curve, _ in curves])
-    axis = throughput_axis(values, fit.load_kind) if column.endswith("per_s") else latency_axis(values)
-    figure = empty_figure(fit.load_name, axis.title, log_x=fit.load_kind == "queue_depth")
+    kind: LoadKind = "queue_depth" if rate and fit.load_kind == "arrival_rate" else fit.load_kind
+    axis = throughput_axis(values, kind) if rate else latency_axis(values)
+    ends = np.concatenate([getattr(curve, f"{stem}_{end}_{unit}") for _, curve, _ in curves for end in ("low", "high")])
+    far = not rate and spans_decade(ends)
+    figure = empty_figure(fit.load_name, axis.title, log_x=fit.load_kind == "queue_depth", log_y=far)
     if fit.load_kind == "queue_depth":
         depth_ticks(figure, curves[0][1].load)
-    stem, unit = ("throughput", "per_s") if column.endswith("per_s") else ("response_time", "s")
     for name, curve, colour in curves:
         low, high = (axis.of(getattr(curve, f"{stem}_{end}_{unit}")) for end in ("low", "high"))
         figure.add_scatter(x=curve.load, y=low, mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip")

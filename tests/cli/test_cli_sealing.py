@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
+
+from calibrate.cli.seal import _sealed_late
+from calibrate.guesses import Row
+from measure import Sweep
 
 
 @pytest.fixture
@@ -99,3 +104,51 @@ def test_a_class_seals_and_reveals(qsim, next_day, tmp_path):
     missing = qsim("seal", "reveal", "nothing.json", "--data", str(next_day))
     assert missing.code == 1
     assert "nothing.json" in missing.error
+
+
+def test_who_knew_the_data_does_not_stop_the_class(qsim, sweep_csv, next_day):
+    qsim("seal", "add", "class.json", "--name", "Ada", "--knee", "12")
+    assert qsim("predict", str(next_day), "--use", "1,32", "--seal", "knew.json").code == 0
+    assert qsim("predict", str(sweep_csv), "--use", "1,32", "--seal", "blind.json").code == 0
+    run = qsim("seal", "reveal", "class.json", "knew.json", "blind.json", "--data", str(next_day), "--json")
+    assert run.code == 0, run.err
+    assert [(r["rank"], r["name"], r["state"]) for r in run.json["leaderboard"]] == [
+        (1, "qsim (blind.json)", "revealed"), (2, "Ada", "revealed"),
+        (None, "qsim (knew.json)", "was made from these data"),
+    ]  # fmt: skip
+    alone = qsim("seal", "reveal", "knew.json", "--data", str(next_day))
+    assert alone.code == 1
+    assert "knew.json" in alone.error
+    assert "--only-new" not in alone.error, "which reveal does not have"
+
+
+def test_guesses_of_a_depth_are_not_held_against_rates(qsim, tmp_path):
+    qsim("seal", "add", "class.json", "--name", "Ada", "--knee", "12")
+    rows = "\n".join(f"{x},{x},{1e6 / (1e4 - x)}" for x in (1000, 5000, 9000))
+    (tmp_path / "open.csv").write_text(f"arrival_rate,iops,lat_us\n{rows}\n")
+    run = qsim("seal", "reveal", "class.json", "--data", "open.csv")
+    assert run.code == 1
+    assert "outstanding requests" in run.error
+    assert "arrival rate" in run.error
+
+
+@pytest.mark.parametrize(
+    ("measured", "late"),
+    [
+        ("2026-08-09T20:30:32+00:00", "Bob"),
+        ("2026-08-01T00:00:00", "Ada, Bob"),
+        ("2099-08-09T20:30:32", ""),
+        (None, ""),
+    ],
+)
+def test_guesses_sealed_after_the_measurement_are_named(measured, late):
+    rows = [Row(None, "Ada", "2026-08-05T09:00:00+00:00", "revealed"),
+            Row(None, "Bob", "2026-08-10T09:00:00+00:00", "not revealed")]  # fmt: skip
+    points = {"series": "d", "load": [1.0, 4.0], "throughput_per_s": [1.0, 2.0], "latency_s": [1.0, 2.0],
+              "started_at": [measured, "2100-01-01T00:00:00+00:00"]}  # fmt: skip
+    assert _sealed_late(rows, Sweep(pd.DataFrame(points))) == late
+
+
+def test_the_scale_of_the_errors_is_told(qsim, next_day):
+    qsim("seal", "add", "class.json", "--name", "Ada", "--knee", "12")
+    assert "|ln(guess / measured)|" in qsim("seal", "reveal", "class.json", "--data", str(next_day)).out

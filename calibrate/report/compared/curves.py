@@ -42,6 +42,9 @@ from calibrate.report.drawing import (
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+_REACH = 1.5
+"""How many times the highest load an open knee may lie and be drawn: the points of one further off would be pressed
+into a corner by what is a guess."""
 _BEYOND = 2.0
 """How far beyond the band a bound is drawn, as a factor: further on it says nothing, and would flatten the rest."""
 
@@ -69,14 +72,16 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
     add_observed(figure, comparison, x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s),
                  hover_text(x_axis, y_axis))  # fmt: skip
     knee = comparison.knee
+    far = comparison.is_open and knee.throughput_per_s > _REACH * points.throughput_per_s.max()
     figure.add_scatter(
-        x=x_axis.of(np.array([knee.throughput_per_s])), y=y_axis.of(np.array([knee.response_time_s])),
+        x=[None] if far else x_axis.of(np.array([knee.throughput_per_s])),
+        y=[None] if far else y_axis.of(np.array([knee.response_time_s])),
         mode="markers", marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
-        name=knee_name(comparison),
-        error_x=_knee_bar(comparison, x_axis),
+        name=knee_name(comparison) + (", far beyond these loads" if far else ""),
+        error_x=None if far else _knee_bar(comparison, x_axis),
     )  # fmt: skip
     if comparison.is_open:
-        shown = np.append(points.response_time_s, knee.response_time_s)
+        shown = points.response_time_s if far else np.append(points.response_time_s, knee.response_time_s)
         keep_near(figure, y_axis.of(shown), log_y=spans_decade(points.response_time_s))
     return figure
 

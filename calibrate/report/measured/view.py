@@ -36,8 +36,6 @@ def word_of(column: str) -> str:
 
 def load_text(measured: Measured, load: float) -> str:
     """A load in a few words, for a legend."""
-    from measure.units import format_bandwidth, format_bytes, format_rate
-
     return {
         "queue_depth": f"N = {load:g}",
         "injected_delay": f"delay {load:g}",

@@ -1,0 +1,105 @@
+"""What is told of a memory is a bandwidth, what is told of arrivals a rate: by fit, predict and compare."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+MLC = "Intel(R) Memory Latency Checker - v3.9\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n" + "=" * 26 + "\n"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Path:
+    rows = zip([0, 100, 300, 1000, 3000, 10000], [200, 150, 110, 92, 90, 89], [90e3, 80e3, 50e3, 20e3, 8e3, 3e3],
+               strict=True)  # fmt: skip
+    path = tmp_path / "memory.txt"
+    path.write_text(MLC + "".join(f" {d:05.0f}\t{lat:.2f}\t{bw:.1f}\n" for d, lat, bw in rows))
+    return path
+
+
+@pytest.fixture
+def arrivals(tmp_path: Path) -> Path:
+    """M/M/1 with a service time of 100 us."""
+    rows = [f"{x},{x},{1e6 / (1e4 - x)}" for x in (1000, 3000, 5000, 7000, 9000)]
+    path = tmp_path / "open.csv"
+    path.write_text("arrival_rate,iops,lat_us\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_a_memory_is_predicted_as_a_bandwidth(qsim, memory):
+    fitted = qsim("fit", "memory.txt", "--out", "fit.json")
+    assert fitted.code == 0, fitted.err
+    assert fitted.out.rstrip().endswith("next: qsim predict fit.json"), "depths of 1 to 256 are no delays"
+    run = qsim("predict", "fit.json", "--at", "0,500")
+    header, first = (line for line in run.out.splitlines() if "band]" in line or line.split()[:1] == ["0"])
+    assert "bandwidth" in header
+    assert re.search(r"\d GB/s  \[\d.* GB/s, \d.* GB/s\]", first)
+
+
+def test_the_knee_in_the_table_of_all_curves_is_a_bandwidth(qsim, tmp_path, memory):
+    (tmp_path / "two.txt").write_text(memory.read_text() + "\n" + memory.read_text().replace("Inject", "\nInject"))
+    run = qsim("compare", "two.txt")
+    rows = run.out.split("all curves")[1].splitlines()[1:3]
+    assert len(rows) == 2
+    for row in rows:
+        assert re.search(r" \d+(\.\d+)? GB/s|not reached", row), row
+
+
+def test_arrivals_are_told_as_rates(qsim, arrivals):
+    assert qsim("fit", "open.csv", "--out", "fit.json").out.rstrip().endswith("next: qsim predict fit.json")
+    run = qsim("predict", "fit.json", "--at", "500,9k")
+    assert re.search(r"^ +9\.00 k/s +9\.0+ k/s  \[", run.out, re.M), run.out
+
+
+def test_the_page_of_a_prediction_says_what_it_rests_on(qsim, memory):
+    qsim("fit", "memory.txt", "--out", "fit.json")
+    run = qsim("predict", "fit.json", "--at", "0,500", "--report", "page.html", "--json")
+    assert run.code == 0, run.err
+    page = Path("page.html").read_text("utf-8")
+    assert "<h4>Bandwidth</h4>" in page
+    assert "90 % bands" in page
+    text = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    verdict = re.search(r'<p class="verdict">(.*?)</p>', text, re.S)
+    assert verdict is not None
+    assert "calibrated on injected delay" in verdict[1]
+    assert "GB/s [" in verdict[1]
+    assert "It assumes: " in text
+    for name, parameter in run.json["parameters"].items():
+        assert f">{name}</td>" in text
+        if not parameter["identified"]:
+            assert "not identifiable" in text
+    predicted = text.split("<h4>Predicted</h4>")[1].split("<h4>")[0]
+    assert len(re.findall(r"<tr><td", predicted)) == 2
+
+
+def test_the_page_of_a_what_if_tells_both_knees(qsim):
+    run = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "1,32", "--what-if", "drives=1:2",
+               "--report", "page.html", "--json")  # fmt: skip
+    verdict = re.search(r'<p class="verdict">(.*?)</p>', Path("page.html").read_text("utf-8"), re.S)
+    assert verdict is not None
+    now, then = run.json["knee"]["load"], run.json["what_if"]["knee"]["load"]
+    assert f"is at {now:.3g} [" in verdict[1]
+    assert f"Then the knee is at {then:.3g} [" in verdict[1]
+
+
+def test_compare_warns_of_a_model_that_misses_its_own_points(qsim, tmp_path):
+    rows = [f"{x},{x},{t}" for x, t in ((500, 1000), (2000, 120), (5000, 121), (20000, 130), (60000, 1300))]
+    (tmp_path / "odd.csv").write_text("arrival_rate,iops,lat_us\n" + "\n".join(rows) + "\n")
+    run = qsim("compare", "odd.csv", "--use", "500,20000,60000")
+    assert "warning: misses-its-points" in run.err
+    (tmp_path / "good.csv").write_text(
+        "arrival_rate,iops,lat_us\n" + "\n".join(f"{x},{x},{1e6 / (1e4 - x)}" for x in (1000, 5000, 9000)) + "\n"
+    )
+    assert "misses-its-points" not in qsim("compare", "good.csv").err
+
+
+def test_the_audit_of_a_surface_is_on_its_page(qsim):
+    run = qsim("surface", "--dataset", "001-ssd", "--as-published", "--report", "page.html", "--json")
+    audit = {f["check"] for f in run.json["audit"]}
+    assert "littles-law" in audit
+    assert "error: littles-law" in run.err
+    assert ">littles-law</td>" in Path("page.html").read_text("utf-8")
+    assert json.dumps(run.json["audit"])
