@@ -1,13 +1,8 @@
-"""Which depths to calibrate on: those after which the least is left to be predicted.
+"""Which depth to measure next: that after which the least is left to be predicted.
 
-The first and a deep one, for the latency of a lone request and the peak; then, for the bend, the crossing of the two
-asymptotes that these draw, but nothing below ``LEAST_THIRD``, where an onset still shows. That rule and its numbers are
-from 36 public sweeps, of which it left less to be predicted than the criterion of the next paragraph
-(docs/explanation-models.md).
-
-After other points, the model says what it knows least. Over the posterior's draws, and over what no curve of the
-model draws (:mod:`calibrate.discrepancy`), the log throughputs at all depths have a covariance V. Measuring depth N is
-expected to take V(n, N)^2 / V(N, N) from the variance at each depth n (a linear regression on one new observation), and
+After depth 1 and another it is what :mod:`calibrate.asked_depths` asks for. After other points, the model says what it
+knows least. Over the posterior's draws, and over what no curve of the model draws (:mod:`calibrate.discrepancy`), the
+log throughputs at all depths have a covariance V. Measuring depth N is expected to take V(n, N)^2 / V(N, N) from the variance at each depth n (a linear regression on one new observation), and
 the depth that takes most over all of them is the one to measure next. That is Bayesian experimental design in its
 linear-Gaussian form (Chaloner and Verdinelli, Statistical Science 1995), as in :mod:`calibrate.next_point`, which asks
 what tells most of the knee instead.
@@ -21,32 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.fitting import Fit
+from calibrate.asked_depths import ASKED, asked_loads, asked_pair, third
+from calibrate.fitted import Fit
 from calibrate.past_the_peak import DECLINE_FROM
-from calibrate.points import Points
 from calibrate.posterior import Array
 from calibrate.prediction import expected
-from measure.errors import DataError
 from measure.units import format_percent
 
-ASKED = 3
+__all__ = ["ASKED", "NextDepth", "asked_loads", "asked_pair", "next_depth"]
+
 SHALLOWEST_DEEP = 64
-
-DEEP = 128
-"""The deep one of the depths asked for, or the nearest to it: far enough past most knees to show the peak, and not yet
-where throughput may fall again."""
-
-BUSY = 8
-"""The shallow one where two are all: the latency of a device that is kept awake."""
-
-LEAST_THIRD = 4
-"""No third depth below this: an onset of coalescing, which ends about here, would not be told from the bend."""
-
-SATURATED = 2.0
-"""The deep point must lie so many times above the crossing that it shows, else the third lies deeper..."""
-
-REACH = 4.0
-"""...by about this factor."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +55,8 @@ class NextDepth:
 def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | None:
     """The depth among ``loads`` to measure next; None where the fit is of no queue depths, or nothing is left.
 
-    After depth 1 and another it is the crossing of the asymptotes that these draw, after others what narrows the bands
-    most.
+    After depth 1 and another it is what the crossing of the asymptotes that these draw asks for, after others what
+    narrows the bands most.
 
     Depths where throughput may decline are not asked for: they say little of the others. ``loads`` None: doublings of 1
     up to twice the deepest one used, and to 64 at least.
@@ -94,7 +73,7 @@ def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | No
     variance = np.diag(left)
     taken = (left**2 / variance[:, None]).sum(axis=1)
     asked_two = len(fit.used) == 2 and fit.used[0] == 1
-    best = _third(fit.used, fit.used_throughput_per_s, fresh) if asked_two else int(np.argmax(taken))
+    best = third(fit.used, fit.used_throughput_per_s, fresh) if asked_two else int(np.argmax(taken))
     now = float(np.sqrt(variance.mean()))
     then = now * float(np.sqrt(max(0.0, 1 - taken[best] / variance.sum())))
     wide = _quantile(fit.level)
@@ -103,59 +82,6 @@ def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | No
     narrower = _narrowed(fit, curves[:, best], float(variance[best]))
     at_best = None if known is None or knee.load is None else _interval(knee.load, known, narrower)
     return NextDepth(float(fresh[best]), float(np.expm1(wide * now)), float(np.expm1(wide * then)), known, at_best)
-
-
-def asked_loads(points: Points) -> list[float]:
-    """The depths of ``points`` that the model asks for, three at most, one after another.
-
-    It begins with the first depth and the one nearest to ``DEEP``, and only what was measured at these decides about
-    the third. At least one point is left to hold the prediction against, and where there are but two or three, the two
-    ends are all. Of another kind of load: ``Points.default_use``.
-    """
-    if points.load_kind != "queue_depth":
-        return points.default_use()
-    asked = sorted({float(points.load[0]), _deep(points.load)})
-    rest = points.load[(points.load < DECLINE_FROM) & ~np.isin(points.load, asked)]
-    if len(asked) == 2 and len(points) > ASKED and len(rest):
-        used = points.choose(asked)
-        asked.append(float(rest[_third(used.load, used.throughput_per_s, rest)]))
-    return sorted(asked)
-
-
-def asked_pair(points: Points) -> list[float]:
-    """The two depths of ``points`` that tell most of those between and beyond them: the nearest to 8 and to ``DEEP``.
-
-    A lone request is a special case, and of depths below the pair it says little. Raises DataError where ``points`` are
-    no queue depths, or fewer than two.
-    """
-    if points.load_kind != "queue_depth" or len(points) < 2:
-        raise DataError(f"{points.series}: a pair of queue depths is asked for, and there is none to choose")
-    deep = _deep(points.load)
-    shallow = points.load[points.load < deep]
-    return [float(shallow[_nearest(shallow, BUSY)]), deep]
-
-
-def _deep(loads: Array) -> float:
-    """The one of ``loads`` (m,), the first excepted, nearest to ``DEEP``; past a peak only where that is all."""
-    deeper = loads[1:][loads[1:] < DECLINE_FROM]
-    return float(deeper[_nearest(deeper, DEEP)] if len(deeper) else loads[-1])
-
-
-def _third(used: Sequence[float] | Array, throughput_per_s: Sequence[float] | Array, loads: Array) -> int:
-    """Which of ``loads`` (m,) to measure after the two ``used``: the crossing R Xmax of their asymptotes, or deeper.
-
-    Deeper where the deep one lies too near to the crossing to have shown a peak.
-    """
-    crossing = used[0] * throughput_per_s[1] / throughput_per_s[0]
-    deeper = np.flatnonzero(loads > used[1])
-    if crossing > used[1] / SATURATED and len(deeper):
-        return int(deeper[_nearest(loads[deeper], REACH * used[1])])
-    return _nearest(np.where(loads < min(LEAST_THIRD, loads.max()), np.inf, loads), max(LEAST_THIRD, crossing))
-
-
-def _nearest(loads: Array, wanted: float) -> int:
-    """The index of the one of ``loads`` (m,) nearest to ``wanted`` by ratio, the shallower of two as near."""
-    return int(np.argmin(np.abs(np.log(loads / wanted))))
 
 
 def _narrowed(fit: Fit, at: Array, variance: float) -> float:

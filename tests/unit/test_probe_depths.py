@@ -66,12 +66,27 @@ def test_three_are_asked_for_one_after_another() -> None:
     assert fit(drive()).used == tuple(asked)
 
 
-@pytest.mark.parametrize(("knee", "third"), [(2.0, 4), (9.0, 8), (15.0, 16), (30.0, 32)])
-def test_the_third_lies_where_the_ends_let_the_knee_be_expected_but_not_below_four(knee: float, third: int) -> None:
+@pytest.mark.parametrize(("knee", "third"), [(1.2, 4), (2.5, 2), (4.0, 2), (6.0, 8), (9.0, 16), (15.0, 16), (30.0, 32)])
+def test_the_third_is_2_below_a_shallow_crossing_and_else_a_little_beyond_it(knee: float, third: int) -> None:
     sweep = drive((*DEPTHS, 128), onset=1.0, knee=knee)
     assert asked_loads(points_of(sweep)) == [1, third, 128]
     assert next_depth(fit(sweep, [1, 128]), DEPTHS).load == third  # type: ignore[union-attr]
-    assert asked_loads(points_of(drive((1, 2, 3, 8, 128), onset=1.0, knee=2.0))) == [1, 8, 128]
+
+
+def test_beyond_a_crossing_nothing_below_4_is_asked_for_while_there_is_another() -> None:
+    assert asked_loads(points_of(drive((1, 2, 3, 8, 128), onset=1.0, knee=1.2))) == [1, 8, 128]
+    assert asked_loads(points_of(drive((1, 2, 3, 128), onset=1.0, knee=1.2))) == [1, 3, 128]
+    assert asked_loads(points_of(drive((3, 4, 8, 128), onset=1.0, knee=3.0))) == [3, 4, 128]  # 2 was not measured
+
+
+def test_a_slow_lone_request_moves_the_knee_of_the_three_by_less_than_half_of_what_depth_4_would() -> None:
+    """A SATA drive: a lone request takes 1.3 times as long as one of several."""
+    sweep, knee = drive((1, 2, 4, 8, 16, 32, 64), onset=1.3, knee=2.8), 2.8
+    asked, from_four = fit(sweep), fit(sweep, [1, 4, 64])
+    assert asked.used == (1, 2, 64)
+    assert asked.knee.load is not None
+    assert from_four.knee.load is not None
+    assert abs(asked.knee.load / knee - 1) < 0.5 * abs(from_four.knee.load / knee - 1)
 
 
 def test_it_asks_for_a_deeper_one_where_the_deep_one_shows_no_peak() -> None:
