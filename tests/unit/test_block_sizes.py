@@ -58,6 +58,36 @@ def test_repeats_that_differ_widen_the_bands_and_are_told() -> None:
     assert np.log(line.high_per_s / line.low_per_s)[-1] > 1.5 * np.log(sure.high_per_s / sure.low_per_s)[-1]
 
 
+def sharper(alpha: float = 80e-6, beta: float = 1 / 2e9) -> Sweep:
+    """A drive that is faster around 160 kB than the line, and the same at both ends: nearly the longer of two times."""
+    return Sweep(drive().points.assign(throughput_per_s=1 / np.hypot(alpha, beta * SIZES)))
+
+
+def test_bands_are_widest_between_the_ends_and_hold_what_is_sharper_there() -> None:
+    (line,) = block_lines(sharper())
+    width = np.log(line.high_per_s / line.low_per_s)
+    assert width[2] == width.max()
+    assert (width[[0, -1]] < width[2] / 3).all()
+    assert np.abs(line.error_pct[1:4]).max() > 10
+    assert ((line.low_per_s < line.observed_per_s) & (line.observed_per_s < line.high_per_s)).all()
+
+
+def test_the_limits_beyond_the_sizes_are_as_unsure_as_the_line_is_between_them() -> None:
+    (line,) = block_lines(drive())
+    width = np.log(line.high_per_s / line.low_per_s)
+    for limit in (line.per_request_s, line.per_byte_s):
+        assert np.log(limit[2] / limit[1]) == pytest.approx(width[2], rel=0.3)
+
+
+def test_a_third_size_mends_what_is_around_it_and_leaves_the_ends() -> None:
+    (two,) = block_lines(sharper())
+    (three,) = block_lines(sharper(), use=[4 * KIB, 256 * KIB, 1024 * KIB])
+    assert np.abs(three.error_pct[[1, 2]]).sum() < np.abs(two.error_pct[[1, 2]]).sum()
+    assert np.abs(three.error_pct[[0, 3, 4]]).max() < 2
+    width = [np.log(line.high_per_s / line.low_per_s) for line in (two, three)]
+    assert width[1][3] < 0.7 * width[0][3]
+
+
 def test_published_drives_are_predicted_within_five_percent_at_the_median() -> None:
     errors, inside = [], []
     for name in ("004-ssd-block-size", "003-ssd-read"):
