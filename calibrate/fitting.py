@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from calibrate.asked_depths import asked_loads
 from calibrate.curve_models import CurveModel
 from calibrate.datasheet import from_datasheet
 from calibrate.discrepancy import beyond_the_points
@@ -50,7 +51,7 @@ def fit(
     """Calibrate a device model on the points of ``sweep`` at the loads ``use``.
 
     ``use`` None takes the depths that the model asks for (a closed sweep: the first, the one nearest to 128 and, where
-    four or more were measured, the one where these let the knee be expected; ``probe_depths.asked_loads``), or the
+    four or more were measured, the one where these let the knee be expected; ``asked_depths.asked_loads``), or the
     smallest, the middle and the largest delay (a memory sweep) or arrival rate (an open one). ``series`` names the
     curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps (with a decline, where
     the deepest of the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
@@ -64,11 +65,7 @@ def fit(
     if not 0 < level < 1:
         raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
     points = with_delay(points_of(sweep, series), delay_s)
-    if use is None:
-        from calibrate.probe_depths import asked_loads  # which imports this
-
-        use = asked_loads(points)
-    chosen = points.choose(use)
+    chosen = points.choose(asked_loads(points) if use is None else use)
     if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
         raise DataError(
             f"{points.series}: {len(points)} point(s) cannot calibrate a model: {apart[0].message.rstrip('.')}, and "

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.discrepancy import beyond_the_points, together
+from calibrate.fitted import Fit
 from calibrate.mixtures import quantiles
+from calibrate.past_the_peak import DECLINE_FROM, Declining
 from calibrate.points import GIVEN
 from calibrate.posterior import Array
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from calibrate.fitting import Fit
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,6 @@ def _band(draws: Array, drift: Array, spread: Array, level: float) -> Array:
 
 def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
     """A word on depths where throughput may decline, and nothing was measured."""
-    from calibrate.past_the_peak import DECLINE_FROM, Declining
-
     covered = max((*fit.used, DECLINE_FROM - 1))
     if fit.load_kind != "queue_depth" or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
         return ()

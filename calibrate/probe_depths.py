@@ -2,10 +2,10 @@
 
 After depth 1 and another it is what :mod:`calibrate.asked_depths` asks for. After other points, the model says what it
 knows least. Over the posterior's draws, and over what no curve of the model draws (:mod:`calibrate.discrepancy`), the
-log throughputs at all depths have a covariance V. Measuring depth N is expected to take V(n, N)^2 / V(N, N) from the variance at each depth n (a linear regression on one new observation), and
-the depth that takes most over all of them is the one to measure next. That is Bayesian experimental design in its
-linear-Gaussian form (Chaloner and Verdinelli, Statistical Science 1995), as in :mod:`calibrate.next_point`, which asks
-what tells most of the knee instead.
+log throughputs at all depths have a covariance V. Measuring depth N is expected to take V(n, N)^2 / V(N, N) from the
+variance at each depth n (a linear regression on one new observation), and the depth that takes most over all of them is
+the one to measure next. That is Bayesian experimental design in its linear-Gaussian form (Chaloner and Verdinelli,
+Statistical Science 1995), as in :mod:`calibrate.next_point`, which asks what tells most of the knee instead.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Prov
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.read_write_mix import parse_mix
+from measure.units import format_bytes
 
 _EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
 _KINDS: Mapping[str, LoadKind] = {
@@ -251,8 +252,6 @@ def _throughput_source(roles: Roles) -> str:
 
 
 def _size(size: float | None) -> str:
-    from measure.units import format_bytes
-
     return format_bytes(size or 0.0)
 
 

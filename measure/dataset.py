@@ -30,6 +30,8 @@ import pandas as pd
 from measure import cache_line
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.repeats import intervals
+from measure.units import format_bytes
 
 LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
@@ -129,8 +131,6 @@ class Sweep:
         means, ``throughput_low``, ``throughput_high``, ``latency_low``, ``latency_high`` (see
         :mod:`measure.repeats`; all of them NaN without repeats). Rows keep the order series, load.
         """
-        from measure.repeats import intervals
-
         table = self.points.assign(
             rank=pd.Categorical(self.points["series"], categories=list(self.series), ordered=True).codes,
             in_flight=self.points["throughput_per_s"] * self.points["latency_s"],
@@ -187,8 +187,6 @@ def describe_series(
     block_bytes: float | None, read_fraction: float | None, pattern: str | None, parts: Sequence[str] = ()
 ) -> str:
     """A curve's name from what was held fixed: "4 KiB random read", "16 KiB sequential 70/30 mix"."""
-    from measure.units import format_bytes
-
     words: list[str] = []
     if block_bytes is not None and np.isfinite(block_bytes):
         words.append(format_bytes(block_bytes))

@@ -11,6 +11,7 @@ from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput
 from calibrate.report.measured.points import PERCENTILES, Measured, end_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Shown
+from measure.units import format_bandwidth, format_bytes, format_rate
 
 MOST_LOADS = 3
 MOST_LINES = 8
