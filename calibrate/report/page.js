@@ -1,7 +1,7 @@
 (function () {
   "use strict";
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const narrow = 520, paper = 720;
+  const narrow = 520, paper = 720, sheet = 800;
   let printing = false;
 
   const darkened = colour => darkColours[colour.toLowerCase()] || colour;
@@ -84,7 +84,7 @@
   function draw(plot) {
     const figure = fitted(figureOf(plot, printing), printing ? paper : plot.clientWidth);
     const layout = Object.assign({}, figure.layout, {autosize: true});
-    if (printing) layout.width = paper;
+    if (printing) Object.assign(layout, {width: paper, height: Math.min(layout.height, sheet)});
     const config = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "toImage"]};
     plot.dataset.drawn = "yes";
     plot.style.minHeight = "";

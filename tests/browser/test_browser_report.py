@@ -82,6 +82,26 @@ def test_a_phone_needs_no_scrolling_sideways(look: Callable[..., Callable[[str],
     assert ask("document.querySelector('.plot').layout.font.size") == 12
 
 
+def test_evidence_in_words_is_read_on_a_phone_without_scrolling(look: Callable[..., Callable[[str], Any]]) -> None:
+    ask = look(width=390)
+    wide = (
+        "Array.from(document.querySelectorAll('table.told')).filter(t => t.scrollWidth > t.parentElement.clientWidth)"
+    )
+    assert ask("document.querySelectorAll('table.told').length") >= 2
+    assert ask(f"{wide}.length") == 0
+
+
+def test_a_plot_fits_on_a_sheet_of_paper(look: Callable[..., Callable[[str], Any]]) -> None:
+    ask = look()
+    ask("document.querySelectorAll('.plot').forEach(p => { if (p.layout) p.layout.height = 3000; })")
+    ask("document.querySelectorAll('.plot + script').forEach(s => { "
+        "s.textContent = s.textContent.replace(/\"height\":\\d+/, '\"height\":3000'); })")  # fmt: skip
+    ask("window.dispatchEvent(new Event('beforeprint'))")
+    heights = ask("Array.from(document.querySelectorAll('.plot')).filter(p => p.layout).map(p => p.layout.height)")
+    assert heights
+    assert max(heights) <= 900
+
+
 def test_no_letter_of_a_plot_is_cut_off_on_a_phone(look: Callable[..., Callable[[str], Any]]) -> None:
     ask = look(width=390)
     ask("document.querySelector('details').open = true")
