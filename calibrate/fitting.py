@@ -51,7 +51,7 @@ def fit(
     """Calibrate a device model on the points of ``sweep`` at the loads ``use``.
 
     ``use`` None takes the depths that the model asks for (a closed sweep: the first, the one nearest to 128 and, where
-    four or more were measured, the one where these let the knee be expected; ``asked_depths.asked_loads``), or the
+    four or more were measured, a third that these two ask for; ``asked_depths.asked_loads``), or the
     smallest, the middle and the largest delay (a memory sweep) or arrival rate (an open one). ``series`` names the
     curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps (with a decline, where
     the deepest of the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
