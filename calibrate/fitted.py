@@ -131,7 +131,8 @@ class Fit:
             kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
             fit = cls(**kept)
             model_named(fit.model)
-        except (KeyError, TypeError, ValueError) as error:
+            _check_numbers(fit)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise DataError(
                 f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json"
             ) from error
@@ -162,3 +163,23 @@ class Fit:
             )
         lines += [f"  note: {n}" for n in self.notes]
         return "\n".join(lines)
+
+
+def _check_numbers(fit: Fit) -> None:
+    """ValueError where what was read cannot be a fit's: another kind of load, draws of another shape, no numbers."""
+    if fit.load_kind not in LOAD_NAMES:
+        raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
+    if not 0 < fit.level < 1:
+        raise ValueError(f"level {fit.level:g} does not lie between 0 and 1")
+    mode, draws, error = fit.mode, fit.draws, fit.error_draws
+    if mode.ndim != 1 or draws.ndim != 2 or draws.shape[1:] != mode.shape or error.shape != draws.shape[:1]:
+        raise ValueError(f"mode, draws and error_draws of shapes {mode.shape}, {draws.shape}, {error.shape}")
+    if not (draws.size and np.isfinite(mode).all() and np.isfinite(draws).all() and np.isfinite(error).all()):
+        raise ValueError("mode, draws and error_draws must be finite numbers, and not none")
+    told = [np.array(getattr(fit, name), dtype=float) for name in USED]
+    if any(len(one) != len(fit.used) or not np.isfinite(one).all() for one in told):
+        raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")
+    with np.errstate(all="ignore"):
+        curve = fit.curve_model.curve(np.vstack([mode, draws]), np.array([min(fit.used, default=1.0)]))
+    if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
+        raise ValueError("draws that are no device: every throughput and response time must be above zero")

@@ -64,6 +64,8 @@ def read_mix(
 
     if level is not None and not 0 < level < 1:
         raise wrong_usage(f"--level {level:g} must lie between 0 and 1, like 0.9")
+    if max_error is not None and max_error <= 0:
+        raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
     source = Source(data or (), dataset, columns, as_published)
     family = mix_family(source.load(), series)
     used = family if use is None else family.only([_index(family, m, "--use") for m in sorted(set(use))])

@@ -239,3 +239,23 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         "series": "made", "load": depths, "throughput_per_s": rates,
         "latency_s": [n / x for n, x in zip(depths, rates, strict=True)],
     }))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda d: d | {"draws": []}, "shapes"),
+        (lambda d: d | {"draws": [row[:2] for row in d["draws"]]}, "shapes"),
+        (lambda d: d | {"draws": [[0.0] * len(row) for row in d["draws"]]}, "no device"),
+        (lambda d: d | {"error_draws": [float("nan")] * len(d["draws"])}, "finite"),
+        (lambda d: d | {"level": 7}, "level 7"),
+        (lambda d: d | {"load_kind": "moon"}, "'moon' is unknown"),
+        (lambda d: d | {"used": ["a", "b"]}, "could not convert"),
+        (lambda d: d | {"used_noise": [0.0]}, "as many of each"),
+    ],
+)
+def test_a_damaged_fit_is_refused_with_what_is_wrong(damage, words):
+    made = fit(closed_sweep(), [1, 32]).to_dict()
+    assert Fit.from_dict(made).used == (1, 32)
+    with pytest.raises(DataError, match=rf"the fit is damaged \(.*{words}.*qsim fit DATA --out fit.json"):
+        Fit.from_dict(damage(made))
