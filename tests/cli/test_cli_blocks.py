@@ -41,8 +41,12 @@ def test_what_cannot_be_done_is_one_line(qsim, arguments, said):
 
 
 def test_a_level_or_an_error_that_makes_no_sense_is_wrong_usage(qsim):
-    level = qsim("blocks", "--dataset", "004-ssd-block-size", "--level", "0")
-    assert (level.code, level.error) == (2, "--level 0 must lie between 0 and 1, like 0.9")
-    for command in (("blocks", "--dataset", "004-ssd-block-size"), ("read-mix", "--dataset", "001-memory")):
+    for command in (
+        ("blocks", "--dataset", "004-ssd-block-size"),
+        ("read-mix", "--dataset", "001-memory"),
+        ("surface", "--dataset", "003-ssd-read"),
+    ):
+        level = qsim(*command, "--level", "0")
+        assert (level.code, level.error) == (2, "--level 0 must lie between 0 and 1, like 0.9")
         run = qsim(*command, "--max-error", "-1")
         assert (run.code, run.error) == (2, "--max-error must be a percentage above 0, not -1")
