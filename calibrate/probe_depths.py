@@ -16,40 +16,45 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.asked_depths import ASKED, asked_loads, asked_pair, third
+from calibrate.asked_depths import SHALLOW_CROSSING, third
 from calibrate.fitted import Fit
 from calibrate.past_the_peak import DECLINE_FROM
 from calibrate.posterior import Array
 from calibrate.prediction import expected
 from measure.units import format_percent
 
-__all__ = ["ASKED", "NextDepth", "asked_loads", "asked_pair", "next_depth"]
-
 SHALLOWEST_DEEP = 64
+
+_BUSY = "tells the latency of the busy device, on which the knee hangs"
 
 
 @dataclass(frozen=True)
 class NextDepth:
-    """The depth to measure next; the median width of the bands (relative) and the knee's interval, now and then."""
+    """The depth to measure next; the median width of the bands (relative) and the knee's interval, now and then.
+
+    ``why`` is what that depth tells, where a rule chose it and not these widths.
+    """
 
     load: float
     half_width_now: float
     half_width_then: float
     knee_now: tuple[float, float] | None
     knee_then: tuple[float, float] | None
+    why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
+        """JSON-ready: the numbers."""
+        return {name: value for name, value in asdict(self).items() if name != "why"}
 
     def __str__(self) -> str:
         now, then = (format_percent(100 * width) for width in (self.half_width_now, self.half_width_then))
         bands = f"the bands from about ±{now} to ±{then}"
         knee = ""
         if self.knee_now is not None and self.knee_then is not None:
-            (a, b), (c, d) = self.knee_now, self.knee_then
-            knee = f", and the knee from [{a:.3g}, {b:.3g}] to about [{c:.3g}, {d:.3g}]"
-        return f"measure depth {self.load:g} next: it would narrow {bands}{knee}"
+            before, after = (f"[{low:.3g}, {high:.3g}]" for low, high in (self.knee_now, self.knee_then))
+            knee = f", and the knee from {before} to about {after}" if before != after else ""
+        why = f"{self.why}, and " if self.why else ""
+        return f"measure depth {self.load:g} next: it {why}would narrow {bands}{knee}"
 
 
 def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | None:
@@ -81,7 +86,16 @@ def next_depth(fit: Fit, loads: Sequence[float] | None = None) -> NextDepth | No
     known = None if knee.low is None or knee.high is None else (knee.low, knee.high)
     narrower = _narrowed(fit, curves[:, best], float(variance[best]))
     at_best = None if known is None or knee.load is None else _interval(knee.load, known, narrower)
-    return NextDepth(float(fresh[best]), float(np.expm1(wide * now)), float(np.expm1(wide * then)), known, at_best)
+    why = _BUSY if asked_two and _tells_busy(fit, float(fresh[best])) else ""
+    widths = (float(np.expm1(wide * now)), float(np.expm1(wide * then)))
+    return NextDepth(float(fresh[best]), *widths, known, at_best, why)
+
+
+def _tells_busy(fit: Fit, depth: float) -> bool:
+    """Whether ``depth`` was chosen for the shallow crossing of the asymptotes that the two points of ``fit`` draw."""
+    low, high = SHALLOW_CROSSING
+    crossing = fit.used[0] * fit.used_throughput_per_s[1] / fit.used_throughput_per_s[0]
+    return depth == low <= crossing < high
 
 
 def _narrowed(fit: Fit, at: Array, variance: float) -> float:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from calibrate import Fit, fit, predict
+from calibrate.asked_depths import asked_loads, asked_pair
 from calibrate.one_point import from_one_point
 from calibrate.points import Points, points_of
-from calibrate.probe_depths import asked_loads, asked_pair
 from measure import load
 from measure.dataset import Sweep
 from measure.errors import MeasureError

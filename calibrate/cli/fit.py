@@ -143,8 +143,9 @@ def _profiles(fits: Sequence[Fit], sweep: Sweep) -> list[tuple[Profile, ...]]:
 
 def advice(fit: Fit) -> str:
     """A line on what to measure next, where few points were used or something is open; else nothing."""
+    from calibrate.asked_depths import ASKED
     from calibrate.further_loads import next_load, told_of_parameters
-    from calibrate.probe_depths import ASKED, next_depth
+    from calibrate.probe_depths import next_depth
 
     if fit.load_kind == "queue_depth":
         wanted = next_depth(fit) if len(fit.used) < ASKED or not fit.knee.identified else None

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, from_datasheet, next_depth
+from calibrate.asked_depths import asked_loads, asked_pair
 from calibrate.curve_models import OnsetPNorm
 from calibrate.points import points_of
-from calibrate.probe_depths import asked_loads, asked_pair
+from calibrate.probe_depths import NextDepth
 from measure import Sweep
 from measure.errors import DataError
 
@@ -46,6 +47,29 @@ def test_what_it_promises_of_the_knee_is_about_what_comes() -> None:
     assert three.high is not None
     got, promised = np.log(three.high / three.low), np.log(wanted.knee_then[1] / wanted.knee_then[0])
     assert 0.4 < got / promised < 2.0
+
+
+def test_a_knee_that_would_not_get_narrower_is_not_told() -> None:
+    same = NextDepth(2, 0.29, 0.19, (1.1421, 3.5650), (1.1422, 3.5649))
+    assert str(same) == "measure depth 2 next: it would narrow the bands from about ±29 % to ±19 %"
+    narrower = NextDepth(2, 0.29, 0.19, (1.1421, 3.5650), (1.1422, 3.54))
+    assert str(narrower).endswith(", and the knee from [1.14, 3.56] to about [1.14, 3.54]")
+
+
+@pytest.mark.parametrize(("crossing", "told"), [(3.0, True), (9.0, False)])
+def test_depth_2_at_a_shallow_crossing_says_what_it_is_for(crossing: float, told: bool) -> None:
+    made = fit(drive(onset=1.0, knee=crossing), [1, 32])
+    wanted = next_depth(made, [1, 2, 32])  # of a deeper crossing 2 is merely all that is left
+    assert wanted is not None
+    assert wanted.load == 2
+    assert ("it tells the latency of the busy device, on which the knee hangs, and would" in str(wanted)) is told
+    assert list(wanted.to_dict()) == ["load", "half_width_now", "half_width_then", "knee_now", "knee_then"]
+
+
+def test_depth_2_after_three_points_is_chosen_by_the_bands() -> None:
+    wanted = next_depth(fit(drive(onset=1.0, knee=3.0), [1, 4, 32]), [2])
+    assert wanted is not None
+    assert "busy" not in str(wanted)
 
 
 def test_only_named_depths_are_asked_for_and_none_twice() -> None:
