@@ -1,9 +1,10 @@
 """Which of the measured depths to calibrate on, before anything is fitted: a rule about the points alone.
 
-The first and a deep one, for the latency of a lone request and the peak; then, for the bend, depth 2 where the two
-asymptotes that these draw cross at a shallow depth, and else a depth a little beyond their crossing, but none where an
-onset still shows. Which depth to measure after other points, :mod:`calibrate.probe_depths` says
-(docs/explanation-models.md).
+The first and a deep one, for the latency of a lone request and the peak. Where the two asymptotes cross that these draw
+decides about the third. At a shallow crossing the knee hangs on the latency of the busy device, from which that of a
+lone request may be off by a third, and depth 2 tells it. At a deeper one, and where the device is full from depth 2 on,
+it is the bend that is not known, and that shows a little beyond the crossing. The rule and its numbers are from 52
+public sweeps (docs/explanation-models.md). Which depth to measure after other points: :mod:`calibrate.probe_depths`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 python docs/accuracy.py           prints them, and those over raw runs of others where ../shared/field-data is there
 python docs/accuracy.py DIR...    prints the figures over the sweeps in DIR alone: directories of fio's JSON, of tables
-                                  (one CSV file a device: iodepth, iops, lat_us), or such files
+                                  (one CSV file a device: iodepth, iops, latency_us), or such files
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 from accuracy_devices import DEEPEST, Device, figures, read_devices
 
 from calibrate import compare
+from calibrate.asked_depths import asked_loads
 from calibrate.points import points_of
-from calibrate.probe_depths import asked_loads
 from measure import load_dataset
 from measure.dataset import Sweep
 
@@ -28,6 +28,9 @@ STORAGE = (("001-ssd", "read"), ("003-ssd-read", "read"), ("004-ssd-depth", ""))
 
 FIELD = Path(__file__).resolve().parents[2] / "shared" / "field-data"
 """Raw fio runs of other people, which do not come with qsim."""
+
+COLLECTED = Path(__file__).resolve().parent / "data"
+"""Sweeps that others published, one table each, with a README that names their sources."""
 
 MEMORY_DELAYS = (0, 500, 20000)
 
@@ -168,10 +171,16 @@ def devices() -> list[Device]:
     return found
 
 
+def collected(folder: Literal["drives", "drives-later"]) -> str:
+    """The figures over a folder of the collected sweeps."""
+    return figures(read_devices(COLLECTED / folder))
+
+
 def everything() -> str:
     """All tables of the page."""
     there = "" if FIELD.is_dir() else f" Raw runs are not at hand ({FIELD}), only the bundled tables.\n"
-    return "\n".join([held_out_table(), memory_table(), band_coverage(), small_summary(), figures(devices()) + there])
+    ours = [held_out_table(), memory_table(), band_coverage(), small_summary(), figures(devices()) + there]
+    return "\n".join([*ours, collected("drives"), collected("drives-later")])
 
 
 if __name__ == "__main__":

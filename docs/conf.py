@@ -13,7 +13,7 @@ from doctools.site import inside, write_changes, write_labs  # noqa: E402
 
 project = "qsim"
 extensions = ["myst_parser", "sphinx_external_toc", "sphinx_copybutton"]
-exclude_patterns = ["doctools"]
+exclude_patterns = ["doctools", "data"]
 external_toc_path = "_toc.yml"
 myst_heading_anchors = 4
 highlight_language = "text"

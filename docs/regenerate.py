@@ -32,7 +32,8 @@ PAGES: dict[str, Callable[[], str]] = {"reference-cli.md": cli_reference, "refer
 
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
-    from accuracy import band_coverage, held_out_table, memory_table, small_summary
+    from accuracy import band_coverage, collected, held_out_table, memory_table, small_summary
+    from accuracy_blocks import table as block_table
     from doctools.still import still
 
     return {
@@ -42,6 +43,9 @@ def regions() -> dict[str, Callable[[], str]]:
         "memory errors": memory_table,
         "band coverage": band_coverage,
         "accuracy in short": small_summary,
+        "drives": lambda: collected("drives"),
+        "drives collected later": lambda: collected("drives-later"),
+        "block sizes": block_table,
     }
 
 

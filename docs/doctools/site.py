@@ -12,6 +12,9 @@ INSIDE = {"../CHANGELOG.md": "changes.md", "../README.md": "index.md"}
 MADE = ("gallery", "labs", "changes.md")
 """What the building of the site writes into the folder of the pages, out of other files."""
 
+DATA = "data"
+"""Tables of others, with a list of their sources that is read beside them and is no page."""
+
 _DOCTEST = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
@@ -37,4 +40,4 @@ def write_labs(labs: Path, out: Path) -> None:
 
 def pages_of(docs: Path) -> list[Path]:
     """The pages that are written by hand or generated whole, without what the site alone needs."""
-    return sorted(page for page in docs.rglob("*.md") if page.relative_to(docs).parts[0] not in MADE)
+    return sorted(page for page in docs.rglob("*.md") if page.relative_to(docs).parts[0] not in (*MADE, DATA))
