@@ -37,7 +37,7 @@ _REVEAL_REMEDY = "give the list of seals, the guesses that qsim seal add wrote, 
 
 @dataclass(frozen=True)
 class Guess:
-    """Who guesses what: the ``knee`` in the unit of the load, and the peak throughput, which may be left out."""
+    """Who guesses what: the ``knee`` in outstanding requests, and the peak throughput, which may be left out."""
 
     name: str
     knee: float
@@ -65,8 +65,9 @@ class Commitment:
 class Row:
     """One line of the leaderboard; errors in percent, None where nothing was guessed or nothing is valid.
 
-    ``state`` is "revealed", "not revealed" or "does not match its seal"; ``inside`` tells whether the knee that was
-    guessed lies in the interval of the one that was measured.
+    ``state`` is "revealed", or why it takes no part: "not revealed", "does not match its seal", "was made from these
+    data", or of which other load it is; ``inside`` tells whether the knee that was guessed lies in the interval of the
+    one that was measured.
     """
 
     rank: int | None
@@ -185,8 +186,8 @@ def leaderboard(revealed: Revealed, observed: Fit, sweep: Sweep) -> list[Row]:
     """Who came closest to the knee and the peak of ``observed``, a fit to all points of ``sweep``.
 
     The error is |ln(guess / observed)|, so that half and twice are equally wrong, given as a percentage; the score is
-    its mean over the quantities that everybody guessed. Raises DataError where a sealed prediction knows the data, and
-    where the data have no knee.
+    its mean over the quantities that everybody guessed. Raises DataError where a sealed prediction knows the data or is
+    of another load, and where the data have no knee.
     """
     knee, peak = observed.knee.load, observed.parameters["Xmax"].estimate if "Xmax" in observed.parameters else None
     if knee is None:
@@ -203,18 +204,31 @@ def leaderboard(revealed: Revealed, observed: Fit, sweep: Sweep) -> list[Row]:
             others.append(Row(None, entry.name, entry.made_at, "does not match its seal" if named else "not revealed"))
     for name, seal in revealed.predictions:
         unseen(seal, sweep)
-        valid.append((name, seal.made_at, _predicted(name, seal, observed.series)))
+        valid.append((name, seal.made_at, _predicted(name, seal, observed)))
     judged = [q for q in QUANTITIES if truth[q] and all(getattr(g, q) is not None for _, _, g in valid)]
     rows = [_judged(name, made_at, guess, truth, judged, observed) for name, made_at, guess in valid]
     rows.sort(key=lambda row: row.score_pct or 0.0)
     return [Row(**{**asdict(row), "rank": 1 + i}) for i, row in enumerate(rows)] + others
 
 
-def _predicted(name: str, seal: Seal, series: str) -> Guess:
-    fits = {f.series: f for f in seal.fits}
-    fit = fits.get(series) or (seal.fits[0] if len(seal.fits) == 1 else None)
+def of_another_load(seal: Seal, data: Sweep | Fit) -> str:
+    """Over which loads a sealed prediction is, where none of them is that of ``data``; else nothing."""
+    if any(_same_load(fit, data) for fit in seal.fits):
+        return ""
+    return ", ".join(dict.fromkeys(fit.load_name for fit in seal.fits))
+
+
+def _same_load(fit: Fit, data: Sweep | Fit) -> bool:
+    return fit.load_kind == data.load_kind and (fit.load_kind == "queue_depth" or fit.load_unit == data.load_unit)
+
+
+def _predicted(name: str, seal: Seal, observed: Fit) -> Guess:
+    if other := of_another_load(seal, observed):
+        raise DataError(f"{name} is over {other}, and {observed.series or 'the data'} over {observed.load_name}")
+    fits = {f.series: f for f in seal.fits if _same_load(f, observed)}
+    fit = fits.get(observed.series) or (next(iter(fits.values())) if len(fits) == 1 else None)
     if fit is None or fit.knee.load is None:
-        raise DataError(f"{name} predicts no knee of {series}; it has: {', '.join(fits)}")
+        raise DataError(f"{name} predicts no knee of {observed.series}; it has: {', '.join(fits)}")
     peak = fit.parameters["Xmax"].estimate if "Xmax" in fit.parameters else None
     return Guess(name, fit.knee.load, peak)
 

@@ -15,7 +15,6 @@ from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import Source, known_series, tell_findings
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.options import AsJson, Columns, Dataset, Series
-from measure.dataset import LOAD_NAMES
 
 if TYPE_CHECKING:
     from calibrate import Fit
@@ -117,6 +116,7 @@ def reveal(
     source = Source(data or (), dataset, columns)
 
     from calibrate.guesses import leaderboard, read_revealed
+    from measure.dataset import LOAD_NAMES
 
     revealed = read_revealed(files)
     sweep = source.load()
@@ -148,26 +148,31 @@ def reveal(
 
 
 def _disqualified(revealed: Revealed, sweep: Sweep) -> tuple[Revealed, list[Row]]:
-    """What takes part, and a row for each sealed prediction that was made from these very data.
+    """What takes part, and a row for each sealed prediction of another load, or made from these very data.
 
     CommandError where nothing else takes part.
     """
-    from calibrate.guesses import Row
+    from calibrate.guesses import Row, of_another_load
     from calibrate.sealing import unseen
+    from measure.dataset import LOAD_NAMES
     from measure.errors import DataError
 
-    blind, rows = [], []
+    blind, rows, why = [], [], []
     for name, seal in revealed.predictions:
+        if other := of_another_load(seal, sweep):
+            rows.append(Row(None, name, seal.made_at, f"is over another load: {other}"))
+            why.append(f"{name} is over {other}, these data over {LOAD_NAMES[sweep.load_kind]} ({sweep.load_unit}): "
+                       "measure over the load that was predicted")  # fmt: skip
+            continue
         try:
             unseen(seal, sweep)
         except DataError:
             rows.append(Row(None, name, seal.made_at, "was made from these data"))
+            why.append(f"{name} knew these data: measure again into another directory")
         else:
             blind.append((name, seal))
     if rows and not blind and not revealed.entries:
-        raise CommandError(
-            f"{', '.join(row.name for row in rows)} knew these data: measure again into another directory", FAILED
-        )
+        raise CommandError("; ".join(why), FAILED)
     return replace(revealed, predictions=tuple(blind)), rows
 
 

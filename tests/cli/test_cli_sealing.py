@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from calibrate import fit
 from calibrate.cli.seal import _sealed_late
 from calibrate.guesses import Row
-from measure import Sweep
+from calibrate.sealing import seal
+from measure import Sweep, load_dataset
 
 
 @pytest.fixture
@@ -130,6 +134,42 @@ def test_guesses_of_a_depth_are_not_held_against_rates(qsim, tmp_path):
     assert run.code == 1
     assert "outstanding requests" in run.error
     assert "arrival rate" in run.error
+
+
+MEMORY = ("--dataset", "001-memory", "--series", "64 B read")
+
+
+@pytest.fixture
+def sheet_and_memory(qsim, tmp_path):
+    """A sealed prediction over queue depths, sheet.json, and one of a memory over delays, memory.json."""
+    assert qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--seal", "sheet.json").code == 0
+    measured = load_dataset("001-memory").select("64 B read")
+    points = measured.points.assign(throughput_per_s=1.01 * measured.points["throughput_per_s"])
+    seal([fit(replace(measured, points=points, raw=()))], [[0.0, 500.0]], tmp_path / "memory.json")
+
+
+def test_predictions_over_depths_are_not_held_against_delays(qsim, sheet_and_memory):
+    run = qsim("seal", "reveal", "sheet.json", *MEMORY)
+    assert run.code == 1
+    assert run.out == ""
+    assert "sheet.json" in run.error
+    assert "outstanding requests" in run.error
+    assert "injected delay (cycles)" in run.error
+
+
+def test_a_prediction_over_another_load_is_listed_apart(qsim, sheet_and_memory, next_day):
+    run = qsim("seal", "reveal", "sheet.json", "memory.json", *MEMORY, "--json")
+    assert run.code == 0, run.err
+    assert [(r["rank"], r["name"], r["state"]) for r in run.json["leaderboard"]] == [
+        (1, "qsim (memory.json)", "revealed"),
+        (None, "qsim (sheet.json)", "is over another load: outstanding requests N"),
+    ]
+    assert run.json["leaderboard"][1]["knee_error_pct"] is None
+    qsim("seal", "add", "class.json", "--name", "Ada", "--knee", "12")
+    told = qsim("seal", "reveal", "class.json", "memory.json", "--data", str(next_day))
+    assert told.code == 0, told.err
+    assert "1.  Ada" in told.out
+    assert "is over another load: injected delay (cycles)" in told.out
 
 
 @pytest.mark.parametrize(
