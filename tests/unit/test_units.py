@@ -147,7 +147,9 @@ def test_zero_and_bandwidth() -> None:
 
 
 @pytest.mark.parametrize(
-    ("percent", "text"), [(4.68, "4.7 %"), (0.012, "0.012 %"), (99.4, "99 %"), (217.3, "217 %"), (1234.5, "1234 %")]
-)
+    ("percent", "text"),
+    [(4.68, "4.7 %"), (0.012, "0.012 %"), (99.4, "99 %"), (217.3, "217 %"), (1234.5, "1234 %"),
+     (99.7, "100 %"), (99.94, "100 %"), (-99.7, "-100 %"), (999_400.0, "999400 %")],
+)  # fmt: skip
 def test_percentages_are_never_in_powers_of_ten(percent, text):
     assert format_percent(percent) == text
