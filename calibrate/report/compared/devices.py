@@ -185,10 +185,10 @@ def difference_text(matched: Matched) -> Shown:
 
 
 def _times(ratio: float) -> str:
-    """A ratio as it is said: "2.5 times as high", "1/400 as high"."""
-    if ratio < 0.1:
-        return f"1/{float(f'{1 / ratio:.3g}'):,g} as high"
-    return f"{float(f'{ratio:.3g}'):,g} times as high"
+    """A ratio as it is said: "2.5 times as high", "1/400 as high", "1/1,000,000 as high"."""
+    value = float(f"{1 / ratio if ratio < 0.1 else ratio:.3g}")
+    said = f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+    return f"1/{said} as high" if ratio < 0.1 else f"{said} times as high"
 
 
 def _parameter(comparison: Comparison, name: str) -> str:
