@@ -228,7 +228,6 @@ def _busy_submitters(points: Sequence[Measured], series: str) -> Finding:
     loads = sorted({p.job.load for p in points})
     busy = sorted(100 * _busy(p.record, p.job) for p in points)
     jobs = " or ".join(f"{n}" for n in sorted({submitters_of(p.job) for p in points}))
-    enough = max(math.ceil(_rate(p.record, p.job) * p.record.latency.mean_s / (0.8 * BUSY)) for p in points)
     shares = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (busy[0], busy[-1])))
     several, told = len(loads) > 1, ", ".join(format_rate(load) for load in loads)
     return Finding(
@@ -236,8 +235,25 @@ def _busy_submitters(points: Sequence[Measured], series: str) -> Finding:
         f"each of the {jobs} jobs was busy {shares} % of the time{f' at the rates {told}' if several else ''}, so that "
         "arrivals waited for a job, which the latency does not hold.",
         f"too few jobs for {'these rates' if several else 'this rate'} and this latency.",
-        f"measure {'these rates' if several else 'this rate'} with more jobs: --jobs {enough}"
-        if enough <= min(loads[0], MAX_JOBS) else
-        "ask for lower rates.",
-        series, None if several else loads[0],
+        _more_jobs(points), series, None if several else loads[0],
     )  # fmt: skip
+
+
+def _more_jobs(points: Sequence[Measured]) -> str:
+    """How many jobs would be free enough at each rate, and at which rates no number is: a job takes 1/s or more."""
+    needs: dict[float, int] = {}
+    for p in points:
+        need = math.ceil(_rate(p.record, p.job) * p.record.latency.mean_s / (0.8 * BUSY))
+        needs[p.job.load] = max(need, needs.get(p.job.load, 0))
+    enough = {load: need for load, need in sorted(needs.items()) if need <= min(load, MAX_JOBS)}
+    if not enough:
+        return "ask for lower rates."
+    most = max(enough.values())
+    if most > min(enough):  # more than the slowest of them can share
+        remedy = "measure " + ", ".join(f"{format_rate(load)} with --jobs {need}" for load, need in enough.items())
+    elif len(enough) < len(needs):
+        remedy = f"measure {', '.join(map(format_rate, enough))} with more jobs: --jobs {most}"
+    else:
+        remedy = f"measure {'these rates' if len(needs) > 1 else 'this rate'} with more jobs: --jobs {most}"
+    beyond = ", ".join(format_rate(load) for load in sorted(needs) if load not in enough)
+    return f"{remedy}; no number of jobs does at {beyond}: ask for lower rates." if beyond else remedy

@@ -131,6 +131,19 @@ def test_busy_jobs_at_several_rates_are_one_line_that_names_them(tmp_path: Path)
     assert (finding.remedy, finding.load) == ("measure these rates with more jobs: --jobs 200", None)
 
 
+def test_the_jobs_that_would_do_are_held_against_the_rate_of_their_own_point(tmp_path: Path) -> None:
+    slow = (FioJob.open(100, jobs=5), 0, output({"read": direction(405, 4e-3)}))  # needs 10 of at most 100
+    fast = (FioJob.open(10_000, jobs=32), 0, output({"read": direction(40_032, 1e-3)}))  # 250
+    lost = (FioJob.open(200, jobs=100), 0, output({"read": direction(900, 60e-3)}))  # 300 where 200 can share
+    apart = only(read(tmp_path / "apart", slow, fast), "busy-submitters")
+    assert apart.remedy == "measure 100 /s with --jobs 10, 10.0 k/s with --jobs 250"
+    named = only(read(tmp_path / "named", lost, fast), "busy-submitters")
+    assert named.remedy == (
+        "measure 10.0 k/s with more jobs: --jobs 250; no number of jobs does at 200 /s: ask for lower rates."
+    )
+    assert only(read(tmp_path / "lost", lost), "busy-submitters").remedy == "ask for lower rates."
+
+
 def test_the_same_rate_with_other_jobs_is_another_curve(tmp_path: Path) -> None:
     text = output({"read": direction(4100, 1e-4)})
     sweep = read(tmp_path, (OPEN, 0, text), (FioJob.open(1000, jobs=100), 0, text))
