@@ -16,6 +16,7 @@ from calibrate.posterior import Array, Mask
 from measure.dataset import LOAD_NAMES, LoadKind, Sweep
 from measure.errors import DataError
 from measure.host_work import COLUMN as HOST_TIME
+from measure.load_limits import MOST_LOAD
 from measure.memory_checks import cache_sized
 from measure.run_checks import recorded_caches
 from measure.served import not_poisson
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 GIVEN: tuple[LoadKind, ...] = ("arrival_rate", "bandwidth")
 """Loads that are throughputs themselves."""
-MOST_LOAD: dict[LoadKind, float] = {
-    "queue_depth": 1e6, "injected_delay": 1e12, "arrival_rate": 1e12, "bandwidth": 1e12,
-}  # fmt: skip
-"""More than any device was ever given of each: what lies above is another column than the load."""
 Z90 = 1.645
 """Half the width of a 90 % interval in standard errors."""
 

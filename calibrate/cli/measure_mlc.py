@@ -39,7 +39,7 @@ def measure_mlc(
     ] = parsing.Words(("loaded-latency", "idle-latency")),
     delays: Annotated[
         parsing.Numbers | None,
-        typer.Option(metavar="D,...", parser=parsing.loads, show_default="MLC's own, 19 from 0 to 20000",
+        typer.Option(metavar="D,...", parser=parsing.delays, show_default="MLC's own, 19 from 0 to 20000",
                      help="Injected delays, in core cycles."),
     ] = None,
     buffers: Annotated[

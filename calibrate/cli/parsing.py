@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import typer
 
 from measure import units
+from measure.load_limits import MOST_LOAD
 
 T = TypeVar("T")
 QUANTILES = ("p50", "p95", "p99", "p99.9")
@@ -89,9 +90,10 @@ def whole(text: str) -> int:
     return int(value)
 
 
-LEAST_LOAD, MOST_LOAD = 1e-6, 1e12
-"""Of all loads that are typed: beyond any depth, delay, rate or bandwidth that a device was ever given."""
-MOST_DEPTH = 1e6
+LEAST_LOAD = 1e-6
+MOST_TYPED = max(MOST_LOAD.values())
+"""Of loads whose kind only the data tell: beyond any depth, delay, rate or bandwidth that a device was ever given."""
+MOST_DEPTH = MOST_LOAD["queue_depth"]
 
 MOST_SEED = 2**32 - 1
 
@@ -152,9 +154,17 @@ def _numbers(
 
 @parser
 def loads(text: str) -> Numbers:
-    """``1,2,4,8`` or ``1..64``; zero is one, where it is that of a delay."""
-    complaint = f"is no load between {LEAST_LOAD:g} and {MOST_LOAD:g}; write loads like 1,2,4,8 or 1..64"
-    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= MOST_LOAD, complaint)
+    """``1,2,4,8`` or ``1..64``, of whatever kind; zero is one, where it is that of a delay."""
+    complaint = f"is no load between {LEAST_LOAD:g} and {MOST_TYPED:g}; write loads like 1,2,4,8 or 1..64"
+    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= MOST_TYPED, complaint)
+
+
+@parser
+def delays(text: str) -> Numbers:
+    """``0,100,1000`` or ``50..800``: injected delays, zero among them."""
+    most = MOST_LOAD["injected_delay"]
+    complaint = f"is no delay of 0 or between {LEAST_LOAD:g} and {most:g}; write delays like 0,100,1000"
+    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= most, complaint)
 
 
 @parser

@@ -452,7 +452,7 @@ def test_show_and_audit_take_one_curve(qsim):
 def test_a_load_beyond_any_device_is_no_load(qsim, at):
     run = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", f"--at={at}")
     assert run.code == 2
-    assert "is no load between 1e-06 and 1e+12" in run.error
+    assert "is no load between 1e-06 and 1e+15" in run.error
     assert run.out == ""
 
 
