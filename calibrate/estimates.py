@@ -13,6 +13,7 @@ import numpy as np
 
 from calibrate.curve_models import CurveModel
 from calibrate.posterior import Array
+from measure.cache_line import CACHE_LINE_BYTES
 from measure.units import format_bandwidth, format_duration, format_rate
 
 LEVEL = 0.9
@@ -39,11 +40,13 @@ def _said(estimate: Estimate, value: float | None) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A parameter's value with its unit, for people; empty for None."""
+    """A parameter's value with its unit, for people, a memory's cache lines as a bandwidth; empty for None."""
     if value is None:
         return ""
-    if unit in ("1/s", "lines/s"):
+    if unit == "1/s":
         return format_rate(value)
+    if unit == "lines/s":
+        return format_bandwidth(value * CACHE_LINE_BYTES)
     if unit == "B/s":
         return format_bandwidth(value)
     base, per, rest = unit.partition(" per ")

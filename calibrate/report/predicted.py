@@ -38,7 +38,7 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     for column, title in (("throughput_per_s", _rate(fit).capitalize()), ("response_time_s", "Response time")):
         views.append(View("predicted", f"predicted-{column}", title, caption, table, _figure(fit, curves, column)))
     asked = [(fit, curves[0][0])] + ([(scenario.fit, curves[1][0])] if scenario else [])
-    views += [_points(asked, loads), _parameters(fit)]
+    views += [_points(asked, loads), _parameters(fit, scenario)]
     lead, changed = _lead(fit), () if scenario is None else scenario.assumptions
     if scenario is not None:
         lead += f" What if: {', '.join(scenario.changes)}? Then the knee is {_knee(scenario.fit)}."
@@ -96,8 +96,8 @@ def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
     return View("predicted-points", "predicted-points", "Predicted", "", table, text=text)
 
 
-def _parameters(fit: Fit) -> View:
-    """The parameters with their intervals, and what leaves them open."""
+def _parameters(fit: Fit, scenario: Scenario | None) -> View:
+    """The parameters with their intervals, and what leaves them open; of the device as it is where one is changed."""
     found = fit.parameters
     table = pd.DataFrame([{"parameter": name, **vars(e)} for name, e in found.items()])
     rows = tuple(
@@ -107,7 +107,8 @@ def _parameters(fit: Fit) -> View:
     )  # fmt: skip
     text = Shown(("parameter", "estimate", "low", "high", "identifiable?"), rows, (True, False, False, False, True))
     caption = f"With their {100 * fit.level:g} % intervals."
-    return View("predicted-parameters", "predicted-parameters", "Parameters", caption, table, text=text)
+    title = "Parameters" if scenario is None else "Parameters of the device as it is"
+    return View("predicted-parameters", "predicted-parameters", title, caption, table, text=text)
 
 
 def _figure(fit: Fit, curves: Sequence[tuple[str, Curve, str]], column: str) -> Figure:
