@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cached_property, partial
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -123,6 +125,7 @@ class Fit:
         if values.get("schema") != SCHEMA:
             raise DataError(f"this is no fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
         try:
+            _check_fields(values)
             kept = {k: values[k] for k in cls.__dataclass_fields__ if k in values}
             kept["parameters"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
             kept["mode"] = np.asarray(values["mode"], dtype=float)
@@ -132,7 +135,7 @@ class Fit:
             fit = cls(**kept)
             model_named(fit.model)
             _check_numbers(fit)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
             raise DataError(
                 f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json"
             ) from error
@@ -165,6 +168,47 @@ class Fit:
         return "\n".join(lines)
 
 
+def _check_fields(values: Mapping[str, Any]) -> None:
+    """ValueError where a field of what was read is missing, or is not of the kind that it must be."""
+    needed = [f.name for f in fields(Fit) if f.default is MISSING and f.default_factory is MISSING]
+    if lost := [name for name in needed if name not in values]:
+        raise ValueError(f"it lacks {', '.join(lost)}")
+    given = {name: values[name] for name in (*needed, "level", "notes", "source", "details") if name in values}
+    for name in {"model", "assumption", "load_kind", "load_unit", "series", "source"} & given.keys():
+        _demand(isinstance(given[name], str), name, "text", given[name])
+    for name in {*USED, "notes", "mode", "draws", "error_draws"} & given.keys():
+        _demand(isinstance(given[name], (list, tuple)), name, "a list", given[name])
+    for note in given.get("notes", ()):
+        _demand(isinstance(note, str), "a note", "text", note)
+    for name in USED:
+        for value in given[name]:
+            _demand(_is_number(value) and value >= 0, name, "numbers, none negative", value)
+    _demand(_is_number(given.get("level", LEVEL)), "level", "a number", given.get("level"))
+    _demand(isinstance(given["parameters"], Mapping), "parameters", "an object", given["parameters"])
+    for name, estimate in given["parameters"].items():
+        _demand(isinstance(estimate, Mapping), f"parameter {name}", "an object", estimate)
+        for key in ("estimate", "low", "high"):
+            value = estimate.get(key)
+            _demand(value is None or _is_number(value), f"{key} of parameter {name}", "a number or null", value)
+        for key, kind, wanted in (("identified", bool, "true or false"), ("unit", str, "text"), ("note", str, "text")):
+            value = estimate.get(key, kind())
+            _demand(isinstance(value, kind), f"{key} of parameter {name}", wanted, value)
+    details = given.get("details", {})
+    _demand(isinstance(details, Mapping), "details", "an object", details)
+    held = details.get("calibrated_on", {})
+    _demand(isinstance(held, Mapping), "calibrated_on", "an object", held)
+    _demand(isinstance(held.get("files", {}), Mapping), "files of calibrated_on", "an object", held.get("files"))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+
+
+def _demand(met: bool, name: str, wanted: str, value: object) -> None:
+    if not met:
+        raise ValueError(f"{name} must be {wanted}, not {value!r:.40}")
+
+
 def _check_numbers(fit: Fit) -> None:
     """ValueError where what was read cannot be a fit's: another kind of load, draws of another shape, no numbers."""
     if fit.load_kind not in LOAD_NAMES:
@@ -176,10 +220,15 @@ def _check_numbers(fit: Fit) -> None:
         raise ValueError(f"mode, draws and error_draws of shapes {mode.shape}, {draws.shape}, {error.shape}")
     if not (draws.size and np.isfinite(mode).all() and np.isfinite(draws).all() and np.isfinite(error).all()):
         raise ValueError("mode, draws and error_draws must be finite numbers, and not none")
-    told = [np.array(getattr(fit, name), dtype=float) for name in USED]
-    if any(len(one) != len(fit.used) or not np.isfinite(one).all() for one in told):
+    if (error < 0).any():
+        raise ValueError("error_draws must not be negative")
+    if any(len(getattr(fit, name)) != len(fit.used) for name in USED):
         raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")
+    if not all(v > 0 for v in (*fit.used_throughput_per_s, *fit.used_response_s)):
+        raise ValueError("used_throughput_per_s and used_response_s must be above zero")
     with np.errstate(all="ignore"):
         curve = fit.curve_model.curve(np.vstack([mode, draws]), np.array([min(fit.used, default=1.0)]))
     if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
         raise ValueError("draws that are no device: every throughput and response time must be above zero")
+    if lost := [name for name in fit.curve_model.report(draws[:1]) if name not in fit.parameters]:
+        raise ValueError(f"parameters lacks {', '.join(lost)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -250,8 +251,20 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         (lambda d: d | {"error_draws": [float("nan")] * len(d["draws"])}, "finite"),
         (lambda d: d | {"level": 7}, "level 7"),
         (lambda d: d | {"load_kind": "moon"}, "'moon' is unknown"),
-        (lambda d: d | {"used": ["a", "b"]}, "could not convert"),
+        (lambda d: d | {"used": ["a", "b"]}, "used must be numbers"),
         (lambda d: d | {"used_noise": [0.0]}, "as many of each"),
+        (lambda d: d | {"used_response_s": [0.0, 1.0]}, "above zero"),
+        (lambda d: d | {"parameters": None}, "parameters must be an object, not None"),
+        (lambda d: d | {"parameters": {k: v for k, v in d["parameters"].items() if k != "Xmax"}}, "lacks Xmax"),
+        (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax("abc")}}, "estimate of parameter Xmax.*'abc'"),
+        (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax(float("nan"))}}, "estimate of parameter Xmax"),
+        (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax(1.0) | {"unit": 5}}}, "unit of parameter Xmax"),
+        (lambda d: d | {"error_draws": [-0.1] * len(d["draws"])}, "error_draws must not be negative"),
+        (lambda d: d | {"model": 5}, "model must be text, not 5"),
+        (lambda d: d | {"series": 5}, "series must be text, not 5"),
+        (lambda d: d | {"notes": "abc"}, "notes must be a list, not 'abc'"),
+        (lambda d: d | {"details": {"calibrated_on": {"files": 5}}}, "files of calibrated_on"),
+        (lambda d: {k: v for k, v in d.items() if k != "mode"}, "lacks mode"),
     ],
 )
 def test_a_damaged_fit_is_refused_with_what_is_wrong(damage, words):
@@ -259,3 +272,37 @@ def test_a_damaged_fit_is_refused_with_what_is_wrong(damage, words):
     assert Fit.from_dict(made).used == (1, 32)
     with pytest.raises(DataError, match=rf"the fit is damaged \(.*{words}.*qsim fit DATA --out fit.json"):
         Fit.from_dict(damage(made))
+
+
+def refusal_or_table(document: dict[str, Any]) -> str:
+    try:
+        return str(Fit.from_dict(document))
+    except DataError as refused:
+        return str(refused)
+
+
+def xmax(estimate: object) -> dict[str, Any]:
+    return {"estimate": estimate, "low": 1.0, "high": 2.0, "identified": True, "unit": "1/s", "note": ""}
+
+
+@pytest.mark.parametrize("bad", [None, 5, "abc", [], {}, -1, float("nan"), True, [None], {"a": None}], ids=repr)
+def test_a_fit_with_any_bad_field_is_refused_or_prints(documents: list[dict[str, Any]], bad: object) -> None:
+    for made in documents:
+        for place, name in [(made, n) for n in made] + [(made["parameters"], n) for n in made["parameters"]]:
+            good = place[name]
+            place[name] = bad
+            told = refusal_or_table(made)
+            place[name] = good
+            assert told
+            assert not told.startswith("the fit is damaged") or "\n" not in told
+        assert str(Fit.from_dict(made))
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[dict[str, Any]]:
+    """Fits over depths, delays and arrival rates, and a data sheet, as they are read from files."""
+    rates = np.array([1e3, 5e3, 8e3, 9e3])
+    rows = {"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1e4 - rates)}
+    over_rates = fit(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s"), model="M/M/1")
+    made = (fit(closed_sweep(), [1, 32]), fit(memory_sweep()), over_rates, from_datasheet(80e-6, 600e3))
+    return [json.loads(json.dumps(one.to_dict())) for one in made]
