@@ -114,10 +114,10 @@ def row(label: str, sweeps: list[Sweep]) -> str:
     return "| " + " | ".join(map(str, cells)) + " |\n"
 
 
-def rows(found: dict[str, list[Sweep]]) -> str:
+def rows(found: dict[str, list[Sweep]], together: str = "all") -> str:
     """A row for each set of devices, and one for all."""
     each = "".join(row(name, sweeps) for name, sweeps in found.items())
-    return each + (row("all of these", list(chain.from_iterable(found.values()))) if len(found) > 1 else "")
+    return each + (row(together, list(chain.from_iterable(found.values()))) if len(found) > 1 else "")
 
 
 def packaged() -> str:
@@ -128,7 +128,8 @@ def packaged() -> str:
 def table() -> str:
     """The table of the page: the published tables, and the unseen devices by their class."""
     classes = {"nvme": "NVMe drives", "sata": "SATA drives", "emmc": "eMMC", "sd": "SD cards", "vm": "virtual disks"}
-    return HEAD + packaged() + rows({label: read(UNSEEN / f"unseen-{name}") for name, label in classes.items()})
+    unseen = {label: read(UNSEEN / f"unseen-{name}") for name, label in classes.items()}
+    return HEAD + packaged() + rows(unseen, "all but the first row")
 
 
 if __name__ == "__main__":
