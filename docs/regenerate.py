@@ -52,11 +52,17 @@ def regions() -> dict[str, Callable[[], str]]:
 _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
-def with_regions(page: str) -> str:
-    """The page with each of its generated regions written anew where it no longer matches."""
+SLOW = ("drives", "drives collected later")
+"""Regions that take minutes."""
+
+
+def with_regions(page: str, *, slow: bool = True) -> str:
+    """The page with each of its generated regions written anew where it no longer matches; the ``SLOW`` if ``slow``."""
     made = regions() if _REGION.search(page) else {}
 
     def fresh(found: re.Match[str]) -> str:
+        if found[2] in SLOW and not slow:
+            return found[0]
         text = f"\n{made[found[2]]().strip()}\n\n"
         return found[0] if difference(found[3], text) is None else f"{found[1]}{text}{found[4]}"
 

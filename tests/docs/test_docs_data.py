@@ -1,0 +1,55 @@
+"""The sweeps of others in docs/data: each can be read, is told of in the README, and is predicted as the page says."""
+
+from __future__ import annotations
+
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrate import compare
+from measure import load
+
+DATA = Path(__file__).resolve().parents[2] / "docs" / "data"
+SWEEPS = sorted(DATA.glob("drives*/*.csv"))
+README = (DATA / "README.md").read_text(encoding="utf-8")
+NAMED = [
+    cell.strip() for line in README.splitlines() if line.startswith("| ") for cell in line.split("|")[1].split(",")
+]
+
+
+def test_there_are_as_many_as_the_readme_says() -> None:
+    assert len(list(DATA.glob("drives/*.csv"))) == 30
+    assert len(list(DATA.glob("drives-later/*.csv"))) == 22
+    assert len(list(DATA.glob("blocks/*/*.csv"))) == 49
+
+
+@pytest.mark.parametrize("path", SWEEPS, ids=lambda p: p.stem)
+def test_each_can_be_read_and_is_named_with_its_source(path: Path) -> None:
+    points = load(path).points
+    assert len(points) >= 4
+    assert (np.diff(points["load"]) > 0).all()
+    kept = points["throughput_per_s"] * points["latency_s"] / points["load"]
+    assert kept.between(0.45, 1.05).all()  # a thread that is the limit holds back up to half of the depth
+    assert any(fnmatch(path.stem, pattern) for pattern in NAMED)
+
+
+def test_the_steadiest_of_them_is_predicted_from_three_depths() -> None:
+    comparison = compare(load(DATA / "drives-later" / "samsung-pm981a-mzvlb256-randread.csv"))
+    assert comparison.fit.used == (1, 16, 128)
+    assert comparison.summary.held_out_mdape_throughput_pct is not None
+    assert comparison.summary.held_out_mdape_throughput_pct < 6.0
+
+
+def test_the_block_sizes_of_others_can_be_read() -> None:
+    sys.path.insert(0, str(DATA.parent))
+    from accuracy_blocks import from_two, read
+
+    for folder in sorted((DATA / "blocks").iterdir()):
+        sweeps = read(folder)
+        assert sweeps
+        assert all((sweep.points["throughput_per_s"] > 0).all() for sweep in sweeps)
+    line = from_two(read(DATA / "blocks" / "unseen-sata")[0])[0]
+    assert len(line.block_bytes) > 2
