@@ -16,8 +16,8 @@ from measure.dataset import Sweep
 from measure.findings import Finding
 from measure.units import format_rate
 
-TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats", "one-bin")
-"""Checks that matter to a fit, besides every error of the audit."""
+TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats", "one-bin", "misses-its-points")
+"""Checks that matter to a fit, besides every error."""
 
 UNSERVED = 0.05
 """An open device that completes less than what arrives, by more than this share, is overloaded."""

@@ -153,4 +153,4 @@ def _audit_sentence(findings: Sequence[Finding]) -> str:
     if not errors:
         return ""
     first = errors[0].hypothesis or errors[0].message
-    return f"The data contradict themselves in {len(errors)} finding(s): {first}"
+    return f"The audit finds {len(errors)} {'error' if len(errors) == 1 else 'errors'} in the data: {first}"

@@ -9,7 +9,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import Source
-from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
+from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level, Seed
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def blocks(
     seed: Seed = None,
     max_error: Annotated[
         float | None,
-        typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
+        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
                      help="Exit with 3 where the median held-out error of any line exceeds this many percent."),
     ] = None,
     as_json: AsJson = False,
@@ -49,10 +49,6 @@ def blocks(
     """Load, fit a line at each depth, print, check."""
     from calibrate.block_sizes import LEVEL, block_lines
 
-    if level is not None and not 0 < level < 1:
-        raise wrong_usage(f"--level {level:g} must lie between 0 and 1, like 0.9")
-    if max_error is not None and max_error <= 0:
-        raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
     source = Source(data or (), dataset, columns, as_published)
     lines = block_lines(source.load(), use, level=LEVEL if level is None else level, seed=seed or 0)
     document: dict[str, Any] = {"source": source.name, "lines": [line.to_dict() for line in lines]}

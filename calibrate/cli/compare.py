@@ -116,7 +116,7 @@ def compare(
     fail_on: FailOn = None,
     max_error: Annotated[
         float | None,
-        typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
+        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
                      help="Exit with 3 where the mean held-out error of any curve exceeds this many percent, in "
                      "throughput or in response time."),
     ] = None,
@@ -125,8 +125,6 @@ def compare(
     """Load, compare every series or the one named, print, report, check."""
     brought = {"--use": use, "--model": model, "--level": level, "--seed": seed}
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
-    if max_error is not None and max_error <= 0:
-        raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
     outputs = Outputs(report, csv, plots, image)
 
     from calibrate.fitting import model_named
@@ -211,8 +209,7 @@ def _warn(devices: Sequence[Device], found: Pages) -> None:
         name = device.name if len(devices) > 1 else ""
         tell_findings(device.sweep, device.names, name)
         tell([f for c in device.done for f in c.audit
-              if (matters(f, calibrated_here=c.calibrated_here) or f.check == "misses-its-points")
-              and f not in device.sweep.findings], name)  # fmt: skip
+              if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings], name)  # fmt: skip
         for name, reason in device.refused.items():
             where = f"{device.name}: {name}" if len(devices) > 1 else name
             warn(f"not compared: {where}: {reason.removeprefix(f'{name}: ')}")

@@ -44,26 +44,22 @@ DIRECTORY, REPORT = Path("qsim-demo"), Path("report.html")
 
 @dataclass(frozen=True)
 class Pace:
-    """How much is measured: the points and the seconds of each part, and which of them calibrate the models."""
+    """How much is measured: the points and the seconds of each part."""
 
     delays: Sequence[float]
-    delays_used: Sequence[float]
     repeats: int
     seconds_per_repeat: float
     depths: Sequence[int]
-    depths_used: Sequence[float]
     rounds: int
     runtime_s: float
     ramp_s: float
     size_bytes: int
 
 
-# Depth 4 is among those calibrated on: depth 1 alone is often unlike a busy device (coalescing, idle states). The
-# depths are measured in rounds, so that a device or a machine that changes meanwhile shows as repeats that disagree.
-FULL = Pace((0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000), (0, 500, 20000), 3, 0.2,
-            (1, 2, 4, 8, 16, 32, 64), (1, 4, 64), 3, 1.2, 0.2, 512 * 2**20)  # fmt: skip
-QUICK = Pace((0, 200, 500, 1700, 20000), (0, 500, 20000), 1, 0.1,
-             (1, 2, 4, 16, 32), (1, 4, 32), 1, 0.5, 0.2, 64 * 2**20)  # fmt: skip
+# The depths are measured in rounds, so that a device or a machine that changes meanwhile shows as repeats that disagree.
+FULL = Pace((0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000), 3, 0.2,
+            (1, 2, 4, 8, 16, 32, 64), 3, 1.2, 0.2, 512 * 2**20)  # fmt: skip
+QUICK = Pace((0, 200, 500, 1700, 20000), 1, 0.1, (1, 2, 4, 16, 32), 1, 0.5, 0.2, 64 * 2**20)
 
 
 def demo(
@@ -83,6 +79,8 @@ def demo(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run the four steps and print the verdicts."""
+    from calibrate.comparison import compare_all
+
     started = time.monotonic()
     pace = QUICK if quick else FULL
     directory = out if out is not None else _free_directory(DIRECTORY)
@@ -105,8 +103,7 @@ def demo(
         raise CommandError("nothing could be measured: " + "; ".join(f"{k}: {v}" for k, v in skipped.items()), FAILED)
 
     remark(f"[3/{STEPS}] calibrating on a few points, predicting the others")
-    used = {"memory": pace.delays_used, "disk": pace.depths_used}
-    compared = {name: _compared(sweep, used[name]) for name, sweep in sweeps.items()}
+    compared = {name: compare_all(sweep) for name, sweep in sweeps.items()}
     remark(f"[4/{STEPS}] writing {page}")
     _write(compared, sweeps, page)
 
@@ -190,14 +187,6 @@ def _places() -> list[Path]:
     """Where a test file may go, the likeliest first: the temporary folders, then here."""
     places = (Path(tempfile.gettempdir()), Path("/var/tmp"), Path.cwd())  # noqa: S108  (only a private folder in it)
     return [p for p in dict.fromkeys(p.resolve() for p in places) if p.is_dir()]
-
-
-def _compared(sweep: Sweep, used: Sequence[float]) -> tuple[list[Comparison], dict[str, str]]:
-    """Calibrated on those of ``used`` that were measured; on the library's own choice where one is missing."""
-    from calibrate.comparison import compare_all
-
-    measured = set(sweep.points["load"].astype(float))
-    return compare_all(sweep, list(used) if set(used) <= measured else None)
 
 
 def _write(

@@ -65,7 +65,7 @@ DeviceModel: TypeAlias = Annotated[
 ]  # fmt: skip
 Level: TypeAlias = Annotated[
     float | None,
-    typer.Option("--level", metavar="SHARE", parser=parsing.number, show_default="0.9",
+    typer.Option("--level", metavar="SHARE", parser=parsing.level, show_default="0.9",
                  help="The level of intervals and bands."),
 ]  # fmt: skip
 Seed: TypeAlias = Annotated[

@@ -113,6 +113,24 @@ def percent(text: str) -> float:
     return units.parse_count(text.strip().removesuffix("%"))
 
 
+@parser
+def allowed_error(text: str) -> float:
+    """A percentage above 0: ``5`` or ``5%``."""
+    value = percent(text)
+    if value <= 0:
+        raise ValueError(f"{value:g} must be a percentage above 0, like 10")
+    return value
+
+
+@parser
+def level(text: str) -> float:
+    """The level of an interval: ``0.9``."""
+    value = units.parse_count(text)
+    if not 0 < value < 1:
+        raise ValueError(f"{value:g} must lie between 0 and 1, like 0.9")
+    return value
+
+
 @dataclass(frozen=True)
 class Objective:
     """A response time in seconds that is still good enough: of the mean, or of a ``quantile`` such as "p99"."""

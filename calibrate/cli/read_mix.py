@@ -54,7 +54,7 @@ def read_mix(
     level: Level = None,
     max_error: Annotated[
         float | None,
-        typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
+        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
                      help="Exit with 3 where the median error at the measured mixes exceeds this many percent."),
     ] = None,
     as_json: AsJson = False,
@@ -62,10 +62,6 @@ def read_mix(
     """Load, predict, print, check."""
     from calibrate.read_mix import LEVEL, mix_family
 
-    if level is not None and not 0 < level < 1:
-        raise wrong_usage(f"--level {level:g} must lie between 0 and 1, like 0.9")
-    if max_error is not None and max_error <= 0:
-        raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
     source = Source(data or (), dataset, columns, as_published)
     family = mix_family(source.load(), series)
     used = family if use is None else family.only([_index(family, m, "--use") for m in sorted(set(use))])

@@ -9,7 +9,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import Source, tell
-from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
+from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level, Report, Seed
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.places import Places, at_places, places
@@ -69,7 +69,7 @@ def surface(
     image: Image = None,
     max_error: Annotated[
         float | None,
-        typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
+        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
                      help="Exit with 3 where the median held-out error of the throughput exceeds this many percent."),
     ] = None,
     as_json: AsJson = False,
@@ -82,10 +82,6 @@ def surface(
     from measure.auditing import audit
     from measure.findings import SEVERITIES
 
-    if level is not None and not 0 < level < 1:
-        raise wrong_usage(f"--level {level:g} must lie between 0 and 1, like 0.9")
-    if max_error is not None and max_error <= 0:
-        raise wrong_usage(f"--max-error must be a percentage above 0, not {max_error:g}")
     source = Source(data or (), dataset, columns, as_published)
     outputs = Outputs(report, csv, plots, image)
     outputs.check()

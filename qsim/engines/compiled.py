@@ -14,6 +14,7 @@ import numpy as np
 
 from qsim._types import FloatArray, IntArray
 from qsim.engines import event_kernel as events
+from qsim.engines import event_tables as tables
 from qsim.engines.closed_kernel import closed_own, closed_shared
 from qsim.engines.gathering import Gathering
 from qsim.engines.kernels import SCAN_LIMIT, few_servers, many_servers, one_server, own_queues
@@ -138,7 +139,7 @@ def _run_events(plan: Plan, customers: int, seed: int, gathering: Gathering, pro
     finished, calls = 0, 0
     while finished < customers:
         for i, stream in enumerate(every):
-            if stream.end - stream.position <= events.RESERVE:
+            if stream.end - stream.position <= tables.RESERVE:
                 stream.refill()
             used[i], ends[i] = stream.position, stream.end
         system.make_room()
@@ -159,22 +160,22 @@ def _run_events(plan: Plan, customers: int, seed: int, gathering: Gathering, pro
 
 
 ORDERS = {
-    "FCFS": events.FIRST_COME,
-    "LCFS": events.LAST_COME,
-    "LCFS-PR": events.LAST_COME,
-    "SJF": events.SHORTEST_JOB,
-    "PSJF": events.SHORTEST_JOB,
-    "PS": events.FIRST_COME,
-    "SIRO": events.RANDOM_ORDER,
-    "priority": events.MOST_URGENT,
-    "preemptive priority": events.MOST_URGENT,
+    "FCFS": tables.FIRST_COME,
+    "LCFS": tables.LAST_COME,
+    "LCFS-PR": tables.LAST_COME,
+    "SJF": tables.SHORTEST_JOB,
+    "PSJF": tables.SHORTEST_JOB,
+    "PS": tables.FIRST_COME,
+    "SIRO": tables.RANDOM_ORDER,
+    "priority": tables.MOST_URGENT,
+    "preemptive priority": tables.MOST_URGENT,
 }
 PREEMPTIVE = ("LCFS-PR", "PSJF", "preemptive priority")
 ROUTINGS = {
-    "shared": events.ANY,
-    "random": events.RANDOM,
-    "round-robin": events.ROUND_ROBIN,
-    "shortest": events.SHORTEST,
+    "shared": tables.ANY,
+    "random": tables.RANDOM,
+    "round-robin": tables.ROUND_ROBIN,
+    "shortest": tables.SHORTEST,
 }
 
 
@@ -189,7 +190,7 @@ class _System:
         self._roles = np.array(
             [
                 [
-                    (index[Role(SERVICE, p, k)], index.get(Role(THINK, p, k), events.NOWHERE), plan.urgency[k])
+                    (index[Role(SERVICE, p, k)], index.get(Role(THINK, p, k), tables.NOWHERE), plan.urgency[k])
                     for k in range(plan.kinds)
                 ]
                 for p in range(len(plan.places))
@@ -198,18 +199,18 @@ class _System:
         )
         self._visits = np.array([place.visits for place in plan.places], dtype=np.float64)
         self._places = self._place_table(plan, index)
-        self._queues = np.zeros(sum(place.queues for place in plan.places), dtype=events.QUEUE)
-        self._queues["first"] = self._queues["last"] = events.NOBODY
+        self._queues = np.zeros(sum(place.queues for place in plan.places), dtype=tables.QUEUE)
+        self._queues["first"] = self._queues["last"] = tables.NOBODY
         self._queues["place"] = np.repeat(np.arange(len(plan.places)), [place.queues for place in plan.places])
         self._speeds = np.zeros((len(plan.places), max(1, *(len(place.speeds) for place in plan.places))))
         for row, place in zip(self._speeds, plan.places, strict=True):
             row[: len(place.speeds)] = place.speeds
         population = sum(plan.population)
         rows = population or FIRST_ROWS
-        self._state = np.zeros(1, dtype=events.STATE)
-        self._state["held"] = events.NOBODY
-        self._customers = np.zeros(rows, dtype=events.CUSTOMER)
-        self._customers["next"] = np.append(np.arange(1, rows), events.NOBODY)
+        self._state = np.zeros(1, dtype=tables.STATE)
+        self._state["held"] = tables.NOBODY
+        self._customers = np.zeros(rows, dtype=tables.CUSTOMER)
+        self._customers["next"] = np.append(np.arange(1, rows), tables.NOBODY)
         self._all_at_once = any(place.discipline == "PS" or place.servers == math.inf for place in plan.places)
         most_in_service = max((int(p.servers) for p in plan.places if p.servers < math.inf), default=1)
         width = max(most_in_service, population, rows if self._all_at_once else 1)
@@ -239,11 +240,11 @@ class _System:
 
     def make_room(self) -> None:
         """More rows for customers, if none is left."""
-        if not self._open or self._state[0]["unused"] != events.NOBODY:
+        if not self._open or self._state[0]["unused"] != tables.NOBODY:
             return
         old = self._customers.size
-        more = np.zeros(old, dtype=events.CUSTOMER)
-        more["next"] = np.append(np.arange(old + 1, 2 * old), events.NOBODY)
+        more = np.zeros(old, dtype=tables.CUSTOMER)
+        more["next"] = np.append(np.arange(old + 1, 2 * old), tables.NOBODY)
         self._customers = np.concatenate([self._customers, more])
         self._state["unused"] = old
         if self._all_at_once:
@@ -255,7 +256,7 @@ class _System:
         last = len(plan.places) - 1
         times = []
         for kind, population in enumerate(plan.population):
-            stream = int(self._roles[last, kind, events.THINKING])
+            stream = int(self._roles[last, kind, tables.THINKING])
             times += [streams[stream].next() if stream >= 0 else 0.0 for _ in range(population)]
         self._customers["kind"] = np.repeat(np.arange(plan.kinds), plan.population)
         self._customers["place"] = last
@@ -267,10 +268,10 @@ class _System:
 
     @staticmethod
     def _place_table(plan: Plan, index: dict[Role, int]) -> np.ndarray[Any, Any]:
-        table = np.zeros(len(plan.places), dtype=events.PLACE)
+        table = np.zeros(len(plan.places), dtype=tables.PLACE)
         first = 0
         for i, (row, place) in enumerate(zip(table, plan.places, strict=True)):
-            after = i + 1 if i + 1 < len(plan.places) else (events.NOWHERE if plan.sources else 0)
+            after = i + 1 if i + 1 < len(plan.places) else (tables.NOWHERE if plan.sources else 0)
             row["first_queue"], row["queues"] = first, place.queues
             row["servers"] = UNLIMITED if place.servers == math.inf else place.servers
             row["routing"], row["order"] = ROUTINGS[place.routing], ORDERS[place.discipline]
@@ -281,9 +282,9 @@ class _System:
             row["capacity"] = UNLIMITED if place.capacity is None else place.capacity
             row["next"] = after
             row["blocking"] = bool(plan.sources) and after >= 0 and plan.places[after].capacity is not None
-            row["route_stream"] = index.get(Role(ROUTE, i), events.NOWHERE)
-            row["order_stream"] = index.get(Role(ORDER, i), events.NOWHERE)
-            row["visit_stream"] = index.get(Role(VISITS, i), events.NOWHERE)
-            row["blocked_first"] = row["blocked_last"] = events.NOBODY
+            row["route_stream"] = index.get(Role(ROUTE, i), tables.NOWHERE)
+            row["order_stream"] = index.get(Role(ORDER, i), tables.NOWHERE)
+            row["visit_stream"] = index.get(Role(VISITS, i), tables.NOWHERE)
+            row["blocked_first"] = row["blocked_last"] = tables.NOBODY
             first += place.queues
         return table

@@ -40,7 +40,7 @@ def test_it_prints_tables_and_says_what_the_noise_is(qsim):
         (["--dataset", "001-memory", "--series", "64 B", "--use", "50"], 2, "needs two of them at least"),
         (["--dataset", "001-memory", "--series", "64 B", "--use", "50,60"], 2, "no mix of 60 % reads was measured"),
         (["--dataset", "001-memory", "--series", "64 B", "--at", "20"], 1, "20 % reads lie outside the measured mixes"),
-        (["--dataset", "001-memory", "--series", "64 B", "--level", "2"], 2, "--level 2 must lie between 0 and 1"),
+        (["--dataset", "001-memory", "--series", "64 B", "--level", "2"], 2, "--level: 2 must lie between 0 and 1"),
         (["--dataset", "003-ssd-read"], 1, "no memory measured at two or more mixes"),
     ],
 )
