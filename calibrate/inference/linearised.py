@@ -1,0 +1,121 @@
+"""Many parameters: linearised at the most probable ones, for each size of the misfit.
+
+For a given misfit size s the logarithms of the parameters are nearly normal around the most probable ones: there the
+model is a straight line in them, so that parameters and misfit integrate out exactly (Laplace's method; MacKay,
+Information Theory, Inference, and Learning Algorithms, 2003, chapter 27). The sizes are tried from the largest down,
+each descent begun where the one before ended, and weighted by the evidence they leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrate.inference.misfit import MisfitProcess, covariance_of
+from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.weights import Weights
+
+STEPS, CLOSE = 60, 1e-9
+"""A descent ends after so many steps, or where the logarithms move by less."""
+
+SHIFT = 1e-5
+"""The step of a numerical derivative, in logarithms."""
+
+NO_PRIOR_LOG_SD = 5.0
+"""A parameter without a prior of its own: anything within e^5 of where the descent begins, or so."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was observed at the loads ``used`` (k, ...): logarithms (k,) and relative standard errors ``noise`` (k,)."""
+
+    observed_log: Array
+    noise: Array
+    used: Array
+
+
+def linearised(
+    parameters: Sequence[Parameter], start: Array, predict_log: Callable[[Array], Array], measured: Measured,
+    process: MisfitProcess, misfit: MisfitPrior,
+) -> Weights:  # fmt: skip
+    """The table of weights, a row for each misfit size; its directions are those of all parameters.
+
+    ``start`` (d,) in natural units; ``predict_log`` maps parameters (n, d) in natural units to logarithms (n, k) of
+    what would be observed.
+    """
+    prior = _Prior.of(parameters, start)
+    sizes, log_prior = misfit.sizes()
+    theta = np.clip(np.log(start), prior.low, prior.high)
+    rows, evidence, spread = [], [], []
+    for size in sizes:
+        covariance = covariance_of(process.seen(measured.used), measured.used, measured.noise, float(size))
+        theta, factor, log_evidence = _descend(theta, prior, predict_log, measured.observed_log, covariance)
+        rows.append(theta)
+        spread.append(factor)
+        evidence.append(log_evidence)
+    return Weights.of(np.exp(rows), sizes, np.array(evidence) + log_prior, np.array(spread))
+
+
+@dataclass(frozen=True)
+class _Prior:
+    """Centres, precisions and bounds of the log parameters, (d,) each."""
+
+    centre: Array
+    precision: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, parameters: Sequence[Parameter], start: Array) -> _Prior:
+        """Of the parameters; one without a prior is centred on where the descent begins."""
+        centre = np.log(
+            [s if p.prior_median is None else p.prior_median for p, s in zip(parameters, start, strict=True)]
+        )
+        width = np.array([p.prior_log_sd or NO_PRIOR_LOG_SD for p in parameters])
+        return cls(centre, width**-2.0, np.log([p.low for p in parameters]), np.log([p.high for p in parameters]))
+
+
+def _descend(
+    theta: Array, prior: _Prior, predict_log: Callable[[Array], Array], observed: Array, covariance: Array
+) -> tuple[Array, Array, float]:
+    """The most probable log parameters (d,), a factor (d, d) of their covariance, and the logarithm of the evidence.
+
+    Levenberg's damped Gauss-Newton steps, held inside the bounds.
+    """
+    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+
+    def cost(at: Array) -> tuple[float, Array]:
+        missed = whiten @ (observed - predict_log(np.exp(at[None, :]))[0])
+        return float(missed @ missed + prior.precision @ (at - prior.centre) ** 2), missed
+
+    damping, (now, missed) = 1e-3, cost(theta)
+    slopes = whiten @ _slopes(theta, prior, predict_log)
+    for _ in range(STEPS):
+        downhill = slopes.T @ missed - prior.precision * (theta - prior.centre)
+        curvature = slopes.T @ slopes + np.diag(prior.precision)
+        step = np.linalg.solve(curvature + damping * np.diag(curvature.diagonal()), downhill)
+        tried = np.clip(theta + step, prior.low, prior.high)
+        then, missed_there = cost(tried)
+        if then <= now:
+            moved = float(np.abs(tried - theta).max())
+            theta, now, missed, damping = tried, then, missed_there, damping / 5
+            slopes = whiten @ _slopes(theta, prior, predict_log)
+            if moved < CLOSE:
+                break
+        else:
+            damping *= 4
+            if damping > 1e12:
+                break
+    precision = slopes.T @ slopes + np.diag(prior.precision)
+    factor = np.linalg.inv(np.linalg.cholesky(precision)).T
+    evidence = -0.5 * now + np.log(whiten.diagonal()).sum() + np.log(np.abs(factor.diagonal())).sum()
+    return theta, factor, float(evidence + 0.5 * np.log(prior.precision).sum())
+
+
+def _slopes(theta: Array, prior: _Prior, predict_log: Callable[[Array], Array]) -> Array:
+    """The derivatives (k, d) of the log predictions; a parameter at a bound is shifted away from it."""
+    shift = np.where(theta + SHIFT > prior.high, -SHIFT, SHIFT)
+    both = predict_log(np.exp(np.vstack([theta, theta + np.diag(shift)])))
+    return np.asarray((both[1:] - both[0]).T / shift)
