@@ -14,16 +14,24 @@ overlaps the two, and as q grows the longer one alone counts. Over published cur
 
 At most loads the points pin down kappa / N, L0 and the peak; B and a separately only close to saturation, and q only by
 a point near the bend. These have stated priors, and a parameter that the points leave open is reported as such. What
-the law misses goes together at neighbouring delays (:mod:`calibrate.discrepancy`), in throughput and in latency alike.
+the law misses goes together at neighbouring delays (:mod:`calibrate.inference.misfit`), in throughput and in latency alike.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from calibrate.curve_models import CurveModel, KneePoint
-from calibrate.discrepancy import Discrepancy
-from calibrate.posterior import Array, ErrorPrior, Parameter
+from calibrate.curve_models import CurveModel, KneePoint, Peak
+from calibrate.inference.linearised import Measured, linearised
+from calibrate.inference.misfit import MisfitProcess
+from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.weights import Weights
+
+if TYPE_CHECKING:
+    from calibrate.points import Points
 
 DEEPEST_UTILIZATION = 0.87
 """A loader without injected delay drives a memory to about this share of the peak B of the law, before any data."""
@@ -34,12 +42,48 @@ OVERLAP_MEDIAN, OVERLAP_LOG_SD = 1.3, 0.3
 NEARLY_IDLE_LOG_SD = 0.1
 """The least loaded point takes about the idle latency; single points of a quiet machine wander by so much."""
 
-MISSES = Discrepancy(length=1.0, own=0.2, pivot=20.0)
+MISSES = MisfitProcess(length=1.0, own=0.2, pivot=20.0)
 """Misses alike within a factor e of the delay; below 20 units a delay hardly differs from none. A fifth of the variance
 is of one measurement alone: published memory curves are ragged."""
 
 
-class DelayLaw(CurveModel):
+@dataclass(frozen=True)
+class Both(MisfitProcess):
+    """Misses of two observables at the same loads: rows (m, 2) of load and observable, which say nothing of each other."""
+
+    def place(self, loads: Array) -> Array:
+        return np.column_stack([super().place(loads[:, 0]), 1e6 * loads[:, 1]])
+
+
+class LinearisedModel(CurveModel):
+    """A memory model, of which throughput and response, or the response alone, are fitted."""
+
+    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
+        """A starting point (d,) for the fit."""
+        raise NotImplementedError
+
+    def observables(self, throughput: Array, response: Array) -> Array:
+        """What of the points is fitted, in logarithms, along the last axis."""
+        raise NotImplementedError
+
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        load, x, r = points.load, points.throughput_per_s, points.response_time_s
+        observed = self.observables(x, r)
+        both = len(observed) > len(load)
+        process = Both(self.process.length, self.process.own, self.process.pivot) if both else self.process
+        used = np.column_stack([np.tile(load, 2), np.repeat([0.0, 1.0], len(load))]) if both else load
+        noise = np.concatenate(points.noise()) if both else points.noise()[1]
+        return linearised(
+            self.parameters(load, x, r),
+            self.start(load, x, r),
+            lambda v: self.observables(*self.curve(v, load)),
+            Measured(observed, noise, used),
+            process,
+            self.misfit,
+        )
+
+
+class DelayLaw(LinearisedModel):
     """The law of this module; loads are injected delays in whatever unit the tool counts."""
 
     name = "delay law"
@@ -48,8 +92,8 @@ class DelayLaw(CurveModel):
         "adds 1/R; R = L0 + a rho/(1-rho) at rho = X/B"
     )
     knee_definition = "tangent rho* = 1 / (1 + sqrt(a / L0))"
-    error_prior = ErrorPrior(median=0.09)
-    discrepancy = MISSES
+    misfit = MisfitPrior(median=0.09)
+    process = MISSES
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         start = self.start(loads, throughput, response)
@@ -154,7 +198,7 @@ class _Law:
         return np.log(demand / (rho * self.peak)), falls - (1 - rho)
 
 
-class Unloaded(CurveModel):
+class Unloaded(LinearisedModel):
     """The delay law without queueing: every access takes the idle latency until the peak is reached.
 
     X = min(N / (kappa d + L0) + 1 / L0, B) and R = L0. It is the bound that the law bends away from.
@@ -163,8 +207,8 @@ class Unloaded(CurveModel):
     name = "no queueing"
     assumption = "every access takes the idle latency; the peak is a wall"
     knee_definition = "the delay at which the peak is reached"
-    error_prior = DelayLaw.error_prior
-    discrepancy = MISSES
+    misfit = DelayLaw.misfit
+    process = MISSES
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         lines, per_unit, idle, peak = self.start(loads, throughput, response)

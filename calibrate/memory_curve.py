@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrate.curve_models import CurveModel, KneePoint
-from calibrate.discrepancy import Discrepancy
-from calibrate.posterior import Array, ErrorPrior, Parameter
+from calibrate.curve_models import KneePoint
+from calibrate.delay_law import LinearisedModel
+from calibrate.inference.misfit import Independent, MisfitProcess
+from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from measure.dataset import CACHE_LINE_BYTES
 
 HEADROOM, HEADROOM_LOG_SD = 1.01, 0.003
@@ -44,7 +45,7 @@ NEVER_BEYOND = 0.9999
 
 
 @dataclass(frozen=True)
-class AlongBandwidth(Discrepancy):
+class AlongBandwidth(MisfitProcess):
     """Nearness in x / B - 0.1 ln(1 - x / B): even at low bandwidths, and stretched towards the wall at B."""
 
     highest: float = 1.0
@@ -57,13 +58,14 @@ class AlongBandwidth(Discrepancy):
         return np.asarray(share - 0.1 * np.log1p(-share))
 
 
-class MemoryQueue(CurveModel):
+class MemoryQueue(LinearisedModel):
     """The open queue of this module's text; loads are bandwidths in bytes a second."""
 
     name = "latency of a queue"
     assumption = "R = L0 + a rho/(1-rho) at rho = x/B, one bend"
     knee_definition = "tangent: rho* of maximal power rho / R"
-    error_prior = ErrorPrior(median=0.15)
+    misfit = MisfitPrior(median=0.15)
+    process: MisfitProcess = Independent()
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         idle, queueing, peak = self.start(loads, throughput, response)
@@ -105,7 +107,7 @@ class MemoryCurve(MemoryQueue):
 
     name = "latency curve"
     assumption = "R = L0 exp(b rho) / (1 - rho^4)^w, rho = x/B: a steady climb and a wall just above the highest used"
-    discrepancy = AlongBandwidth(length=0.3, own=0.05)
+    process = AlongBandwidth(length=0.3, own=0.05)
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         idle, climb, wall, peak = self.start(loads, throughput, response)
