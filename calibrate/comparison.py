@@ -175,8 +175,8 @@ def compare(
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends and
-    the middle (:mod:`calibrate.next.first`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes a fit made before (from a data sheet,
-    another run, or this one) in place of a calibration; a point counts as calibrated on when that very measurement,
+    the middle (:mod:`calibrate.next.first`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``.
+    ``fitted`` takes a fit made before (from a data sheet, another run, or this one) in place of a calibration; a point counts as calibrated on when that very measurement,
     load and throughput, is among the fit's. Raises DataError and ValueError as ``fit`` does.
     """
     points = points_of(sweep, series)
@@ -193,7 +193,8 @@ def compare(
     noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
     return Comparison(
         fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
-        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed), provenance=sweep.provenance,
+        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed),
+        provenance=sweep.provenance,
     )  # fmt: skip
 
 

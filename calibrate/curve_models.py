@@ -46,7 +46,7 @@ ONSET_POWER = 2.0
 
 CLOSED_MISFIT = MisfitPrior(median=0.06, log_sd=1.0)
 CLOSED_PROCESS = MisfitProcess(length=1.0, own=1 / 6)
-"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth; a
+"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth. A
 sixth of its variance belongs to one measurement alone."""
 
 
@@ -208,7 +208,8 @@ class OnsetPNorm(PNorm):
     name = "p-norm with onset"
     assumption = "both asymptotes hold, from a few requests on; a lone one may take longer or less than among others"
     strata = (
-        Stratum(0.2, {"p": SHARP, "onset": 1.0}), Stratum(0.05, {"p": SHARP}), Stratum(0.3, {"onset": 1.0}), Stratum(0.45),
+        Stratum(0.2, {"p": SHARP, "onset": 1.0}), Stratum(0.05, {"p": SHARP}), Stratum(0.3, {"onset": 1.0}),
+        Stratum(0.45),
     )  # fmt: skip
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:

@@ -14,7 +14,7 @@ overlaps the two, and as q grows the longer one alone counts. Over published cur
 
 At most loads the points pin down kappa / N, L0 and the peak; B and a separately only close to saturation, and q only by
 a point near the bend. These have stated priors, and a parameter that the points leave open is reported as such. What
-the law misses goes together at neighbouring delays (:mod:`calibrate.inference.misfit`), in throughput and in latency alike.
+the law misses goes together at neighbouring delays (:mod:`calibrate.inference.misfit`), in throughput and in latency.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ is of one measurement alone: published memory curves are ragged."""
 
 @dataclass(frozen=True)
 class Both(MisfitProcess):
-    """Misses of two observables at the same loads: rows (m, 2) of load and observable, which say nothing of each other."""
+    """Misses of two observables at the same loads, rows (m, 2), which say nothing of each other."""
 
     def place(self, loads: Array) -> Array:
         return np.column_stack([super().place(loads[:, 0]), 1e6 * loads[:, 1]])

@@ -64,7 +64,8 @@ class Fit:
         return cls(
             model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
             load_unit=points.load_unit, series=points.series, used=used, used_throughput_per_s=throughput,
-            used_noise=x_noise, used_response_s=response, used_response_noise=r_noise, table=table, level=level, notes=(*points.notes, *notes), source=points.source, points=points,
+            used_noise=x_noise, used_response_s=response, used_response_noise=r_noise, table=table, level=level,
+            notes=(*points.notes, *notes), source=points.source, points=points,
         )  # fmt: skip
 
     @cached_property

@@ -154,7 +154,8 @@ class _Design:
             None if ends is None or knee.load is None else tuple(knee.load * (e / knee.load) ** left for e in ends)
         )
         return NextLoad(
-            float(self.loads[best]), self.fit.load_kind, goal, float(np.expm1(wide * now)), float(np.expm1(wide * then)),
+            float(self.loads[best]), self.fit.load_kind, goal,
+            float(np.expm1(wide * now)), float(np.expm1(wide * then)),
             ends, narrower,  # type: ignore[arg-type]
         )  # fmt: skip
 
