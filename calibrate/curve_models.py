@@ -94,6 +94,10 @@ class CurveModel(ABC):
     def knee(self, values: Array) -> KneePoint:
         """The knee for each row of parameter values (n, d)."""
 
+    def knee_load(self, values: Array) -> Array:
+        """The load (n,) of the knee alone, which some models know without the rest."""
+        return self.knee(values).load
+
     @abstractmethod
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
         """The table of weights that ``points`` leave, and a ``peak`` from elsewhere where it is known."""
@@ -124,8 +128,7 @@ class ClosedModel(CurveModel):
         )
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        knee = self.knee(values)
-        return {"R1": ("s", self.lone(values)), "Xmax": ("1/s", values[:, 1]), "N*": ("", knee.load)}
+        return {"R1": ("s", self.lone(values)), "Xmax": ("1/s", values[:, 1]), "N*": ("", self.knee_load(values))}
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         throughput = self.throughput(values, loads)
@@ -151,8 +154,11 @@ class ClosedModel(CurveModel):
         """R1 (n,): the response time of a lone request."""
         return np.asarray(1 / self.throughput(values, np.ones(1))[:, 0])
 
+    def knee_load(self, values: Array) -> Array:
+        return np.asarray(np.maximum(self.lone(values) * self.peak(values), 1.0))
+
     def knee(self, values: Array) -> KneePoint:
-        load = np.maximum(self.lone(values) * self.peak(values), 1.0)
+        load = self.knee_load(values)
         at_knee = self.at_own(values, load)
         return KneePoint(load, at_knee, load / at_knee)
 

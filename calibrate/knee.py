@@ -90,7 +90,7 @@ def _closed(fit: Fit) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
     crossing = measured_crossing(used, x, r) if fit.curve_model.measurable else None
     if crossing is None:
-        load, low, high = middle(fit.table, lambda v: fit.curve_model.knee(v).load, fit.level)
+        load, low, high = middle(fit.table, lambda v: fit.curve_model.knee_load(v), fit.level)
         definition = f"N* = R1 Xpeak, from the model{_lacking(fit)}"
         if (sheet := fit.details.get(SHEET)) is not None and not fit.used:
             load, definition = sheet["idle_latency_s"] * sheet["peak_per_s"], "N* = R1 Xpeak, both from the data sheet"

@@ -88,7 +88,7 @@ class ScalabilityLaw(ClosedModel):
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         return {
-            "R1": ("s", 1 / values[:, 0]), "N*": ("", self.knee(values).load), "contention": ("", values[:, 1]),
+            "R1": ("s", 1 / values[:, 0]), "N*": ("", self.knee_load(values)), "contention": ("", values[:, 1]),
             "coherency": ("", np.maximum(values[:, 2], COHERENCY.low)),
         }  # fmt: skip
 
