@@ -60,17 +60,19 @@ def most_probable_p_norm(
     from scipy.optimize import least_squares
 
     n, x, _, at = _points(load, throughput, response, at)
-    slope, top = np.log(np.max(x / n)), np.log(x.max())
+    top = x.max()
+    slope, log_x = np.log(np.max(x / top / n)), np.log(x / top)
 
     def log_curve(values: Array, loads: Array) -> Array:
         p = SHARPNESS * np.exp(values[2])
-        return np.asarray(-np.logaddexp(-p * (slope + values[0] + np.log(loads)), -p * (top + values[1])) / p)
+        return np.asarray(-np.logaddexp(-p * (slope + values[0] + np.log(loads)), -p * values[1]) / p)
 
     def missed(values: Array) -> Array:
         from_prior = values / (WEAK_LOG_SD, WEAK_LOG_SD, SHARPNESS_LOG_SD)
-        return np.concatenate([(log_curve(values, n) - np.log(x)) / MISFIT, from_prior])
+        return np.concatenate([(log_curve(values, n) - log_x) / MISFIT, from_prior])
 
-    return _closed(at, np.exp(log_curve(least_squares(missed, np.zeros(3), method="lm").x, at)))
+    found = least_squares(missed, np.zeros(3), method="lm", ftol=1e-12, xtol=1e-12)
+    return _closed(at, top * np.exp(log_curve(found.x, at)))
 
 
 def scalability_law(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
