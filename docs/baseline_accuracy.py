@@ -27,7 +27,11 @@ Predictor = Callable[[Device, tuple[float, ...], Array], Array]
 
 PAIRS = ((1.0, 32.0), (4.0, 32.0))
 TRIPLES = ((1.0, 4.0, 32.0), (1.0, 8.0, 64.0))
-COLUMNS = (*PAIRS, *TRIPLES)
+COLUMNS = {
+    **{", ".join(f"{n:g}" for n in use): (use,) for use in (*PAIRS, *TRIPLES)},
+    "both pairs": PAIRS, "both triples": TRIPLES, "all four": (*PAIRS, *TRIPLES),
+}  # fmt: skip
+"""What is calibrated on, by the name of a column."""
 
 COLLECTED = Path(__file__).resolve().parent / "data"
 FIELD = Path(__file__).resolve().parents[2] / "shared" / "field-data"
@@ -89,10 +93,16 @@ def errors(devices: Sequence[Device], use: Sequence[float], predictor: Predictor
     return found
 
 
-def inside(devices: Sequence[Device], use: Sequence[float]) -> NDArray[np.bool_]:
+def pooled(devices: Sequence[Device], uses: Sequence[Sequence[float]], predictor: Predictor) -> list[Array]:
+    """``errors`` over several choices of depths, still an array for each device."""
+    by_device = [[e for use in uses for e in errors([device], use, predictor)] for device in devices]
+    return [np.concatenate(found) for found in by_device if found]
+
+
+def inside(devices: Sequence[Device], uses: Sequence[Sequence[float]]) -> NDArray[np.bool_]:
     """Whether each held-out throughput lies inside the default model's 90 % band."""
     found = []
-    for device, used in judged(devices, use):
+    for device, used in (one for use in uses for one in judged(devices, use)):
         curve, measured = default_curve(device, used), held_out(device, used)[1]
         found.append((curve.throughput_low_per_s <= measured) & (measured <= curve.throughput_high_per_s))
     return np.concatenate(found)
@@ -107,24 +117,22 @@ def share(by_device: Sequence[Array], percent: float) -> str:
     return f"{np.percentile(np.concatenate(by_device), percent):.1f} [{low:.1f}, {high:.1f}]"
 
 
-def table(devices: Sequence[Device], predictors: Mapping[str, Predictor] = PREDICTORS) -> str:
+def table(devices: Sequence[Device]) -> str:
     """A row for each predictor, a column for each choice of depths: median / p90 of the errors in percent."""
-    columns = [use for use in COLUMNS if judged(devices, use)]
+    plain = PREDICTORS["plain bound"]
+    columns = {name: uses for name, uses in COLUMNS.items() if pooled(devices, uses, plain)}
     if not columns:
         return "no closed sweep has 3 or more depths near 1 and 32\n"
-    head = ["median / p90 error, %", *(", ".join(f"{n:g}" for n in use) for use in columns)]
+    head = ["median / p90 error, %", *columns]
     rows = [
-        [name, *(f"{share(e, 50)} / {share(e, 90)}" for e in (errors(devices, use, p) for use in columns))]
-        for name, p in predictors.items()
+        [name, *(f"{share(e, 50)} / {share(e, 90)}" for e in (pooled(devices, u, p) for u in columns.values()))]
+        for name, p in PREDICTORS.items()
     ]
-    counts = [f"{sum(map(len, e))} of {len(e)}" for e in (errors(devices, use, PLAIN) for use in columns)]
-    bands = [f"{100 * inside(devices, use).mean():.0f} %" for use in columns]
+    counts = [f"{sum(map(len, e))} of {len(e)}" for e in (pooled(devices, u, plain) for u in columns.values())]
+    bands = [f"{100 * inside(devices, uses).mean():.0f} %" for uses in columns.values()]
     rows += [["inside the default model's 90 % bands", *bands], ["held-out points, of sweeps", *counts]]
     lines = [head, ["---"] + ["---:"] * len(columns), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-PLAIN = PREDICTORS["plain bound"]
 
 
 @cache
