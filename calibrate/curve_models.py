@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from calibrate.points import Points
 
 SHARPNESS_MEDIAN, SHARPNESS_LOG_SD = 2.6, 0.75
-"""The knee's sharpness p where it is finite: 2.6 is the middle of public NVMe tables, and two thirds of the devices lie
-within a factor of two of it (a virtual disk near 1, a SATA link 6 and more)."""
+"""The knee's sharpness p: 2.6 is the middle of public NVMe tables, and two thirds of the devices lie within a factor of
+two of it (a virtual disk near 1, a SATA link 6 and more)."""
+
+FINITE = 0.724
+"""A quarter of the prior of p is the bound itself; so that its median stays, that of the finite rest is so much lower:
+exp(-0.75 x 0.431), 0.431 the normal deviate of two thirds."""
 
 SHARP = 1e4
 """The sharpness that stands for the bound itself: one queue."""
@@ -186,7 +190,7 @@ class PNorm(ClosedModel):
         self.sharpness = sharpness
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        sharpness = Parameter("p", "", 0.3, MOST_SHARPNESS, self.sharpness, SHARPNESS_LOG_SD)
+        sharpness = Parameter("p", "", 0.3, MOST_SHARPNESS, FINITE * self.sharpness, SHARPNESS_LOG_SD)
         return (*super().parameters(loads, throughput, response), sharpness)
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:

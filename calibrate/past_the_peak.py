@@ -29,6 +29,9 @@ SHOWN = 0.93
 TIMES_DEEPER = 3.0
 """...where it lies so many times deeper than the best one: drives that dip before their knee do not decline."""
 
+FEWEST = 3
+"""Two points that fall have no peak between them to fall from."""
+
 DECLINE_LOG_SD = 1.5
 """How uncertain the depth of the decline is before any point, around the deepest one measured."""
 
@@ -119,4 +122,6 @@ def shows_decline(loads: Array, throughput: Array) -> bool:
     False
     """
     best = int(np.argmax(throughput))
+    if len(loads) < FEWEST:
+        return False
     return bool(throughput[-1] <= SHOWN * throughput[best] and loads[-1] >= TIMES_DEEPER * loads[best])

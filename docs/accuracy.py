@@ -1,186 +1,191 @@
-"""The figures of accuracy.md, computed from the datasets that come with the package.
+"""The default model beside the baselines, over closed sweeps that others measured: the first tables of accuracy.md.
 
-python docs/accuracy.py           prints them, and those over raw runs of others where ../shared/field-data is there
-python docs/accuracy.py DIR...    prints the figures over the sweeps in DIR alone: directories of fio's JSON, of tables
-                                  (one CSV file a device: iodepth, iops, latency_us), or such files
+python docs/accuracy.py          prints the tables over docs/data, and over ../shared/field-data where it is present
+python docs/accuracy.py DIR...   prints them over the sweeps in DIR alone: directories of fio's JSON, or of tables (a CSV
+                                 file for each device: iodepth, iops, latency_us)
+
+Every predictor is calibrated on the same points of a sweep, the measured depths nearest to those of a column, and is
+judged by the same others below depth 512. A sweep with too few depths for a column is left out of it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from accuracy_devices import DEEPEST, Device, figures, read_devices
+from accuracy_devices import Device, read_devices
+from numpy.typing import NDArray
 
-from calibrate import compare
-from calibrate.asked_depths import asked_loads
-from calibrate.points import points_of
-from measure import load_dataset
-from measure.dataset import Sweep
+from calibrate import Curve, fit, predict
+from calibrate.baselines import Baseline, baselines_for
 
-STORAGE = (("001-ssd", "read"), ("003-ssd-read", "read"), ("004-ssd-depth", ""))
-"""Tables of closed sweeps, and what a series' name must end with to be one of the published read curves."""
+Array = NDArray[np.float64]
+Predictor = Callable[[Device, tuple[float, ...], Array], Array]
+"""Predicted throughputs (m,) of a device calibrated on these of its depths, at other depths (m,)."""
 
-FIELD = Path(__file__).resolve().parents[2] / "shared" / "field-data"
-"""Raw fio runs of other people, which do not come with qsim."""
+PAIRS = ((1.0, 32.0), (4.0, 32.0))
+TRIPLES = ((1.0, 4.0, 32.0), (1.0, 8.0, 64.0))
+COLUMNS = {", ".join(f"{n:g}" for n in use): (use,) for use in (*PAIRS, *TRIPLES)}
+"""What is calibrated on, by the name of a column."""
+
+NEAR = 1.25
+"""A knee within this factor of that from all points counts as found."""
 
 COLLECTED = Path(__file__).resolve().parent / "data"
-"""Sweeps that others published, one table each, with a README that names their sources."""
+FIELD = Path(__file__).resolve().parents[2] / "shared" / "field-data"
 
-MEMORY_DELAYS = (0, 500, 20000)
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """One series: what it was calibrated on, and the residuals in percent where nothing was calibrated."""
-
-    dataset: str
-    series: str
-    used: tuple[float, ...]
-    loads: np.ndarray
-    throughput_pct: np.ndarray
-    response_pct: np.ndarray
-    inside_band: np.ndarray
-
-    def row(self) -> str:
-        """A row of the table of this page."""
-        return (
-            f"| {self.dataset} | {self.series} | {', '.join(f'{n:g}' for n in self.used)} | {len(self.throughput_pct)} "
-            f"| {_median(self.throughput_pct)} | {_median(self.response_pct)} |\n"
-        )
+RESAMPLED, INTERVAL = 1000, (5, 95)
 
 
-def _held_out(dataset: str, sweep: Sweep, series: str, use: Sequence[float], below: float) -> HeldOut:
-    comparison = compare(sweep, use, series=series)
-    counted = comparison.held_out & (comparison.points.load < below)
-    curve, measured = comparison.predicted, comparison.points.throughput_per_s
-    inside = (curve.throughput_low_per_s <= measured) & (measured <= curve.throughput_high_per_s)
-    throughput, response = (np.abs(comparison.residual_throughput_pct), np.abs(comparison.residual_response_pct))
-    kept = (column[counted] for column in (comparison.points.load, throughput, response, inside))
-    return HeldOut(dataset, series, tuple(use), *kept)
+def baseline(function: Baseline) -> Predictor:
+    """A baseline as a predictor."""
+
+    def predicted(device: Device, used: tuple[float, ...], loads: Array) -> Array:
+        chosen = device.points.choose(used)
+        return function(chosen.load, chosen.throughput_per_s, chosen.response_time_s, loads)[0]
+
+    return predicted
 
 
-@cache
-def storage(points: Literal["two", "asked", "ends of asked"]) -> tuple[HeldOut, ...]:
-    """The published storage sweeps from two points (the first depth and the first of at least 32), from the three that
-    the model asks for, or from the first and the last of these."""
-    results = []
-    for name, ending in STORAGE:
-        sweep = load_dataset(name, corrected=True)
-        for series in sweep.series:
-            if series.endswith(ending):
-                depths = sorted(sweep.select(series).points["load"].unique())
-                first, deep = depths[0], next(n for n in depths if n >= 32)
-                asked = tuple(asked_loads(points_of(sweep, series)))
-                use = {"two": (first, deep), "asked": asked, "ends of asked": (asked[0], asked[-1])}[points]
-                results.append(_held_out(name, sweep, series, use, DEEPEST))
-    return tuple(results)
+_CURVES: dict[tuple[int, tuple[float, ...]], tuple[Device, Curve]] = {}
 
 
-@cache
-def memory() -> tuple[HeldOut, ...]:
-    """The memory sweeps of dataset 001 from three injected delays."""
-    sweep = load_dataset("001-memory", corrected=True)
-    return tuple(_held_out("001-memory", sweep, series, MEMORY_DELAYS, np.inf) for series in sweep.series)
+def default_curve(device: Device, used: tuple[float, ...]) -> Curve:
+    """The default model's prediction at every held-out depth, with its 90 % band; computed once for each device."""
+    key = id(device), used
+    if key not in _CURVES:  # the device is stored too, so that no other takes its id
+        _CURVES[key] = device, predict(fit(device.sweep, used), held_out(device, used)[0])
+    return _CURVES[key][1]
 
 
-def _median(values: np.ndarray) -> str:
-    return f"{np.median(values):.1f} %"
+def default_model(device: Device, used: tuple[float, ...], loads: Array) -> Array:
+    """The default model as a predictor of held-out depths."""
+    curve = default_curve(device, used)
+    return curve.throughput_per_s[np.searchsorted(curve.load, loads)]
 
 
-def _all(results: Sequence[HeldOut], what: str) -> np.ndarray:
-    return np.concatenate([getattr(r, what) for r in results])
+PREDICTORS: Mapping[str, Predictor] = {
+    **{name: baseline(function) for name, function in baselines_for("queue_depth").items()},
+    "default model": default_model,
+}
 
 
-def _total(results: Sequence[HeldOut]) -> str:
-    throughput, response = _all(results, "throughput_pct"), _all(results, "response_pct")
-    return f"| **all points** | | | {len(throughput)} | **{_median(throughput)}** | **{_median(response)}** |\n"
+def held_out(device: Device, used: tuple[float, ...]) -> tuple[Array, Array]:
+    """The other depths below 512, ascending, and their throughputs, (m,) each."""
+    rest = device.points.at(~device.points.mask(used))
+    return rest.load, rest.throughput_per_s
 
 
-HEAD = (
-    "| dataset | series | calibrated on | held out | throughput, median error | response time, median error |\n"
-    "|---|---|---|---:|---:|---:|\n"
-)
+def judged(devices: Sequence[Device], use: Sequence[float]) -> list[tuple[Device, tuple[float, ...]]]:
+    """The devices with as many different depths near ``use``, and others to be judged by; and those depths."""
+    near = [(d, d.nearest(use)) for d in devices]
+    return [(d, used) for d, used in near if len(used) == len(use) < len(d.points)]
 
 
-def held_out_table() -> str:
-    """Storage sweeps, from two points and from three."""
-    two, ends, three = storage("two"), storage("ends of asked"), storage("asked")
-    return (
-        f"From two points:\n\n{HEAD}{''.join(r.row() for r in two)}{_total(two)}\n"
-        "From three points, and from the first and the last of these on the same held-out points:\n\n"
-        f"{_side_by_side(ends, three)}"
-    )
-
-
-def _side_by_side(two: Sequence[HeldOut], three: Sequence[HeldOut]) -> str:
-    rows, fewer, more = [], [], []
-    for a, b in zip(two, three, strict=True):
-        left, right = a.throughput_pct[np.isin(a.loads, b.loads)], b.throughput_pct
-        fewer.append(left)
-        more.append(right)
-        rows.append(
-            f"| {b.dataset} | {b.series} | {', '.join(f'{n:g}' for n in b.used)} | {len(right)} "
-            f"| {_median(right)} | {_median(left)} |\n"
-        )
-    all_more, all_fewer = np.concatenate(more), np.concatenate(fewer)
-    rows.append(f"| **all points** | | | {len(all_more)} | **{_median(all_more)}** | **{_median(all_fewer)}** |\n")
-    return (
-        "| dataset | series | calibrated on | held out | throughput, from three | throughput, from two |\n"
-        "|---|---|---|---:|---:|---:|\n"
-        f"{''.join(rows)}"
-    )
-
-
-def memory_table() -> str:
-    """Memory sweeps from three delays."""
-    results = memory()
-    return f"{HEAD}{''.join(r.row() for r in results)}{_total(results)}"
-
-
-def band_coverage() -> str:
-    """How many held-out points are where they were expected."""
-    inside = _all((*storage("two"), *storage("asked"), *memory()), "inside_band")
-    return f"Inside the 90 % band: {100 * inside.mean():.0f} % of the {len(inside)} held-out throughputs above.\n"
-
-
-def small_summary() -> str:
-    """Three figures for the README."""
-    drives, memories = storage("two"), memory()
-    rows = [
-        (f"throughput of seven published drive curves, depths below {DEEPEST}", "2 depths", drives, "throughput_pct"),
-        ("bandwidth of ten published memory curves", "3 injected delays", memories, "throughput_pct"),
-        ("latency of the same memory curves", "3 injected delays", memories, "response_pct"),
-    ]
-    return "| what is predicted | from | median error of held-out points |\n|---|---|---|\n" + "".join(
-        f"| {what} | {source} | {_median(_all(results, column))} |\n" for what, source, results, column in rows
-    )
-
-
-def devices() -> list[Device]:
-    """Every closed sweep at hand, bundled or in the field data."""
-    found = [d for name, _ in STORAGE for d in Device.of(load_dataset(name, corrected=True), least=3)]
-    if FIELD.is_dir():
-        folders = [*sorted((FIELD / "fio-plot-samples").iterdir()), FIELD / "nvme-samples"]
-        found += [d for folder in folders if folder.is_dir() for d in read_devices(folder)]
+def errors(devices: Sequence[Device], use: Sequence[float], predictor: Predictor) -> list[Array]:
+    """Absolute errors of held-out throughputs in percent, an array for each device that has the depths ``use``."""
+    found = []
+    for device, used in judged(devices, use):
+        loads, measured = held_out(device, used)
+        found.append(100 * np.abs(predictor(device, used, loads) / measured - 1))
     return found
 
 
-def collected(folder: Literal["drives", "drives-later"]) -> str:
-    """The figures over a folder of the collected sweeps."""
-    return figures(read_devices(COLLECTED / folder))
+def pooled(devices: Sequence[Device], uses: Sequence[Sequence[float]], predictor: Predictor) -> list[Array]:
+    """``errors`` over several choices of depths, still an array for each device."""
+    by_device = [[e for use in uses for e in errors([device], use, predictor)] for device in devices]
+    return [np.concatenate(found) for found in by_device if found]
+
+
+def inside(devices: Sequence[Device], uses: Sequence[Sequence[float]]) -> NDArray[np.bool_]:
+    """Whether each held-out throughput lies inside the default model's 90 % band."""
+    found = []
+    for device, used in (one for use in uses for one in judged(devices, use)):
+        curve, measured = default_curve(device, used), held_out(device, used)[1]
+        found.append((curve.throughput_low_per_s <= measured) & (measured <= curve.throughput_high_per_s))
+    return np.concatenate(found)
+
+
+def share(by_device: Sequence[Array], percent: float) -> str:
+    """A percentile over all points, and where it lies in 90 % of resamples of the devices (bootstrap)."""
+    rng = np.random.default_rng(1)
+    drawn = rng.integers(len(by_device), size=(RESAMPLED, len(by_device)))
+    spread = [np.percentile(np.concatenate([by_device[i] for i in some]), percent) for some in drawn]
+    low, high = np.percentile(spread, INTERVAL)
+    return f"{np.percentile(np.concatenate(by_device), percent):.1f} [{low:.1f}, {high:.1f}]"
+
+
+def table(devices: Sequence[Device]) -> str:
+    """A row for each predictor, a column for each choice of depths: median / p90 of the errors in percent."""
+    plain = PREDICTORS["plain bound"]
+    columns = {name: uses for name, uses in COLUMNS.items() if pooled(devices, uses, plain)}
+    if not columns:
+        return "no closed sweep has 3 or more depths near 1 and 32\n"
+    head = ["median / p90 error, % [90 % over devices]", *(f"depths {name}" for name in columns)]
+    rows = [
+        [name, *(f"{share(e, 50)} / {share(e, 90)}" for e in (pooled(devices, u, p) for u in columns.values()))]
+        for name, p in PREDICTORS.items()
+    ]
+    counts = [f"{sum(map(len, e))} of {len(e)}" for e in (pooled(devices, u, plain) for u in columns.values())]
+    bands = [f"{100 * inside(devices, uses).mean():.0f} %" for uses in columns.values()]
+    found = [f"{100 * np.mean(knees(devices, uses[0])):.0f} %" for uses in columns.values()]
+    rows += [["inside the default model's 90 % bands", *bands], [f"its knee within a factor {NEAR} of all points'", *found],
+             ["held-out points, of sweeps", *counts]]  # fmt: skip
+    lines = [head, ["---"] + ["---:"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def knees(devices: Sequence[Device], use: Sequence[float]) -> list[bool]:
+    """Whether the knee from the depths ``use`` is near the one from all points, for each device that has them."""
+    every = [(fit(d.sweep, used).knee.load, fit(d.sweep, d.depths).knee.load) for d, used in judged(devices, use)]
+    return [bool(abs(np.log(few / all_)) <= np.log(NEAR)) for few, all_ in every if few and all_]
+
+
+def halves(devices: Sequence[Device]) -> str:
+    """What the bands hold in each half of the devices, all choices of depths together."""
+    parts = [100 * inside(devices[i::2], (*PAIRS, *TRIPLES)).mean() for i in (0, 1)]
+    return f"Inside the 90 % bands: {parts[0]:.0f} % in one half of these sweeps, {parts[1]:.0f} % in the other.\n"
+
+
+def figures(devices: Sequence[Device]) -> str:
+    """The table, and what the bands hold in each half."""
+    return f"{table(devices)}\n{halves(devices)}" if len(devices) > 1 else table(devices)
+
+
+@cache
+def collected() -> tuple[Device, ...]:
+    """Every sweep of docs/data/drives and docs/data/drives-later."""
+    return tuple(d for folder in ("drives", "drives-later") for d in read_devices(COLLECTED / folder))
+
+
+@cache
+def field() -> tuple[Device, ...]:
+    """Every sweep of raw fio runs in ../shared/field-data; none where it is absent."""
+    parents = [FIELD / "fio-plot-samples", FIELD]
+    folders = [f for parent in parents if parent.is_dir() for f in sorted(parent.iterdir()) if f.is_dir()]
+    return tuple(d for f in folders if f.parent.name == parents[0].name or f.name == "nvme-samples"
+                 for d in read_devices(f))  # fmt: skip
+
+
+def in_short() -> str:
+    """Three lines for the README."""
+    rows = [
+        f"| {name} | {share(pooled(collected(), (TRIPLES[1],), p), 50)} % | {share(pooled(collected(), (PAIRS[0],), p), 50)} % |\n"
+        for name, p in PREDICTORS.items() if name in ("plain bound", "interpolation", "default model")
+    ]  # fmt: skip
+    return (
+        f"| median error of held-out throughputs, {len(collected())} sweeps of others | from depths 1, 8, 64 | from 1, 32 |\n"
+        f"|---|---:|---:|\n{''.join(rows).replace('default model', '**qsim**')}"
+    )
 
 
 def everything() -> str:
-    """All tables of the page."""
-    there = "" if FIELD.is_dir() else f" Raw runs are not at hand ({FIELD}), only the bundled tables.\n"
-    ours = [held_out_table(), memory_table(), band_coverage(), small_summary(), figures(devices()) + there]
-    return "\n".join([*ours, collected("drives"), collected("drives-later")])
+    """All tables."""
+    there = f"\nRaw runs of others:\n\n{figures(field())}" if field() else f"\nRaw runs are not present ({FIELD}).\n"
+    return f"{figures(collected())}{there}"
 
 
 if __name__ == "__main__":

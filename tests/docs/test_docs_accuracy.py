@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import baseline_accuracy as script
+import accuracy as script
 import numpy as np
 import pytest
 from accuracy_devices import Device
