@@ -32,28 +32,24 @@ PAGES: dict[str, Callable[[], str]] = {"reference-cli.md": cli_reference, "refer
 
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
-    from accuracy import band_coverage, collected, held_out_table, memory_table, small_summary
-    from accuracy_blocks import table as block_table
+    from accuracy import collected, figures, in_short
     from doctools.still import still
+    from doctools.weights_picture import picture
 
     return {
         "picture of the README": lambda: still("docs/"),
         "picture of the first page": lambda: still(""),
-        "held-out errors": held_out_table,
-        "memory errors": memory_table,
-        "band coverage": band_coverage,
-        "accuracy in short": small_summary,
-        "drives": lambda: collected("drives"),
-        "drives collected later": lambda: collected("drives-later"),
-        "block sizes": block_table,
+        "picture of the weights": picture,
+        "accuracy in short": in_short,
+        "drives": lambda: figures(collected()),
     }
 
 
 _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
-SLOW = ("drives", "drives collected later")
-"""Regions that take minutes."""
+SLOW = ("drives", "accuracy in short")
+"""Regions that take a minute or more."""
 
 
 def with_regions(page: str, *, slow: bool = True) -> str:
@@ -108,17 +104,18 @@ def main(names: list[str]) -> None:
         if path.name not in PAGES:
             page = path.read_text(encoding="utf-8")
             _write(path, with_outputs(with_regions(page), varying=bool(named)))
-            _draw_still(page, path.read_text(encoding="utf-8"))
+            _draw_stills(page, path.read_text(encoding="utf-8"))
 
 
-def _draw_still(before: str, after: str) -> None:
-    """Draw the picture anew where a page shows one that is not there, or whose numbers have changed."""
-    from doctools.still import FILE, draw
+def _draw_stills(before: str, after: str) -> None:
+    """Draw each picture anew where a page shows one that is not there, or whose numbers have changed."""
+    from doctools import still, weights_picture
 
-    shown = [line for line in after.splitlines() if f"_static/{FILE.name})" in line]
-    if shown and not (FILE.exists() and set(shown) <= set(before.splitlines())):
-        draw()
-        sys.stdout.write(f"{FILE.name} drawn\n")
+    for one in (still, weights_picture):
+        shown = [line for line in after.splitlines() if f"_static/{one.FILE.name})" in line]
+        if shown and not (one.FILE.exists() and set(shown) <= set(before.splitlines())):
+            one.draw()
+            sys.stdout.write(f"{one.FILE.name} drawn\n")
 
 
 def _write(path: Path, text: str) -> None:

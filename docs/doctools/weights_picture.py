@@ -1,0 +1,92 @@
+"""The picture of explanation-inference.md: the table of weights that two points of a drive leave, and the curve from it.
+
+Its words hold the numbers that it was drawn with, so that a picture that no longer fits is found as stale text is.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from calibrate import Fit
+
+DATASET, USE = "004-ssd-depth", (1, 32)
+FILE = Path(__file__).resolve().parent.parent / "_static" / "weights.svg"
+LOADS = np.geomspace(1, 256, 60)
+SHOWN = 700
+"""So many of the heaviest nodes are drawn."""
+
+
+def picture() -> str:
+    """The picture as Markdown."""
+    fit = _fitted()
+    knee = fit.knee
+    return (
+        f"![Left: the {SHOWN} most probable of {len(fit.table)} rows, a dot each, by N* and the knee's sharpness p, darker "
+        f"the more probable. Right: the throughput that they leave from depths {' and '.join(map(str, USE))}, with its 90 % band; "
+        f"the knee is {knee.load:.3g}, from {knee.low:.3g} to {knee.high:.3g}.](_static/{FILE.name})"
+    )
+
+
+def draw() -> None:
+    """Draw the picture anew. MeasureError where kaleido or a browser is missing."""
+    import pandas as pd
+    from plotly.subplots import make_subplots
+
+    from calibrate import predict
+    from calibrate.report.drawing import BLUE
+    from calibrate.report.images import write_images
+    from calibrate.report.view import Group, View
+
+    fit = _fitted()
+    curve = predict(fit, LOADS)
+    crossing, p, weight = _devices(fit)
+    figure = make_subplots(rows=1, cols=2, subplot_titles=("the table of weights", "what it says of throughput"))
+    figure.add_scatter(
+        x=crossing, y=p, mode="markers", showlegend=False,
+        marker={"size": 5, "color": np.log10(weight), "colorscale": "Blues", "opacity": 0.8},
+    )  # fmt: skip
+    low, high = 1e-3 * curve.throughput_low_per_s, 1e-3 * curve.throughput_high_per_s
+    figure.add_scatter(x=LOADS, y=low, mode="lines", line={"width": 0}, showlegend=False, row=1, col=2)
+    figure.add_scatter(
+        x=LOADS, y=high, mode="lines", line={"width": 0}, fill="tonexty", fillcolor="rgba(70, 130, 220, 0.25)",
+        name="90 % band", row=1, col=2,
+    )  # fmt: skip
+    figure.add_scatter(
+        x=LOADS, y=1e-3 * curve.throughput_per_s, mode="lines", line={"color": BLUE}, name="predicted", row=1, col=2
+    )
+    figure.add_scatter(
+        x=fit.used, y=[1e-3 * x for x in fit.used_throughput_per_s], mode="markers", name="calibrated on",
+        marker={"symbol": "square", "size": 11, "color": "black"}, row=1, col=2,
+    )  # fmt: skip
+    figure.update_xaxes(type="log", title_text="crossing of the asymptotes N*", row=1, col=1)
+    figure.update_yaxes(type="log", title_text="sharpness p (60: the bound)", row=1, col=1)
+    figure.update_xaxes(type="log", title_text="outstanding requests N", row=1, col=2)
+    figure.update_yaxes(title_text="throughput, k/s", rangemode="tozero", row=1, col=2)
+    shown = pd.DataFrame({"load": LOADS, "throughput_per_s": curve.throughput_per_s})
+    view = View("weights", FILE.stem, "What two points leave", "", shown, figure)
+    with TemporaryDirectory() as folder:
+        (drawn,) = write_images([Group("", [view])], Path(folder) / "drawn")
+        FILE.write_bytes(drawn.read_bytes())
+
+
+def _devices(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """N*, p and weight of each node that is shown, over all sizes of the misfit, the most probable one last."""
+    values = np.column_stack([fit.table.values[:, 0], np.minimum(fit.table.values[:, 2], 60.0)])
+    nodes, which = np.unique(values.round(6), axis=0, return_inverse=True)
+    weight = np.bincount(which.ravel(), fit.table.weight)
+    order = np.argsort(weight)[-SHOWN:]
+    return nodes[order, 0], nodes[order, 1], weight[order]
+
+
+@cache
+def _fitted() -> Fit:
+    from calibrate import fit
+    from measure import load_dataset
+
+    return fit(load_dataset(DATASET, corrected=True), USE)
