@@ -12,23 +12,25 @@ by throughput, which is the weighting under which Little's law holds for the sum
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from measure.csv_cells import IN_CELLS, block_bytes, part_curves, roles_of_cells
-from measure.csv_columns import LOAD_ROLES, TEXT_ROLES, Role, Roles, assign_roles
+from measure.csv_cells import IN_CELLS, block_bytes, check_one_loop, part_curves, roles_of_cells
+from measure.csv_columns import LOAD_ROLES, TEXT_ROLES, Roles, assign_roles
+from measure.csv_jobs import count_jobs, part_jobs
+from measure.csv_names import Role, load_noun
+from measure.csv_numbers import number, with_points
+from measure.csv_settling import complete, settle
 from measure.csv_text import Table, read_table
 from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.read_write_mix import parse_mix
-from measure.units import format_bytes
+from measure.units import counted, format_bytes
 
-_EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
 _KINDS: Mapping[str, LoadKind] = {
     "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",
 }  # fmt: skip
@@ -37,7 +39,9 @@ _UNIT_OF_LOAD: Mapping[LoadKind, str] = {
     "buffer_size": "B",
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
+_WORDS = {"load": "load", "latency_s": "latency", "throughput_per_s": "throughput", "jobs": "number of jobs"}
 _MOST_LINES = 10
+_ENOUGH = 2000  # rows that tell a unit
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
 
 
@@ -65,48 +69,42 @@ def csv_sweep(
     roles = assign_roles(
         table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken)
     )  # fmt: skip
-    records: list[dict[str, Any]] = []
-    whole: list[Mapping[str, str]] = []
-    left_out: dict[str, list[int]] = {}
-    for line, cells in table.rows:
-        record = _record(line, cells, roles, name)
-        if isinstance(record, str):
-            left_out.setdefault(record, []).append(line)
-        else:
-            records.append(record)
-            whole.append(cells)
-    if not records:
-        raise DataError(f"{name}: none of its {len(table.rows)} row(s) is a whole point: {next(iter(left_out))}")
-    findings = [_left_out(name, reason, lines) for reason, lines in left_out.items()]
+    check_one_loop(roles.ignored, cells_of, name)
+    table = with_points(table, _numeric_columns(roles), name)
+    roles, findings = settle(roles, table.header, lambda r: _rows(table, r, name, _ENOUGH).records, name)
+    rows = _rows(table, roles, name)
+    if not rows.records:
+        raise DataError(
+            f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
+        )
+    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
+    kind = _KINDS[roles.load.role]
+    multiplied = False
+    if "jobs" in roles:
+        multiplied, told = count_jobs(rows.records, roles, name)
+        findings += told
+    findings += complete(rows.records, name)
     unused = roles.ignored
     if "series" not in roles:
-        _part_engines(records)
-        unused, parted = part_curves(records, whole, unused, name)
+        _part_engines(rows.records)
+        unused, parted = part_curves(rows.records, rows.cells, unused, name)
         findings += parted
-    points = pd.DataFrame(records)
-    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
-    points["source"] = name
-    role = next(r for r in LOAD_ROLES if r in roles)
-    kind = _KINDS[role]
-    details: dict[str, Any] = {
-        "throughput_from": _throughput_source(roles),
-        "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()},
-    }
-    if "buffer" in roles:
-        known = points.dropna(subset=["buffer"])
-        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
-    if kind == "queue_depth":
-        points["depth"] = points["load"]
+    if "jobs" in roles and (multiplied or "series" not in roles):
+        part_jobs(rows.records, roles)
     if unused:
         findings.append(Finding(
-            "columns", "info", f"{name}: the column(s) {_listed(unused)} were not used.",
+            "columns", "info", f"{name}: {counted(len(unused), 'column')} not used: {_listed(unused)}.",
             "their names say nothing that is known here.",
             "declare them if they matter: --columns ROLE=COLUMN (qsim compare --help names the roles).",
         ))  # fmt: skip
-    unit = roles[role].unit if kind == "injected_delay" and roles[role].unit else _UNIT_OF_LOAD[kind]
+    points = pd.DataFrame(rows.records)
+    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
+    points["source"] = name
+    if kind == "queue_depth" and "jobs" not in roles:
+        points["depth"] = points["load"]
     return Sweep(
-        points.drop(columns="buffer"), kind, unit, Provenance(tool="csv", source=name, details=details),
-        tuple(findings), name=name,
+        points.drop(columns="buffer"), kind, _unit_of(roles, kind, multiplied=multiplied),
+        Provenance(tool="csv", source=name, details=_details(roles, points)), tuple(findings), name=name,
     )  # fmt: skip
 
 
@@ -125,26 +123,73 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_LINES]) + more
 
 
-def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any] | str:
-    """One tidy row, or the reason why the row is no point."""
+@dataclass
+class _Rows:
+    """The points of a table, the cells of each, and the lines that are no point by the reason."""
+
+    records: list[dict[str, Any]] = field(default_factory=list)
+    cells: list[Mapping[str, str]] = field(default_factory=list)
+    left_out: dict[str, list[int]] = field(default_factory=dict)
+
+
+def _rows(table: Table, roles: Roles, name: str, most: int | None = None) -> _Rows:
+    """The points of the first ``most`` rows. Where all lack a latency, or all a throughput, the law gives it later."""
+    found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows[:most]]
+    needed = ["load", "latency_s", "throughput_per_s", *(["jobs"] if "jobs" in roles else [])]
+    if roles.load.role == "depth":
+        told = {c: any(r[c] is not None for *_, r in found) for c in ("latency_s", "throughput_per_s")}
+        needed = [c for c in needed if told.get(c, True) or not any(told.values())]
+    rows = _Rows()
+    for line, cells, record in found:
+        lacking = [_WORDS[c] for c in needed if record[c] is None]
+        if lacking:
+            rows.left_out.setdefault(f"no {' and no '.join(lacking)} is given", []).append(line)
+        else:
+            rows.records.append(record)
+            rows.cells.append(cells)
+    return rows
+
+
+def _numeric_columns(roles: Roles) -> list[str]:
+    """The columns that hold numbers, by their roles."""
+    given = [r for r in (*roles.by_role.values(), *roles.rivals) if r.constant is None and r.unit != IN_CELLS]
+    return [r.column for r in given if r.role not in TEXT_ROLES]
+
+
+def _unit_of(roles: Roles, kind: LoadKind, *, multiplied: bool) -> str:
+    """The unit of the load: what the table calls its requests (clients, threads), or counts its delay in."""
+    load = roles.load
+    if kind == "injected_delay" and load.unit:
+        return load.unit
+    if kind == "queue_depth" and load.constant is None and not multiplied:
+        return load_noun(load.column)
+    return _UNIT_OF_LOAD[kind]
+
+
+def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "throughput_from": _throughput_source(roles),
+        "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()},
+    }
+    if "buffer" in roles:
+        known = points.dropna(subset=["buffer"])
+        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
+    return details
+
+
+def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any]:
+    """One tidy row; None where its cells tell no load, latency or throughput."""
     value = {role: _value(cells, r, line, name) for role, r in roles.by_role.items() if role not in TEXT_ROLES}
     text = {role: cells[roles[role].column] for role in TEXT_ROLES if role in roles}
     block = value.get("block")
     # Under an injected delay it is a memory: each access moves one cache line, whatever its stride.
     joined = _join_directions(value, CACHE_LINE_BYTES if "delay" in roles else block)
     load = next((value[r] for r in LOAD_ROLES if r in value), None)
-    lacking = [
-        what
-        for what, v in (("load", load), ("latency", joined.latency), ("throughput", joined.throughput))
-        if v is None
-    ]
-    if not lacking and joined.throughput == 0:
+    if joined.throughput == 0:
         raise DataError(
             f"{name}: line {line} has a throughput of 0, at which no latency can have been measured; remove the row or "
             "measure the point again"
         )
-    if lacking:
-        return f"no {' and no '.join(lacking)} is given"
     mix = parse_mix(text.get("mix", ""))
     written = value.get("write_percent")
     told = (value.get("read_percent"), None if written is None else 1 - written)
@@ -156,7 +201,8 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
         "series": text.get("series") or describe_series(block, read, pattern, parts),
         "load": load, "throughput_per_s": joined.throughput, "latency_s": joined.latency,
         "bandwidth_bytes_per_s": joined.bandwidth, "block_bytes": block, "read_fraction": read, "pattern": pattern,
-        "buffer": value.get("buffer"), **({"engine": text["engine"] or None} if "engine" in text else {}),
+        "buffer": value.get("buffer"), **({"jobs": value["jobs"]} if "jobs" in value else {}),
+        **({"engine": text["engine"] or None} if "engine" in text else {}),
         **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
     }  # fmt: skip
 
@@ -170,8 +216,9 @@ def _part_engines(records: Sequence[dict[str, Any]]) -> None:
 
 def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
     shown = ", ".join(map(str, lines[:_MOST_LINES])) + (", ..." if len(lines) > _MOST_LINES else "")
+    where = f"{'line' if len(lines) == 1 else 'lines'} {shown}"
     return Finding(
-        "rows-left-out", "warning", f"{name}: {len(lines)} row(s) were left out, because {reason} (line {shown}).",
+        "rows-left-out", "warning", f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({where}).",
         "the export lost the cells, or the points were never measured.",
         "fill the cells and run qsim audit on the table again, or measure the points.",
     )  # fmt: skip
@@ -187,14 +234,14 @@ class _Stream:
 
 def _join_directions(value: Mapping[str, float | None], unit_bytes: float | None) -> _Stream:
     """Throughput, mean latency and bandwidth of the whole stream, from one column each or from reads and writes."""
-    if "latency" in value:
+    if "latency" in value or not {"read_latency", "write_latency"} & value.keys():
         bandwidth = value.get("bandwidth")
         throughput = value.get("throughput")
         if throughput is None and "throughput" not in value:
             throughput = _per_unit(bandwidth, unit_bytes)
         if bandwidth is None and throughput is not None and unit_bytes:
             bandwidth = throughput * unit_bytes
-        return _Stream(throughput, value["latency"], bandwidth)
+        return _Stream(throughput, value.get("latency"), bandwidth)
     total = weighted = moved = 0.0
     reads = 0.0
     for direction in ("read", "write"):
@@ -226,28 +273,14 @@ def _value(cells: Mapping[str, str], role: Role, line: int, name: str) -> float 
         return role.constant
     if role.unit == IN_CELLS:
         return block_bytes(cells[role.column])
-    return _number(cells[role.column], role.scale, line, role.column, name)
-
-
-def _number(cell: str, scale: float, line: int, column: str, name: str) -> float | None:
-    """The cell in SI units; None where it is empty. DataError where it is no finite number."""
-    if cell.lower() in _EMPTY:
-        return None
-    plain = cell.removesuffix("%").strip() if scale == 0.01 else cell
-    try:
-        number = float(plain)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        comma = "; write decimals with a point" if re.fullmatch(r"-?\d+,\d+", cell) else "; correct the cell"
-        raise DataError(f"{name}: {cell[:40]!r} in line {line}, column {column!r} is not a number{comma}")
-    # Dividing by a whole number keeps 188.19 us the float that 188.19e-6 is, where multiplying by 1e-6 would not.
-    return number * scale if scale >= 1 else number / round(1 / scale)
+    return number(cells[role.column], role.scale, line, role.column, name)
 
 
 def _throughput_source(roles: Roles) -> str:
     if any(r.endswith("throughput") for r in roles.by_role):
         return "its own column"
+    if "bandwidth" not in roles and "latency" in roles:
+        return "load / latency"
     return "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
 
 
@@ -260,7 +293,7 @@ def _own_table(table: Table, name: str) -> Sweep:
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:
         records.append({
-            column: (cell or None) if column in _OWN_TEXT else _number(cell, 1.0, line, column, name)
+            column: (cell or None) if column in _OWN_TEXT else number(cell, 1.0, line, column, name)
             for column, cell in cells.items()
             if column in REQUIRED or column in OPTIONAL
         })  # fmt: skip

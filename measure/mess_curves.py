@@ -21,7 +21,7 @@ from typing import Any
 
 import pandas as pd
 
-from measure.csv_columns import UNITS
+from measure.csv_names import UNITS
 from measure.dataset import CACHE_LINE_BYTES, Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding

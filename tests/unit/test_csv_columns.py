@@ -58,9 +58,9 @@ def test_a_declared_column_takes_the_unit_in_its_name() -> None:
     assert roles["throughput"].scale == 1
 
 
-def test_a_declared_latency_without_any_unit_is_refused() -> None:
-    with pytest.raises(DataError, match="latency=t:"):
-        assign_roles(["n", "t", "iops"], {"load": "n", "latency": "t"}, None, "t.csv")
+def test_a_declared_latency_of_reads_without_any_unit_is_refused() -> None:
+    with pytest.raises(DataError, match="read_latency=t:us"):
+        assign_roles(["n", "t", "read_iops"], {"load": "n", "read_latency": "t"}, None, "t.csv")
 
 
 def test_the_name_of_a_declared_load_tells_its_kind() -> None:
@@ -77,8 +77,10 @@ def test_a_value_stands_in_for_a_column() -> None:
 @pytest.mark.parametrize(
     ("header", "says"),
     [
-        (["io_depth", "latency", "iops"], "a latency with its unit"),
-        (["io_depth", "latency_us"], "a throughput"),
+        (["io_depth", "mood", "Mbps"], "a latency with its unit"),
+        (["delay", "latency_us"], "a throughput"),
+        (["arrival_rate", "iops"], "a latency with its unit"),
+        (["io_depth", "latency"], "a throughput"),
         (["io_depth", "latency_us", "bw_MBps"], "a block size"),
         (["latency_us", "iops"], "a load"),
         (["io_depth", "delay", "latency_us", "iops"], "both 'io_depth' and 'delay'"),

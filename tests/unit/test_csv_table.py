@@ -96,14 +96,16 @@ def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
     sweep = csv_sweep(PLAIN + "16,,50000\n32,n/a,50000\n", name="t.csv")
     assert sweep.points["load"].tolist() == [1, 8]
     messages = [f.message for f in sweep.findings]
-    assert messages == ["t.csv: 2 row(s) were left out, because no latency is given (line 4, 5)."]
+    assert messages == ["t.csv: 2 rows left out, because no latency is given (lines 4, 5)."]
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (PLAIN + "16,fast,1\n", "'fast' in line 4, column 'latency_us' is not a number; correct the cell"),
-        (PLAIN.replace(",", ";") + "16;1,5;1\n", "write decimals with a point"),
+        (PLAIN.replace(",", ";") + "16;1,500;1\n", "'1,500' in line 4 may be 1.500 or 1500"),
+        (PLAIN.replace(",", ";") + "16;1,5;1\n32;1.5;1\n", "'1.5' in line 5, column 'latency_us' has a decimal point"),
+        (PLAIN.replace(",", ";") + "16;1,5;1,234,567\n", "is that of decimals and in '1,234,567' that of thousands"),
         (PLAIN + "16,inf,1\n", "'inf' in line 4, column 'latency_us' is not a number"),
         (PLAIN + "16,300,1,2\n", "line 4 has 4 cells under 3 columns"),
         (PLAIN + "16,0,1\n", "latency 0 in row 3"),
@@ -111,7 +113,7 @@ def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
         (PLAIN + "16,-3,1\n", "latency -3e-06 in row 3"),
         (PLAIN + "-1,3,1\n", "load -1 in row 3"),
         ("io_depth,latency_us,iops\n", "has a header but no row"),
-        ("io_depth,latency_us,iops\n1,,2\n", "none of its 1 row"),
+        ("io_depth,latency_us,iops\n1,,\n", "none of its 1 row"),
         ("io_depth,latency_us,iops,iops\n1,2,3,4\n", "'iops' is there more than once"),
         ("", "is empty"),
         ("# nothing\n", "is empty"),
