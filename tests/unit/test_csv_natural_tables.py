@@ -1,4 +1,4 @@
-"""Tables as people write them: the load, throughput and latency of each in SI, and what is refused with a ready line."""
+"""Tables as people write them: their load, throughput and latency in SI, and what is refused with a ready line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = Sequence[tuple[float, float, float]]
         ("connections;rps;avg ms\n10;1000;10,0\n50;4000;12,5\n", [(10, 1e3, 1e-2), (50, 4e3, 0.0125)], "connections"),
         ("concurrency\tqps\tresponse time [ms]\n4\t400\t10\n32\t1600\t20\n", [(4, 400, 0.01), (32, 1600, 0.02)],
          "requests"),
-        ("vus,requests per second,avg latency (s)\n10,100,0.1\n100,500,0.2\n", [(10, 100, 0.1), (100, 500, 0.2)], "users"),
+        ("vus,requests per second,avg latency (s)\n1,10,0.1\n10,50,0.2\n", [(1, 10, 0.1), (10, 50, 0.2)], "users"),
         ("Concurrent users,Throughput (req/s),Average response time (sec)\n5,50,0.1\n20,100,0.2\n",
          [(5, 50, 0.1), (20, 100, 0.2)], "users"),
         ("workers,ops/sec,avg_latency_ms\n1,1000,1\n4,3200,1.25\n", [(1, 1000, 1e-3), (4, 3200, 1.25e-3)], "workers"),
@@ -32,7 +32,8 @@ Rows = Sequence[tuple[float, float, float]]
         ("| QD | IOPS | Avg (ms) |\n|---|---|---|\n| 1 | 10,000 | 0.1 |\n| 256 | 1,280,000 | 0.2 |\n",
          [(1, 1e4, 1e-4), (256, 1.28e6, 2e-4)], "requests"),
         ("users,transactions/s,latency\n1,20,50\n10,100,100\n", [(1, 20, 0.05), (10, 100, 0.1)], "users"),
-        ("threads,tps,qps,avg latency (ms)\n1,100,2000,10\n8,400,8000,20\n", [(1, 100, 0.01), (8, 400, 0.02)], "threads"),
+        ("threads,tps,qps,avg latency (ms)\n1,100,2000,10\n8,400,8000,20\n", [(1, 100, 0.01), (8, 400, 0.02)],
+         "threads"),
         ("iodepth,numjobs,iops,lat_us\n1,4,40000,100\n8,4,160000,200\n", [(4, 4e4, 1e-4), (32, 1.6e5, 2e-4)],
          "requests"),
         ("max_concurrency,request_throughput (req/s),output_throughput (tok/s),mean_ttft_ms,mean_e2el_ms\n"
