@@ -67,10 +67,10 @@ def roles_of_cells(ignored: Sequence[str], cells: Mapping[str, Sequence[str]], t
     return [roles[0] for role, roles in found.items() if len(roles) == 1 and role not in taken]
 
 
-def check_one_loop(ignored: Sequence[str], cells: Mapping[str, Sequence[str]], name: str) -> None:
+def check_one_loop(cells: Mapping[str, Sequence[str]], name: str) -> None:
     """DataError where a column tells rows of open loops from rows of closed loops: their loads are two things."""
-    for column in ignored:
-        words = {re.sub(r"[\s_-]*(?:loop|system)?$", "", cell.lower()) for cell in cells[column] if cell}
+    for column, values in cells.items():
+        words = {re.sub(r"[\s_-]*(?:loop|system)?$", "", cell.lower()) for cell in values if cell}
         if words == {"open", "closed"}:
             raise DataError(
                 f"{name}: the column {column!r} holds rows of open and of closed loops; their loads are a rate and a "

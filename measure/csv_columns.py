@@ -32,6 +32,7 @@ TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
 EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
 
 _MOST_NAMES = 20
+_NO_BLOCK = "a block size (or an IOPS column)"
 _SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")
 _LIKELY = {
     "load": r"depth|qd|user|client|conc|conn|load|thread|^n$", "latency": r"lat|time|ttft|mean|avg|[_(][mu]s|rt",
@@ -157,6 +158,8 @@ def ready_line(header: Sequence[str], chosen: Mapping[str, Role]) -> str:
         known = next((chosen[r] for r in roles if r in chosen), None)
         column = known.column if known else _likeliest(rest, words)
         rest = [c for c in rest if c != column]
+        if not column and role == "load":
+            parts.append("load=1")
         if not column:
             continue
         unit = known.unit if known and known.unit != OPEN_UNIT else unit_in_name("latency", column) or "ms"
@@ -328,7 +331,7 @@ def _check_complete(roles: Roles, header: Sequence[str], where: str) -> None:
     if not speed and not ("depth" in roles and "latency" in roles and roles["latency"].unit != OPEN_UNIT):
         lacking.append("a throughput (or a bandwidth and the block size)")
     elif speed and not per_request:
-        lacking.append("a block size (or an IOPS column)")
+        lacking.append(_NO_BLOCK)
     if not lacking:
         return
     told = f"{' and '.join(lacking)} cannot be told from its columns; {_found(header)}"
@@ -337,9 +340,12 @@ def _check_complete(roles: Roles, header: Sequence[str], where: str) -> None:
             f"{where}: {told}. Tokens are not requests, and the time to the first token is not the whole response: "
             f"give requests/s and whole latencies, or, if each token is a request: {ready_line(header, roles.by_role)}"
         )
-    if any("block" in what for what in lacking) and len(lacking) == 1:
+    if lacking == [_NO_BLOCK]:
         raise DataError(f"{where}: {told}; declare it, for example --columns block=4KiB")
-    raise DataError(
-        f"{where}: {told}; declare them, for example {ready_line(header, roles.by_role)} (a value works too: load=1, "
-        "block=4KiB)"
-    )
+    line = ready_line(header, roles.by_role)
+    if "latency=" not in line or "throughput=" not in line:
+        raise DataError(
+            f"{where}: {told}; add the column that is missing (where the load is a number of outstanding requests, one "
+            "of latency and throughput is enough)"
+        )
+    raise DataError(f"{where}: {told}; declare them, for example {line} (a value works too: load=1, block=4KiB)")

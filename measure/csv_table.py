@@ -65,11 +65,13 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
-    cells_of = {column: [cells[column] for _, cells in table.rows] for column in table.header}
+    cells_of: Mapping[str, Sequence[str]] = {
+        column: [cells[column] for _, cells in table.rows] for column in table.header
+    }
+    check_one_loop(cells_of, name)
     roles = assign_roles(
         table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken)
     )  # fmt: skip
-    check_one_loop(roles.ignored, cells_of, name)
     table = with_points(table, _numeric_columns(roles), name)
     roles, findings = settle(roles, table.header, lambda r: _rows(table, r, name, _ENOUGH).records, name)
     rows = _rows(table, roles, name)

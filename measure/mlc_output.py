@@ -308,7 +308,7 @@ def _table(run: _Run, name: str) -> pd.DataFrame:
 def _cut_finding(run: _Run, name: str) -> Finding:
     return Finding(
         "mlc-truncated", "warning",
-        f"{run.source}: the table ends in the middle of a row ({run.cut!r}) after {counted(len(run.rows), 'whole row')}; "
-        "the rest of the curve is missing.",
+        f"{run.source}: the table ends in the middle of a row ({run.cut!r}) after "
+        f"{counted(len(run.rows), 'whole row')}; the rest of the curve is missing.",
         "MLC was stopped, or the file was cut.", "run the sweep again to the end.", series=name,
     )  # fmt: skip
