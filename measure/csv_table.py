@@ -97,7 +97,7 @@ def csv_sweep(
         findings.append(Finding(
             "columns", "info", f"{name}: {counted(len(unused), 'column')} not used: {_listed(unused)}.",
             "their names say nothing that is known here.",
-            "declare them if they matter: --columns ROLE=COLUMN (roles: load, jobs, latency, throughput, block, series).",
+            "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series).",
         ))  # fmt: skip
     points = pd.DataFrame(rows.records)
     points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()

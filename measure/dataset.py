@@ -182,8 +182,8 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
         if beyond.any():
             row = int(np.flatnonzero(beyond)[0])
             raise DataError(
-                f"{where}: {column} {table[column].iloc[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r}) "
-                "is beyond any device; correct the unit or the value"
+                f"{where}: {column} {table[column].iloc[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r})"
+                " is beyond any device; correct the unit or the value"
             )
     return table.reset_index(drop=True)
 

@@ -78,9 +78,6 @@ def test_a_value_stands_in_for_a_column() -> None:
     ("header", "says"),
     [
         (["io_depth", "mood", "Mbps"], "a latency with its unit"),
-        (["delay", "latency_us"], "a throughput"),
-        (["arrival_rate", "iops"], "a latency with its unit"),
-        (["io_depth", "latency"], "a throughput"),
         (["io_depth", "latency_us", "bw_MBps"], "a block size"),
         (["latency_us", "iops"], "a load"),
         (["io_depth", "delay", "latency_us", "iops"], "both 'io_depth' and 'delay'"),
@@ -93,6 +90,12 @@ def test_a_table_that_does_not_say_enough_lists_its_columns_and_the_remedy(heade
     assert all(column in str(refusal.value) for column in header)
     assert "mine.csv" in str(refusal.value)
     assert "--columns" in str(refusal.value)
+
+
+@pytest.mark.parametrize("header", [["delay", "latency_us"], ["arrival_rate", "iops"], ["io_depth", "latency"]])
+def test_where_no_column_is_left_for_what_is_missing_one_has_to_be_added(header: list[str]) -> None:
+    with pytest.raises(DataError, match=r"cannot be told from its columns; .*; add the column that is missing"):
+        assign_roles(header, None, None, "mine.csv")
 
 
 def test_a_declared_column_that_is_not_there_lists_those_that_are() -> None:
