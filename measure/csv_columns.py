@@ -8,13 +8,13 @@ throughput is enough: Little's law gives the other (:mod:`measure.csv_settling`)
 from __future__ import annotations
 
 import csv
-import io
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from measure.csv_names import (
+    LOAD_ROLES,
     OPEN_UNIT,
+    SPEEDS,
     UNITS,
     Role,
     counts_tokens,
@@ -24,20 +24,13 @@ from measure.csv_names import (
     unit_scale,
     weakly_recognised,
 )
+from measure.csv_refusals import ambiguous, check_complete, found_columns
 from measure.errors import DataError
 from measure.units import parse_bytes
 
-LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
 TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
 EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
 
-_MOST_NAMES = 20
-_NO_BLOCK = "a block size (or an IOPS column)"
-_SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")
-_LIKELY = {
-    "load": r"depth|qd|user|client|conc|conn|load|thread|^n$", "latency": r"lat|time|ttft|mean|avg|[_(][mu]s|rt",
-    "throughput": r"/s|per_s|ps$|thr|rate|tok|bw",
-}  # fmt: skip
 _USUAL_UNIT = {"latency": "us", "bandwidth": "MB/s", "block": "KiB", "buffer": "KiB", "load": "ns"}
 
 
@@ -135,39 +128,14 @@ def assign_roles(
             chosen[role.role] = role
         elif role.role not in declared:
             if role.role != "throughput":
-                raise DataError(_ambiguous(where, chosen[role.role], role, header))
+                raise DataError(ambiguous(where, chosen[role.role], role, header))
             rivals.append(role)
     chosen |= _weakly(header, chosen, units, where)
     if further is not None:
         chosen |= {role.role: role for role in further(_rest(header, chosen), chosen)}
     roles = Roles(chosen, _rest(header, chosen), tuple(rivals), _is_per_job(chosen, declared), frozenset(declared))
-    _check_complete(roles, header, where)
+    check_complete(roles.by_role, header, where)
     return roles
-
-
-def ready_line(header: Sequence[str], chosen: Mapping[str, Role]) -> str:
-    """A ``--columns`` line of the table's own names, to be looked over: what is not known is guessed.
-
-    >>> ready_line(["users", "time", "rate"], {})
-    '--columns load=users,latency=time:ms,throughput=rate'
-    """
-    rest = [c for c in header if c not in {r.column for r in chosen.values()}]
-    parts = []
-    for role, words in _LIKELY.items():
-        roles = LOAD_ROLES if role == "load" else (role,)
-        known = next((chosen[r] for r in roles if r in chosen), None)
-        column = known.column if known else _likeliest(rest, words)
-        rest = [c for c in rest if c != column]
-        if not column and role == "load":
-            parts.append("load=1")
-        if not column:
-            continue
-        unit = known.unit if known and known.unit != OPEN_UNIT else unit_in_name("latency", column) or "ms"
-        parts.append(f"{role}={column}:{unit}" if role == "latency" else f"{role}={column}")
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(parts)
-    text = line.getvalue()
-    return f"--columns {text}" if re.fullmatch(r"[\w=,:./-]+", text) else f"--columns '{text}'"
 
 
 # --- what is declared, and what is recognised -----------------------------------------------------------------------
@@ -192,7 +160,7 @@ def _loads(found: Sequence[Role], chosen: Mapping[str, Role], where: str, header
     if load is None:
         candidates = [r for r in found if r.role in LOAD_ROLES] or [r for r in found if r.role == "clients"] or jobs
         if len(candidates) > 1:
-            raise DataError(_ambiguous(where, candidates[0], candidates[1], header))
+            raise DataError(ambiguous(where, candidates[0], candidates[1], header))
         if not candidates:
             return {}
         load = replace(candidates[0], role="depth" if candidates[0].role in ("clients", "jobs") else candidates[0].role)
@@ -218,13 +186,13 @@ def _weakly(header: Sequence[str], chosen: Mapping[str, Role], units: Mapping[st
     rest = [c for c in header if c not in {r.column for r in chosen.values()}]
     for role, better in (
         ("latency", ("latency", "read_latency", "write_latency")),
-        ("throughput", (*_SPEEDS, *(("throughput",) if counts_tokens(header) else ()))),
+        ("throughput", (*SPEEDS, *(("throughput",) if counts_tokens(header) else ()))),
     ):
         if any(r in chosen for r in better) or (role == "throughput" and counts_tokens(header)):
             continue
         found = weakly_recognised(rest, role)
         if len(found) > 1:
-            raise DataError(_ambiguous(where, found[0], found[1], header))
+            raise DataError(ambiguous(where, found[0], found[1], header))
         if found:
             new[role] = _declared(role, found[0].column, units[role], where) if role in units else found[0]
     return new
@@ -239,7 +207,7 @@ def _all_declared(
         role = _kind_of_load(column) if asked == "load" else asked
         constant = None if column in header else _constant(role, column)
         if column not in header and constant is None:
-            raise DataError(f"{where} has no column {column!r} (declared as {asked}); {_found(header)}")
+            raise DataError(f"{where} has no column {column!r} (declared as {asked}); {found_columns(header)}")
         if role in chosen:
             raise DataError(f"{where}: {column!r} and {chosen[role].column!r} are both declared as {role}; keep one")
         if constant is not None:
@@ -293,59 +261,3 @@ def _constant(role: str, text: str) -> float | None:
 def _check_role(role: str) -> None:
     if role not in UNITS:
         raise DataError(f"{role!r} is no role of a column; the roles are {', '.join(UNITS)}")
-
-
-# --- refusals -------------------------------------------------------------------------------------------------------
-
-
-def _likeliest(columns: Sequence[str], words: str) -> str:
-    """The first column that has one of these words in its name, else the first one; "" where there is none."""
-    found = [c for c in columns if re.search(words, c.lower())]
-    return found[0] if found else columns[0] if columns else ""
-
-
-def _found(header: Sequence[str]) -> str:
-    more = f" and {len(header) - _MOST_NAMES} more" if len(header) > _MOST_NAMES else ""
-    return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
-
-
-def _ambiguous(where: str, first: Role, second: Role, header: Sequence[str]) -> str:
-    role = "load" if first.role in (*LOAD_ROLES, "clients", "jobs") else first.role
-    return (
-        f"{where}: both {first.column!r} and {second.column!r} can be the {role}; say which, for example "
-        f"--columns {role}={second.column} ({_found(header)})"
-    )
-
-
-def _check_complete(roles: Roles, header: Sequence[str], where: str) -> None:
-    """DataError where the columns do not make a point: by Little's law one of latency and throughput may be missing."""
-    lacking = []
-    latency = any(r in roles for r in ("latency", "read_latency", "write_latency"))
-    if not any(r in roles for r in LOAD_ROLES):
-        lacking.append("a load")
-    per_request = any("throughput" in r for r in roles.by_role) or "block" in roles or "delay" in roles
-    speed = any(r in roles for r in _SPEEDS)
-    total = per_request and ("throughput" in roles or "bandwidth" in roles)
-    if not latency and not ("depth" in roles and total):
-        lacking.append("a latency with its unit")
-    if not speed and not ("depth" in roles and "latency" in roles and roles["latency"].unit != OPEN_UNIT):
-        lacking.append("a throughput (or a bandwidth and the block size)")
-    elif speed and not per_request:
-        lacking.append(_NO_BLOCK)
-    if not lacking:
-        return
-    told = f"{' and '.join(lacking)} cannot be told from its columns; {_found(header)}"
-    if counts_tokens(header):
-        raise DataError(
-            f"{where}: {told}. Tokens are not requests, and the time to the first token is not the whole response: "
-            f"give requests/s and whole latencies, or, if each token is a request: {ready_line(header, roles.by_role)}"
-        )
-    if lacking == [_NO_BLOCK]:
-        raise DataError(f"{where}: {told}; declare it, for example --columns block=4KiB")
-    line = ready_line(header, roles.by_role)
-    if "latency=" not in line or "throughput=" not in line:
-        raise DataError(
-            f"{where}: {told}; add the column that is missing (where the load is a number of outstanding requests, one "
-            "of latency and throughput is enough)"
-        )
-    raise DataError(f"{where}: {told}; declare them, for example {line} (a value works too: load=1, block=4KiB)")

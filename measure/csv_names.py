@@ -52,6 +52,9 @@ UNITS: Mapping[str, Mapping[str, float]] = {
 DEFAULT_UNIT = {"throughput": "/s", "read_throughput": "/s", "write_throughput": "/s", "arrival_rate": "/s",
                 "read_percent": "%", "write_percent": "%", "delay": "cycles"}  # fmt: skip
 
+LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
+SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")
+
 #: The unit of a column whose unit only Little's law can tell.
 OPEN_UNIT = "?"
 

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from measure.closed_curves import COMPUTED
-from measure.csv_columns import Roles, ready_line
+from measure.csv_columns import Roles
 from measure.csv_names import OPEN_UNIT, Role, unit_scale
+from measure.csv_refusals import ready_line
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.units import counted

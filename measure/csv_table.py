@@ -1,35 +1,32 @@
 """Tables of measurements as people publish them (CSV, TSV, semicolons), and our own tidy table.
 
 ``csv_sweep(text)`` is a pure function of text. It finds the separator, reads the header, gives every column its role
-(see :mod:`measure.csv_columns`), converts to SI units and groups the rows into curves. A row with an empty cell where
-a number is needed is left out with a Finding; a cell that is no number is an error, because a typing mistake must not
-silently become a missing point.
-
-Tables that tabulate reads and writes apart are joined to one stream: throughputs add, and the mean latency is weighted
-by throughput, which is the weighting under which Little's law holds for the sum.
+(:mod:`measure.csv_columns`), settles by Little's law what names leave open (:mod:`measure.csv_settling`), converts the
+rows to SI units (:mod:`measure.csv_rows`), counts the jobs (:mod:`measure.csv_jobs`) and groups the rows into curves
+(:mod:`measure.csv_cells`). A row with an empty cell where a number is needed is left out with a Finding; a cell that is
+no number is an error, because a typing mistake must not silently become a missing point.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from measure.csv_cells import IN_CELLS, block_bytes, check_one_loop, part_curves, roles_of_cells
-from measure.csv_columns import LOAD_ROLES, TEXT_ROLES, Roles, assign_roles
+from measure.csv_cells import IN_CELLS, check_one_loop, part_curves, roles_of_cells
+from measure.csv_columns import TEXT_ROLES, Roles, assign_roles
 from measure.csv_jobs import count_jobs, part_jobs
-from measure.csv_names import Role, load_noun
+from measure.csv_names import load_noun
 from measure.csv_numbers import number, with_points
+from measure.csv_rows import rows_of
 from measure.csv_settling import complete, settle
 from measure.csv_text import Table, read_table
-from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep, describe_series
+from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.read_write_mix import parse_mix
-from measure.units import counted, format_bytes
+from measure.units import counted
 
 _KINDS: Mapping[str, LoadKind] = {
     "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",
@@ -39,10 +36,8 @@ _UNIT_OF_LOAD: Mapping[LoadKind, str] = {
     "buffer_size": "B",
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
-_WORDS = {"load": "load", "latency_s": "latency", "throughput_per_s": "throughput", "jobs": "number of jobs"}
 _MOST_LINES = 10
 _ENOUGH = 2000  # rows that tell a unit
-_PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
 
 
 def csv_sweep(
@@ -54,10 +49,10 @@ def csv_sweep(
 ) -> Sweep:
     """The sweep in a text table.
 
-    ``columns`` maps a role (load, latency, throughput, bandwidth, block, read_percent, series, ...) to the column that
-    holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is the
+    ``columns`` maps a role (load, jobs, latency, throughput, bandwidth, block, read_percent, series, ...) to the column
+    that holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is the
     file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
-    under an injected delay, from bandwidth / 64 bytes.
+    under an injected delay, from bandwidth / 64 bytes, else, for a number of outstanding requests, from load / latency.
 
     Raises DataError with one sentence for a table that is empty, ragged, lacks a column, or holds a cell that is not a
     number.
@@ -73,8 +68,8 @@ def csv_sweep(
         table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken)
     )  # fmt: skip
     table = with_points(table, _numeric_columns(roles), name)
-    roles, findings = settle(roles, table.header, lambda r: _rows(table, r, name, _ENOUGH).records, name)
-    rows = _rows(table, roles, name)
+    roles, findings = settle(roles, table.header, lambda r: rows_of(table, r, name, _ENOUGH).records, name)
+    rows = rows_of(table, roles, name)
     if not rows.records:
         raise DataError(
             f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
@@ -125,33 +120,6 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_LINES]) + more
 
 
-@dataclass
-class _Rows:
-    """The points of a table, the cells of each, and the lines that are no point by the reason."""
-
-    records: list[dict[str, Any]] = field(default_factory=list)
-    cells: list[Mapping[str, str]] = field(default_factory=list)
-    left_out: dict[str, list[int]] = field(default_factory=dict)
-
-
-def _rows(table: Table, roles: Roles, name: str, most: int | None = None) -> _Rows:
-    """The points of the first ``most`` rows. Where all lack a latency, or all a throughput, the law gives it later."""
-    found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows[:most]]
-    needed = ["load", "latency_s", "throughput_per_s", *(["jobs"] if "jobs" in roles else [])]
-    if roles.load.role == "depth":
-        told = {c: any(r[c] is not None for *_, r in found) for c in ("latency_s", "throughput_per_s")}
-        needed = [c for c in needed if told.get(c, True) or not any(told.values())]
-    rows = _Rows()
-    for line, cells, record in found:
-        lacking = [_WORDS[c] for c in needed if record[c] is None]
-        if lacking:
-            rows.left_out.setdefault(f"no {' and no '.join(lacking)} is given", []).append(line)
-        else:
-            rows.records.append(record)
-            rows.cells.append(cells)
-    return rows
-
-
 def _numeric_columns(roles: Roles) -> list[str]:
     """The columns that hold numbers, by their roles."""
     given = [r for r in (*roles.by_role.values(), *roles.rivals) if r.constant is None and r.unit != IN_CELLS]
@@ -179,36 +147,6 @@ def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
     return details
 
 
-def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any]:
-    """One tidy row; None where its cells tell no load, latency or throughput."""
-    value = {role: _value(cells, r, line, name) for role, r in roles.by_role.items() if role not in TEXT_ROLES}
-    text = {role: cells[roles[role].column] for role in TEXT_ROLES if role in roles}
-    block = value.get("block")
-    # Under an injected delay it is a memory: each access moves one cache line, whatever its stride.
-    joined = _join_directions(value, CACHE_LINE_BYTES if "delay" in roles else block)
-    load = next((value[r] for r in LOAD_ROLES if r in value), None)
-    if joined.throughput == 0:
-        raise DataError(
-            f"{name}: line {line} has a throughput of 0, at which no latency can have been measured; remove the row or "
-            "measure the point again"
-        )
-    mix = parse_mix(text.get("mix", ""))
-    written = value.get("write_percent")
-    told = (value.get("read_percent"), None if written is None else 1 - written)
-    read = next((f for f in (*told, joined.read_fraction, mix.read_fraction) if f is not None), None)
-    pattern = text.get("pattern") or mix.pattern
-    unknown = (text["mix"],) if text.get("mix") and read is None else (mix.note,) if mix.note else ()
-    parts = [*unknown, *([f"buffer {_size(value['buffer'])}"] if value.get("buffer") else [])]
-    return {
-        "series": text.get("series") or describe_series(block, read, pattern, parts),
-        "load": load, "throughput_per_s": joined.throughput, "latency_s": joined.latency,
-        "bandwidth_bytes_per_s": joined.bandwidth, "block_bytes": block, "read_fraction": read, "pattern": pattern,
-        "buffer": value.get("buffer"), **({"jobs": value["jobs"]} if "jobs" in value else {}),
-        **({"engine": text["engine"] or None} if "engine" in text else {}),
-        **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
-    }  # fmt: skip
-
-
 def _part_engines(records: Sequence[dict[str, Any]]) -> None:
     """Each engine's points are curves of their own, where there are several: their latencies hold different things."""
     if len({r.get("engine") for r in records}) > 1:
@@ -226,68 +164,12 @@ def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Stream:
-    throughput: float | None
-    latency: float | None
-    bandwidth: float | None
-    read_fraction: float | None = None
-
-
-def _join_directions(value: Mapping[str, float | None], unit_bytes: float | None) -> _Stream:
-    """Throughput, mean latency and bandwidth of the whole stream, from one column each or from reads and writes."""
-    if "latency" in value or not {"read_latency", "write_latency"} & value.keys():
-        bandwidth = value.get("bandwidth")
-        throughput = value.get("throughput")
-        if throughput is None and "throughput" not in value:
-            throughput = _per_unit(bandwidth, unit_bytes)
-        if bandwidth is None and throughput is not None and unit_bytes:
-            bandwidth = throughput * unit_bytes
-        return _Stream(throughput, value.get("latency"), bandwidth)
-    total = weighted = moved = 0.0
-    reads = 0.0
-    for direction in ("read", "write"):
-        bandwidth = value.get(f"{direction}_bandwidth")
-        throughput = value.get(f"{direction}_throughput")
-        if throughput is None:
-            throughput = _per_unit(bandwidth, unit_bytes)
-        if not throughput:
-            continue
-        latency = value.get(f"{direction}_latency")
-        if latency is None:
-            return _Stream(throughput, None, None)
-        total += throughput
-        weighted += throughput * latency
-        moved += bandwidth if bandwidth is not None else throughput * unit_bytes if unit_bytes else math.nan
-        reads += throughput if direction == "read" else 0.0
-    if not total:
-        return _Stream(None, None, None)
-    return _Stream(total, weighted / total, None if math.isnan(moved) else moved, reads / total)
-
-
-def _per_unit(bandwidth: float | None, unit_bytes: float | None) -> float | None:
-    return bandwidth / unit_bytes if bandwidth is not None and unit_bytes else None
-
-
-def _value(cells: Mapping[str, str], role: Role, line: int, name: str) -> float | None:
-    """What the row holds of a role, in SI units; None where its cell is empty."""
-    if role.constant is not None:
-        return role.constant
-    if role.unit == IN_CELLS:
-        return block_bytes(cells[role.column])
-    return number(cells[role.column], role.scale, line, role.column, name)
-
-
 def _throughput_source(roles: Roles) -> str:
     if any(r.endswith("throughput") for r in roles.by_role):
         return "its own column"
     if "bandwidth" not in roles and "latency" in roles:
         return "load / latency"
     return "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
-
-
-def _size(size: float | None) -> str:
-    return format_bytes(size or 0.0)
 
 
 def _own_table(table: Table, name: str) -> Sweep:

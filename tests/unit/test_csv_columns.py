@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from measure.csv_columns import assign_roles, parse_columns, recognise
+from measure.csv_columns import assign_roles, parse_columns
+from measure.csv_names import recognise
 from measure.errors import DataError
 
 
