@@ -70,8 +70,7 @@ def check_complete(roles: Mapping[str, Role], header: Sequence[str], where: str)
         lacking.append("a load")
     per_request = any("throughput" in r for r in roles) or "block" in roles or "delay" in roles
     speed = any(r in roles for r in SPEEDS)
-    total = per_request and ("throughput" in roles or "bandwidth" in roles)
-    if not latency and not ("depth" in roles and total):
+    if not latency and not ("depth" in roles and speed and per_request):
         lacking.append("a latency with its unit")
     if not speed and not ("depth" in roles and "latency" in roles and roles["latency"].unit != OPEN_UNIT):
         lacking.append("a throughput (or a bandwidth and the block size)")

@@ -95,8 +95,10 @@ def _join_directions(value: Mapping[str, float | None], unit_bytes: float | None
     if "latency" in value or not {"read_latency", "write_latency"} & value.keys():
         bandwidth = value.get("bandwidth")
         throughput = value.get("throughput")
-        if throughput is None and "throughput" not in value:
+        if "throughput" not in value:
             throughput = _per_unit(bandwidth, unit_bytes)
+            if "bandwidth" not in value:
+                return _under_one_latency(value, unit_bytes)
         if bandwidth is None and throughput is not None and unit_bytes:
             bandwidth = throughput * unit_bytes
         return _Stream(throughput, value.get("latency"), bandwidth)
@@ -119,6 +121,19 @@ def _join_directions(value: Mapping[str, float | None], unit_bytes: float | None
     if not total:
         return _Stream(None, None, None)
     return _Stream(total, weighted / total, None if math.isnan(moved) else moved, reads / total)
+
+
+def _under_one_latency(value: Mapping[str, float | None], unit_bytes: float | None) -> _Stream:
+    """Reads and writes tabulated apart, with one latency of both, or none."""
+    rates = {}
+    for direction in ("read", "write"):
+        rate = value.get(f"{direction}_throughput")
+        rates[direction] = _per_unit(value.get(f"{direction}_bandwidth"), unit_bytes) if rate is None else rate
+    total = sum(rate for rate in rates.values() if rate is not None)
+    if not total:
+        return _Stream(None, value.get("latency"), None)
+    bandwidth = total * unit_bytes if unit_bytes else None
+    return _Stream(total, value.get("latency"), bandwidth, (rates["read"] or 0.0) / total)
 
 
 def _per_unit(bandwidth: float | None, unit_bytes: float | None) -> float | None:

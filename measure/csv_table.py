@@ -50,8 +50,8 @@ def csv_sweep(
     """The sweep in a text table.
 
     ``columns`` maps a role (load, jobs, latency, throughput, bandwidth, block, read_percent, series, ...) to the column
-    that holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is the
-    file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
+    that holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is
+    the file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
     under an injected delay, from bandwidth / 64 bytes, else, for a number of outstanding requests, from load / latency.
 
     Raises DataError with one sentence for a table that is empty, ragged, lacks a column, or holds a cell that is not a
@@ -167,7 +167,7 @@ def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
 def _throughput_source(roles: Roles) -> str:
     if any(r.endswith("throughput") for r in roles.by_role):
         return "its own column"
-    if "bandwidth" not in roles and "latency" in roles:
+    if not any(r.endswith("bandwidth") for r in roles.by_role):
         return "load / latency"
     return "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
 

@@ -64,6 +64,12 @@ def test_reads_and_writes_apart_are_joined_so_that_littles_law_holds_for_the_sum
     assert points["read_fraction"].tolist() == [1, 0.75]
 
 
+@pytest.mark.parametrize("latency", ["1000", ""])
+def test_reads_and_writes_apart_with_one_latency_or_none_are_one_stream(latency: str) -> None:
+    points = csv_sweep(f"depth,read_iops,write_iops,latency_us\n4,3000,1000,{latency}\n").points
+    assert points[["throughput_per_s", "latency_s", "read_fraction"]].to_numpy().tolist() == [[4000, 1e-3, 0.75]]
+
+
 def test_block_mix_and_percent_signs_make_the_curves() -> None:
     text = "depth,latency_us,iops,block_KB,read_pct\n1,9,1,4,100%\n1,9,1,4,70%\n1,9,1,16,0%\n"
     assert csv_sweep(text).series == ("4 KiB read", "4 KiB 70/30 mix", "16 KiB write")
