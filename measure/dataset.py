@@ -181,9 +181,10 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
         beyond = (size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST))
         if beyond.any():
             row = int(np.flatnonzero(beyond)[0])
+            other = ", or say which column is the load (--columns load=COLUMN)" if column == "load" else ""
             raise DataError(
                 f"{where}: {column} {table[column].iloc[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r})"
-                " is beyond any device; correct the unit or the value"
+                f" is beyond any device; correct the unit or the value{other}"
             )
     return table.reset_index(drop=True)
 
