@@ -18,7 +18,7 @@ import numpy as np
 
 from measure.block_verdict import BlockVerdict, ratios_by_claim
 from measure.calibration_checks import check_bins, check_percentiles, check_saturation, check_submission
-from measure.closed_curves import closed_curves
+from measure.closed_curves import COMPUTED, closed_curves
 from measure.curve_checks import check_bandwidth, check_curve, check_open
 from measure.dataset import Sweep
 from measure.findings import SEVERITIES, Finding
@@ -67,7 +67,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
         found = list(check_buffer_sizes(sweep))
     else:
         found = [*_littles_law(sweep), *check_bandwidth(sweep)]
-        for curve in closed_curves(sweep):
+        for curve in closed_curves(sweep, computed=True):
             found += check_curve(curve)
     if sweep.load_kind in ("queue_depth", "arrival_rate"):
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
@@ -102,7 +102,14 @@ def audit_dataset(name: str, link: str | None = None) -> list[Finding]:
 
 def _littles_law(sweep: Sweep) -> Iterator[Finding]:
     verdict, found = diagnoses(sweep)
-    if not found:
+    if not found and "unchecked" in sweep.points and sweep.points["unchecked"].eq(COMPUTED).any():
+        yield Finding(
+            "littles-law", "info",
+            "N = X R cannot be checked at any point: latency or throughput was computed by it.",
+            "only one of the two was recorded.",
+            "measure both.",
+        )  # fmt: skip
+    elif not found:
         yield Finding(
             "littles-law", "info",
             "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",

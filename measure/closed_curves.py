@@ -14,6 +14,9 @@ from measure.dataset import Sweep
 
 Floats = NDArray[np.float64]
 
+#: What the column ``unchecked`` says where throughput or latency was computed from the other by N = X R.
+COMPUTED = "computed by Little's law"
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -48,17 +51,20 @@ class Curve:
         return int(np.argmax(np.abs(np.log(self.ratio))))
 
 
-def closed_curves(sweep: Sweep) -> list[Curve]:
+def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[Curve]:
     """The curves of a closed sweep whose depth is known; repeats averaged. Depth 0 and rate-limited points are out.
 
     A point is rate-limited, or of unknown depth, where the importer's column ``unchecked`` or a finding of it says so.
+    Points whose latency or throughput was computed by Little's law are in where ``computed`` says so.
     """
     unknown = {(f.series, f.load) for f in sweep.findings if f.check in ("depth-not-recorded", "rate-limited")}
     files = sweep.provenance.details.get("file_bytes")
     files = files if isinstance(files, Mapping) else {}
     curves = []
     for series, group in sweep.mean_points().groupby("series", sort=False):
-        told = group["unchecked"].notna() if "unchecked" in group else np.zeros(len(group), dtype=bool)
+        told = np.zeros(len(group), dtype=bool)
+        if "unchecked" in group:
+            told = (group["unchecked"].notna() & ~(computed & group["unchecked"].eq(COMPUTED))).to_numpy(bool)
         known = [n > 0 and not {(series, n), (series, None)} & unknown and not t
                  for n, t in zip(group["load"], told, strict=True)]  # fmt: skip
         points = group[np.array(known)]

@@ -13,8 +13,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from measure.csv_columns import BLOCK_UNITS, Role
+from measure.csv_names import BLOCK_UNITS, Role, plain_name
 from measure.dataset import describe_series
+from measure.errors import DataError
 from measure.findings import Finding
 from measure.read_write_mix import parse_mix
 
@@ -59,11 +60,22 @@ def roles_of_cells(ignored: Sequence[str], cells: Mapping[str, Sequence[str]], t
         filled = [c for c in cells[column] if c]
         if not filled:
             continue
-        if _BLOCK_NAME.fullmatch(_plain(column)) and all(block_bytes(c) is not None for c in filled):
+        if _BLOCK_NAME.fullmatch(plain_name(column)) and all(block_bytes(c) is not None for c in filled):
             found["block"].append(Role("block", column, unit=IN_CELLS))
         elif all(_tells_mix(c) for c in filled):
             found["mix"].append(Role("mix", column))
     return [roles[0] for role, roles in found.items() if len(roles) == 1 and role not in taken]
+
+
+def check_one_loop(cells: Mapping[str, Sequence[str]], name: str) -> None:
+    """DataError where a column tells rows of open loops from rows of closed loops: their loads are two things."""
+    for column, values in cells.items():
+        words = {re.sub(r"[\s_-]*(?:loop|system)?$", "", cell.lower()) for cell in values if cell}
+        if words == {"open", "closed"}:
+            raise DataError(
+                f"{name}: the column {column!r} holds rows of open and of closed loops; their loads are a rate and a "
+                "number of requests, so load them as two tables"
+            )
 
 
 def part_curves(
@@ -104,7 +116,7 @@ def _parts(
     column: str, values: Sequence[str], places: Sequence[tuple[str, float]], crowded: Sequence[Sequence[int]]
 ) -> bool:
     """Whether a column parts curves: few values, each at two places or more, several of them at one place."""
-    if _NO_CURVE.fullmatch(_plain(column)) or not all(values):
+    if _NO_CURVE.fullmatch(plain_name(column)) or not all(values):
         return False
     at: dict[str, set[tuple[str, float]]] = defaultdict(set)
     for value, place in zip(values, places, strict=True):
@@ -117,10 +129,6 @@ def _parts(
 def _some(values: Sequence[str]) -> str:
     distinct = list(dict.fromkeys(values))
     return ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
-
-
-def _plain(column: str) -> str:
-    return re.sub(r"[\s\-\[\]().]+", "_", column.strip()).strip("_")
 
 
 def _tells_mix(cell: str) -> bool:

@@ -1,126 +1,67 @@
-"""Which column of a table means what, and in which unit: declared by the user, or recognised by its name.
+"""Which column of a table means what: declared by the user, or recognised by its name (:mod:`measure.csv_names`).
 
-A *role* is what a column stands for. A sweep needs a load, a latency, and a throughput (or a bandwidth with the size
-of a block, from which the throughput follows). A name is recognised only where nothing is left to guess: ``latency_us``
-is, ``latency`` is not, because a wrong unit gives a wrong curve without an error.
-
-Units follow what storage tools print:
-
-- a *block* of "4 KB" or "4k" has 4096 bytes (no drive has blocks of 4000), and ``kB`` is 1000;
-- a *bandwidth* in "KB/s" is fio's, 1024 bytes a second, while ``kB/s``, ``MB/s`` and ``GB/s`` are decimal;
-- bits (``Mbps``) are refused: they are too often written for bytes.
+A *role* is what a column stands for. A sweep needs a load, a latency and a throughput (or a bandwidth with the size of
+a block, from which the throughput follows). Where the load is a number of outstanding requests, one of latency and
+throughput is enough: Little's law gives the other (:mod:`measure.csv_settling`).
 """
 
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from measure.csv_names import (
+    LOAD_ROLES,
+    OPEN_UNIT,
+    SPEEDS,
+    UNITS,
+    Role,
+    counts_tokens,
+    plain_name,
+    recognise,
+    unit_in_name,
+    unit_scale,
+    weakly_recognised,
+)
+from measure.csv_refusals import ambiguous, check_complete, found_columns
 from measure.errors import DataError
 from measure.units import parse_bytes
 
-_TIME = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
-_RATE = {"/s": 1.0, "iops": 1.0, "IOPS": 1.0, "k/s": 1e3, "kiops": 1e3, "kIOPS": 1e3, "M/s": 1e6, "MIOPS": 1e6}
-BLOCK_UNITS = {
-    "B": 1.0, "bytes": 1.0, "kB": 1e3,
-    "k": 2.0**10, "K": 2.0**10, "KB": 2.0**10, "KiB": 2.0**10,
-    "m": 2.0**20, "M": 2.0**20, "MB": 2.0**20, "MiB": 2.0**20,
-}  # fmt: skip
-_BANDWIDTH = {
-    "B/s": 1.0, "bytes/s": 1.0, "kB/s": 1e3, "KB/s": 2.0**10, "KiB/s": 2.0**10,
-    "MB/s": 1e6, "MiB/s": 2.0**20, "GB/s": 1e9, "GiB/s": 2.0**30,
-}  # fmt: skip
-_READ = {"%": 0.01, "fraction": 1.0}
-_DELAY = {"cycles": 1.0, "ns": 1.0, "us": 1.0}  # kept as the tool counts it; the unit goes to Sweep.load_unit
-
-_LOAD = {**_DELAY, **_RATE}
-
-#: Role -> the units it may have. Roles without units map to an empty table.
-UNITS: Mapping[str, Mapping[str, float]] = {
-    "load": _LOAD, "depth": {}, "delay": _DELAY, "arrival_rate": _RATE,
-    "latency": _TIME, "read_latency": _TIME, "write_latency": _TIME,
-    "throughput": _RATE, "read_throughput": _RATE, "write_throughput": _RATE,
-    "bandwidth": _BANDWIDTH, "read_bandwidth": _BANDWIDTH, "write_bandwidth": _BANDWIDTH,
-    "block": BLOCK_UNITS, "buffer": BLOCK_UNITS, "read_percent": _READ, "write_percent": _READ,
-    "latency_sd": _TIME, "latency_p50": _TIME, "latency_p95": _TIME, "latency_p99": _TIME, "latency_p999": _TIME,
-    "series": {}, "mix": {}, "pattern": {}, "engine": {},
-}  # fmt: skip
-
-#: What a column of this role is in when nobody says otherwise; roles that are absent here must be given a unit.
-DEFAULT_UNIT = {"throughput": "/s", "read_throughput": "/s", "write_throughput": "/s", "arrival_rate": "/s",
-                "read_percent": "%", "write_percent": "%", "delay": "cycles"}  # fmt: skip
-
-LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
 TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
-
-_MOST_NAMES = 20
-
 EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
 
-_MEAN = r"(?:(?:mean|avg|average)_)?"
-_TIME_UNIT = r"_(?P<unit>s|sec|ms|msec|us|usec|µs|μs|ns)"
-_BW_UNIT = r"(?P<unit>(?:[kKMG]i?)?B(?:/s|ps|_per_s|/sec|_s))"
-_BLOCK_UNIT = r"_(?P<unit>B|bytes|k|K|kB|KB|KiB|MB|MiB)"
-_LATENCY = r"(?i:lat|latency|response_time)(?i:_mean|_avg)?"
-_NAMES: tuple[tuple[str, str], ...] = (
-    ("depth", r"(?i:(?:queue|io)_?depth|qd|depth|outstanding(?:_requests)?)"),
-    ("delay", r"(?i:inject(?:ed|ion)?_?delay|delay)(?:_(?P<unit>cycles|ns|us))?"),
-    ("arrival_rate", r"(?i:arrival_rate|asked_rate)(?i:_per_s)?"),
-    ("latency", rf"(?i:{_MEAN}){_LATENCY}{_TIME_UNIT}"),
-    ("read_latency", rf"(?i:read_{_MEAN}){_LATENCY}{_TIME_UNIT}"),
-    ("write_latency", rf"(?i:write_{_MEAN}){_LATENCY}{_TIME_UNIT}"),
-    ("throughput", r"(?:(?i:iops)(?:_(?P<unit>k))?|(?i:(?:throughput|requests|completions)_per_s))"),
-    ("read_throughput", r"(?i:read_iops)(?:_(?P<unit>k))?"),
-    ("write_throughput", r"(?i:write_iops)(?:_(?P<unit>k))?"),
-    ("bandwidth", rf"(?:(?i:bandwidth|bw|throughput)_)?{_BW_UNIT}"),
-    ("read_bandwidth", rf"(?i:read)_(?:(?i:bandwidth|bw)_)?{_BW_UNIT}"),
-    ("write_bandwidth", rf"(?i:write)_(?:(?i:bandwidth|bw)_)?{_BW_UNIT}"),
-    ("block", rf"(?i:block|block_?size|bs|access_size|io_size){_BLOCK_UNIT}"),
-    ("buffer", rf"(?i:buffer|buffer_?size){_BLOCK_UNIT}"),
-    ("read_percent", r"(?i:reads?_?(?:pct|percent|%)|rwmixread|percent(?:age)?_of_reads?(?:_?%)?)"),
-    ("write_percent", r"(?i:writes?_?(?:pct|percent|%)|rwmixwrite|percent(?:age)?_of_writes?(?:_?%)?)"),
-    ("latency_sd", rf"(?i:lat|latency)_(?i:sd|std|stddev){_TIME_UNIT}"),
-    ("latency_p50", rf"(?i:(?:lat|latency)_)?p50{_TIME_UNIT}"),
-    ("latency_p95", rf"(?i:(?:lat|latency)_)?p95{_TIME_UNIT}"),
-    ("latency_p99", rf"(?i:(?:lat|latency)_)?p99{_TIME_UNIT}"),
-    ("latency_p999", rf"(?i:(?:lat|latency)_)?p99_?9{_TIME_UNIT}"),
-    ("mix", r"(?i:mix|direction|rw|read_?write(?:_mix)?|traffic)"),
-    ("series", r"(?i:series)"),
-    ("pattern", r"(?i:pattern)"),
-    ("engine", r"(?i:(?:io_?)?engine)"),
-)
-_COMPILED = tuple((role, re.compile(pattern)) for role, pattern in _NAMES)
-_UNIT_SUFFIX = re.compile(r"(?:^|_)(?P<unit>[A-Za-zµμ%]+(?:/s|/sec|_per_s)?)$")
-
-
-@dataclass(frozen=True)
-class Role:
-    """One column with its meaning: ``column`` as the table spells it, the factor that makes SI of it, the unit.
-
-    ``constant`` is the SI value where the user declared a value for all rows ("load=1") instead of a column.
-    """
-
-    role: str
-    column: str
-    scale: float = 1.0
-    unit: str = ""
-    constant: float | None = None
+_USUAL_UNIT = {"latency": "us", "bandwidth": "MB/s", "block": "KiB", "buffer": "KiB", "load": "ns"}
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of one table by role, and the columns that mean nothing to us."""
+    """The columns of one table by role, and the columns that mean nothing to us.
+
+    ``rivals`` are further columns that may be the throughput; ``per_job`` says whether the load is that of one job, by
+    its name or as declared, so that several jobs multiply it; ``declared`` are the roles that the user gave.
+    """
 
     by_role: Mapping[str, Role]
     ignored: tuple[str, ...] = field(default=())
+    rivals: tuple[Role, ...] = ()
+    per_job: bool = False
+    declared: frozenset[str] = frozenset()
 
     def __contains__(self, role: str) -> bool:
         return role in self.by_role
 
     def __getitem__(self, role: str) -> Role:
         return self.by_role[role]
+
+    def using(self, role: Role) -> Roles:
+        """The same with another column, or another unit, for one role."""
+        return replace(self, by_role={**self.by_role, role.role: role})
+
+    @property
+    def load(self) -> Role:
+        """The role of the load: depth, delay or arrival_rate."""
+        return next(self.by_role[r] for r in LOAD_ROLES if r in self.by_role)
 
 
 def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -147,7 +88,7 @@ def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
             raise DataError(f"--columns names the role {role!r} twice ({columns[role]!r} and {rest!r}); keep one")
         column, colon, unit = rest.rpartition(":")
         if colon and UNITS[role] and column.strip():
-            _unit_scale(role, unit.strip())
+            unit_scale(role, unit.strip())
             columns[role], units[role] = column.strip(), unit.strip()
         else:
             columns[role] = rest
@@ -165,38 +106,96 @@ def assign_roles(
 ) -> Roles:
     """Give every column of ``header`` its role; ``columns`` (role -> column) and ``units`` (role -> unit) go first.
 
-    A load, a block or a read percentage may be one value for the whole table instead of a column: ``load=1``,
-    ``block=4KiB``, ``read_percent=100``. The role
-    "load" becomes "delay" or "arrival_rate" where the column's name says so, else "depth". ``further`` gives roles to
-    columns that neither a declaration nor a name tells, from these columns and the roles that are taken.
+    A load, a number of jobs, a block or a read percentage may be one value for the whole table instead of a column:
+    ``load=1``, ``jobs=4``, ``block=4KiB``, ``read_percent=100``. The role "load" becomes "delay" or "arrival_rate"
+    where the column's name says so, else "depth". ``further`` gives roles to columns that neither a declaration nor a
+    name tells, from these columns and the roles that are taken. A latency whose unit is not told has ``OPEN_UNIT``.
 
     Raises DataError naming ``where``, the columns found and the declaration to write: for an unknown role, column or
-    unit, for two columns that fit one role, for a missing unit, and where load, latency or throughput is missing.
+    unit, for two columns that fit one role, and where load, latency or throughput is missing.
     """
-    declared = dict(columns or {})
-    units = dict(units or {})
-    for role in (*declared, *units):
-        _check_role(role)
+    declared, units = dict(columns or {}), dict(units or {})
+    for name in (*declared, *units):
+        _check_role(name)
     chosen = _all_declared(header, declared, units, where)
-    for column in header:
-        if column in declared.values():
+    found = _recognised(header, set(declared.values()), units, where)
+    chosen |= _loads(found, chosen, where, header)
+    rivals: list[Role] = []
+    for role in found:
+        if role.role in (*LOAD_ROLES, "clients", "jobs"):
             continue
-        found = recognise(column)
-        if found is None or (found.role in LOAD_ROLES and any(r in chosen for r in LOAD_ROLES)):
-            if found is not None and not any(r in declared for r in LOAD_ROLES):
-                raise DataError(_ambiguous(where, chosen, found, header))
-            continue
-        if found.role in chosen:
-            if found.role not in declared:
-                raise DataError(_ambiguous(where, chosen, found, header))
-            continue
-        unit = units.get(found.role)
-        chosen[found.role] = found if unit is None else _declared(found.role, column, unit, where)
+        if role.role not in chosen:
+            chosen[role.role] = role
+        elif role.role not in declared:
+            if role.role != "throughput":
+                raise DataError(ambiguous(where, chosen[role.role], role, header))
+            rivals.append(role)
+    chosen |= _weakly(header, chosen, units, where)
     if further is not None:
         chosen |= {role.role: role for role in further(_rest(header, chosen), chosen)}
-    roles = Roles(chosen, _rest(header, chosen))
-    _check_complete(roles, header, where)
+    roles = Roles(chosen, _rest(header, chosen), tuple(rivals), _is_per_job(chosen, declared), frozenset(declared))
+    check_complete(roles.by_role, header, where)
     return roles
+
+
+# --- what is declared, and what is recognised -----------------------------------------------------------------------
+
+
+def _recognised(header: Sequence[str], declared: set[str], units: Mapping[str, str], where: str) -> list[Role]:
+    """The columns that are not declared and that a name tells, with their declared units."""
+    found = [role for column in header if column not in declared and (role := recognise(column)) is not None]
+    if counts_tokens(header):
+        found = [r for r in found if not (r.role == "throughput" and "tps" in plain_name(r.column).lower())]
+    return [_declared(r.role, r.column, units[r.role], where) if r.role in units else r for r in found]
+
+
+def _loads(found: Sequence[Role], chosen: Mapping[str, Role], where: str, header: Sequence[str]) -> dict[str, Role]:
+    """The load among recognised columns, where none is declared, and the jobs beside a number of requests.
+
+    A depth, a delay or a rate goes before a number of clients, and that before a number of threads.
+    """
+    new: dict[str, Role] = {}
+    jobs = [r for r in found if r.role == "jobs"]
+    load = next((chosen[r] for r in LOAD_ROLES if r in chosen), None)
+    if load is None:
+        candidates = [r for r in found if r.role in LOAD_ROLES] or [r for r in found if r.role == "clients"] or jobs
+        if len(candidates) > 1:
+            raise DataError(ambiguous(where, candidates[0], candidates[1], header))
+        if not candidates:
+            return {}
+        load = replace(candidates[0], role="depth" if candidates[0].role in ("clients", "jobs") else candidates[0].role)
+        new[load.role] = load
+    beside = [r for r in jobs if r.column != load.column]
+    named = [r for r in beside if "job" in r.column.lower()] or beside
+    if load.role == "depth" and "jobs" not in chosen and len(named) == 1:
+        new["jobs"] = named[0]
+    return new
+
+
+def _is_per_job(chosen: Mapping[str, Role], declared: Mapping[str, str]) -> bool:
+    """Whether jobs multiply the load: it is named as the depth of one job, or declared as a depth or beside jobs."""
+    if "depth" not in chosen or "jobs" not in chosen:
+        return False
+    named = recognise(chosen["depth"].column)
+    return "jobs" in declared or "depth" in declared or (named is not None and named.role == "depth")
+
+
+def _weakly(header: Sequence[str], chosen: Mapping[str, Role], units: Mapping[str, str], where: str) -> dict[str, Role]:
+    """A latency or a throughput by a name that leaves something open, where nothing better is there."""
+    new: dict[str, Role] = {}
+    rest = [c for c in header if c not in {r.column for r in chosen.values()}]
+    for role, better in (
+        ("latency", ("latency", "read_latency", "write_latency")),
+        ("throughput", (*SPEEDS, *(("throughput",) if counts_tokens(header) else ()))),
+    ):
+        if any(r in chosen for r in better) or (role == "throughput" and counts_tokens(header)):
+            continue
+        found = weakly_recognised(rest, role)
+        if len(found) > 1:
+            raise DataError(ambiguous(where, found[0], found[1], header))
+        if found:
+            new[role] = _declared(role, found[0].column, units[role], where) if role in units else found[0]
+    return new
 
 
 def _all_declared(
@@ -208,7 +207,7 @@ def _all_declared(
         role = _kind_of_load(column) if asked == "load" else asked
         constant = None if column in header else _constant(role, column)
         if column not in header and constant is None:
-            raise DataError(f"{where} has no column {column!r} (asked for as {asked}); {_found(header)}")
+            raise DataError(f"{where} has no column {column!r} (declared as {asked}); {found_columns(header)}")
         if role in chosen:
             raise DataError(f"{where}: {column!r} and {chosen[role].column!r} are both declared as {role}; keep one")
         if constant is not None:
@@ -223,40 +222,20 @@ def _rest(header: Sequence[str], chosen: Mapping[str, Role]) -> tuple[str, ...]:
     return tuple(column for column in header if column not in used)
 
 
-def recognise(column: str) -> Role | None:
-    """The role of a column whose name leaves nothing to guess, or None.
-
-    >>> recognise("Latency (us)").role, recognise("latency")
-    ('latency', None)
-    """
-    name = re.sub(r"[\s\-\[\]().]+", "_", column.strip()).strip("_")
-    for role, pattern in _COMPILED:
-        match = pattern.fullmatch(name)
-        if match is None:
-            continue
-        unit = match.groupdict().get("unit")
-        if unit is None:
-            unit = DEFAULT_UNIT.get(role, "")
-        return Role(role, column, _unit_scale(role, unit) if unit else 1.0, unit)
-    return None
-
-
 def _declared(role: str, column: str, unit: str | None, where: str) -> Role:
     """A declared column; without a declared unit, the one in its name, or the role's usual one."""
     if not UNITS[role]:
         return Role(role, column)
+    unit = unit if unit is not None else unit_in_name(role, column)
+    if unit is None and role == "latency":
+        return Role(role, column, unit=OPEN_UNIT)
     if unit is None:
-        suffix = _UNIT_SUFFIX.search(re.sub(r"[\s\-\[\]().]+", "_", column.strip()).strip("_"))
-        if suffix is not None and _normal_unit(role, suffix["unit"]) in UNITS[role]:
-            unit = suffix["unit"]
-        elif role in DEFAULT_UNIT:
-            unit = DEFAULT_UNIT[role]
-        else:
-            raise DataError(
-                f"{where}: the unit of column {column!r} ({role}) is not in its name; say it, for example "
-                f"{role}={column}:{next(iter(u for u in UNITS[role] if u not in ('s', 'B', 'B/s')))}"
-            )
-    return Role(role, column, _unit_scale(role, unit), unit)
+        usual = _USUAL_UNIT.get(role.removeprefix("read_").removeprefix("write_").partition("_")[0], "us")
+        raise DataError(
+            f"{where}: the unit of column {column!r} ({role}) is not in its name; say it, for example "
+            f"{role}={column}:{usual}"
+        )
+    return Role(role, column, unit_scale(role, unit), unit)
 
 
 def _kind_of_load(column: str) -> str:
@@ -274,7 +253,7 @@ def _constant(role: str, text: str) -> float | None:
             return float(parse_bytes(text))
         if role in ("read_percent", "write_percent"):
             return float(text.removesuffix("%")) / 100
-        return float(text) if role in LOAD_ROLES else None
+        return float(text) if role in (*LOAD_ROLES, "jobs") else None
     except ValueError:
         return None
 
@@ -282,55 +261,3 @@ def _constant(role: str, text: str) -> float | None:
 def _check_role(role: str) -> None:
     if role not in UNITS:
         raise DataError(f"{role!r} is no role of a column; the roles are {', '.join(UNITS)}")
-
-
-def _normal_unit(role: str, unit: str) -> str:
-    if UNITS[role] is _BANDWIDTH:
-        return re.sub(r"(?:ps|_per_s|/sec|_s)$", "/s", unit)
-    if UNITS[role] is _RATE and unit in ("k", "M"):
-        return f"{unit}/s"
-    return unit
-
-
-def _unit_scale(role: str, unit: str) -> float:
-    table = UNITS[role]
-    scale = table.get(_normal_unit(role, unit))
-    if scale is None:
-        if table is _BANDWIDTH and re.search(r"bit|b(?:/s|ps)$", unit):
-            raise DataError(f"{role} in {unit!r} are bits; give the column in bytes, for example {role}=NAME:MB/s")
-        choice = f"use {', '.join(table)}" if table else "it takes none"
-        raise DataError(f"{unit!r} is no unit of {role}; {choice}")
-    return scale
-
-
-def _found(header: Sequence[str]) -> str:
-    more = f" and {len(header) - _MOST_NAMES} more" if len(header) > _MOST_NAMES else ""
-    return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
-
-
-def _ambiguous(where: str, chosen: Mapping[str, Role], second: Role, header: Sequence[str]) -> str:
-    kinds = LOAD_ROLES if second.role in LOAD_ROLES else (second.role,)
-    first = next(chosen[k].column for k in kinds if k in chosen)
-    role = "load" if second.role in LOAD_ROLES else second.role
-    return (
-        f"{where}: both {first!r} and {second.column!r} can be the {role}; say which, for example "
-        f"--columns {role}={second.column} ({_found(header)})"
-    )
-
-
-def _check_complete(roles: Roles, header: Sequence[str], where: str) -> None:
-    lacking = []
-    if not any(r in roles for r in LOAD_ROLES):
-        lacking.append("a load")
-    if "latency" not in roles and not ("read_latency" in roles or "write_latency" in roles):
-        lacking.append("a latency with its unit")
-    speeds = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")
-    if not any(r in roles for r in speeds):
-        lacking.append("a throughput (or a bandwidth and the block size)")
-    elif not any("throughput" in r for r in roles.by_role) and "block" not in roles and "delay" not in roles:
-        lacking.append("a block size (or an IOPS column)")
-    if lacking:
-        raise DataError(
-            f"{where}: {' and '.join(lacking)} cannot be told from its columns; {_found(header)}; "
-            f"declare them, for example {EXAMPLE} (a value works too: load=1, block=4KiB)"
-        )

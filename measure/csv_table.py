@@ -1,34 +1,33 @@
 """Tables of measurements as people publish them (CSV, TSV, semicolons), and our own tidy table.
 
 ``csv_sweep(text)`` is a pure function of text. It finds the separator, reads the header, gives every column its role
-(see :mod:`measure.csv_columns`), converts to SI units and groups the rows into curves. A row with an empty cell where
-a number is needed is left out with a Finding; a cell that is no number is an error, because a typing mistake must not
-silently become a missing point.
-
-Tables that tabulate reads and writes apart are joined to one stream: throughputs add, and the mean latency is weighted
-by throughput, which is the weighting under which Little's law holds for the sum.
+(:mod:`measure.csv_columns`), settles by Little's law what names leave open (:mod:`measure.csv_settling`), converts the
+rows to SI units (:mod:`measure.csv_rows`), counts the jobs (:mod:`measure.csv_jobs`) and groups the rows into curves
+(:mod:`measure.csv_cells`). A row with an empty cell where a number is needed is left out with a Finding; a cell that is
+no number is an error, because a typing mistake must not silently become a missing point.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from measure.csv_cells import IN_CELLS, block_bytes, part_curves, roles_of_cells
-from measure.csv_columns import LOAD_ROLES, TEXT_ROLES, Role, Roles, assign_roles
+from measure.csv_cells import IN_CELLS, check_one_loop, part_curves, roles_of_cells
+from measure.csv_columns import TEXT_ROLES, Roles, assign_roles
+from measure.csv_jobs import count_jobs, part_jobs
+from measure.csv_names import load_noun
+from measure.csv_numbers import number, with_points
+from measure.csv_rows import rows_of
+from measure.csv_settling import complete, settle
 from measure.csv_text import Table, read_table
-from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep, describe_series
+from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.read_write_mix import parse_mix
-from measure.units import format_bytes
+from measure.units import counted
 
-_EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
 _KINDS: Mapping[str, LoadKind] = {
     "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",
 }  # fmt: skip
@@ -38,7 +37,7 @@ _UNIT_OF_LOAD: Mapping[LoadKind, str] = {
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10
-_PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
+_ENOUGH = 2000  # rows that tell a unit
 
 
 def csv_sweep(
@@ -50,10 +49,10 @@ def csv_sweep(
 ) -> Sweep:
     """The sweep in a text table.
 
-    ``columns`` maps a role (load, latency, throughput, bandwidth, block, read_percent, series, ...) to the column that
-    holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is the
-    file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
-    under an injected delay, from bandwidth / 64 bytes.
+    ``columns`` maps a role (load, jobs, latency, throughput, bandwidth, block, read_percent, series, ...) to the column
+    that holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is
+    the file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
+    under an injected delay, from bandwidth / 64 bytes, else, for a number of outstanding requests, from load / latency.
 
     Raises DataError with one sentence for a table that is empty, ragged, lacks a column, or holds a cell that is not a
     number.
@@ -61,52 +60,48 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
-    cells_of = {column: [cells[column] for _, cells in table.rows] for column in table.header}
+    cells_of: Mapping[str, Sequence[str]] = {
+        column: [cells[column] for _, cells in table.rows] for column in table.header
+    }
+    check_one_loop(cells_of, name)
     roles = assign_roles(
         table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken)
     )  # fmt: skip
-    records: list[dict[str, Any]] = []
-    whole: list[Mapping[str, str]] = []
-    left_out: dict[str, list[int]] = {}
-    for line, cells in table.rows:
-        record = _record(line, cells, roles, name)
-        if isinstance(record, str):
-            left_out.setdefault(record, []).append(line)
-        else:
-            records.append(record)
-            whole.append(cells)
-    if not records:
-        raise DataError(f"{name}: none of its {len(table.rows)} row(s) is a whole point: {next(iter(left_out))}")
-    findings = [_left_out(name, reason, lines) for reason, lines in left_out.items()]
+    table = with_points(table, _numeric_columns(roles), name)
+    roles, findings = settle(roles, table.header, lambda r: rows_of(table, r, name, _ENOUGH).records, name)
+    rows = rows_of(table, roles, name)
+    if not rows.records:
+        raise DataError(
+            f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
+        )
+    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
+    kind = _KINDS[roles.load.role]
+    multiplied = False
+    if "jobs" in roles:
+        multiplied, told = count_jobs(rows.records, roles, name)
+        findings += told
+    findings += complete(rows.records, name)
     unused = roles.ignored
     if "series" not in roles:
-        _part_engines(records)
-        unused, parted = part_curves(records, whole, unused, name)
+        _part_engines(rows.records)
+        unused, parted = part_curves(rows.records, rows.cells, unused, name)
         findings += parted
-    points = pd.DataFrame(records)
-    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
-    points["source"] = name
-    role = next(r for r in LOAD_ROLES if r in roles)
-    kind = _KINDS[role]
-    details: dict[str, Any] = {
-        "throughput_from": _throughput_source(roles),
-        "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()},
-    }
-    if "buffer" in roles:
-        known = points.dropna(subset=["buffer"])
-        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
-    if kind == "queue_depth":
-        points["depth"] = points["load"]
+    if "jobs" in roles and (multiplied or "series" not in roles):
+        part_jobs(rows.records, roles)
     if unused:
         findings.append(Finding(
-            "columns", "info", f"{name}: the column(s) {_listed(unused)} were not used.",
+            "columns", "info", f"{name}: {counted(len(unused), 'column')} not used: {_listed(unused)}.",
             "their names say nothing that is known here.",
-            "declare them if they matter: --columns ROLE=COLUMN (qsim compare --help names the roles).",
+            "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series).",
         ))  # fmt: skip
-    unit = roles[role].unit if kind == "injected_delay" and roles[role].unit else _UNIT_OF_LOAD[kind]
+    points = pd.DataFrame(rows.records)
+    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
+    points["source"] = name
+    if kind == "queue_depth" and "jobs" not in roles:
+        points["depth"] = points["load"]
     return Sweep(
-        points.drop(columns="buffer"), kind, unit, Provenance(tool="csv", source=name, details=details),
-        tuple(findings), name=name,
+        points.drop(columns="buffer"), kind, _unit_of(roles, kind, multiplied=multiplied),
+        Provenance(tool="csv", source=name, details=_details(roles, points)), tuple(findings), name=name,
     )  # fmt: skip
 
 
@@ -125,40 +120,31 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_LINES]) + more
 
 
-def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any] | str:
-    """One tidy row, or the reason why the row is no point."""
-    value = {role: _value(cells, r, line, name) for role, r in roles.by_role.items() if role not in TEXT_ROLES}
-    text = {role: cells[roles[role].column] for role in TEXT_ROLES if role in roles}
-    block = value.get("block")
-    # Under an injected delay it is a memory: each access moves one cache line, whatever its stride.
-    joined = _join_directions(value, CACHE_LINE_BYTES if "delay" in roles else block)
-    load = next((value[r] for r in LOAD_ROLES if r in value), None)
-    lacking = [
-        what
-        for what, v in (("load", load), ("latency", joined.latency), ("throughput", joined.throughput))
-        if v is None
-    ]
-    if not lacking and joined.throughput == 0:
-        raise DataError(
-            f"{name}: line {line} has a throughput of 0, at which no latency can have been measured; remove the row or "
-            "measure the point again"
-        )
-    if lacking:
-        return f"no {' and no '.join(lacking)} is given"
-    mix = parse_mix(text.get("mix", ""))
-    written = value.get("write_percent")
-    told = (value.get("read_percent"), None if written is None else 1 - written)
-    read = next((f for f in (*told, joined.read_fraction, mix.read_fraction) if f is not None), None)
-    pattern = text.get("pattern") or mix.pattern
-    unknown = (text["mix"],) if text.get("mix") and read is None else (mix.note,) if mix.note else ()
-    parts = [*unknown, *([f"buffer {_size(value['buffer'])}"] if value.get("buffer") else [])]
-    return {
-        "series": text.get("series") or describe_series(block, read, pattern, parts),
-        "load": load, "throughput_per_s": joined.throughput, "latency_s": joined.latency,
-        "bandwidth_bytes_per_s": joined.bandwidth, "block_bytes": block, "read_fraction": read, "pattern": pattern,
-        "buffer": value.get("buffer"), **({"engine": text["engine"] or None} if "engine" in text else {}),
-        **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
-    }  # fmt: skip
+def _numeric_columns(roles: Roles) -> list[str]:
+    """The columns that hold numbers, by their roles."""
+    given = [r for r in (*roles.by_role.values(), *roles.rivals) if r.constant is None and r.unit != IN_CELLS]
+    return [r.column for r in given if r.role not in TEXT_ROLES]
+
+
+def _unit_of(roles: Roles, kind: LoadKind, *, multiplied: bool) -> str:
+    """The unit of the load: what the table calls its requests (clients, threads), or counts its delay in."""
+    load = roles.load
+    if kind == "injected_delay" and load.unit:
+        return load.unit
+    if kind == "queue_depth" and load.constant is None and not multiplied:
+        return load_noun(load.column)
+    return _UNIT_OF_LOAD[kind]
+
+
+def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "throughput_from": _throughput_source(roles),
+        "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()},
+    }
+    if "buffer" in roles:
+        known = points.dropna(subset=["buffer"])
+        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
+    return details
 
 
 def _part_engines(records: Sequence[dict[str, Any]]) -> None:
@@ -170,89 +156,20 @@ def _part_engines(records: Sequence[dict[str, Any]]) -> None:
 
 def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
     shown = ", ".join(map(str, lines[:_MOST_LINES])) + (", ..." if len(lines) > _MOST_LINES else "")
+    where = f"{'line' if len(lines) == 1 else 'lines'} {shown}"
     return Finding(
-        "rows-left-out", "warning", f"{name}: {len(lines)} row(s) were left out, because {reason} (line {shown}).",
+        "rows-left-out", "warning", f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({where}).",
         "the export lost the cells, or the points were never measured.",
         "fill the cells and run qsim audit on the table again, or measure the points.",
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Stream:
-    throughput: float | None
-    latency: float | None
-    bandwidth: float | None
-    read_fraction: float | None = None
-
-
-def _join_directions(value: Mapping[str, float | None], unit_bytes: float | None) -> _Stream:
-    """Throughput, mean latency and bandwidth of the whole stream, from one column each or from reads and writes."""
-    if "latency" in value:
-        bandwidth = value.get("bandwidth")
-        throughput = value.get("throughput")
-        if throughput is None and "throughput" not in value:
-            throughput = _per_unit(bandwidth, unit_bytes)
-        if bandwidth is None and throughput is not None and unit_bytes:
-            bandwidth = throughput * unit_bytes
-        return _Stream(throughput, value["latency"], bandwidth)
-    total = weighted = moved = 0.0
-    reads = 0.0
-    for direction in ("read", "write"):
-        bandwidth = value.get(f"{direction}_bandwidth")
-        throughput = value.get(f"{direction}_throughput")
-        if throughput is None:
-            throughput = _per_unit(bandwidth, unit_bytes)
-        if not throughput:
-            continue
-        latency = value.get(f"{direction}_latency")
-        if latency is None:
-            return _Stream(throughput, None, None)
-        total += throughput
-        weighted += throughput * latency
-        moved += bandwidth if bandwidth is not None else throughput * unit_bytes if unit_bytes else math.nan
-        reads += throughput if direction == "read" else 0.0
-    if not total:
-        return _Stream(None, None, None)
-    return _Stream(total, weighted / total, None if math.isnan(moved) else moved, reads / total)
-
-
-def _per_unit(bandwidth: float | None, unit_bytes: float | None) -> float | None:
-    return bandwidth / unit_bytes if bandwidth is not None and unit_bytes else None
-
-
-def _value(cells: Mapping[str, str], role: Role, line: int, name: str) -> float | None:
-    """What the row holds of a role, in SI units; None where its cell is empty."""
-    if role.constant is not None:
-        return role.constant
-    if role.unit == IN_CELLS:
-        return block_bytes(cells[role.column])
-    return _number(cells[role.column], role.scale, line, role.column, name)
-
-
-def _number(cell: str, scale: float, line: int, column: str, name: str) -> float | None:
-    """The cell in SI units; None where it is empty. DataError where it is no finite number."""
-    if cell.lower() in _EMPTY:
-        return None
-    plain = cell.removesuffix("%").strip() if scale == 0.01 else cell
-    try:
-        number = float(plain)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        comma = "; write decimals with a point" if re.fullmatch(r"-?\d+,\d+", cell) else "; correct the cell"
-        raise DataError(f"{name}: {cell[:40]!r} in line {line}, column {column!r} is not a number{comma}")
-    # Dividing by a whole number keeps 188.19 us the float that 188.19e-6 is, where multiplying by 1e-6 would not.
-    return number * scale if scale >= 1 else number / round(1 / scale)
-
-
 def _throughput_source(roles: Roles) -> str:
     if any(r.endswith("throughput") for r in roles.by_role):
         return "its own column"
+    if not any(r.endswith("bandwidth") for r in roles.by_role):
+        return "load / latency"
     return "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
-
-
-def _size(size: float | None) -> str:
-    return format_bytes(size or 0.0)
 
 
 def _own_table(table: Table, name: str) -> Sweep:
@@ -260,7 +177,7 @@ def _own_table(table: Table, name: str) -> Sweep:
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:
         records.append({
-            column: (cell or None) if column in _OWN_TEXT else _number(cell, 1.0, line, column, name)
+            column: (cell or None) if column in _OWN_TEXT else number(cell, 1.0, line, column, name)
             for column, cell in cells.items()
             if column in REQUIRED or column in OPTIONAL
         })  # fmt: skip

@@ -176,10 +176,21 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
                 f"{where}: {what} {values[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r}) is not "
                 f"{'zero or more' if column == 'load' else 'a positive number'}; remove or measure the point again"
             )
+    for column in (c for c in (*REQUIRED, *OPTIONAL) if c not in _TEXT):
+        size = np.abs(table[column].to_numpy(float))
+        beyond = (size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST))
+        if beyond.any():
+            row = int(np.flatnonzero(beyond)[0])
+            other = ", or say which column is the load (--columns load=COLUMN)" if column == "load" else ""
+            raise DataError(
+                f"{where}: {column} {table[column].iloc[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r})"
+                f" is beyond any device; correct the unit or the value{other}"
+            )
     return table.reset_index(drop=True)
 
 
 _NEVER_ZERO: Mapping[LoadKind, str] = {"queue_depth": "depth", "arrival_rate": "arrival rate"}
+_LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})
 
 

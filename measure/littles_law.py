@@ -104,7 +104,7 @@ def _jobs_not_counted(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
     return Diagnosis(
         curve, "jobs-not-counted", "error", _evidence(curve),
         f"{jobs} jobs ran at once and only one job's depth was tabulated; the load is {jobs} times the depth.",
-        "look for numjobs in the command; the load is depth x jobs.", jobs,
+        f"look for numjobs in the command; the load is depth x jobs (of a table: --columns jobs={jobs}).", jobs,
     )  # fmt: skip
 
 

@@ -16,16 +16,18 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from measure.csv_columns import UNITS
+from measure.csv_names import UNITS
 from measure.dataset import CACHE_LINE_BYTES, Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.text_files import check_rows
+from measure.units import counted
 
 _MESS_COLUMNS = frozenset({"pause", "bandwidth_mean", "latency_mean"})
 _MESS_RATIO = ("read_pct_rounded", "rw_ratio")
@@ -79,6 +81,8 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     for name, text in texts.items():
         found = read(text, name, dict(units or {}))
         rows += _named(found, name, several=len(texts) > 1)
+        findings += _left_out(found, name)
+    _part_files(rows)
     kept = [row for row in rows if row["throughput_per_s"] > 0]
     idle = {row["series"]: row["latency_s"] for row in rows if row["throughput_per_s"] == 0}
     if idle:
@@ -87,8 +91,8 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
         raise DataError(
             f"{next(iter(texts))}: no row has a bandwidth above zero, so there is no curve; give the original"
         )
-    findings += _left_out(rows, next(iter(texts)))
-    findings += _assumed_unit(kept, units, form, next(iter(texts)))
+    more = f" and {counted(len(texts) - 1, 'more file')}" if len(texts) > 1 else ""
+    findings += _assumed_unit(kept, units, form, f"{next(iter(texts))}{more}")
     table = pd.DataFrame(kept)
     table["repeat"] = table.groupby(["series", "load"], sort=False).cumcount()
     by_pause = form == "Mess's table"
@@ -179,13 +183,23 @@ def _named(rows: list[dict[str, Any]], name: str, several: bool) -> list[dict[st
     return rows
 
 
+def _part_files(rows: list[dict[str, Any]]) -> None:
+    """Curves of one name in several files are those of several machines, and no repeats: the file's name goes first."""
+    files: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        files[row["series"]].add(row["source"])
+    if any(len(names) > 1 for names in files.values()):
+        for row in rows:
+            row["series"] = f"{row['source']}: {row['series']}"
+
+
 def _left_out(rows: Sequence[Mapping[str, Any]], name: str) -> list[Finding]:
     found = []
     negative = [row for row in rows if row["throughput_per_s"] < 0]
     if negative:
         found.append(Finding(
             "rows-left-out", "warning",
-            f"{name}: {len(negative)} row(s) with a bandwidth below zero were left out (the first: "
+            f"{name}: {counted(len(negative), 'row')} left out, with a bandwidth below zero (the first: "
             f"{negative[0]['bandwidth_bytes_per_s'] / 1e6:.4g} MB/s).",
             "the curve was smoothed or shifted after it was measured.",
             "use the measured points where they are published.",
@@ -193,10 +207,10 @@ def _left_out(rows: Sequence[Mapping[str, Any]], name: str) -> list[Finding]:
     zero = [row for row in rows if row["throughput_per_s"] == 0]
     if zero:
         low, high = (1e9 * f(row["latency_s"] for row in zero) for f in (min, max))
+        idle = f"{low:.4g} ns" if low == high else f"{low:.4g} to {high:.4g} ns"
         found.append(Finding(
             "idle-point", "info",
-            f"{name}: {len(zero)} row(s) with a bandwidth of zero are kept as idle latency, {low:.4g} to {high:.4g} "
-            "ns, and not as points of a curve.",
+            f"{name}: {counted(len(zero), 'row')} with a bandwidth of zero: idle latency, {idle}, no point of a curve.",
             "the tool sets the bandwidth of its longest pause to zero.",
             "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause.",
         ))  # fmt: skip
@@ -213,7 +227,7 @@ def _assumed_unit(
     lines = idlest["throughput_per_s"] * idlest["latency_s"]
     remedy = "say the units, for example --columns bandwidth=1:MB/s,latency=2:ns."
     evidence = (
-        f"{name} names no units: it is read as MB/s and ns. At its lowest bandwidth, "
+        f"{name}: no unit is named; read as MB/s and ns. At the lowest bandwidth, "
         f"{idlest['throughput_per_s'] * 64e-6:.4g} "
         f"MB/s, bandwidth x latency is then {lines:.3g} lines of {CACHE_LINE_BYTES} B in flight"
     )

@@ -23,7 +23,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.read_write_mix import Mix, parse_mix
 from measure.text_files import check_rows
-from measure.units import format_bytes
+from measure.units import counted, format_bytes
 
 _BEFORE = r"^[\s|*\"]{0,40}"  # what notes put before a line
 _HEADER = re.compile(rf"{_BEFORE}Inject\s+Latency\s+Bandwidth\s*$", re.IGNORECASE)
@@ -111,6 +111,14 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
                 "MLC was stopped in its first delay, or the text was cut when it was copied.",
                 "measure it again: qsim measure mlc --modes loaded-latency --out DIR.")
         for r in runs if not r.rows
+    ]  # fmt: skip
+    findings += [
+        Finding("mlc-no-curve", "info" if source in details else "warning",
+                f"{source} is MLC's output without a loaded-latency table, so it adds no curve"
+                f"{_held({source: details[source]}) if source in details else ''}.",
+                "another mode was run, or MLC was stopped before the table.",
+                "run mlc --loaded_latency.")
+        for source in texts if source not in {r.source for r in runs}
     ]  # fmt: skip
     points = pd.concat([_table(run, name) for run, name in zip(whole, names, strict=True)], ignore_index=True)
     points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
@@ -300,7 +308,7 @@ def _table(run: _Run, name: str) -> pd.DataFrame:
 def _cut_finding(run: _Run, name: str) -> Finding:
     return Finding(
         "mlc-truncated", "warning",
-        f"{run.source}: the table ends in the middle of a row ({run.cut!r}) after {len(run.rows)} whole row(s); "
-        "the rest of the curve is missing.",
+        f"{run.source}: the table ends in the middle of a row ({run.cut!r}) after "
+        f"{counted(len(run.rows), 'whole row')}; the rest of the curve is missing.",
         "MLC was stopped, or the file was cut.", "run the sweep again to the end.", series=name,
     )  # fmt: skip

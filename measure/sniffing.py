@@ -19,10 +19,20 @@ from measure.text_files import read_head, read_text
 
 Format = Literal["fio", "mlc", "curves", "table", "log"]
 
+MAX_TEXT = 2**29  # characters of all files together, logs aside
+
 NAMES: Mapping[Format, str] = {
     "fio": "fio JSON", "mlc": "MLC text", "curves": "bandwidth-latency text", "table": "table", "log": "fio log",
 }  # fmt: skip
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
+
+
+class NoMeasurementError(DataError):
+    """A text that no tool for measuring wrote. ``text`` is None where it is JSON, else the text itself."""
+
+    def __init__(self, message: str, text: str | None = None) -> None:
+        super().__init__(message)
+        self.text = text
 
 
 def sniff(text: str, name: str) -> Format:
@@ -35,7 +45,9 @@ def sniff(text: str, name: str) -> Format:
     if looks_like_curves(text):
         return "curves"
     if start.startswith(("{", "[")):
-        raise DataError(f'{name} is JSON, but not fio\'s (no "fio version"); run fio with --output-format=json+')
+        raise NoMeasurementError(
+            f'{name} is JSON, but not fio\'s (no "fio version"); run fio with --output-format=json+'
+        )
     if "verify failed" in text[:65536] or "\nverify: " in text[:65536]:
         raise DataError(
             f"{name} holds fio's messages of a data verification that failed, and no result; settle that, then "
@@ -46,8 +58,9 @@ def sniff(text: str, name: str) -> Format:
     if looks_like_table(text):
         return "table"
     begins = " ".join(start[:40].split())
-    raise DataError(
-        f"{name} is neither fio's output, MLC's text, a bandwidth-latency curve nor a CSV table; begins {begins!r}"
+    raise NoMeasurementError(
+        f"{name} is neither fio's output, MLC's text, a bandwidth-latency curve nor a CSV table; begins {begins!r}",
+        text,
     )
 
 
@@ -71,3 +84,10 @@ def read_file(path: Path, name: str) -> tuple[Format, InputFile]:
         return "log", InputFile(name, path, "")
     text = read_text(path)
     return sniff(text, name), InputFile(name, path, text)
+
+
+def counted_characters(before: int, file: InputFile, where: str) -> int:
+    """The characters read so far; DataError where all files together would fill the memory."""
+    if before + len(file.text) > MAX_TEXT:
+        raise DataError(f"{where} hold more than {MAX_TEXT / 1e6:g} MB of text; name fewer of them")
+    return before + len(file.text)

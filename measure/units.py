@@ -194,3 +194,12 @@ def format_bytes(size: float) -> str:
         if size >= scale:
             return f"{size / scale:.4g} {unit}"
     return f"{size:g} B"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things with the right plural.
+
+    >>> counted(1, "row"), counted(3, "row")
+    ('1 row', '3 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

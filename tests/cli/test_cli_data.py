@@ -209,7 +209,7 @@ def test_a_fit_replaces_nothing_but_a_fit_and_only_when_forced(qsim, sweep_csv, 
         ("text.txt", b"Dear diary, today I measured a disk."),
         ("other.json", b'{"answer": 42}'),
         ("binary.bin", bytes(range(256)) * 16),
-        ("nocolumn.csv", b"queue_depth,iops\n1,10\n2,20\n"),
+        ("nocolumn.csv", b"arrival_rate,iops\n1,10\n2,20\n"),
         ("zero.csv", b"queue_depth,iops,latency_us\n1,10000,100\n2,0,100\n"),
         ("negative.csv", b"queue_depth,iops,latency_us\n1,10000,100\n2,20000,-100\n"),
         ("one_point.csv", b"queue_depth,iops,latency_us\n1,10000,100\n"),
@@ -469,5 +469,5 @@ def test_a_measured_load_beyond_any_device_is_refused(qsim, tmp_path):
     for command in ("fit", "compare", "predict"):
         run = qsim(command, "odd.csv", "--use", "1,64")
         assert run.code == 1
-        assert "outstanding requests N = 1e+300" in run.err.splitlines()[-1]
+        assert "load 1e+300 in row 3" in run.err.splitlines()[-1]
         assert "say which column is the load" in run.err.splitlines()[-1]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from measure.csv_columns import assign_roles, parse_columns, recognise
+from measure.csv_columns import assign_roles, parse_columns
+from measure.csv_names import recognise
 from measure.errors import DataError
 
 
@@ -58,9 +59,9 @@ def test_a_declared_column_takes_the_unit_in_its_name() -> None:
     assert roles["throughput"].scale == 1
 
 
-def test_a_declared_latency_without_any_unit_is_refused() -> None:
-    with pytest.raises(DataError, match="latency=t:"):
-        assign_roles(["n", "t", "iops"], {"load": "n", "latency": "t"}, None, "t.csv")
+def test_a_declared_latency_of_reads_without_any_unit_is_refused() -> None:
+    with pytest.raises(DataError, match="read_latency=t:us"):
+        assign_roles(["n", "t", "read_iops"], {"load": "n", "read_latency": "t"}, None, "t.csv")
 
 
 def test_the_name_of_a_declared_load_tells_its_kind() -> None:
@@ -77,8 +78,7 @@ def test_a_value_stands_in_for_a_column() -> None:
 @pytest.mark.parametrize(
     ("header", "says"),
     [
-        (["io_depth", "latency", "iops"], "a latency with its unit"),
-        (["io_depth", "latency_us"], "a throughput"),
+        (["io_depth", "mood", "Mbps"], "a latency with its unit"),
         (["io_depth", "latency_us", "bw_MBps"], "a block size"),
         (["latency_us", "iops"], "a load"),
         (["io_depth", "delay", "latency_us", "iops"], "both 'io_depth' and 'delay'"),
@@ -91,6 +91,12 @@ def test_a_table_that_does_not_say_enough_lists_its_columns_and_the_remedy(heade
     assert all(column in str(refusal.value) for column in header)
     assert "mine.csv" in str(refusal.value)
     assert "--columns" in str(refusal.value)
+
+
+@pytest.mark.parametrize("header", [["delay", "latency_us"], ["arrival_rate", "iops"], ["io_depth", "latency"]])
+def test_where_no_column_is_left_for_what_is_missing_one_has_to_be_added(header: list[str]) -> None:
+    with pytest.raises(DataError, match=r"cannot be told from its columns; .*; add the column that is missing"):
+        assign_roles(header, None, None, "mine.csv")
 
 
 def test_a_declared_column_that_is_not_there_lists_those_that_are() -> None:

@@ -64,6 +64,12 @@ def test_reads_and_writes_apart_are_joined_so_that_littles_law_holds_for_the_sum
     assert points["read_fraction"].tolist() == [1, 0.75]
 
 
+@pytest.mark.parametrize("latency", ["1000", ""])
+def test_reads_and_writes_apart_with_one_latency_or_none_are_one_stream(latency: str) -> None:
+    points = csv_sweep(f"depth,read_iops,write_iops,latency_us\n4,3000,1000,{latency}\n").points
+    assert points[["throughput_per_s", "latency_s", "read_fraction"]].to_numpy().tolist() == [[4000, 1e-3, 0.75]]
+
+
 def test_block_mix_and_percent_signs_make_the_curves() -> None:
     text = "depth,latency_us,iops,block_KB,read_pct\n1,9,1,4,100%\n1,9,1,4,70%\n1,9,1,16,0%\n"
     assert csv_sweep(text).series == ("4 KiB read", "4 KiB 70/30 mix", "16 KiB write")
@@ -96,14 +102,16 @@ def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
     sweep = csv_sweep(PLAIN + "16,,50000\n32,n/a,50000\n", name="t.csv")
     assert sweep.points["load"].tolist() == [1, 8]
     messages = [f.message for f in sweep.findings]
-    assert messages == ["t.csv: 2 row(s) were left out, because no latency is given (line 4, 5)."]
+    assert messages == ["t.csv: 2 rows left out, because no latency is given (lines 4, 5)."]
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (PLAIN + "16,fast,1\n", "'fast' in line 4, column 'latency_us' is not a number; correct the cell"),
-        (PLAIN.replace(",", ";") + "16;1,5;1\n", "write decimals with a point"),
+        (PLAIN.replace(",", ";") + "16;1,500;1\n", "'1,500' in line 4 may be 1.500 or 1500"),
+        (PLAIN.replace(",", ";") + "16;1,5;1\n32;1.5;1\n", "'1.5' in line 5, column 'latency_us' has a decimal point"),
+        (PLAIN.replace(",", ";") + "16;1,5;1,234,567\n", "is that of decimals and in '1,234,567' that of thousands"),
         (PLAIN + "16,inf,1\n", "'inf' in line 4, column 'latency_us' is not a number"),
         (PLAIN + "16,300,1,2\n", "line 4 has 4 cells under 3 columns"),
         (PLAIN + "16,0,1\n", "latency 0 in row 3"),
@@ -111,7 +119,7 @@ def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
         (PLAIN + "16,-3,1\n", "latency -3e-06 in row 3"),
         (PLAIN + "-1,3,1\n", "load -1 in row 3"),
         ("io_depth,latency_us,iops\n", "has a header but no row"),
-        ("io_depth,latency_us,iops\n1,,2\n", "none of its 1 row"),
+        ("io_depth,latency_us,iops\n1,,\n", "none of its 1 row"),
         ("io_depth,latency_us,iops,iops\n1,2,3,4\n", "'iops' is there more than once"),
         ("", "is empty"),
         ("# nothing\n", "is empty"),

@@ -70,12 +70,111 @@ def test_a_directory_reads_what_it_can_and_reports_each_other_file(tmp_path: Pat
     _write(tmp_path, **{
         "good.json": _fio(1, 1000.0, 1000.0), "cut.json": _fio(2, 1000.0, 1000.0)[:80], "empty.json": "",
         "picture.png": b"\x89PNG\r\n\x1a\n\0\0\0", "notes.txt": "remember the milk", "t.csv": TABLE, ".hidden": b"\0",
+        "zipped.gz": b"\x1f\x8b\0\0",
     })  # fmt: skip
     sweep = load(tmp_path)
     assert sweep.points["load"].tolist() == [1]
-    told = {name: f.severity for f in sweep.findings for name in ("cut", "empty", "picture", "notes", "t.csv")
-            if name in f.message}  # fmt: skip
-    assert told == {"cut": "error", "empty": "warning", "picture": "warning", "notes": "warning", "t.csv": "info"}
+    told = {name: f.severity for f in sweep.findings
+            for name in ("cut", "empty", "picture", "notes", "t.csv", "zipped") if name in f.message}  # fmt: skip
+    assert told == {
+        "cut": "error", "empty": "warning", "zipped": "warning", "picture": "info", "notes": "info", "t.csv": "info",
+    }  # fmt: skip
+
+
+PAIRS = "101200.5 181.25\n60300.7 121.1\n640.5 99.7\n"
+MESS = "read_pct_rounded,pause,bandwidth_mean,latency_mean\n100,450,15.5,94.9\n100,45,78.1,126.8\n"
+BESIDE = {
+    "analysis.ipynb": '{"cells": [{"outputs": ["Inject Latency Bandwidth"]}], "x": {"fio version": "3"}}',
+    "plot.py": "import os, sys\nprint(1, 2)\n", "README.md": "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "figure.png": b"\x89PNG\r\n\x1a\n\0\0\0", "paper.pdf": b"%PDF-1.4\n%\xe2\xe3\n1 0 obj\n",
+    "settings.json": '{"a": 1}',
+    "notes.txt": "Dear all, this is what we measured,\nwith love, the lab\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "points"),
+    [
+        ({"bwlat_70.txt": PAIRS, "bwlat_100.txt": PAIRS}, "bandwidth", 6),
+        ({"mess.csv": MESS}, "injected_delay", 2),
+        ({"mlc.txt": MLC}, "injected_delay", 1),
+        ({"a.json": _fio(1, 1000.0, 1000.0), "b.json": _fio(4, 2000.0, 2000.0)}, "queue_depth", 2),
+        ({"t.csv": TABLE}, "queue_depth", 2),
+    ],
+)
+def test_a_notebook_a_script_a_readme_and_pictures_beside_the_data_are_left_out_and_named(
+    tmp_path: Path, data: dict[str, str], kind: str, points: int
+) -> None:
+    _write(tmp_path, **data, **BESIDE)
+    sweep = load(tmp_path)
+    assert (sweep.load_kind, len(sweep)) == (kind, points)
+    (finding,) = [f for f in sweep.findings if f.check in ("files-left-out", "unreadable-file")]
+    assert finding.severity == "info"
+    assert finding.message == (
+        "7 files are no measurements and are left out: README.md, analysis.ipynb, figure.png, notes.txt, paper.pdf, "
+        "plot.py, settings.json."
+    )
+
+
+def test_one_file_that_is_left_out_is_one_file(tmp_path: Path) -> None:
+    _write(tmp_path, **{"t.csv": TABLE, "plot.py": "import os\n"})
+    (finding,) = load(tmp_path).findings
+    assert finding.message == "1 file is no measurement and is left out: plot.py."
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "says"),
+    [
+        ({"bwlat_70.txt": PAIRS}, {"bwlat_60.txt": PAIRS.replace("121.1", "12#.1")}, "bwlat_60.txt is neither"),
+        ({"bwlat_70.txt": PAIRS}, {"bwlat_60.txt": PAIRS * 9 + "12 oops\n"}, "'oops' in line 28 is not a number"),
+        ({"a.csv": MESS}, {"b.csv": MESS + "100,20"}, "b.csv: line 4 has 2 cells under 4 columns"),
+        ({"mlc.txt": MLC}, {"cut.txt": MLC[:-20]}, "cut.txt: run 1 has no whole row"),
+        ({"mlc.txt": MLC}, {"cut.txt": MLC[:50]}, "cut.txt is MLC's output without a loaded-latency table"),
+        ({"a.csv": TABLE}, {"b.csv": TABLE + "16,fast,1\n"}, "b.csv: 'fast' in line 4"),
+    ],
+)
+def test_one_damaged_file_is_named_and_loses_no_other(
+    tmp_path: Path, good: dict[str, str], bad: dict[str, str], says: str
+) -> None:
+    _write(tmp_path / "good", **good)
+    _write(tmp_path / "all", **good, **bad)
+    sweep = load(tmp_path / "all")
+    assert sweep.points["load"].tolist() == load(tmp_path / "good").points["load"].tolist()
+    (finding,) = [f for f in sweep.findings if f.severity == "warning"]
+    assert says in finding.message
+
+
+@pytest.mark.parametrize("folder", ["", "text/"])
+def test_curves_over_another_load_are_left_out_and_named(tmp_path: Path, folder: str) -> None:
+    _write(tmp_path, **{"mess.csv": MESS})
+    _write(tmp_path / folder, **{"bwlat_70.txt": PAIRS, "bwlat_50.txt": PAIRS})
+    sweep = load(tmp_path)
+    assert (sweep.load_kind, len(sweep)) == ("injected_delay", 2)
+    (finding,) = [f for f in sweep.findings if f.check == "files-left-out"]
+    assert finding.message.startswith("2 files hold curves over bandwidth (B/s) and not over injected delay (pauses)")
+    assert finding.message.endswith("left out: bwlat_50.txt, bwlat_70.txt.")
+
+
+def test_curves_of_one_name_in_two_files_are_two_machines_and_no_repeats(tmp_path: Path) -> None:
+    _write(tmp_path, **{"one.csv": MESS, "two.csv": MESS})
+    sweep = load(tmp_path)
+    assert sweep.series == ("one.csv: read", "two.csv: read")
+    assert sweep.points["repeat"].tolist() == [0, 0, 0, 0]
+
+
+def test_a_table_in_a_readme_is_read_where_nothing_else_is(tmp_path: Path) -> None:
+    table = "| QD | IOPS | lat_us |\n|---|---|---|\n| 1 | 10000 | 100 |\n| 4 | 38000 | 105 |\n"
+    _write(tmp_path, **{"README.md": table, "plot.py": "import os\n"})
+    assert load(tmp_path).points["load"].tolist() == [1, 4]
+
+
+def test_the_published_curves_load_from_their_folder(shared: Path) -> None:
+    sweep = load(shared / "field-data" / "mess-samples")
+    assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "pauses")
+    assert {s.partition(":")[0] for s in sweep.series} == {"epeec4_memory_curves.csv", "grace_memory_curves.csv"}
+    assert "5 files hold curves over bandwidth" in next(
+        f.message for f in sweep.findings if f.check == "files-left-out"
+    )
 
 
 def test_subdirectories_are_curves_under_their_own_names_and_never_repeats(tmp_path: Path) -> None:
@@ -87,8 +186,8 @@ def test_subdirectories_are_curves_under_their_own_names_and_never_repeats(tmp_p
 
 
 def test_many_unreadable_files_are_summed_up(tmp_path: Path) -> None:
-    _write(tmp_path, **{"a.json": _fio(1, 1000.0, 1000.0)}, **{f"{i}.log": "x" for i in range(50)})
-    assert "30 more file(s)" in load(tmp_path).findings[-1].message
+    _write(tmp_path, **{"a.json": _fio(1, 1000.0, 1000.0)}, **{f"{i}.log": "" for i in range(50)})
+    assert "30 more files could not be read" in load(tmp_path).findings[-1].message
 
 
 def test_two_formats_by_name_are_refused(tmp_path: Path) -> None:

@@ -1,0 +1,291 @@
+"""A directory as one Sweep: a sweep of ours, or a collection of what tools wrote.
+
+Files of one subdirectory belong together, and the subdirectory's name goes before the names of its curves. One sweep
+holds files of one format over one kind of load. What is no measurement (a notebook, a script, a picture, prose) and
+what is of another format is left out, with one Finding that names the files; what looks like a measurement and cannot
+be read has a Finding of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from measure.dataset import LOAD_NAMES, Sweep
+from measure.errors import DataError
+from measure.findings import Finding, unreadable
+from measure.joining import join
+from measure.reading import sweep_of
+from measure.sniffing import NAMES, Format, InputFile, NoMeasurementError, counted_characters, read_file
+from measure.store import MANIFEST
+from measure.stored_sweeps import load_store
+from measure.units import counted
+
+_MAX_FILES = 20_000
+_MAX_LISTED = 20
+_MAX_NAMED = 10
+_CODE = (
+    ".ipynb",
+    ".py",
+    ".pyc",
+    ".r",
+    ".rmd",
+    ".m",
+    ".jl",
+    ".c",
+    ".h",
+    ".cc",
+    ".cpp",
+    ".rs",
+    ".go",
+    ".js",
+    ".ts",
+    ".css",
+)
+_SCRIPTS = (".sh", ".bash", ".bat", ".ps1", ".gp", ".gnuplot", ".plt", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".mk")
+_PAGES = (".html", ".htm", ".tex", ".bib", ".pdf", ".ps", ".eps", ".doc", ".docx", ".odt", ".ppt", ".pptx", ".odp")
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".ico", ".tif", ".tiff")
+_NO_DATA = frozenset((*_CODE, *_SCRIPTS, *_PAGES, *_PICTURES))
+_TABLES = frozenset({".csv", ".tsv"})
+_DOCUMENT = re.compile(
+    r"(?i:(?:readme|licen[cs]e|copying|notice|authors|changelog|makefile|dockerfile)(?:\..*)?|.*\.md)"
+)
+_NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
+_LOOK_AT = 2**16
+
+Part = tuple[str, Sweep]
+
+
+@dataclass
+class _Contents:
+    """What a directory holds: measurements by format and folder, and what is left out, by the reason."""
+
+    files: dict[Format, dict[Path, list[InputFile]]] = field(default_factory=lambda: {kind: {} for kind in NAMES})
+    documents: list[Path] = field(default_factory=list)
+    no_data: list[str] = field(default_factory=list)
+    damaged: list[Finding] = field(default_factory=list)
+
+
+def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sweep:
+    """The sweep in a directory; ``columns`` and ``units`` concern its tables.
+
+    Raises DataError where nothing in it can be read as a measurement.
+    """
+    if (directory / MANIFEST).is_file():
+        return load_store(directory)
+    stores, paths = _walk(directory)
+    contents = _Contents()
+    parts: list[Part] = []
+    for store in stores:
+        try:
+            parts.append((_label(store, directory), load_store(store)))
+        except DataError as error:
+            contents.damaged.append(unreadable(str(error)))
+    _sort(paths, directory, contents)
+    read, others = _load_files(contents, directory, columns, units)
+    if not parts and not read and contents.documents:
+        # A table in Markdown is a measurement where nothing else is.
+        _sort(contents.documents, directory, contents, documents_too=True)
+        contents.documents = []
+        read, others = _load_files(contents, directory, columns, units)
+    parts += read
+    if not parts:
+        first = f" (the first: {contents.damaged[0].message})" if contents.damaged else ""
+        raise DataError(
+            f"{directory} holds nothing that can be read as a measurement, {counted(len(paths), 'file')} tried{first}; "
+            "name a directory with fio JSON, MLC text or a sweep of ours"
+        )
+    contents.no_data += [str(path.relative_to(directory)) for path in contents.documents]
+    chosen, other_loads = _of_one_load(parts)
+    sweep = join(chosen, str(directory)) if len(chosen) > 1 else chosen[0][1]
+    left_out = [*_no_data(contents.no_data), *others, *other_loads]
+    findings = (*sweep.findings, *_capped(contents.damaged), *left_out)
+    return replace(sweep, findings=findings, name=directory.name or str(directory))
+
+
+# --- what the files are ---------------------------------------------------------------------------------------------
+
+
+def _walk(directory: Path) -> tuple[list[Path], list[Path]]:
+    """The sweeps of ours below a directory, and every other file that is not hidden; links are not followed."""
+    stores: list[Path] = []
+    files: list[Path] = []
+
+    def refuse(error: OSError) -> None:
+        raise DataError(f"{error.filename} cannot be listed: {error.strerror}; check its permissions") from error
+
+    for folder, folders, names in os.walk(directory, onerror=refuse):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f != "__pycache__")
+        if MANIFEST in names:
+            stores.append(Path(folder))
+            folders.clear()
+            continue
+        files += [Path(folder, n) for n in sorted(names) if not n.startswith(".")]
+        if len(files) > _MAX_FILES:
+            raise DataError(f"{directory} holds more than {_MAX_FILES} files; name the folder with the measurements")
+    return stores, files
+
+
+def _sort(paths: Iterable[Path], directory: Path, contents: _Contents, *, documents_too: bool = False) -> None:
+    """Put each file where it belongs in ``contents``; a script or a picture is not even read."""
+    characters = 0
+    for path in paths:
+        name = str(path.relative_to(directory))
+        if path.suffix.lower() in _NO_DATA:
+            contents.no_data.append(name)
+            continue
+        if not documents_too and _DOCUMENT.fullmatch(path.name):
+            contents.documents.append(path)
+            continue
+        try:
+            kind, file = read_file(path, name)
+        except NoMeasurementError as error:
+            if error.text is not None and _NUMBERS.search(error.text[:_LOOK_AT]):
+                contents.damaged.append(unreadable(str(error)))
+            else:
+                contents.no_data.append(name)
+            continue
+        except DataError as error:
+            contents.damaged.append(unreadable(str(error)))
+            continue
+        if kind == "table" and path.suffix.lower() not in _TABLES and not _NUMBERS.search(file.text[:_LOOK_AT]):
+            contents.no_data.append(name)
+            continue
+        contents.files[kind].setdefault(path.parent, []).append(file)
+        characters = counted_characters(characters, file, str(directory))
+
+
+# --- reading them ---------------------------------------------------------------------------------------------------
+
+
+def _load_files(
+    contents: _Contents, directory: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None
+) -> tuple[list[Part], list[Finding]]:
+    """The parts in files of the first format that can be read, and a Finding for the files of others."""
+    logs = dict(contents.files["log"])
+    for kind, folders in contents.files.items():
+        parts: list[Part] = []
+        for folder, members in sorted(folders.items()):
+            beside = [f.path for f in logs.pop(folder, ())] if kind == "fio" else []
+            parts += _load_members(kind, _label(folder, directory), members, columns, units, beside, contents.damaged)
+        if not parts:
+            folders.clear()  # what is wrong with each is said
+            continue
+        left = {k: f for k, f in (contents.files | {"log": logs}).items() if k != kind}
+        others = [f"{m.name} ({NAMES[k]})" for k, f in left.items() for members in f.values() for m in members]
+        return parts, _of_another_format(others, kind)
+    return [], []
+
+
+def _load_members(
+    kind: Format, label: str, members: Sequence[InputFile], columns: Mapping[str, str] | None,
+    units: Mapping[str, str] | None, logs: Sequence[Path], damaged: list[Finding],
+) -> list[Part]:  # fmt: skip
+    """The files of one folder together, without those that cannot be read alone; apart where they do not fit."""
+    try:
+        return [(label, sweep_of(kind, members, columns, units, logs))]
+    except DataError:
+        pass
+    alone: dict[tuple[str, str], list[tuple[InputFile, Sweep]]] = {}
+    for member in members:
+        try:
+            sweep = sweep_of(kind, [member], columns, units)
+        except DataError as error:
+            damaged.append(unreadable(str(error)))
+        else:
+            alone.setdefault((sweep.load_kind, sweep.load_unit), []).append((member, sweep))
+    parts: list[Part] = []
+    for group in alone.values():
+        try:
+            parts.append((label, sweep_of(kind, [member for member, _ in group], columns, units, logs)))
+        except DataError:
+            parts += [(member.name, sweep) for member, sweep in group]
+    return parts
+
+
+def _of_one_load(parts: Sequence[Part]) -> tuple[list[Part], list[Finding]]:
+    """The parts over one kind of load: one that can be fitted before a bandwidth, then the one with most points."""
+    groups: dict[tuple[str, str], list[Part]] = {}
+    for label, sweep in parts:
+        groups.setdefault((sweep.load_kind, sweep.load_unit), []).append((label, sweep))
+    ranked = sorted(
+        groups.values(),
+        key=lambda g: (g[0][1].load_kind in ("bandwidth", "buffer_size"), -sum(len(sweep) for _, sweep in g)),
+    )
+    chosen = ranked[0]
+    over = _load_words(chosen[0][1])
+    findings = []
+    for group in ranked[1:]:
+        names = [name for label, sweep in group for name in _sources(label, sweep)]
+        findings.append(_left_out(
+            f"{_hold(len(names))} curves over {_load_words(group[0][1])} and not over {over}, and {_are(len(names))} "
+            f"left out: {_named(names)}.",
+            "load them by their own names.",
+        ))  # fmt: skip
+    return chosen, findings
+
+
+def _sources(label: str, sweep: Sweep) -> list[str]:
+    """The files of a part; the folder alone of a sweep of ours."""
+    folders = {raw.parent for raw in sweep.raw}
+    if not folders or any((folder / MANIFEST).is_file() for folder in folders | {f.parent for f in folders}):
+        return [label or sweep.name]
+    return [raw.name for raw in sweep.raw]
+
+
+def _load_words(sweep: Sweep) -> str:
+    return f"{LOAD_NAMES[sweep.load_kind]} ({sweep.load_unit})"
+
+
+def _label(folder: Path, root: Path) -> str:
+    return "" if folder == root else str(folder.relative_to(root))
+
+
+# --- what is left out -----------------------------------------------------------------------------------------------
+
+
+def _no_data(names: Sequence[str]) -> list[Finding]:
+    if not names:
+        return []
+    what = "is no measurement" if len(names) == 1 else "are no measurements"
+    return [_left_out(
+        f"{counted(len(names), 'file')} {what} and {_are(len(names))} left out: {_named(sorted(names))}.",
+        "if one of them holds measurements, load it by its own name.",
+    )]  # fmt: skip
+
+
+def _of_another_format(names: Sequence[str], kind: Format) -> list[Finding]:
+    if not names:
+        return []
+    what = "is of another format than" if len(names) == 1 else "are of other formats than"
+    return [_left_out(
+        f"{counted(len(names), 'file')} {what} the {NAMES[kind]} and {_are(len(names))} left out: {_named(names)}.",
+        "load them by their own names.",
+    )]  # fmt: skip
+
+
+def _left_out(message: str, remedy: str) -> Finding:
+    return Finding("files-left-out", "info", message, "", remedy)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(names[:_MAX_NAMED]) + more
+
+
+def _hold(count: int) -> str:
+    return f"{counted(count, 'file')} hold{'s' if count == 1 else ''}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _capped(findings: Sequence[Finding]) -> list[Finding]:
+    shown = list(findings[:_MAX_LISTED])
+    if len(findings) > _MAX_LISTED:
+        shown.append(unreadable(f"{counted(len(findings) - _MAX_LISTED, 'more file')} could not be read either."))
+    return shown

@@ -1,0 +1,99 @@
+"""Bad input as it reaches ``load``: an answer that says what it did, or one clear line; no silent drop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from measure import audit, load
+from measure.errors import DataError
+
+HEADER = "iodepth,iops,lat_us\n"
+OPEN_AND_CLOSED = "loop,load,iops,lat_us\nclosed,1,10000,100\nopen,5000,5000,110\n"
+
+
+def _table(folder: Path, text: str) -> Path:
+    path = folder / "t.csv"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"{HEADER}0,100,10\n", "depth 0 in row 1"),
+        (f"{HEADER}-4,100,10\n", "load -4 in row 1"),
+        ("iodepth,iops\n0,100\n", "a load of 0 asks for nothing"),
+        ("iodepth,iops\n4,-3\n", "a throughput of -3 at load 4"),
+        ("iodepth,lat_us\n4,0\n", "a latency of 0 at load 4"),
+        (f"{HEADER}1,1e400,100\n", "'1e400' in line 2, column 'iops' is not a number"),
+        (f"{HEADER}1,inf,100\n", "'inf' in line 2, column 'iops' is not a number"),
+        (f"{HEADER}1,1e300,100\n", "throughput_per_s 1e+300 in row 1 (series 'all points') is beyond any device"),
+        (f"{HEADER}1e300,1e4,1e300\n", "is beyond any device"),
+        ("iodepth,kiops,lat_us\n1,1e307,100\n", "throughput inf in row 1"),
+        (f"{HEADER}nan,nan,nan\n", "none of its 1 row is a whole point"),
+        (OPEN_AND_CLOSED, "the column 'loop' holds rows of open and of closed loops"),
+        (
+            "iodepth,arrival_rate,iops,lat_us\n1,,10000,100\n,5000,5000,110\n",
+            "both 'iodepth' and 'arrival_rate' can be",
+        ),
+        ("arrival_rate,iops\n100,100\n", "a latency with its unit cannot be told"),
+        ("arrival_rate,lat_us\n100,100\n", "add the column that is missing"),
+        ("delay,latency_ns\n0,200\n", "a throughput (or a bandwidth and the block size) cannot be told"),
+        ("iops,lat_us\n10000,100\n", "--columns load=1,latency=lat_us:us,throughput=iops"),
+    ],
+)
+def test_what_no_device_can_have_done_is_one_clear_line(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(DataError) as refusal:
+        load(_table(tmp_path, text))
+    assert says in str(refusal.value)
+    assert "t.csv" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("text", ["iodepth,lat_us\n1,100\n8,200\n", "iodepth,iops\n1,10000\n8,40000\n",
+                                  "iodepth,iops,lat_us\n1,10000,\n8,40000,nan\n"])  # fmt: skip
+def test_littles_law_gives_a_missing_latency_or_throughput_and_is_no_check_then(tmp_path: Path, text: str) -> None:
+    sweep = load(_table(tmp_path, text))
+    assert sweep.points["throughput_per_s"].tolist() == pytest.approx([10_000, 40_000])
+    assert sweep.points["latency_s"].tolist() == pytest.approx([1e-4, 2e-4])
+    (finding,) = sweep.findings
+    assert "by Little's law at 2 points" in finding.message
+    (law,) = [f for f in audit(sweep) if f.check == "littles-law"]
+    assert law.message == "N = X R cannot be checked at any point: latency or throughput was computed by it."
+
+
+def test_a_block_gives_the_bandwidth_of_a_computed_throughput(tmp_path: Path) -> None:
+    points = load(_table(tmp_path, "iodepth,lat_us,block_KiB\n8,200,4\n")).points
+    assert points["bandwidth_bytes_per_s"].tolist() == [40_000 * 4096]
+
+
+def test_a_shape_without_latencies_is_still_looked_at(tmp_path: Path) -> None:
+    falls = "iodepth,iops\n1,10000\n2,8000\n4,6000\n"
+    assert "drift" in {f.check for f in audit(load(_table(tmp_path, falls)))}
+
+
+def test_equal_loads_are_repeats_one_point_is_a_point_and_a_thousand_are_a_thousand(tmp_path: Path) -> None:
+    repeats = load(_table(tmp_path, f"{HEADER}8,40000,200\n8,70000,114\n"))
+    assert repeats.points["repeat"].tolist() == [0, 1]
+    assert "repeats-disagree" in {f.check for f in audit(repeats)}
+    assert len(load(_table(tmp_path, f"{HEADER}64,300000,213\n"))) == 1
+    thousand = HEADER + "".join(f"{n},{1e4 * n**0.5:.6g},{100 * n**0.5:.6g}\n" for n in range(1, 1001))
+    assert len(load(_table(tmp_path, thousand))) == 1000
+
+
+def test_empty_cells_among_full_ones_leave_their_rows_out_by_line(tmp_path: Path) -> None:
+    sweep = load(_table(tmp_path, f"{HEADER}1,,100\n8,40000,200\n,60000,533\n32,60000,nan\n"))
+    assert sweep.points["load"].tolist() == [8]
+    assert [f.message.removeprefix("t.csv: 1 row left out, because ") for f in sweep.findings] == [
+        "no throughput is given (line 2).", "no load is given (line 4).", "no latency is given (line 5).",
+    ]  # fmt: skip
+
+
+def test_of_a_mixed_table_the_declared_loop_is_read_and_the_other_rows_are_named(tmp_path: Path) -> None:
+    path = _table(tmp_path, "iodepth,arrival_rate,iops,lat_us\n1,,10000,100\n8,,40000,200\n,5000,5000,110\n")
+    closed, open_loop = (load(path, {"load": column}) for column in ("iodepth", "arrival_rate"))
+    assert (closed.load_kind, closed.points["load"].tolist()) == ("queue_depth", [1, 8])
+    assert (open_loop.load_kind, open_loop.points["load"].tolist()) == ("arrival_rate", [5000])
+    assert "1 row left out, because no load is given (line 4)" in closed.findings[0].message
