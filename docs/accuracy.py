@@ -1,8 +1,8 @@
 """The default model beside the baselines, over closed sweeps that others measured: the first tables of accuracy.md.
 
 python docs/accuracy.py          prints the tables over docs/data, and over ../shared/field-data where it is present
-python docs/accuracy.py DIR...   prints them over the sweeps in DIR alone: directories of fio's JSON, or of tables (a CSV
-                                 file for each device: iodepth, iops, latency_us)
+python docs/accuracy.py DIR...   prints them over the sweeps in DIR alone: directories of fio's JSON, or of tables (a
+                                 CSV file for each device: iodepth, iops, latency_us)
 
 Every predictor is calibrated on the same points of a sweep, the measured depths nearest to those of a column, and is
 judged by the same others below depth 512. A sweep with too few depths for a column is left out of it.
@@ -132,7 +132,8 @@ def table(devices: Sequence[Device]) -> str:
     counts = [f"{sum(map(len, e))} of {len(e)}" for e in (pooled(devices, u, plain) for u in columns.values())]
     bands = [f"{100 * inside(devices, uses).mean():.0f} %" for uses in columns.values()]
     found = [f"{100 * np.mean(knees(devices, uses[0])):.0f} %" for uses in columns.values()]
-    rows += [["inside the default model's 90 % bands", *bands], [f"its knee within a factor {NEAR} of all points'", *found],
+    rows += [["inside the default model's 90 % bands", *bands],
+             [f"its knee within a factor {NEAR} of all points'", *found],
              ["held-out points, of sweeps", *counts]]  # fmt: skip
     lines = [head, ["---"] + ["---:"] * len(columns), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -172,12 +173,17 @@ def field() -> tuple[Device, ...]:
 
 def in_short() -> str:
     """Three lines for the README."""
+
+    def median(uses: Sequence[Sequence[float]], predictor: Predictor) -> str:
+        return f"{share(pooled(collected(), uses, predictor), 50)} %"
+
     rows = [
-        f"| {name} | {share(pooled(collected(), (TRIPLES[1],), p), 50)} % | {share(pooled(collected(), (PAIRS[0],), p), 50)} % |\n"
+        f"| {name} | {median((TRIPLES[1],), p)} | {median((PAIRS[0],), p)} |\n"
         for name, p in PREDICTORS.items() if name in ("plain bound", "interpolation", "default model")
     ]  # fmt: skip
     return (
-        f"| median error of held-out throughputs, {len(collected())} sweeps of others | from depths 1, 8, 64 | from 1, 32 |\n"
+        f"| median error of held-out throughputs, {len(collected())} sweeps of others "
+        f"| from depths 1, 8, 64 | from 1, 32 |\n"
         f"|---|---:|---:|\n{''.join(rows).replace('default model', '**qsim**')}"
     )
 

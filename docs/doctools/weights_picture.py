@@ -1,4 +1,4 @@
-"""The picture of explanation-inference.md: the table of weights that two points of a drive leave, and the curve from it.
+"""The picture of explanation-inference.md: the table of weights that two points of a drive leave, and its curve.
 
 Its words hold the numbers that it was drawn with, so that a picture that no longer fits is found as stale text is.
 """
@@ -27,8 +27,9 @@ def picture() -> str:
     fit = _fitted()
     knee = fit.knee
     return (
-        f"![Left: the {SHOWN} most probable of {len(fit.table)} rows, a dot each, by N* and the knee's sharpness p, darker "
-        f"the more probable. Right: the throughput that they leave from depths {' and '.join(map(str, USE))}, with its 90 % band; "
+        f"![Left: the {SHOWN} most probable of {len(fit.table)} rows, a dot each, by N* and the knee's sharpness p, "
+        f"darker the more probable. Right: the throughput that they leave from depths {' and '.join(map(str, USE))}, "
+        f"with its 90 % band; "
         f"the knee is {knee.load:.3g}, from {knee.low:.3g} to {knee.high:.3g}.](_static/{FILE.name})"
     )
 
