@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrate.baseline_errors import BaselineError, baseline_errors, error_of
 from calibrate.comparison_text import comparison_text
 from calibrate.doubts import doubts_of_its_points
 from calibrate.fitting import LEVEL, Fit, fit, needed
@@ -95,6 +96,19 @@ class Comparison:
         """The errors, held out and in sample, with the noise of repeats beside them."""
         return summary_of(self.points, self.predicted, self.held_out)
 
+    @cached_property
+    def baselines(self) -> tuple[BaselineError, ...]:
+        """What each baseline misses on the same held-out points; empty where none can be calibrated here."""
+        return baseline_errors(self.points, self.held_out) if self.calibrated_here else ()
+
+    @cached_property
+    def model_error(self) -> BaselineError:
+        """What the model itself misses on the held-out points (at least one), in the terms of ``baselines``."""
+        unseen, made = self.points.at(self.held_out), self.predicted
+        predicted = made.throughput_per_s[self.held_out], made.response_time_s[self.held_out]
+        observed = None if self.is_open else unseen.throughput_per_s
+        return error_of(self.fit.model, predicted, observed, unseen.response_time_s)
+
     def verdict(self) -> str:
         """The result in two or three sentences with numbers."""
         return verdict(self.fit, self.points, self.summary, self.truth, self.audit)
@@ -128,6 +142,7 @@ class Comparison:
             "summary": asdict(self.summary),
             "audit": [f.to_dict() for f in self.audit],
             "models": [m.to_dict() for m in self.models],
+            "baselines": [e.to_dict() for e in self.baselines],
             "verdict": self.verdict(),
             "queue": [q.to_dict() for q in waiting(self.fit, self.points)],
             "notes": list(self.fit.notes),
