@@ -51,7 +51,8 @@ def linearised(
     prior = _Prior.of(parameters, start)
     sizes, log_prior = misfit.sizes()
     theta = np.clip(np.log(start), prior.low, prior.high)
-    rows, evidence, spread = [], [], []
+    rows: list[Array] = []
+    evidence, spread = [], []
     for size in sizes:
         if len(rows) > 1:  # the most probable parameters move evenly along the sizes
             theta = np.clip(2 * rows[-1] - rows[-2], prior.low, prior.high)
@@ -111,9 +112,7 @@ def _descend(
     return theta, factor, float(evidence + 0.5 * np.log(prior.precision).sum())
 
 
-def _curve_and_slopes(
-    theta: Array, prior: _Prior, predict_log: Callable[[Array], Array]
-) -> tuple[Array, Array]:
+def _curve_and_slopes(theta: Array, prior: _Prior, predict_log: Callable[[Array], Array]) -> tuple[Array, Array]:
     """The log predictions (k,) and their derivatives (k, d); a parameter at a bound is shifted away from it."""
     shift = np.where(theta + SHIFT > prior.high, -SHIFT, SHIFT)
     both = predict_log(np.exp(np.vstack([theta, theta + np.diag(shift)])))

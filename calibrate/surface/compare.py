@@ -19,7 +19,7 @@ from calibrate.surface.baselines import surface_baseline_errors
 from calibrate.surface.design import NextPlace, asked, corners, neighbour, next_place
 from calibrate.surface.fit import LEVEL, Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import DECLINE_FROM, Places, SurfacePoints
-from calibrate.surface.tables import Tabled
+from calibrate.surface.tables import Tabled, parameter_table, table_of
 from measure.errors import DataError
 from measure.units import format_percent, format_rate
 
@@ -36,7 +36,8 @@ VERDICTS = {True: "its neighbours speak against it, and it counts little", False
 class SurfaceSummary:
     """Over the held-out points below the depths where throughput may decline; None where there are none.
 
-    Median and ninth decile of |predicted / measured - 1| in percent, the share inside the band, the noise of one repeat.
+    Median and ninth decile of |predicted / measured - 1| in percent, the share inside the band, and the noise of one
+    repeat.
     """
 
     held_out_points: int
@@ -168,10 +169,25 @@ class SurfaceComparison(Tabled):
             f"{format_rate(p.throughput_per_s[i])} predicted ({band})"
         )
 
+    def last_lines(self) -> list[str]:
+        """The worst point, and what to measure next."""
+        found = {"WORST": self.worst(), "NEXT": self.next()}
+        return [f"{name:<7} {text}" for name, text in found.items() if text is not None]
+
+    def details(self) -> list[tuple[str, str]]:
+        """Headings and tables of the parameters and the knees."""
+        bends = knees(self.surface, self.points.places)
+        rows = [{"block_bytes": k["block_bytes"], "read_fraction": k["read_fraction"], "knee": k["knee"],
+                 "knee_low": k["low"], "knee_high": k["high"]} for k in bends]  # fmt: skip
+        named = [("Parameters", parameter_table(self.surface.parameters()))]
+        return named + ([("Knees", table_of(rows))] if rows else [])
+
+    def missed_pct(self) -> float | None:
+        """The median error of the held-out throughputs."""
+        return self.summary.held_out_mdape_throughput_pct
+
     def __repr__(self) -> str:
-        worst, following = self.worst(), self.next()
-        lines = [*([] if worst is None else [f"WORST   {worst}"]), *([] if following is None else [f"NEXT    {following}"])]
-        return "\n".join([*self.answer(), *lines])
+        return "\n".join([*self.answer(), *self.last_lines()])
 
 
 def knees(surface: Surface, places: Places) -> list[dict[str, float]]:

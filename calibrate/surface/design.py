@@ -131,7 +131,8 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     taken = _told(covariance)[best]
     now, then = (np.sqrt(max(v, 0.0) / len(everywhere)) for v in (variance.sum(), variance.sum() - taken))
     widths = (float(np.expm1(NINE_IN_TEN * now)), float(np.expm1(NINE_IN_TEN * then)))
-    return NextPlace(*map(float, everywhere.as_rows()[best]), *widths, again, corner)
+    block, share, outstanding, jobs = (float(v) for v in everywhere.as_rows()[best])
+    return NextPlace(block, share, outstanding, jobs, *widths, again, corner)
 
 
 def _told(covariance: Array) -> Array:

@@ -6,8 +6,9 @@ parameter that the points do not determine has its prior: what other devices hav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,16 @@ from calibrate.inference.linearised import Measured, linearised
 from calibrate.inference.misfit import covariance_of
 from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array, Mask
-from calibrate.inference.weights import Predictive, Weights, predictive
+from calibrate.inference.weights import Predictive, Quantity, Weights, predictive
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
 from calibrate.surface.tables import Tabled
 from measure.errors import DataError
 
 LEVEL = 0.9
+ROUNDING = 1e-6
+"""Of a point that alone determines a parameter the others say nothing: its precision given them is rounding."""
+
 SURE = 2.0
 """An interval that spans more than this factor is rough."""
 
@@ -125,6 +129,7 @@ class Surface:
         inverse = np.linalg.inv(covariance_of(NEAR, loads, self.noise, float(self.weights.misfit[heaviest])))
         missed = np.log(self.used.throughput_per_s) - self.model.log_throughput(values[None, :], loads)[0]
         weighted, own = inverse @ missed, (inverse - inverse @ slopes @ (inverse @ slopes).T).diagonal()
+        own = np.maximum(own, ROUNDING * inverse.diagonal())
         return weighted / own, weighted / np.sqrt(own)
 
     def knee(self, places: Places) -> tuple[Array, Array, Array] | None:
@@ -142,24 +147,24 @@ class Surface:
             found[name] = SurfaceEstimate(estimate, low, high, unit, high < SURE * low)
         return found
 
-    def _quantities(self) -> dict[str, tuple[str, Callable[[Array], Array]]]:
+    def _quantities(self) -> dict[str, tuple[str, Quantity]]:
         """Names, units and quantities (n,) of parameters (n, 12)."""
         model, places, deep = self.model, self.used.places, not self.model.line
         sized, share = len(places.values("block_bytes")) > 1, places.read_fraction
         depth = float(places.outstanding[0])
-        found: dict[str, tuple[str, Callable[[Array], Array]]] = {}
-        for k, (name, occurs) in enumerate((("read", (share > 0).any()), ("write", (share < 1).any()))):
+        found: dict[str, tuple[str, Quantity]] = {}
+        for name, occurs, k in (("read", (share > 0).any(), 0), ("write", (share < 1).any(), 1)):
             if not occurs:
                 continue
-            found[f"{name}: latency alone"] = ("s", lambda v, k=k: model.latencies_s(v)[k])
+            found[f"{name}: latency alone"] = ("s", partial(_latency, model, k))
             if sized:
-                found[f"{name}: latency per byte"] = ("s per B", lambda v, k=k: model.latencies_s(v)[k] / v[:, 6])
+                found[f"{name}: latency per byte"] = ("s per B", partial(_latency_per_byte, model, k))
             if deep:
-                found[f"{name}: peak rate"] = ("1/s", lambda v, k=k: 1 / model.limits_s(v)[0][k])
-            if sized:
-                limit = (lambda v, k=k: 1 / model.limits_s(v)[1][k]) if deep else (
-                    lambda v, k=k: depth * v[:, 6] / model.latencies_s(v)[k])  # fmt: skip
-                found[f"{name}: bandwidth"] = ("B/s", limit)
+                found[f"{name}: peak rate"] = ("1/s", partial(_peak, model, 0, k))
+            if sized and deep:
+                found[f"{name}: bandwidth"] = ("B/s", partial(_peak, model, 1, k))
+            elif sized:
+                found[f"{name}: bandwidth"] = ("B/s", partial(_bandwidth, model, k, depth))
         if sized:
             found["block that doubles the latency"] = ("B", lambda v: v[:, 6])
         if deep:
@@ -170,7 +175,7 @@ class Surface:
             found["one job"] = ("1/s", lambda v: v[:, 10] * model.per_job)
         return found
 
-    def _interval(self, quantity: Callable[[Array], Array]) -> tuple[Array, Array, Array]:
+    def _interval(self, quantity: Quantity) -> tuple[Array, Array, Array]:
         """Median, low and high (m,) of a positive quantity of the parameters."""
         ends = (0.5, 0.5 - self.level / 2, 0.5 + self.level / 2)
         middle, low, high = np.exp(quantiles(*self.weights.moments(quantity), self.weights.weight, ends))
@@ -231,3 +236,21 @@ def fit_surface(
         Measured(np.log(chosen.throughput_per_s), noise, loads), NEAR, model.misfit,
     )  # fmt: skip
     return Surface(model, chosen, noise, weights, level)
+
+
+def _latency(model: SurfaceModel, k: int, values: Array) -> Array:
+    return model.latencies_s(values)[k]
+
+
+def _latency_per_byte(model: SurfaceModel, k: int, values: Array) -> Array:
+    return np.asarray(model.latencies_s(values)[k] / values[:, 6])
+
+
+def _bandwidth(model: SurfaceModel, k: int, depth: float, values: Array) -> Array:
+    """At one depth: what ever larger blocks approach."""
+    return np.asarray(depth / _latency_per_byte(model, k, values))
+
+
+def _peak(model: SurfaceModel, limit: int, k: int, values: Array) -> Array:
+    """The peak rate (limit 0) or bandwidth (1) of a class."""
+    return np.asarray(1 / model.limits_s(values)[limit][k])

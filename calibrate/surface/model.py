@@ -13,9 +13,9 @@ times what one can:
 
     X(b, m, N) = [(N / r)^-p + D^-p]^(-1/p),    r = R onset^(N^-2 - 1)
 
-In place of s and t the parameters are the requests served at a time, a / s, and the block from which bandwidth limits a
-busy device, s / t. Of the two classes the geometric mean and the ratio are parameters. Where all depths are one, neither
-a knee nor a limit shows, and the model is the line N / X = R(b, m).
+In place of s and t the parameters are the requests served at a time, a / s, and the block from which bandwidth limits
+a busy device, s / t. Of the two classes the geometric mean and the ratio are parameters. Where all depths are one,
+neither a knee nor a limit shows, and the model is the line N / X = R(b, m).
 """
 
 from __future__ import annotations

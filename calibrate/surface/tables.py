@@ -10,6 +10,8 @@ from measure.units import format_bandwidth, format_bytes, format_duration, forma
 if TYPE_CHECKING:
     import pandas as pd
 
+    from calibrate.surface.fit import SurfaceEstimate
+
 HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "block_bytes": ("BLOCK", format_bytes),
     "read_fraction": ("READS", lambda share: f"{100 * share:.3g} %"),
@@ -24,12 +26,35 @@ HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "predicted_latency_s": ("PREDICTED", format_duration),
     "predicted_latency_low_s": ("LOW", format_duration),
     "predicted_latency_high_s": ("HIGH", format_duration),
+    "peak_bytes_per_s": ("PEAK", format_bandwidth),
+    "knee": ("KNEE N*", "{:.3g}".format),
+    "knee_low": ("LOW", "{:.3g}".format),
+    "knee_high": ("HIGH", "{:.3g}".format),
     "error_pct": ("ERROR", lambda error: f"{error:+.1f} %"),
     "use": ("", str),
 }
 """Columns in the order in which they are printed, with their headings; places that do not vary are left out."""
 
 PLACES = ("block_bytes", "read_fraction", "outstanding", "jobs")
+
+
+def quantity(value: float, unit: str) -> str:
+    """A parameter's value with its unit, for people."""
+    if unit == "s per B":
+        return f"{format_duration(value)} per B"
+    formats: dict[str, Callable[[float], str]] = {
+        "s": format_duration, "B": format_bytes, "B/s": format_bandwidth, "1/s": format_rate,
+    }  # fmt: skip
+    return formats.get(unit, "{:.3g}".format)(float(f"{value:.3g}"))
+
+
+def parameter_table(found: Mapping[str, SurfaceEstimate]) -> str:
+    """Names, estimates and intervals, aligned; an interval that spans a factor of 2 is rough."""
+    cells = [(n, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)), "" if e.identified else "rough")
+             for n, e in found.items()]  # fmt: skip
+    rows = [(n, value, f"({low} to {high})", rough) for n, value, low, high, rough in cells]
+    widths = [max(len(row[k]) for row in rows) for k in range(4)]
+    return "\n".join(f"{n:<{widths[0]}}  {v:>{widths[1]}}  {i:<{widths[2]}}  {r}".rstrip() for n, v, i, r in rows)
 
 
 class Tabled:
