@@ -166,7 +166,7 @@ def _refuse_series(series: str | None) -> None:
 
 def _print(compared: SurfaceComparison | MixComparison, predictions: list[dict[str, Any]], *, details: bool) -> None:
     """The answer, the table, the worst point, what to measure next; with ``details`` the parameters and knees."""
-    from calibrate.surface.tables import table_of
+    from calibrate.surface.results import table_of
 
     for note in compared.notes:
         warn(note)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.inference.misfit import MisfitProcess, covariance_of
+from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
 
@@ -50,13 +50,14 @@ def linearised(
     """
     prior = _Prior.of(parameters, start)
     sizes, log_prior = misfit.sizes()
+    correlation = process.seen(measured.used).among(measured.used)
     theta = np.clip(np.log(start), prior.low, prior.high)
     rows: list[Array] = []
     evidence, spread = [], []
     for size in sizes:
         if len(rows) > 1:  # the most probable parameters move evenly along the sizes
             theta = np.clip(2 * rows[-1] - rows[-2], prior.low, prior.high)
-        covariance = covariance_of(process.seen(measured.used), measured.used, measured.noise, float(size))
+        covariance = size**2 * correlation + np.diag(measured.noise**2)
         theta, factor, log_evidence = _descend(theta, prior, predict_log, measured.observed_log, covariance)
         rows.append(theta)
         spread.append(factor)

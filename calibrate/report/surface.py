@@ -18,7 +18,7 @@ from calibrate.report.view import View
 from calibrate.surface.compare import SurfaceComparison, knees
 from calibrate.surface.memory import MixComparison
 from calibrate.surface.places import Places
-from calibrate.surface.tables import quantity
+from calibrate.surface.results import quantity
 from measure.dataset import Provenance
 from measure.findings import Finding
 from measure.units import format_bytes

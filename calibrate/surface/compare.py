@@ -19,37 +19,23 @@ from calibrate.surface.baselines import surface_baseline_errors
 from calibrate.surface.design import NextPlace, asked, corners, neighbour, next_place
 from calibrate.surface.fit import LEVEL, Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import DECLINE_FROM, Places, SurfacePoints
-from calibrate.surface.tables import Tabled, parameter_table, table_of
+from calibrate.surface.results import PLACES, Compared, quantity, table_of
 from measure.errors import DataError
-from measure.units import format_percent, format_rate
 
 DEFAULT_ASKED = 2
 BAND = (0.05, 0.95)
 CONTRADICTED = 2.0
 """A surprise so many standard deviations from what all others say, its neighbour among them, is doubted."""
 
+ENOUGH = 400
+"""Of so many points none is worth another."""
+
 UNCONFIRMED = "nothing near it was measured since: measure it again"
 VERDICTS = {True: "its neighbours speak against it, and it counts little", False: "its neighbours confirm it"}
 
 
-@dataclass(frozen=True)
-class SurfaceSummary:
-    """Over the held-out points below the depths where throughput may decline; None where there are none.
-
-    Median and ninth decile of |predicted / measured - 1| in percent, the share inside the band, and the noise of one
-    repeat.
-    """
-
-    held_out_points: int
-    held_out_mdape_throughput_pct: float | None
-    held_out_p90_throughput_pct: float | None
-    held_out_mdape_response_pct: float | None
-    inside_band_pct: float | None
-    repeat_noise_pct: float | None
-
-
-@dataclass(frozen=True)
-class SurfaceComparison(Tabled):
+@dataclass(frozen=True, repr=False)
+class SurfaceComparison(Compared):
     """``surface`` and what it predicts at all of ``points`` (m,): those ``used`` (m,), some of them ``asked`` for.
 
     ``surprises`` are sentences on points that lay outside their bands; ``next`` is what to measure next.
@@ -84,25 +70,14 @@ class SurfaceComparison(Tabled):
         """The held-out points that the summary counts."""
         return np.asarray(~self.used & (self.points.places.outstanding < DECLINE_FROM))
 
-    @property
-    def summary(self) -> SurfaceSummary:
-        """The figures."""
-        judged, noise = self.judged, self.points.repeat_noise_pct()
-        if not judged.any():
-            return SurfaceSummary(0, None, None, None, None, noise)
-        missed, response = np.abs(self.error_pct[judged]), np.abs(self.response_error_pct[judged])
-        return SurfaceSummary(
-            int(judged.sum()), float(np.median(missed)), float(np.percentile(missed, 90)), float(np.median(response)),
-            float(100 * self.inside[judged].mean()), noise,
-        )  # fmt: skip
-
     def baselines(self) -> dict[str, float]:
-        """{name: median error of the throughput in percent} of baselines, from the same points at the same ones."""
         found = surface_baseline_errors(self.points, self.used, self.judged)
         return {e.name: e.throughput_median_pct for e in found if e.throughput_median_pct is not None}
 
     def next(self) -> NextPlace | None:
-        """What to measure after all of the points, held out or not; None where nothing is left to tell."""
+        """What to measure after all of the points, held out or not; None where nothing is left, or there are hundreds."""
+        if len(self.points) > ENOUGH:
+            return None
         everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool), level=self.surface.level)
         return next_place(everything, self.points, drifting=self.drifting)
 
@@ -116,11 +91,11 @@ class SurfaceComparison(Tabled):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per point, SI units, ready for a table."""
-        how = np.where(self.used, "calibrated on", "held out")
+        how = np.where(self.used, "calibrated on", np.where(self.judged, "held out", "not judged"))
         how[list(self.asked)] = "asked for"
         measured = {
             "throughput_per_s": self.points.throughput_per_s, "response_time_s": self.points.response_time_s,
-            "error_pct": self.error_pct, "inside_band": self.inside,
+            "error_pct": self.error_pct, "response_error_pct": self.response_error_pct, "inside_band": self.inside,
         }  # fmt: skip
         return [
             {**row, "use": str(how[i]), **{k: v[i].item() for k, v in measured.items()}}
@@ -138,56 +113,32 @@ class SurfaceComparison(Tabled):
             "notes": list(self.notes),
         }  # fmt: skip
 
-    def answer(self) -> list[str]:
-        """Three lines: what it was calibrated on, what it misses, and how sure it is."""
-        s, asked = self.summary, len(self.asked)
-        added = f", {asked} of them asked for" if asked else ""
-        used = f"{int(self.used.sum())} of {len(self.points)} points used{added}, {s.held_out_points} held out"
-        head = f"{self.points.source or 'The surface'}: {used}"
-        if s.held_out_mdape_throughput_pct is None or s.held_out_p90_throughput_pct is None:
-            return [f"{head}; nothing is left to compare with"]
-        rivals = ", ".join(f"{name} {format_percent(error)}" for name, error in self.baselines().items())
-        noise = "" if s.repeat_noise_pct is None else f"; repeats differ by {format_percent(s.repeat_noise_pct)}"
-        inside = int(self.inside[self.judged].sum())
-        return [
-            head,
-            f"MISSED  {format_percent(s.held_out_mdape_throughput_pct)} at the median, "
-            f"{format_percent(s.held_out_p90_throughput_pct)} at p90{noise} (from the same points: {rivals})",
-            f"SURE?   {inside} of {s.held_out_points} held-out points are inside their "
-            f"{100 * self.surface.level:g} % bands",
-        ]
-
-    def worst(self) -> str | None:
-        """The held-out point that is missed most, in words."""
-        if not self.judged.any():
-            return None
-        far = np.abs(np.log(self.predicted.throughput_per_s / self.points.throughput_per_s)) * self.judged
-        i, p = int(far.argmax()), self.predicted
-        band = f"{format_rate(p.throughput_low_per_s[i])} to {format_rate(p.throughput_high_per_s[i])}"
-        return (
-            f"{self.points.places.text(i)}: {format_rate(self.points.throughput_per_s[i])} measured, "
-            f"{format_rate(p.throughput_per_s[i])} predicted ({band})"
-        )
-
-    def last_lines(self) -> list[str]:
-        """The worst point, and what to measure next."""
-        found = {"WORST": self.worst(), "NEXT": self.next()}
-        return [f"{name:<7} {text}" for name, text in found.items() if text is not None]
-
     def details(self) -> list[tuple[str, str]]:
         """Headings and tables of the parameters and the knees."""
+        found = [
+            {"parameter": name, "estimate": quantity(e.estimate, e.unit), "sure": "" if e.identified else "rough",
+             "interval": f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}"}
+            for name, e in self.surface.parameters().items()
+        ]  # fmt: skip
         bends = knees(self.surface, self.points.places)
-        rows = [{"block_bytes": k["block_bytes"], "read_fraction": k["read_fraction"], "knee": k["knee"],
-                 "knee_low": k["low"], "knee_high": k["high"]} for k in bends]  # fmt: skip
-        named = [("Parameters", parameter_table(self.surface.parameters()))]
-        return named + ([("Knees", table_of(rows))] if rows else [])
+        return [("Parameters", table_of(found)), *([("Knees", table_of(bends))] if bends else [])]
 
-    def missed_pct(self) -> float | None:
-        """The median error of the held-out throughputs."""
-        return self.summary.held_out_mdape_throughput_pct
+    def level_pct(self) -> float:
+        return 100 * self.surface.level
 
-    def __repr__(self) -> str:
-        return "\n".join([*self.answer(), *self.last_lines()])
+    def noise_pct(self) -> float | None:
+        return self.points.repeat_noise_pct()
+
+    def place_text(self, row: dict[str, Any]) -> str:
+        return Places(*(np.array([row[name]]) for name in PLACES)).text(0)
+
+    def next_text(self) -> str | None:
+        following = self.next()
+        return None if following is None else str(following)
+
+    def used_text(self) -> str:
+        added = f", {len(self.asked)} of them asked for" if self.asked else ""
+        return f"{self.points.source or 'The surface'}: {int(self.used.sum())} of {len(self.points)} points used{added}"
 
 
 def knees(surface: Surface, places: Places) -> list[dict[str, float]]:

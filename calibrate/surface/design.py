@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from calibrate.surface.fit import Surface
+from calibrate.surface.fit import Surface, fit_surface
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import DECLINE_FROM, Places, SurfacePoints
 
-SURPRISING = 3.0
-"""A single run so many standard deviations from what all others say of it is to be measured again."""
+FAR, FEWEST = 0.002, 4
+"""A single run is measured again where such a share of the distribution that all others give it lies beyond it, on its
+side; below so many points, all others say too little."""
 
 MOST_CANDIDATES = 400
 NINE_IN_TEN = 1.645
@@ -117,9 +118,9 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     variance, told = covariance.diagonal(), _told(covariance)
     used = np.arange(len(everywhere)) < len(places)
     again = corner = False
-    off = np.abs(surface.left_out()[1]) * (points.repeats == 1)
-    if off.max() > SURPRISING:
-        best, again = int(off.argmax()), True
+    off = int((np.abs(surface.left_out()[1]) * (points.repeats == 1)).argmax())
+    if points.repeats[off] == 1 and len(points) > FEWEST and _surprises(points, off):
+        best, again = off, True
     elif not len(candidates):
         return None
     else:
@@ -133,6 +134,14 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     widths = (float(np.expm1(NINE_IN_TEN * now)), float(np.expm1(NINE_IN_TEN * then)))
     block, share, outstanding, jobs = (float(v) for v in everywhere.as_rows()[best])
     return NextPlace(block, share, outstanding, jobs, *widths, again, corner)
+
+
+def _surprises(points: SurfacePoints, which: int) -> bool:
+    """Whether a point lies far outside the band that all others give it."""
+    others = np.arange(len(points)) != which
+    told = fit_surface(points, others).predictive(points.places.at(~others))
+    low, high = told.quantiles((FAR, 1 - FAR))[:, 0]
+    return not low <= points.throughput_per_s[which] <= high
 
 
 def _told(covariance: Array) -> Array:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.inference.weights import Predictive, Quantity, Weights, predictive
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
-from calibrate.surface.tables import Tabled
+from calibrate.surface.results import Tabled, quantity
 from measure.errors import DataError
 
 LEVEL = 0.9
@@ -133,7 +132,7 @@ class Surface:
         return weighted / own, weighted / np.sqrt(own)
 
     def knee(self, places: Places) -> tuple[Array, Array, Array] | None:
-        """The depth N* = R D^-1, where the asymptotes cross, at ``places`` (m,), and its interval; None at one depth."""
+        """The knee N* = R / D, idle latency times peak, at ``places`` (m,), and its interval; None at one depth."""
         if len(self.used.places.values("outstanding")) == 1:
             return None
         loads, model = places.as_rows(), self.model
@@ -141,39 +140,14 @@ class Surface:
 
     def parameters(self) -> dict[str, SurfaceEstimate]:
         """The parameters as people name them, of the classes and limits that the points show."""
-        found = {}
-        for name, (unit, quantity) in self._quantities().items():
-            estimate, low, high = (float(v[0]) for v in self._interval(quantity))
-            found[name] = SurfaceEstimate(estimate, low, high, unit, high < SURE * low)
-        return found
-
-    def _quantities(self) -> dict[str, tuple[str, Quantity]]:
-        """Names, units and quantities (n,) of parameters (n, 12)."""
-        model, places, deep = self.model, self.used.places, not self.model.line
-        sized, share = len(places.values("block_bytes")) > 1, places.read_fraction
-        depth = float(places.outstanding[0])
-        found: dict[str, tuple[str, Quantity]] = {}
-        for name, occurs, k in (("read", (share > 0).any(), 0), ("write", (share < 1).any(), 1)):
-            if not occurs:
-                continue
-            found[f"{name}: latency alone"] = ("s", partial(_latency, model, k))
-            if sized:
-                found[f"{name}: latency per byte"] = ("s per B", partial(_latency_per_byte, model, k))
-            if deep:
-                found[f"{name}: peak rate"] = ("1/s", partial(_peak, model, 0, k))
-            if sized and deep:
-                found[f"{name}: bandwidth"] = ("B/s", partial(_peak, model, 1, k))
-            elif sized:
-                found[f"{name}: bandwidth"] = ("B/s", partial(_bandwidth, model, k, depth))
-        if sized:
-            found["block that doubles the latency"] = ("B", lambda v: v[:, 6])
-        if deep:
-            found |= {"p": ("", lambda v: v[:, 4]), "onset": ("", lambda v: v[:, 5])}
-        if deep and sized:
-            found["q"] = ("", lambda v: v[:, 9])
-        if len(places.values("jobs")) > 1:
-            found["one job"] = ("1/s", lambda v: v[:, 10] * model.per_job)
-        return found
+        told = self.model.report(self.weights.values, self.used.places)
+        ends = self._interval(
+            lambda values: np.column_stack([v for _, v in self.model.report(values, self.used.places).values()])
+        )
+        return {
+            name: SurfaceEstimate(float(middle), float(low), float(high), unit, bool(high < SURE * low))
+            for (name, (unit, _)), middle, low, high in zip(told.items(), *ends, strict=True)
+        }
 
     def _interval(self, quantity: Quantity) -> tuple[Array, Array, Array]:
         """Median, low and high (m,) of a positive quantity of the parameters."""
@@ -190,7 +164,7 @@ class Surface:
         return outside
 
     def guesses(self, places: Places) -> tuple[str, ...]:
-        """Where ``places`` differ in what was the same at all points used: what the prediction is based on, in words."""
+        """What predictions rest on where ``places`` differ in what was the same at all points used, in words."""
         known = {name: self.used.places.values(name) for name in WORDS}
         return tuple(
             f"all points used have the {WORDS[name]} {value_text(name, values[0])}: predictions at others rest on what "
@@ -210,8 +184,11 @@ class Surface:
 
     def __repr__(self) -> str:
         text = [f"Surface of {self.used.source or 'a device'} from {len(self.used)} points"]
-        text += [f"  {n}  {e.estimate:.4g} {e.unit}  [{e.low:.4g}, {e.high:.4g}]" for n, e in self.parameters().items()]
-        return "\n".join(text[:6])
+        for name, e in list(self.parameters().items())[:5]:
+            text.append(
+                f"  {name}  {quantity(e.estimate, e.unit)}  ({quantity(e.low, e.unit)} to {quantity(e.high, e.unit)})"
+            )
+        return "\n".join(text)
 
 
 def fit_surface(
@@ -236,21 +213,3 @@ def fit_surface(
         Measured(np.log(chosen.throughput_per_s), noise, loads), NEAR, model.misfit,
     )  # fmt: skip
     return Surface(model, chosen, noise, weights, level)
-
-
-def _latency(model: SurfaceModel, k: int, values: Array) -> Array:
-    return model.latencies_s(values)[k]
-
-
-def _latency_per_byte(model: SurfaceModel, k: int, values: Array) -> Array:
-    return np.asarray(model.latencies_s(values)[k] / values[:, 6])
-
-
-def _bandwidth(model: SurfaceModel, k: int, depth: float, values: Array) -> Array:
-    """At one depth: what ever larger blocks approach."""
-    return np.asarray(depth / _latency_per_byte(model, k, values))
-
-
-def _peak(model: SurfaceModel, limit: int, k: int, values: Array) -> Array:
-    """The peak rate (limit 0) or bandwidth (1) of a class."""
-    return np.asarray(1 / model.limits_s(values)[limit][k])

@@ -2,20 +2,19 @@
 
     R(m, x) = L0 exp(b rho) / (1 - rho^4)^w,    rho = x / (h B(m))
 
-A steady climb (b) and a wall (w) just above the peak B of a mix. A byte read takes 1 / B_r of a second at the peak and a
-byte written 1 / B_w, so 1 / B is a straight line in the share of reads m between two measured mixes. At the same rho
-two neighbouring mixes have nearly the same latency; what the curve misses there goes together (:mod:`calibrate.inference`).
-Mixes further apart, or whose stores are of another kind (non-temporal ones bypass the caches), are no neighbours in
-this sense: the latter are left out.
+A steady climb (b) and a wall (w) just above the peak B of a mix. A byte read takes 1 / B_r of a second at the peak and
+a byte written 1 / B_w, so 1 / B is a straight line in the share of reads m between two measured mixes. At the same rho
+neighbouring mixes have nearly the same latency; what the curve misses there goes together. Stores of another kind
+(non-temporal ones bypass the caches) are no neighbours in this sense, and are left out.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,10 +23,10 @@ from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import predictive
 from calibrate.points import refuse_caches
-from calibrate.surface.tables import Tabled, table_of
+from calibrate.surface.results import Compared, table_of
 from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.errors import DataError
-from measure.units import format_bandwidth, format_duration, format_percent
+from measure.units import format_bandwidth, format_percent
 
 LEVEL = 0.9
 MISFIT = MisfitPrior(0.15, 0.7)
@@ -163,14 +162,16 @@ class MixFamily:
         return np.concatenate(rows), np.concatenate(latencies)
 
 
-@dataclass(frozen=True)
-class MixComparison(Tabled):
+@dataclass(frozen=True, repr=False)
+class MixComparison(Compared):
     """A memory calibrated on the mixes ``used``, held against all others between them."""
 
     family: MixFamily
     used: MixFamily
     asked: tuple[float, ...]
     curves: tuple[MixCurve, ...]
+    level: float = LEVEL
+    quantity: ClassVar[str] = "latency_s"
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per point, SI units."""
@@ -182,23 +183,17 @@ class MixComparison(Tabled):
             for row, latency in zip(curve.rows(), self.family.latency_s[i].tolist(), strict=True):
                 inside = row["predicted_latency_low_s"] <= latency <= row["predicted_latency_high_s"]
                 error = 100 * (row["predicted_latency_s"] / latency - 1)
-                found.append(row | {"latency_s": latency, "error_pct": error, "inside_band": inside, "use": use})
+                found.append(
+                    row
+                    | {
+                        "latency_s": latency,
+                        "error_pct": error,
+                        "response_error_pct": error,
+                        "inside_band": inside,
+                        "use": use,
+                    }
+                )
         return sorted(found, key=lambda row: (row["read_fraction"], row["bandwidth_bytes_per_s"]))
-
-    @property
-    def summary(self) -> dict[str, float | int | None]:
-        """Over the held-out points: how many, the median and p90 error of the latency, the share inside the band."""
-        held = [row for row in self.rows() if row["use"] == "held out"]
-        noise = {"idle_spread_pct": 100 * self.family.idle_spread}
-        if not held:
-            empty = ("held_out_mdape_response_pct", "held_out_p90_response_pct", "inside_band_pct")
-            return {"held_out_points": 0, **dict.fromkeys(empty), **noise}
-        missed = np.abs([row["error_pct"] for row in held])
-        return {
-            "held_out_points": len(held), "held_out_mdape_response_pct": float(np.median(missed)),
-            "held_out_p90_response_pct": float(np.percentile(missed, 90)),
-            "inside_band_pct": float(100 * np.mean([row["inside_band"] for row in held])), **noise,
-        }  # fmt: skip
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -219,8 +214,8 @@ class MixComparison(Tabled):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
         return {
-            "source": self.family.source, "level": self.curves[0].level if self.curves else LEVEL,
-            "used": list(self.used.read_fraction), "points": self.rows(), "summary": self.summary,
+            "source": self.family.source, "level": self.level,
+            "used": list(self.used.read_fraction), "points": self.rows(), "summary": asdict(self.summary),
             "peaks": {f"{100 * c.read_fraction:.3g}": c.peak_bytes_per_s for c in self.curves},
             "next": self.next(), "left_out": list(self.family.left_out), "notes": list(self.notes),
         }  # fmt: skip
@@ -232,48 +227,28 @@ class MixComparison(Tabled):
         widest = int(gaps.argmax())
         return float(shares[widest : widest + 2].mean()) if gaps[widest] > 0.1 else None
 
-    def answer(self) -> list[str]:
-        """Three lines: what it was calibrated on, what it misses, and how sure it is."""
-        s, mixes = self.summary, len(self.family.read_fraction)
-        used = ", ".join(f"{100 * m:.3g}" for m in self.used.read_fraction)
-        head = f"{self.family.source or 'The memory'}: {len(self.used.read_fraction)} of {mixes} mixes used ({used} % reads)"
-        if not s["held_out_points"]:
-            return [f"{head}; no measured mix between them is left to compare with"]
-        median, ninth = (format_percent(float(s[f"held_out_{k}_response_pct"] or 0)) for k in ("mdape", "p90"))
-        return [
-            f"{head}, {s['held_out_points']} points of the others held out",
-            f"MISSED  {median} of the latency at the median, {ninth} at p90",
-            f"SURE?   {s['inside_band_pct']:.0f} % of them are inside their {100 * self.curves[0].level:g} % bands",
-        ]
-
-    def worst(self) -> str | None:
-        """The held-out point that is missed most, in words."""
-        held = [row for row in self.rows() if row["use"] == "held out"]
-        if not held:
-            return None
-        row = max(held, key=lambda row: abs(np.log(row["predicted_latency_s"] / row["latency_s"])))
-        measured, predicted = (format_duration(row[k]) for k in ("latency_s", "predicted_latency_s"))
-        where = f"{100 * row['read_fraction']:.3g} % read at {format_bandwidth(row['bandwidth_bytes_per_s'])}"
-        return f"{where}: {measured} measured, {predicted} predicted"
-
-    def last_lines(self) -> list[str]:
-        """The worst point, and what to measure next."""
-        gap = self.next()
-        following = None if gap is None else f"Measure {100 * gap:.3g} % reads, in the middle of the widest gap"
-        found = {"WORST": self.worst(), "NEXT": following}
-        return [f"{name:<7} {text}" for name, text in found.items() if text is not None]
-
     def details(self) -> list[tuple[str, str]]:
         """The peak of every mix, as a heading and a table."""
         rows = [{"read_fraction": c.read_fraction, "peak_bytes_per_s": c.peak_bytes_per_s} for c in self.curves]
         return [("Peaks", table_of(rows))]
 
-    def missed_pct(self) -> float | None:
-        """The median error of the held-out latencies."""
-        return self.summary["held_out_mdape_response_pct"]
+    def level_pct(self) -> float:
+        return 100 * self.level
 
-    def __repr__(self) -> str:
-        return "\n".join([*self.answer(), *self.last_lines()])
+    def noise_pct(self) -> float | None:
+        return 100 * self.family.idle_spread
+
+    def place_text(self, row: dict[str, Any]) -> str:
+        return f"{100 * row['read_fraction']:.3g} % read at {format_bandwidth(row['bandwidth_bytes_per_s'])}"
+
+    def next_text(self) -> str | None:
+        gap = self.next()
+        return None if gap is None else f"Measure {100 * gap:.3g} % reads, in the middle of the widest gap"
+
+    def used_text(self) -> str:
+        used = ", ".join(f"{100 * m:.3g}" for m in self.used.read_fraction)
+        mixes = f"{len(self.used.read_fraction)} of {len(self.family.read_fraction)} mixes used ({used} % reads)"
+        return f"{self.family.source or 'The memory'}: {mixes}"
 
 
 def compare_mixes(
@@ -296,9 +271,9 @@ def compare_mixes(
         asked.append(int(apart.argmax()))
         chosen.add(asked[-1])
     used = family.only(sorted(chosen))
-    between = [i for i in range(min(chosen), max(chosen) + 1)]
+    between = range(min(chosen), max(chosen) + 1)
     curves = [used.predict(family.read_fraction[i], family.bandwidth_bytes_per_s[i], level=level) for i in between]
-    return MixComparison(family, used, tuple(family.read_fraction[i] for i in asked), tuple(curves))
+    return MixComparison(family, used, tuple(family.read_fraction[i] for i in asked), tuple(curves), level)
 
 
 def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:

@@ -160,6 +160,29 @@ class SurfaceModel:
         times = (latency[0] / served[0], latency[1] / served[1])
         return times, (times[0] / blocks[0], times[1] / blocks[1])
 
+    def report(self, values: Array, places: Places) -> dict[str, tuple[str, Array]]:
+        """What the points at ``places`` tell of, {name: (unit, values (n,))}, from parameters (n, 12)."""
+        sized, share, found = len(places.values("block_bytes")) > 1, places.read_fraction, {}
+        latency, (times, per_byte) = self.latencies_s(values), self.limits_s(values)
+        for k, (name, occurs) in enumerate((("read", (share > 0).any()), ("write", (share < 1).any()))):
+            if not occurs:
+                continue
+            found[f"{name}: latency alone"] = ("s", latency[k])
+            if not self.line:
+                found[f"{name}: peak rate"] = ("1/s", 1 / times[k])
+            if sized:
+                grown = latency[k] / values[:, 6]
+                found[f"{name}: latency per byte"] = ("s per B", grown)
+                limit = places.outstanding[0] / grown if self.line else 1 / per_byte[k]
+                found[f"{name}: bandwidth"] = ("B/s", limit)
+        if sized:
+            found["block that doubles the latency"] = ("B", values[:, 6])
+        if not self.line:
+            found |= {"p": ("", values[:, 4]), "onset": ("", values[:, 5]), "q": ("", values[:, 9])}
+        if len(places.values("jobs")) > 1:
+            found["one job"] = ("1/s", values[:, 10] * self.per_job)
+        return found
+
 
 def _parameter(name: str, unit: str, median: float, log_sd: float) -> Parameter:
     width = WIDER * log_sd

@@ -150,7 +150,7 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     column = {c: table[c].to_numpy(float) for c in (*keys, "load")}
     places = Places(column["block_bytes"], column["read_fraction"], column["load"], column["jobs"])
     throughput = table["throughput_per_s"].to_numpy(float)
-    _check(places, throughput, name)
+    check(places, throughput, name)
     return SurfacePoints(
         places, throughput, table["latency_s"].to_numpy(float),
         table["repeats"].to_numpy(float), table["throughput_spread"].to_numpy(float), chosen,
@@ -164,7 +164,7 @@ def _asked_shares(series: Iterable[str], measured: Iterable[float]) -> Array:
     return np.array([round(m, 2) if a is None else a for a, m in zip(asked, measured, strict=True)])
 
 
-def _check(places: Places, throughput: Array, name: str) -> None:
+def check(places: Places, throughput: Array, name: str) -> None:
     """DataError where nothing but the depth or the jobs varies, or a throughput is no positive number."""
     bad = ~(np.isfinite(throughput) & (throughput > 0))
     if bad.any():
