@@ -140,9 +140,10 @@ def _drive(
     if at is None:
         return compared, []
     wanted = at_places(at, compared.points.places)
+    rows = compared.surface.predict(wanted).rows()
     for note in set(compared.surface.guesses(wanted)) - set(compared.notes):
         warn(note)
-    return compared, compared.surface.predict(wanted).rows()
+    return compared, rows
 
 
 def _memory(

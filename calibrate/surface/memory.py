@@ -54,7 +54,7 @@ class NearMix(MisfitProcess):
     """Nearness of rows (m, 2): share of reads, and share of the peak, stretched towards the wall."""
 
     length: float = 0.3
-    own: float = 0.05
+    own: float = 0.1
 
     def place(self, loads: Array) -> Array:
         rho = np.minimum(loads[:, 1] / PRIORS["h"][1], HIGHEST)

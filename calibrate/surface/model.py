@@ -47,7 +47,7 @@ PRIORS = {
 }
 """Unit, median and standard deviation of the logarithm of every parameter after the first, the latency a."""
 
-LINE_PRIOR = (20 * 1024.0, 2.0)
+LINE_PRIOR = (20 * 1024.0, 4.0)
 """At one depth, lone or busy: the block whose bytes take as long as the rest of the request."""
 
 REACH = 8.0
