@@ -33,8 +33,8 @@ PAGES: dict[str, Callable[[], str]] = {"reference-cli.md": cli_reference, "refer
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
     from accuracy import band_coverage, collected, held_out_table, memory_table, small_summary
-    from accuracy_blocks import table as block_table
     from doctools.still import still
+    from surface_accuracy import table as surface_table
 
     return {
         "picture of the README": lambda: still("docs/"),
@@ -45,7 +45,7 @@ def regions() -> dict[str, Callable[[], str]]:
         "accuracy in short": small_summary,
         "drives": lambda: collected("drives"),
         "drives collected later": lambda: collected("drives-later"),
-        "block sizes": block_table,
+        "surfaces": surface_table,
     }
 
 
