@@ -50,8 +50,8 @@ ONSET_POWER = 2.0
 
 CLOSED_MISFIT = MisfitPrior(median=0.06, log_sd=1.0)
 CLOSED_PROCESS = MisfitProcess(length=1.0, own=1 / 6)
-"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth. A
-sixth of its variance belongs to one measurement alone."""
+"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth.
+A sixth of its variance belongs to one measurement alone."""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,8 @@ class Fit:
             check_fields(values, [*needed, "parameters"])
             kept = {k: values[k] for k in cls.__dataclass_fields__ if k in values}
             kept["told"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
-            kept["table"] = Weights(**{name: np.asarray(values["table"][name], dtype=float) for name in TABLE})
+            rows, misfit, weight, along = (np.asarray(values["table"][name], dtype=float) for name in TABLE)
+            kept["table"] = Weights(rows, misfit, weight, along)
             kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
             fit = cls(**kept)
             check_numbers(fit)

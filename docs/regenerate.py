@@ -35,6 +35,7 @@ def regions() -> dict[str, Callable[[], str]]:
     from accuracy import collected, figures, in_short
     from doctools.still import still
     from doctools.weights_picture import picture
+    from surface_accuracy import table as surface_table
 
     return {
         "picture of the README": lambda: still("docs/"),
@@ -42,6 +43,7 @@ def regions() -> dict[str, Callable[[], str]]:
         "picture of the weights": picture,
         "accuracy in short": in_short,
         "drives": lambda: figures(collected()),
+        "surfaces": surface_table,
     }
 
 

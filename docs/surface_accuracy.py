@@ -1,9 +1,9 @@
-"""How well surfaces are predicted from their corners: the figures of explanation-surface.md.
+"""How well surfaces and lines over block sizes are predicted: the table of explanation-surface.md.
 
-python docs/surface_accuracy.py [DATA ...]     prints the table
+python docs/surface_accuracy.py              the table of what comes with qsim
+python docs/surface_accuracy.py DATA ...     the same rows for your own sweeps, as measure.load reads them
 
-The datasets 001-ssd, 003-ssd-read and the three tables of 004 (one drive, so one surface) come with the package. DATA
-are further sweeps with block sizes, mixes or jobs, as ``measure.load`` reads them; what has no surface is left out.
+Cells are means over devices of the median error / the ninth decile, in percent, and the share inside 90 % bands.
 """
 
 from __future__ import annotations
@@ -11,66 +11,132 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from calibrate.surface import SurfaceComparison, SurfacePoints, compare_surface, surface_points
+from calibrate.surface import Places, SurfaceComparison, SurfacePoints, compare_surface, surface_points
+from calibrate.surface.baselines import SURFACE_BASELINES, PlacesLike
 from measure import load, load_dataset
 from measure.dataset import Sweep
 from measure.errors import DataError
 
-ASKED = (0, 1, 2, 3)
+ASKED = (0, 1, 2, 4)
+BLOCKS = Path(__file__).resolve().parent / "data" / "blocks"
+HEAD = "| | corners | 1 more | 2 more | 4 more |\n|---|---:|---:|---:|---:|\n"
+OURS = "qsim surface"
+RISE = 1e-3
+
+Devices = dict[str, list[SurfacePoints]]
+"""The surfaces, or lines, of each device."""
+
+
+def plain_line(places: PlacesLike, throughput: np.ndarray, at: PlacesLike) -> np.ndarray:
+    """N / X = alpha + beta b by least squares of relative errors, neither negative."""
+    from scipy.optimize import nnls
+
+    times = places.outstanding / throughput
+    columns = np.column_stack([np.ones(len(times)), places.block_bytes]) / times[:, None]
+    scale = columns.max(axis=0)
+    alpha, beta = nnls(columns / scale, np.ones(len(times)))[0] / scale
+    return np.asarray(at.outstanding / (alpha + beta * at.block_bytes))
 
 
 def sweeps(data: Sequence[str]) -> Iterator[tuple[str, Sweep]]:
-    """(name, sweep) of the datasets and of DATA."""
-    for name in ("001-ssd", "003-ssd-read"):
+    """(name, sweep) of DATA, or of the datasets; the three tables of 004 are one drive, so one surface."""
+    for path in data:
+        yield path.rstrip("/").rpartition("/")[2], load(path)
+    if data:
+        return
+    for name in ("000-ssd", "001-ssd", "003-ssd-read"):
         yield name, load_dataset(name, corrected=True)
     parts = [load_dataset(f"004-ssd-{part}", corrected=True) for part in ("depth", "block-size", "mix")]
     points = pd.concat([p.points for p in parts], ignore_index=True)
     points["read_fraction"] = points["read_fraction"].fillna(1.0)  # at 16 KiB they agree with the reads of the third
     yield "004-ssd", replace(parts[0], points=points, name="004-ssd")
-    for path in data:
-        yield path.rstrip("/").rpartition("/")[2], load(path)
 
 
 def surfaces(data: Sequence[str]) -> Iterator[tuple[str, SurfacePoints]]:
-    """Those that are surfaces."""
+    """Those that are surfaces, each pattern one of its own."""
     for name, sweep in sweeps(data):
-        try:
-            yield name, surface_points(sweep)
-        except DataError as error:
-            sys.stderr.write(f"left out: {error}\n")
+        for pattern in sorted(set(sweep.points["pattern"].fillna(""))):
+            try:
+                yield name, surface_points(sweep, pattern)
+            except DataError as error:
+                sys.stderr.write(f"left out: {error}\n")
 
 
-def row(name: str, compared: Sequence[SurfaceComparison]) -> str:
-    """A row of the table: the median error with none, one, two and three points asked for, and the share inside."""
-    first = compared[0]
-    errors = " | ".join(_percent(c.summary.held_out_mdape_throughput_pct) for c in compared)
-    counts = f"{int(first.used.sum())} of {int((first.judged | first.used).sum())}"
-    return f"| {name} | {counts} | {errors} | {_inside(compared):.0f} % |"
+def lines(half: str) -> Devices:
+    """The sweeps over three block sizes or more in docs/data/blocks of one half, ``tuned`` or ``unseen``."""
+    found: Devices = {}
+    for path in sorted(BLOCKS.glob(f"{half}-*/*.csv")):
+        for _, group in pd.read_csv(path).groupby(["series", "iodepth"], sort=False):
+            mean = group.groupby("block_size_bytes")[["iops", "iodepth", "read_percent"]].mean()
+            if len(mean) > 2:
+                rate, depth = mean["iops"].to_numpy(), mean["iodepth"].to_numpy(float)
+                ones = np.ones(len(mean))
+                places = Places(mean.index.to_numpy(float), mean["read_percent"].to_numpy() / 100, depth, ones)
+                points = SurfacePoints(places, rate, depth / rate, ones, np.nan * ones, source=path.stem)
+                found.setdefault(path.stem, []).append(points)
+    return found
 
 
-def table(found: Sequence[tuple[str, Sequence[SurfaceComparison]]]) -> str:
-    """All rows, and the medians over the devices."""
-    medians = [
-        float(np.median([c[k].summary.held_out_mdape_throughput_pct or 0.0 for _, c in found]))
-        for k in range(len(ASKED))
-    ]
-    everything = [c for _, compared in found for c in compared]
-    head = "| device | corners | and 0 more | 1 | 2 | 3 | inside |\n|---|---:|---:|---:|---:|---:|---:|"
-    last = f"| **median device** | | {' | '.join(map(_percent, medians))} | {_inside(everything):.0f} % |"
-    return "\n".join([head, *(row(name, compared) for name, compared in found), last]) + "\n"
+def rows(label: str, devices: Devices, *, line: bool = False) -> str:
+    """A row for qsim and one for each baseline, from the same points, and in how many steps the rms error rises."""
+    compared = {name: [_compared(p, line) for p in each] for name, each in devices.items()}
+    rivals = dict(SURFACE_BASELINES) | ({"plain line": plain_line} if line else {})
+    text = ""
+    for name, rival in {OURS: None, **rivals}.items():
+        cells = []
+        for k in range(len(ASKED)):
+            found = [_missed([c[k] for c in each if c[k].judged.any()], rival) for each in compared.values()]
+            known = np.array([f for f in found if f is not None])
+            inside = f", {known[:, 2].mean():.0f} %" if rival is None else ""
+            cells.append(f"{known[:, 0].mean():.1f} / {known[:, 1].mean():.0f}{inside}")
+        text += f"| {label}: {name} | {' | '.join(cells)} |\n"
+    steps = np.concatenate([np.diff([_rms(c) for c in each]) for of in compared.values() for each in of])
+    return text + f"| {label}: steps in which the rms error rises | | {(steps > RISE).sum()} of {len(steps)} | | |\n"
 
 
-def _inside(compared: Sequence[SurfaceComparison]) -> float:
-    return float(100 * np.concatenate([c.inside[c.judged] for c in compared]).mean())
+def table(data: Sequence[str] = ()) -> str:
+    """The rows of all surfaces and, of what comes with qsim, of both halves of the lines over block sizes."""
+    found: Devices = {}
+    for name, points in surfaces(data):
+        found.setdefault(name, []).append(points)
+    text = HEAD + rows(f"{len(found)} drives", found)
+    for half, label in (("tuned", "block sizes"), ("unseen", "block sizes, unseen")) if not data else ():
+        devices = lines(half)
+        text += rows(f"{label}, {len(devices)} devices", devices, line=True)
+    return text
 
 
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f} %"
+def _compared(points: SurfacePoints, line: bool) -> list[SurfaceComparison]:
+    sizes = points.places.values("block_bytes")
+    use = {"block_bytes": [float(sizes[0]), float(sizes[-1])]} if line else None
+    return [compare_surface(points, use, ask=k) for k in ASKED]
+
+
+def _missed(compared: list[SurfaceComparison], rival: object) -> tuple[float, float, float] | None:
+    """Median and ninth decile of the error over the judged points, in percent, and the share inside the bands."""
+    if not compared:
+        return None
+    errors = []
+    for c in compared:
+        at, known = c.points.at(c.judged), c.points.at(c.used)
+        x = c.predicted.throughput_per_s[c.judged]
+        if callable(rival):
+            x = rival(known.places, known.throughput_per_s, at.places)
+        errors.append(100 * np.abs(x / at.throughput_per_s - 1))
+    pooled, inside = np.concatenate(errors), np.concatenate([c.inside[c.judged] for c in compared])
+    return float(np.median(pooled)), float(np.percentile(pooled, 90)), float(100 * inside.mean())
+
+
+def _rms(compared: SurfaceComparison) -> float:
+    """Of the logarithm of the error over all points below the depths that are not judged; 0 where measured."""
+    missed = np.log1p(compared.error_pct / 100) * ~compared.used
+    return float(np.sqrt(np.mean(missed[compared.judged | compared.used] ** 2)))
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table([(name, [compare_surface(p, ask=k) for k in ASKED]) for name, p in surfaces(sys.argv[1:])]))
+    sys.stdout.write(table(sys.argv[1:]))

@@ -10,7 +10,6 @@ import typer
 from calibrate.cli import (
     audit,
     bench,
-    blocks,
     compare,
     course,
     datasets,
@@ -27,7 +26,6 @@ from calibrate.cli import (
     network,
     plot,
     predict,
-    read_mix,
     seal,
     show,
     simulate,
@@ -122,8 +120,6 @@ _add(measuring, "mlc", measure_mlc.measure_mlc, measure_mlc.HELP)
 _add(measuring, "suite", measure_suite.measure_suite, measure_suite.HELP)
 _add(app, "audit", audit.audit, audit.HELP)
 _add(app, "show", show.show, show.HELP)
-_add(app, "blocks", blocks.blocks, blocks.HELP)
-_add(app, "read-mix", read_mix.read_mix, read_mix.HELP)
 _add(app, "surface", surface.surface, surface.HELP)
 _add(app, "fit", fit.fit, fit.HELP)
 _add(app, "fit-service", fit_service.fit_service, fit_service.HELP)

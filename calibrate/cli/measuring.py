@@ -68,9 +68,9 @@ def _next(sweep: Sweep, out: Path) -> str:
     place = [points["read_fraction"], points["pattern"], points["load"]]
     several_sizes = (points["block_bytes"].groupby(place, dropna=False).nunique() > 1).any()
     several_depths = (points.groupby("series")["load"].nunique() > 1).any()
-    sized = f"qsim blocks {out}"
+    sized = f"qsim surface {out}"
     if several_depths:
-        return f"{compared}, and over the block size: {sized}" if several_sizes else compared
+        return f"{compared}, and over the block size too: {sized}" if several_sizes else compared
     return sized if several_sizes else f"qsim predict {out} --at 1..64"
 
 

@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
+from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
     from calibrate.surface import Places as SurfacePlaces
@@ -58,3 +59,10 @@ def at_places(typed: Places, measured: SurfacePlaces) -> SurfacePlaces:
     shares = named.get("read_fraction", tuple(measured.values("read_fraction")))
     block, share, depth, job = np.array(list(product(blocks, shares, depths, jobs))).T
     return SurfacePlaces(block, share, depth * job, job)
+
+
+def read_shares(typed: Places, option: str) -> list[float]:
+    """The shares of reads of a memory's places, from 0 to 1."""
+    if set(typed.typed) != {"read"}:
+        raise wrong_usage(f"{option}: a memory's places are shares of reads; write them like read=50,100")
+    return list(typed.columns()["read_fraction"])

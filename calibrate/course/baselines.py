@@ -1,7 +1,7 @@
 """What the line over block sizes says of the baselines: the same reads and writes, and those that come in order.
 
 The sweep over block sizes gives N / X = alpha + beta b for random reads and for random writes, from its smallest and
-its largest size (:mod:`calibrate.block_sizes`). The baselines are other runs, of 4 KiB at random and of 128 KiB in
+its largest size (:mod:`calibrate.surface`). The baselines are other runs, of 4 KiB at random and of 128 KiB in
 order. So the random ones tell how well a measurement repeats, and the sequential ones what order gains: read-ahead and
 merging, of which a line through random blocks knows nothing.
 """
@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from calibrate.block_sizes import BlockLine, block_lines
 from calibrate.report.axes import throughput_axis
 from calibrate.report.measured.drawings import bars
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import View
+from calibrate.surface import Places, Surface, size_lines, surface_points
 from measure.dataset import Sweep
 from measure.errors import DataError
 
@@ -34,13 +34,14 @@ def baseline_view(baseline: Sweep, sizes: Sweep | None) -> View | None:
         if line is None or not row["block_bytes"] > 0:
             continue
         size, observed = float(row["block_bytes"]), float(row["throughput_per_s"])
-        at = np.flatnonzero(np.isclose(line.block_bytes, size))
-        law = 1 / (line.per_request_s[0] + line.per_byte_s[0] * size)
-        predicted = float(line.predicted_per_s[at[0]]) if at.size else law
-        low, high = (float(ends[at[0]]) if at.size else np.nan for ends in (line.low_per_s, line.high_per_s))
+        one = np.ones(1)
+        at = line.predict(Places(size * one, line.used.places.read_fraction[:1], one, one)).rows()[0]
+        predicted = at["predicted_throughput_per_s"]
         rows.append({
-            "series": series, "throughput_per_s": observed, "predicted_per_s": predicted, "predicted_low_per_s": low,
-            "predicted_high_per_s": high, "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
+            "series": series, "throughput_per_s": observed, "predicted_per_s": predicted,
+            "predicted_low_per_s": at["predicted_throughput_low_per_s"],
+            "predicted_high_per_s": at["predicted_throughput_high_per_s"],
+            "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
         })  # fmt: skip
     if not rows:
         return None
@@ -55,11 +56,12 @@ def baseline_view(baseline: Sweep, sizes: Sweep | None) -> View | None:
                 table, bars(table, "series", _DRAWN, axis), shown(table, _NAMES))  # fmt: skip
 
 
-def _line(sizes: Sweep, share: float) -> BlockLine | None:
-    """The line of random blocks with this share of reads, one request at a time."""
-    near = np.isclose(sizes.points["read_fraction"].to_numpy(float), share, atol=0.01)
+def _line(sizes: Sweep, share: float) -> Surface | None:
+    """The line of blocks with this share of reads, one request at a time."""
+    points = sizes.points
+    near = np.isclose(points["read_fraction"].to_numpy(float), share, atol=0.01) & (points["load"].to_numpy() == 1)
     try:
-        lines = block_lines(replace(sizes, points=sizes.points[near]))
-    except DataError:
+        lines = size_lines(surface_points(replace(sizes, points=points[near])))
+    except DataError:  # none, or one size
         return None
-    return next((line for line in lines if line.outstanding == 1), None)
+    return lines[0].surface if lines else None

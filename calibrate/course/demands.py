@@ -1,7 +1,7 @@
 """What the two ends predict of the points between, where one request is in flight: block sizes, and mixes.
 
 With one request at a time nothing queues, so a throughput is one over a mean time, and means add up: a block of b bytes
-takes alpha + beta b (:mod:`calibrate.block_sizes`), and a share f of reads among writes takes f R(1) + (1 - f) R(0).
+takes alpha + beta b (:mod:`calibrate.surface`), and a share f of reads among writes takes f R(1) + (1 - f) R(0).
 What is missed says what the ends do not know of each other: caches, turning from reads to writes, several channels.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from calibrate.block_sizes import block_lines
 from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured import Measured, shown
 from calibrate.report.view import View
+from calibrate.surface import SurfaceComparison, size_lines, surface_points
 from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.units import format_bytes
@@ -26,19 +26,16 @@ _NAMES = {"predicted_per_s": "predicted", "throughput_per_s": "observed", "error
 
 def size_view(sweep: Sweep) -> View | None:
     """Throughput over the block size from the smallest and the largest; None where fewer than four were measured."""
-    try:
-        found = [line for line in block_lines(sweep) if len(line.block_bytes) >= _SIZES]
-    except DataError:
+    patterns = sorted(set(sweep.points["pattern"].dropna())) or [None]
+    rows = []
+    for pattern in patterns:
+        try:
+            found = size_lines(surface_points(sweep, pattern))
+        except DataError:  # no drive, or one block size
+            continue
+        rows += [row for line in found if len(line.points) >= _SIZES for row in _line_rows(line)]
+    if not rows:
         return None
-    if not found:
-        return None
-    rows = [
-        {"series": line.series, "at_depth": line.outstanding, "size_bytes": float(size),
-         "throughput_per_s": line.observed_per_s[i], "predicted_per_s": line.predicted_per_s[i],
-         "predicted_low_per_s": line.low_per_s[i], "predicted_high_per_s": line.high_per_s[i],
-         "error_pct": round(float(line.error_pct[i]), 3) + 0.0, "calibrated": "yes" if line.calibrated[i] else ""}
-        for line in found for i, size in enumerate(line.block_bytes)
-    ]  # fmt: skip
     table = pd.DataFrame(rows)
     lines = _pairs(table.assign(name=table["series"] + ", depth " + table["at_depth"].map("{:g}".format)), "size_bytes")
     figure = figure_of(lines, "block size", in_seconds=True, log_x=True, log_y=True)
@@ -50,6 +47,20 @@ def size_view(sweep: Sweep) -> View | None:
     )
     return View("predicted-sizes", "predicted-sizes", "Throughput over the block size, from two sizes", caption, table,
                 figure, shown(table, _NAMES))  # fmt: skip
+
+
+def _line_rows(line: SurfaceComparison) -> list[dict[str, object]]:
+    """A row for each size of a line, named by its pattern and share of reads."""
+    places = line.points.places
+    name = f"{line.points.pattern} {100 * places.read_fraction[0]:g} % read".strip()
+    return [
+        {"series": name, "at_depth": row["outstanding"], "size_bytes": row["block_bytes"],
+         "throughput_per_s": row["throughput_per_s"], "predicted_per_s": row["predicted_throughput_per_s"],
+         "predicted_low_per_s": row["predicted_throughput_low_per_s"],
+         "predicted_high_per_s": row["predicted_throughput_high_per_s"],
+         "error_pct": round(row["error_pct"], 3) + 0.0, "calibrated": "yes" if row["use"] == "calibrated on" else ""}
+        for row in line.rows()
+    ]  # fmt: skip
 
 
 def mix_view(measured: Measured) -> View | None:

@@ -4,8 +4,8 @@ The prior of the parameters is a sum of strata (:class:`Stratum`): in each, some
 the others are log-normal. In every stratum the nodes are evenly spread normal deviates
 (:mod:`calibrate.inference.even`). One set of them covers the prior, another a normal distribution twice as wide as the
 weight that the first set found; all are weighted against both sets together (multiple importance sampling; Veach and
-Guibas 1995). Where the weight lies on too few nodes, the next set is made around a tempered weight first. For each node and each size of
-the misfit, the curve's scale and the misfit are integrated out exactly, by generalised least squares.
+Guibas 1995). Where the weight lies on too few nodes, the next set is made around a tempered weight first. For each node
+and each size of the misfit, the curve's scale and the misfit are integrated out exactly, by generalised least squares.
 """
 
 from __future__ import annotations

@@ -154,13 +154,13 @@ class _Design:
         knee = self.fit.knee
         ends = None if knee.load is None or knee.low is None or knee.high is None else (knee.low, knee.high)
         left = float(np.sqrt(1 - self.of_knee[best]))
-        narrower = (
-            None if ends is None or knee.load is None else tuple(knee.load * (e / knee.load) ** left for e in ends)
-        )
+        narrower = None
+        if ends is not None and knee.load is not None:
+            narrower = (knee.load * (ends[0] / knee.load) ** left, knee.load * (ends[1] / knee.load) ** left)
         return NextLoad(
             float(self.loads[best]), self.fit.load_kind, goal,
             float(np.expm1(wide * now)), float(np.expm1(wide * then)),
-            ends, narrower,  # type: ignore[arg-type]
+            ends, narrower,
         )  # fmt: skip
 
 

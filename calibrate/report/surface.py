@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting import quantity
 from calibrate.inference.parameters import Mask
 from calibrate.report.axes import Axis, throughput_axis
 from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure
+from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import View
-from calibrate.surface.compare import knees
+from calibrate.surface.compare import SurfaceComparison, knees
+from calibrate.surface.memory import MixComparison
 from calibrate.surface.places import Places
+from calibrate.surface.results import quantity
 from measure.dataset import Provenance
 from measure.findings import Finding
 from measure.units import format_bytes
@@ -24,36 +26,52 @@ from measure.units import format_bytes
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from calibrate.surface import SurfaceComparison
-
 DRAWN = 60
 NAMES = {
     "block_bytes": "block", "outstanding": "N", "predicted_throughput_per_s": "predicted", "error_pct": "error",
     "predicted_response_time_s": "predicted response", "response_time_s": "response",
+    "predicted_latency_s": "predicted", "latency_s": "measured", "inside_band": "in band",
 }  # fmt: skip
 
 
-def surface_section(
-    compared: SurfaceComparison, provenance: Provenance, findings: Sequence[Finding] = ()
+def section_of(
+    compared: SurfaceComparison | MixComparison, provenance: Provenance, findings: Sequence[Finding] = ()
 ) -> MeasuredSection:
-    """The section of one comparison; ``views_of`` says what is in it."""
-    title = f"Surface of {compared.points.source or 'the device'}"
+    """The section of one comparison; ``views_of`` and ``mix_views_of`` say what is in it."""
+    memory = isinstance(compared, MixComparison)
+    source = compared.family.source if isinstance(compared, MixComparison) else compared.points.source
+    views = mix_views_of(compared) if isinstance(compared, MixComparison) else views_of(compared)
     return MeasuredSection(
-        title, views_of(compared), findings, provenance, lead_of(compared), compared.notes, "queue_depth", "requests",
-        compared.points.source,
+        f"Surface of {source or 'the memory' if memory else source or 'the device'}", views, findings, provenance,
+        lead_of(compared), compared.notes, "bandwidth" if memory else "queue_depth", "B/s" if memory else "requests",
+        source,
     )  # fmt: skip
 
 
-def lead_of(compared: SurfaceComparison) -> str:
-    """The outcome in a sentence."""
-    s = compared.summary
-    used = f"Calibrated on {int(compared.used.sum())} of {len(compared.points)} points"
-    if s.held_out_mdape_throughput_pct is None:
-        return f"{used}; none is left to be predicted."
-    noise = "" if s.repeat_noise_pct is None else f" (one repeat differs from the next by {s.repeat_noise_pct:.2g} %)"
-    missed = f"{s.held_out_mdape_throughput_pct:.2g} % at the median{noise}"
-    inside = f"{s.inside_band_pct:.0f} % of them lie inside their {100 * compared.surface.level:g} % bands"
-    return f"{used}, it misses the throughput of the {s.held_out_points} others by {missed}, and {inside}."
+def lead_of(compared: SurfaceComparison | MixComparison) -> str:
+    """The outcome in a paragraph: the lines of the answer, and what to measure next."""
+    words = {"MISSED": "Missed: ", "SURE?": "Bands: ", "WORST": "Worst: ", "NEXT": "Next: "}
+    lines = []
+    for line in (*compared.answer(), *compared.last_lines()):
+        first, _, rest = line.partition(" ")
+        lines.append(words[first] + rest.strip() if first in words else line)
+    return ". ".join(lines) + "."
+
+
+def mix_views_of(compared: MixComparison) -> list[View]:
+    """Latency over bandwidth of every measured mix beside what the mixes used predict, and all points."""
+    rows = pd.DataFrame(compared.rows())
+    lines: list[Line] = []
+    for curve in compared.curves:
+        name, x = f"{100 * curve.read_fraction:.3g} % read", curve.bandwidth_bytes_per_s / 1e9
+        order = np.argsort(x)
+        ends = (curve.latency_low_s[order], curve.latency_high_s[order])
+        lines.append(Line(f"{name}, predicted", "R", "time", x[order], curve.latency_s[order], *ends, curve=name))
+        measured = compared.family.latency_s[compared.family.index(curve.read_fraction)]
+        lines.append(Line(f"{name}, measured", "R", "time", x, measured, measured=True, curve=name))
+    figure = figure_of(lines, "bandwidth (GB/s)", in_seconds=True)
+    caption = "Lines and shades: predicted from the mixes used, and where a single new measurement is expected."
+    return [View("surface-mixes", "surface-mixes", "Latency over bandwidth", caption, rows, figure, shown(rows, NAMES))]
 
 
 def views_of(compared: SurfaceComparison) -> list[View]:
@@ -100,8 +118,8 @@ def views_of(compared: SurfaceComparison) -> list[View]:
 
 _PARAMETERS = (
     "Latency alone is that of a lone request without its bytes; peak rate and bandwidth are the two limits. q says how "
-    "the limits meet (1: added up, large: the larger alone), e how a lone latency grows with the block, i how much "
-    "longer bytes take where reads and writes alternate, p how sharp the knee is, onset how a lone request differs."
+    "the limits meet (1: added up, large: the larger alone), p how sharp the knee is, onset how a lone request "
+    "differs. Rough: the interval spans more than a factor of 2."
 )
 
 
@@ -112,7 +130,7 @@ def _parameters(compared: SurfaceComparison) -> View:
     texts = [
         {"parameter": name, "estimate": quantity(e.estimate, e.unit),
          "interval": f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}",
-         "": "" if e.identified else "not identifiable"}
+         "": "" if e.identified else "rough"}
         for name, e in found.items()
     ]  # fmt: skip
     return View(

@@ -1,11 +1,13 @@
 """Throughput and latency over block size, share of reads, queue depth and jobs at once, from a few corners."""
 
-from calibrate.surface.compare import SurfaceComparison, SurfaceSummary, compare_surface
-from calibrate.surface.design import asked, corners
+from calibrate.surface.compare import SurfaceComparison, compare_surface, size_lines
+from calibrate.surface.design import NextPlace, asked, corners, next_place
 from calibrate.surface.fit import Surface, SurfaceEstimate, SurfacePrediction, fit_surface
 from calibrate.surface.places import Places, SurfacePoints, surface_points
+from calibrate.surface.results import SurfaceSummary
 
 __all__ = [
-    "Places", "Surface", "SurfaceComparison", "SurfaceEstimate", "SurfacePoints", "SurfacePrediction",
-    "SurfaceSummary", "asked", "compare_surface", "corners", "fit_surface", "surface_points",
+    "NextPlace", "Places", "Surface", "SurfaceComparison", "SurfaceEstimate", "SurfacePoints", "SurfacePrediction",
+    "SurfaceSummary", "asked", "compare_surface", "corners", "fit_surface", "next_place", "size_lines",
+    "surface_points",
 ]  # fmt: skip

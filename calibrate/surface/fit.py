@@ -1,31 +1,38 @@
 """A surface fitted to a few points, and what it says of every other place.
 
-What the structure of :mod:`calibrate.surface.model` misses goes together at near places: a Gaussian process over ln b,
-the share of reads and ln N (:mod:`calibrate.discrepancy`).
+What the structure of :mod:`calibrate.surface.model` misses goes together at near places (:mod:`calibrate.inference`). A
+parameter that the points do not determine has its prior: what other devices have.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from calibrate.discrepancy import beyond_the_points, together
-from calibrate.posterior import Array, Mask, posterior
-from calibrate.surface.model import ERROR, MISSES, SurfaceModel, as_loads
+from calibrate.inference.linearised import Measured, linearised
+from calibrate.inference.misfit import covariance_of
+from calibrate.inference.mixture import quantiles
+from calibrate.inference.parameters import Array, Mask
+from calibrate.inference.weights import Predictive, Quantity, Weights, predictive
+from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
+from calibrate.surface.results import Tabled, quantity
 from measure.errors import DataError
 
 LEVEL = 0.9
-FEWEST = 3
-KEPT_DRAWS = 1000
-PINNED = 0.6
-"""A parameter whose posterior is wider than this share of its prior's width is mostly its prior."""
+ROUNDING = 1e-6
+"""Of a point that alone determines a parameter the others say nothing: its precision given them is rounding."""
+
+SURE = 2.0
+"""An interval that spans more than this factor is rough."""
 
 
 @dataclass(frozen=True)
 class SurfaceEstimate:
-    """A parameter [low estimate high] and its unit; ``identified`` is False where the points cannot pin it."""
+    """A parameter [low estimate high] and its unit; ``identified`` is False where its interval spans a factor of 2."""
 
     estimate: float
     low: float
@@ -35,7 +42,7 @@ class SurfaceEstimate:
 
 
 @dataclass(frozen=True)
-class SurfacePrediction:
+class SurfacePrediction(Tabled):
     """Throughput and response time with bands for a single new measurement at ``places`` (m,)."""
 
     places: Places
@@ -60,75 +67,93 @@ class SurfacePrediction:
         """The upper end of the band."""
         return np.asarray(self.places.outstanding / self.throughput_low_per_s)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per place, SI units in the names."""
+        measures = [f"{what}{end}_{unit}" for what, unit in (("throughput", "per_s"), ("response_time", "s"))
+                    for end in ("", "_low", "_high")]  # fmt: skip
+        columns = {name: getattr(self.places, name) for name in WORDS}
+        columns |= {f"predicted_{name}": getattr(self, name) for name in measures}
+        columns["extrapolated"] = self.extrapolated
+        return [{name: values[i].item() for name, values in columns.items()} for i in range(len(self.places))]
 
-@dataclass(frozen=True)
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        return {"level": self.level, "points": self.rows()}
+
+    def __repr__(self) -> str:
+        return f"SurfacePrediction at {len(self.places)} places, {100 * self.level:g} % bands\n{self.table(most=5)}"
+
+
+@dataclass(frozen=True, repr=False)
 class Surface:
-    """A calibrated surface: the ``used`` points, draws (n, d) of the parameters, and the most probable ones (d,).
-
-    Parameters and knees are medians of the draws, so that none leaves its interval; predicted is the most likely.
-    """
+    """A calibrated surface: the ``used`` points, how noisy each is taken to be (k,), and the table of weights."""
 
     model: SurfaceModel
     used: SurfacePoints
-    mode: Array
-    draws: Array
-    error_draws: Array
-    settled: bool
+    noise: Array
+    weights: Weights
     level: float = LEVEL
 
     def predict(self, places: Places) -> SurfacePrediction:
-        """What is expected at ``places``. DataError where a place differs in what was the same at all points used."""
-        self.check(places)
-        typical = np.array([min(ERROR.median, float(np.median(self.error_draws)))])
-        likely, _ = self._expected(self.mode[None, :], typical, places)
-        drawn, spread = self._expected(self.draws, self.error_draws, places)
-        scatter = np.random.default_rng(0).standard_normal((len(drawn), 1))  # the same at all places: smooth bands
-        scattered = drawn + scatter * spread
-        low, high = np.exp(np.percentile(scattered, self._ends, axis=0))
-        estimate = np.clip(np.exp(likely[0]), low, high)  # it misses less than the median, and leaves no band
-        return SurfacePrediction(places, estimate, low, high, self._extrapolated(places), self.level)
+        """What a single new measurement at ``places`` gives. DataError for another depth where only one was used."""
+        low, middle, high = self.predictive(places).quantiles((0.5 - self.level / 2, 0.5, 0.5 + self.level / 2))
+        return SurfacePrediction(places, middle, low, high, self._extrapolated(places), self.level)
 
-    def covariance(self, places: Places) -> Array:
-        """The covariance (m, m) of log throughputs that are yet to be measured at ``places``."""
-        drawn, _ = self._expected(self.draws, self.error_draws, places)
-        used, to = as_loads(self.used.places), as_loads(places)
-        return np.atleast_2d(np.cov(drawn.T)) + together(MISSES, used, self.used.noise(), self.error_draws, to)
+    def predictive(self, places: Places) -> Predictive:
+        """The log throughputs at ``places`` as a mixture, and their covariance."""
+        depth = self.used.places.outstanding[0]
+        other = places.outstanding[~np.isclose(places.outstanding, depth, rtol=1e-3)]
+        if self.model.line and len(other):
+            raise DataError(
+                f"all points used have the queue depth {depth:g}, so nothing is known of {other[0]:g}; measure a "
+                f"second depth: {MEASURE}"
+            )
+        known = self.used.places.as_rows()
+        return predictive(
+            self.weights, self.model.throughput, NEAR, known, self.noise, self.used.throughput_per_s, places.as_rows()
+        )
+
+    def left_out(self) -> tuple[Array, Array]:
+        """How far each point used lies from what the others say of it (k,): in ln X, and in standard deviations.
+
+        In closed form at the heaviest row of the table: with C the covariance of the points over parameters and misfit,
+        the residual is (C^-1 r)_i / (C^-1)_ii (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+        equation 5.12).
+        """
+        heaviest = int(self.weights.weight.argmax())
+        values, loads = self.weights.values[heaviest], self.used.places.as_rows()
+        step = np.exp(self.weights.directions[heaviest].T)
+        up, down = (self.model.log_throughput(v, loads) for v in (values * step, values / step))
+        slopes = 0.5 * (up - down).T
+        inverse = np.linalg.inv(covariance_of(NEAR, loads, self.noise, float(self.weights.misfit[heaviest])))
+        missed = np.log(self.used.throughput_per_s) - self.model.log_throughput(values[None, :], loads)[0]
+        weighted, own = inverse @ missed, (inverse - inverse @ slopes @ (inverse @ slopes).T).diagonal()
+        own = np.maximum(own, ROUNDING * inverse.diagonal())
+        return weighted / own, weighted / np.sqrt(own)
 
     def knee(self, places: Places) -> tuple[Array, Array, Array] | None:
-        """The depth N* at which the asymptotes cross at ``places`` (m,), and its interval; None without two depths."""
-        if "outstanding" not in self.model.varying:
+        """The knee N* = R / D, idle latency times peak, at ``places`` (m,), and its interval; None at one depth."""
+        if len(self.used.places.values("outstanding")) == 1:
             return None
-        drawn = self._crossing(self.draws, places)
-        low, high = np.percentile(drawn, self._ends, axis=0)
-        return np.median(drawn, axis=0), low, high
+        loads, model = places.as_rows(), self.model
+        return self._interval(lambda v: np.maximum(model.lone_s(v, loads) / model.busy_s(v, loads), 1.0))
 
     def parameters(self) -> dict[str, SurfaceEstimate]:
-        """The parameters as people name them."""
-        widths = {p.name: p.prior_log_sd for p in self.model.parameters(self.used.places, self.used.throughput_per_s)}
-        found = {}
-        for name, (unit, values) in self.model.report(self.draws).items():
-            low, high = (float(v) for v in np.percentile(values, self._ends))
-            width = widths.get(name)
-            pinned = high / low < 2 and (width is None or float(np.log(values).std()) < PINNED * width)
-            found[name] = SurfaceEstimate(float(np.median(values)), low, high, unit, pinned)
-        return found
+        """The parameters as people name them, of the classes and limits that the points show."""
+        told = self.model.report(self.weights.values, self.used.places)
+        ends = self._interval(
+            lambda values: np.column_stack([v for _, v in self.model.report(values, self.used.places).values()])
+        )
+        return {
+            name: SurfaceEstimate(float(middle), float(low), float(high), unit, bool(high < SURE * low))
+            for (name, (unit, _)), middle, low, high in zip(told.items(), *ends, strict=True)
+        }
 
-    @property
-    def _ends(self) -> list[float]:
-        """The two percentiles between which the share ``level`` lies."""
-        return [50 * (1 - self.level), 50 * (1 + self.level)]
-
-    def _expected(self, values: Array, error: Array, places: Places) -> tuple[Array, Array]:
-        """Mean and deviation (w, m) of log throughputs, for parameters (w, d) and errors (w,)."""
-        misses = np.log(self.used.throughput_per_s) - self.model.log_throughput(values, self.used.places)
-        used, to = as_loads(self.used.places), as_loads(places)
-        drift, spread = beyond_the_points(MISSES, used, self.used.noise(), misses, error, to)
-        return self.model.log_throughput(values, places) + drift, spread
-
-    def _crossing(self, values: Array, places: Places) -> Array:
-        peak = self.model.peak_s(values, places)
-        assert peak is not None  # noqa: S101  (there are two depths; this tells the type checker)
-        return np.maximum(self.model.busy_s(values, places) / peak, 1.0)
+    def _interval(self, quantity: Quantity) -> tuple[Array, Array, Array]:
+        """Median, low and high (m,) of a positive quantity of the parameters."""
+        ends = (0.5, 0.5 - self.level / 2, 0.5 + self.level / 2)
+        middle, low, high = np.exp(quantiles(*self.weights.moments(quantity), self.weights.weight, ends))
+        return middle, low, high
 
     def _extrapolated(self, places: Places) -> Mask:
         """True (m,) outside the box of the points used."""
@@ -138,32 +163,53 @@ class Surface:
             outside |= (values < known[0] * 0.999) | (values > known[-1] * 1.001)
         return outside
 
-    def check(self, places: Places) -> None:
-        """DataError where one of ``places`` differs in what was the same at all points used."""
-        for name in (n for n in ("block_bytes", "read_fraction", "outstanding") if n not in self.model.varying):
-            known, asked = self.used.places.values(name)[0], places.values(name)
-            if not np.isclose(asked, known, rtol=1e-3).all():
-                other = float(asked[~np.isclose(asked, known, rtol=1e-3)][0])
-                raise DataError(
-                    f"all points used have the {WORDS[name]} {value_text(name, known)}, so nothing is known of "
-                    f"{value_text(name, other)}; calibrate on two, or measure them: {MEASURE}"
-                )
-
-
-def fit_surface(points: SurfacePoints, used: Mask, *, level: float = LEVEL, seed: int = 0) -> Surface:
-    """Calibrate on the points of the mask ``used`` (m,). DataError where they are fewer than three."""
-    if int(used.sum()) < FEWEST:
-        raise DataError(
-            f"{points.source or 'the surface'}: {int(used.sum())} point(s) cannot calibrate a surface, which needs "
-            f"{FEWEST} at least; use more of the {len(points)} there are, or measure more: {MEASURE}"
+    def guesses(self, places: Places) -> tuple[str, ...]:
+        """What predictions rest on where ``places`` differ in what was the same at all points used, in words."""
+        known = {name: self.used.places.values(name) for name in WORDS}
+        return tuple(
+            f"all points used have the {WORDS[name]} {value_text(name, values[0])}: predictions at others rest on what "
+            "other devices do"
+            for name, values in known.items()
+            if len(values) == 1 and not np.isclose(getattr(places, name), values[0], rtol=1e-3).all()
         )
-    chosen = points.at(used)
-    places, throughput = chosen.places, chosen.throughput_per_s
-    model = SurfaceModel.of(places, throughput, points.places)
-    found = posterior(
-        model.parameters(places, throughput), model.start(places, throughput),
-        lambda values: model.log_throughput(values, places), np.log(throughput), chosen.noise(), ERROR,
-        MISSES.among(as_loads(places)), seed=seed,
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        used = self.used.places
+        return {
+            "level": self.level, "parameters": {name: asdict(e) for name, e in self.parameters().items()},
+            "misfit": self.weights.typical_misfit(),
+            "used": [{name: float(getattr(used, name)[i]) for name in WORDS} for i in range(len(used))],
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        text = [f"Surface of {self.used.source or 'a device'} from {len(self.used)} points"]
+        for name, e in list(self.parameters().items())[:5]:
+            text.append(
+                f"  {name}  {quantity(e.estimate, e.unit)}  ({quantity(e.low, e.unit)} to {quantity(e.high, e.unit)})"
+            )
+        return "\n".join(text)
+
+
+def fit_surface(
+    points: SurfacePoints, used: Mask, *, level: float = LEVEL, doubted: Mapping[int, float] | None = None
+) -> Surface:
+    """Calibrate on the points of the mask ``used`` (m,); deterministic, about 10 ms.
+
+    ``doubted`` maps the index of a point to a relative standard error that is added to its own. Raises DataError where
+    no point is used.
+    """
+    if not used.any():
+        raise DataError(f"{points.source or 'the surface'}: no point to calibrate on; name one at least")
+    chosen, extra = points.at(used), np.zeros(len(points))
+    for i, error in (doubted or {}).items():
+        extra[i] = error
+    noise = np.hypot(chosen.noise(), extra[used])
+    line = len(points.places.values("outstanding")) == 1
+    model = SurfaceModel.of(chosen.places, chosen.throughput_per_s, line)
+    loads = chosen.places.as_rows()
+    weights = linearised(
+        model.parameters(), model.start(), lambda values: model.log_throughput(values, loads),
+        Measured(np.log(chosen.throughput_per_s), noise, loads), NEAR, model.misfit,
     )  # fmt: skip
-    keep = np.linspace(0, len(found.draws) - 1, KEPT_DRAWS).astype(int)
-    return Surface(model, chosen, found.mode, found.draws[keep], found.error[keep], found.settled, level)
+    return Surface(model, chosen, noise, weights, level)

@@ -13,6 +13,9 @@ from measure.errors import DataError
 from measure.read_write_mix import parse_mix
 from measure.units import format_bytes
 
+DECLINE_FROM = 512
+"""Outstanding requests from here on: throughput may decline there, and no model without a decline covers it."""
+
 MEASURE = "qsim measure fio TARGET --block 4KiB,64KiB --read 100,0 --depths 1,4,32 --out DIR"
 
 WORDS: Mapping[str, str] = {
@@ -37,6 +40,10 @@ class Places:
     def at(self, chosen: Mask | Array) -> Places:
         """Those of a mask (m,) or of indices."""
         return Places(*(getattr(self, f.name)[chosen] for f in fields(self)))
+
+    def as_rows(self) -> Array:
+        """(m, 4): block, share of reads, outstanding requests, jobs."""
+        return np.column_stack([self.block_bytes, self.read_fraction, self.outstanding, self.jobs])
 
     def values(self, name: str) -> Array:
         """The different values of one column, ascending."""
@@ -142,9 +149,10 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     table = replace(sweep, points=points.sort_values([*keys, "load"])).mean_points()
     column = {c: table[c].to_numpy(float) for c in (*keys, "load")}
     places = Places(column["block_bytes"], column["read_fraction"], column["load"], column["jobs"])
-    _check(places, name)
+    throughput = table["throughput_per_s"].to_numpy(float)
+    check(places, throughput, name)
     return SurfacePoints(
-        places, table["throughput_per_s"].to_numpy(float), table["latency_s"].to_numpy(float),
+        places, throughput, table["latency_s"].to_numpy(float),
         table["repeats"].to_numpy(float), table["throughput_spread"].to_numpy(float), chosen,
         sweep.name or sweep.provenance.source, tuple(notes),
     )  # fmt: skip
@@ -156,13 +164,15 @@ def _asked_shares(series: Iterable[str], measured: Iterable[float]) -> Array:
     return np.array([round(m, 2) if a is None else a for a, m in zip(asked, measured, strict=True)])
 
 
-def _check(places: Places, name: str) -> None:
-    """DataError where this is a line and no surface."""
+def check(places: Places, throughput: Array, name: str) -> None:
+    """DataError where nothing but the depth or the jobs varies, or a throughput is no positive number."""
+    bad = ~(np.isfinite(throughput) & (throughput > 0))
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise DataError(f"{name}: the throughput at {places.text(i)} is {throughput[i]:g}; leave the point out")
     varying = [v for v in places.varying() if v != "jobs"]
-    if len(varying) > 1:
+    if "block_bytes" in varying or len(varying) > 1:
         return
     fixed = " and ".join(f"one {WORDS[c]}" for c in ("block_bytes", "read_fraction", "outstanding") if c not in varying)
-    line = {"outstanding": "; over the depth alone: qsim compare", "block_bytes": "; over the size alone: qsim blocks"}
-    raise DataError(
-        f"{name} has {fixed}, which is no surface{line.get(varying[0], '') if varying else ''}; measure more: {MEASURE}"
-    )
+    line = "; over the depth alone: qsim compare" if varying == ["outstanding"] else ""
+    raise DataError(f"{name} has {fixed}, which is no surface{line}; measure more: {MEASURE}")

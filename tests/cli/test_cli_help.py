@@ -15,7 +15,7 @@ from calibrate.cli.failures import EXIT_CODES
 from calibrate.cli.help_text import folded
 
 COMMANDS = ("demo", "doctor", "solve", "simulate", "measure", "audit", "fit", "predict", "compare", "datasets", "bench",
-            "blocks")  # fmt: skip
+            "surface")  # fmt: skip
 MEASURES = ("fio", "memory", "mlc")
 SEALS = ("add", "show", "reveal")
 GROUPS = ("measure", "seal")

@@ -126,10 +126,10 @@ def test_curves_that_only_their_names_tell_apart_keep_them():
     ("varied", "then"),
     [
         ({"series": "a", "load": [1, 2]}, "qsim compare out --report report.html"),
-        ({"series": ["a", "b"], "load": 1, "block_bytes": [4096, 65536]}, "qsim blocks out"),
+        ({"series": ["a", "b"], "load": 1, "block_bytes": [4096, 65536]}, "qsim surface out"),
         (
             {"series": ["a", "a", "b", "b"], "load": [1, 2, 1, 2], "block_bytes": [4096, 4096, 65536, 65536]},
-            "qsim compare out --report report.html, and over the block size: qsim blocks out",
+            "qsim compare out --report report.html, and over the block size too: qsim surface out",
         ),
         ({"series": ["a", "b"], "load": 1, "read_fraction": [0.0, 1.0]}, "qsim predict out --at 1..64"),
     ],

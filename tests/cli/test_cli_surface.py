@@ -7,7 +7,7 @@ import pytest
 
 
 def test_a_published_drive_is_predicted_from_nine_points(qsim):
-    run = qsim("surface", "--dataset", "001-ssd", "--json")
+    run = qsim("surface", "--dataset", "001-ssd", "--ask", "1", "--json")
     assert run.code == 0
     document = run.json
     assert [p["use"] for p in document["points"]].count("calibrated on") == 8
@@ -16,6 +16,31 @@ def test_a_published_drive_is_predicted_from_nine_points(qsim):
     assert document["summary"]["held_out_mdape_throughput_pct"] < 10
     assert {k["block_bytes"] for k in document["knees"]} == {4096, 32768}
     assert "read: peak rate" in document["parameters"]
+    assert document["next"]["half_width_then"] < document["next"]["half_width_now"]
+    ours = document["summary"]["held_out_mdape_throughput_pct"]
+    assert all(error > 2 * ours for error in document["baselines"].values())
+
+
+def test_the_answer_comes_first_then_the_table_then_what_to_measure(qsim):
+    run = qsim("surface", "--dataset", "001-ssd")
+    lines = run.out.splitlines()
+    assert lines[0] == "001-ssd: 10 of 24 points used, 2 of them asked for, 6 points held out"
+    assert lines[1].startswith("MISSED  ")
+    assert "from the same points: bilinear in logarithms " in lines[1]
+    assert lines[2].startswith("SURE?   ")
+    assert [line.split()[0] for line in lines[-3:]] == ["WORST", "NEXT", "MORE"]
+    assert "Parameters" not in run.out
+    details = qsim("surface", "--dataset", "001-ssd", "--details").out
+    assert "read: peak rate" in details
+    assert "KNEE N*" in details
+
+
+def test_the_same_command_gives_the_same_bytes_and_takes_no_seed(qsim):
+    first, again = (qsim("surface", "--dataset", "003-ssd-read", "--json").json for _ in range(2))
+    assert first == again
+    run = qsim("surface", "--dataset", "003-ssd-read", "--seed", "1")
+    assert run.code == 2
+    assert "--seed" in run.err
 
 
 def test_places_that_were_not_measured_are_predicted_and_the_page_and_the_tables_written(qsim, tmp_path):
@@ -25,7 +50,7 @@ def test_places_that_were_not_measured_are_predicted_and_the_page_and_the_tables
     )  # fmt: skip
     assert run.code == 0
     predicted = run.out[run.out.index("Predicted\n") :].splitlines()
-    assert [row.split()[:5] for row in predicted[2:5]] == [["16", "KiB", "70", "%", n] for n in ("1", "2", "4")]
+    assert [row.split()[0] for row in predicted[2:5]] == ["1", "2", "4"]
     assert "Throughput at 100 % reads" in (tmp_path / "s.html").read_text("utf-8")
     table = pd.read_csv(tmp_path / "tables" / "surface-points.csv")
     assert len(table) == 24
@@ -40,16 +65,79 @@ def test_the_points_to_calibrate_on_can_be_named(qsim):
 def test_the_check_fails_with_3(qsim):
     run = qsim("surface", "--dataset", "001-ssd", "--max-error", "0.1")
     assert run.code == 3
-    assert "the throughput of held-out points is missed by" in run.err
+    assert "held-out points are missed by" in run.err
+
+
+def test_a_line_over_block_sizes_is_a_surface_too(qsim):
+    run = qsim("surface", "--dataset", "004-ssd-block-size", "--ask", "0", "--json")
+    assert run.code == 0
+    assert [p["use"] == "calibrated on" for p in run.json["points"]] == [True, False, False, False, True]
+    assert run.json["summary"]["held_out_mdape_throughput_pct"] < 5
+    assert run.json["parameters"]["block that doubles the latency"]["estimate"] == pytest.approx(78e3, rel=0.1)
+    named = qsim("surface", "--dataset", "004-ssd-block-size", "--use", "block=4KiB,128KiB", "--ask", "0", "--json")
+    assert [p["block_bytes"] for p in named.json["points"] if p["extrapolated"]] == [512 * 1024]
+
+
+def test_one_size_predicts_others_by_what_other_devices_do_and_says_so(qsim):
+    run = qsim("surface", "--dataset", "003-ssd-read", "--use", "block=4KiB", "--ask", "0")
+    assert run.code == 0
+    assert "all points used have the block size 4 KiB: predictions at others rest on what other devices do" in run.err
+
+
+def test_a_memory_is_predicted_between_its_mixes(qsim):
+    memory = ("surface", "--dataset", "001-memory", "--series", "64 B")
+    run = qsim(*memory, "--json")
+    assert run.code == 0
+    assert sorted({round(100 * p["read_fraction"]) for p in run.json["points"] if p["use"] == "held out"}) == [67, 75]
+    assert run.json["left_out"] == ["64 B write non-temporal"]
+    assert run.json["summary"]["held_out_points"] == 38
+    assert run.json["summary"]["held_out_mdape_response_pct"] < 10
+    assert run.json["summary"]["repeat_noise_pct"] == pytest.approx(7.3, abs=0.5)
+    assert run.json["summary"]["inside_band_pct"] > 80
+    checked = qsim(*memory, "--max-error", "5")
+    assert checked.code == 3
+    assert "held-out points are missed by" in checked.err
+    text = qsim(*memory)
+    assert "differ by 7.3 % (standard deviation): noise between runs" in text.err
+    assert text.out.splitlines()[0].startswith("001-memory: 2 of 4 mixes used (50, 100 % reads)")
+
+
+def test_a_mix_that_was_not_measured_has_a_band_below_the_peak(qsim, tmp_path):
+    run = qsim("surface", "--dataset", "001-memory", "--series", "64 B", "--use", "read=50,100", "--at", "read=90",
+               "--report", "m.html", "--json")  # fmt: skip
+    rows = run.json["predictions"]
+    assert len(rows) == 13
+    assert all(p["predicted_latency_low_s"] < p["predicted_latency_s"] < p["predicted_latency_high_s"] for p in rows)
+    assert 25.7e9 < max(p["bandwidth_bytes_per_s"] for p in rows) < 28.5e9
+    assert "Latency over bandwidth" in (tmp_path / "m.html").read_text("utf-8")
+
+
+def test_a_level_or_an_error_that_makes_no_sense_is_wrong_usage(qsim):
+    for data in (("--dataset", "004-ssd-block-size"), ("--dataset", "001-memory"), ("--dataset", "003-ssd-read")):
+        level = qsim("surface", *data, "--level", "0")
+        assert level.code == 2
+        assert level.error.startswith("--level: 0 must lie between 0 and 1, like 0.9")
+        run = qsim("surface", *data, "--max-error", "-1")
+        assert run.code == 2
+        assert run.error.startswith("--max-error: -1 must be a percentage above 0")
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (["--dataset", "004-ssd-depth"], 1, "one block size and one share of reads"),
-        (["--dataset", "004-ssd-block-size"], 1, "over the size alone: qsim blocks"),
-        (["--dataset", "003-ssd-read", "--use", "block=4KiB"], 1, "so nothing is known of 16 KiB"),
-        (["--dataset", "003-ssd-read", "--at", "read=50"], 1, "nothing is known of 50 %"),
+        (["--dataset", "004-ssd-block-size", "--at", "depth=8"], 1, "so nothing is known of 8"),
+        (["--dataset", "004-ssd-block-size", "--use", "block=8KiB"], 1, "has no point at the places named"),
+        (["--dataset", "004-ssd-block-size", "--series", "x"], 2, "--series is about a memory's curves"),
+        (["--dataset", "001-memory"], 1, "several curves of one mix (by stride, buffer or stores); select one by"),
+        (["--dataset", "001-memory", "--series", "64 B", "--use", "read=50"], 1, "needs two of them at least"),
+        (
+            ["--dataset", "001-memory", "--series", "64 B", "--use", "read=50,60"],
+            1,
+            "no mix of 60 % reads was measured",
+        ),
+        (["--dataset", "001-memory", "--series", "64 B", "--at", "read=20"], 1, "lie outside the measured mixes"),
+        (["--dataset", "001-memory", "--series", "64 B", "--at", "block=4KiB"], 2, "write them like read=50,100"),
         (["--dataset", "003-ssd-read", "--use", "size=4KiB"], 2, "write places like block=4KiB,64KiB"),
         (["--dataset", "003-ssd-read", "--use", "block=4KiB block=8KiB"], 2, "'block' is named twice"),
         (["--dataset", "003-ssd-read", "--at", ""], 2, "no place is named"),

@@ -45,11 +45,10 @@ def test_the_steadiest_of_them_is_predicted_from_three_depths() -> None:
 
 def test_the_block_sizes_of_others_can_be_read() -> None:
     sys.path.insert(0, str(DATA.parent))
-    from accuracy_blocks import from_two, read
+    from surface_accuracy import lines
 
-    for folder in sorted((DATA / "blocks").iterdir()):
-        sweeps = read(folder)
-        assert sweeps
-        assert all((sweep.points["throughput_per_s"] > 0).all() for sweep in sweeps)
-    line = from_two(read(DATA / "blocks" / "unseen-sata")[0])[0]
-    assert len(line.block_bytes) > 2
+    tuned, unseen = lines("tuned"), lines("unseen")
+    assert len(tuned) == 26
+    assert len(unseen) == 23
+    assert not set(tuned) & set(unseen)
+    assert all((line.throughput_per_s > 0).all() and len(line) > 2 for each in unseen.values() for line in each)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from calibrate import compare, fit, predict
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.points import points_of
-from calibrate.read_mix import mix_family
+from calibrate.surface.memory import mix_family
 from measure import load_dataset
 from measure.dataset import Sweep
 from measure.errors import DataError
