@@ -115,7 +115,7 @@ def test_the_point_asked_for_is_new_no_deeper_and_takes_some_of_the_variance() -
     assert not used[best]
     assert points.places.outstanding[best] <= 64
     after = fit_surface(points, used | (np.arange(len(points)) == best))
-    assert np.trace(after.predictive(points.places).between) < np.trace(surface.predictive(points.places).between)
+    assert np.trace(after.predictive(points.places).covariance) < np.trace(surface.predictive(points.places).covariance)
     assert asked(surface, points.places.at(used), np.ones(8, dtype=bool)) is None
 
 
