@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from calibrate.fitting import Fit as Fit
     from calibrate.fitting import fit as fit
     from calibrate.fitting import from_datasheet as from_datasheet
-    from calibrate.further_loads import NextLoad as NextLoad
-    from calibrate.further_loads import next_load as next_load
     from calibrate.guesses import Guess as Guess
     from calibrate.guesses import add_guess as add_guess
     from calibrate.guesses import leaderboard as leaderboard
@@ -31,15 +29,14 @@ if TYPE_CHECKING:
     from calibrate.knees import NamedKnee as NamedKnee
     from calibrate.knees import bootstrapped as bootstrapped
     from calibrate.knees import named_knees as named_knees
-    from calibrate.one_point import from_one_point as from_one_point
+    from calibrate.next.load import NextLoad as NextLoad
+    from calibrate.next.load import next_load as next_load
     from calibrate.open_queue import Waiting as Waiting
     from calibrate.open_queue import waiting as waiting
     from calibrate.points import Points as Points
     from calibrate.points import points_of as points_of
     from calibrate.prediction import Curve as Curve
     from calibrate.prediction import predict as predict
-    from calibrate.probe_depths import NextDepth as NextDepth
-    from calibrate.probe_depths import next_depth as next_depth
     from calibrate.profiles import Profile as Profile
     from calibrate.profiles import profile_parameters as profile_parameters
     from calibrate.ratios import Difference as Difference
@@ -93,17 +90,14 @@ _HOMES = {
     "NamedKnee": "calibrate.knees",
     "bootstrapped": "calibrate.knees",
     "named_knees": "calibrate.knees",
-    "NextLoad": "calibrate.further_loads",
-    "next_load": "calibrate.further_loads",
-    "from_one_point": "calibrate.one_point",
+    "NextLoad": "calibrate.next.load",
+    "next_load": "calibrate.next.load",
     "Waiting": "calibrate.open_queue",
     "waiting": "calibrate.open_queue",
     "Points": "calibrate.points",
     "points_of": "calibrate.points",
     "Curve": "calibrate.prediction",
     "predict": "calibrate.prediction",
-    "NextDepth": "calibrate.probe_depths",
-    "next_depth": "calibrate.probe_depths",
     "Profile": "calibrate.profiles",
     "profile_parameters": "calibrate.profiles",
     "tails_against": "calibrate.sealed_tails",
@@ -141,7 +135,6 @@ __all__ = [
     "Guess",
     "Knee",
     "NamedKnee",
-    "NextDepth",
     "NextLoad",
     "Points",
     "Profile",
@@ -163,11 +156,9 @@ __all__ = [
     "fit_service",
     "fitted_tails",
     "from_datasheet",
-    "from_one_point",
     "goodness",
     "leaderboard",
     "named_knees",
-    "next_depth",
     "next_load",
     "of_histogram",
     "of_percentiles",

@@ -5,7 +5,7 @@
 ((1, 2, 3, 4, 5, 6, 7, 8), 256, 28)
 
 A full sweep over those 28 depths gives the knee to a few percent; an adaptive one of at most nine points comes within
-10 % of it on most devices. How the next load is chosen is in :mod:`calibrate.next_point`.
+10 % of it on most devices. How the next load is chosen is in :mod:`calibrate.next.adaptive`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.curve_models import PNorm
 from calibrate.fitting import Fit, fit
 from calibrate.knee import Knee
-from calibrate.next_point import SURPRISING, Choice, Why, first_choices, half_width, next_choice, pooled_noise
+from calibrate.next.adaptive import SURPRISING, Choice, Why, first_choices, half_width, next_choice, pooled_noise
 from calibrate.points import points_of
 from measure.dataset import Sweep
 from measure.errors import DataError
@@ -34,9 +33,6 @@ Stopped = Literal["narrow enough", "budget", "nothing left"]
 
 LOADS: tuple[int, ...] = tuple(int(n) for n in np.unique(np.round(2 ** (np.arange(33) / 4))))
 """The depths to choose among: every whole number at first, then four to an octave, up to 256."""
-
-CLEARLY = 1.5
-"""How many times the noise a model must miss by before another one is tried."""
 
 LEAST_BUDGET = 3
 LEAST_TO_STOP = 4
@@ -97,8 +93,8 @@ class AdaptiveResult:
     def remarks(self) -> tuple[str, ...]:
         """What stands in the way of a sure knee, in words."""
         found = []
-        error, crossing = float(np.median(self.fit.error_draws)), self.measured_crossing
-        if error > SURPRISING * self.fit.curve_model.error_prior.median:
+        error, crossing = self.fit.table.typical_misfit(), self.measured_crossing
+        if error > SURPRISING * self.fit.curve_model.misfit.median:
             found.append(
                 f"the {self.fit.model} model misses these points by about {100 * error:.2g} %, more than it should"
                 + ("" if crossing is None else f"; depth 1 and the best throughput alone give R1 Xmax = {crossing:.3g}")
@@ -141,7 +137,7 @@ class AdaptiveResult:
             "points_used": len(self.steps),
             "points_allowed": len(self.allowed),
             "repeat_noise": self.repeat_noise,
-            "model_error": float(np.median(self.fit.error_draws)),
+            "model_error": self.fit.table.typical_misfit(),
             "measured_crossing": self.measured_crossing,
             "remarks": list(self.remarks),
             "steps": [asdict(s) for s in self.steps],
@@ -156,7 +152,6 @@ def adaptive(
     tolerance: float = 0.1,
     already: Sweep | None = None,
     model: str | None = None,
-    seed: int = 0,
     on_choice: Callable[[Choice], None] | None = None,
     on_step: Callable[[Step], None] | None = None,
 ) -> AdaptiveResult:
@@ -167,14 +162,11 @@ def adaptive(
     there; it is used first, in the order in which it was measured, and counts. A load that could not be measured
     counts and is not tried again. ``on_choice`` is called before each measurement, ``on_step`` after each step.
 
-    The ``model`` is a name as in ``fit``. None means the p-norm, which has few parameters, as long as it explains the
-    points; where it misses clearly more than repeats differ, it is the model that ``fit`` takes.
+    The ``model`` is a name as in ``fit``, and None the one that ``fit`` takes.
 
     Raises ValueError for a setting, DataError where fewer than two loads could be measured.
     """
-    search = Search(
-        budget, loads=loads, tolerance=tolerance, model=model, seed=seed, on_choice=on_choice, on_step=on_step
-    )
+    search = Search(budget, loads=loads, tolerance=tolerance, model=model, on_choice=on_choice, on_step=on_step)
     sweep = already
     while choice := search.after(sweep):
         sweep = measure(choice.load, search.repeats(choice.load)) or sweep
@@ -195,7 +187,6 @@ class Search:
         loads: Sequence[float] = LOADS,
         tolerance: float = 0.1,
         model: str | None = None,
-        seed: int = 0,
         on_choice: Callable[[Choice], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> None:
@@ -208,7 +199,7 @@ class Search:
             raise ValueError(f"loads must hold at least {LEAST_BUDGET} different numbers above zero, to choose among")
         if not 0 < tolerance < 1:
             raise ValueError(f"tolerance is {tolerance:g}; it must lie between 0 and 1, like 0.1 for 10 %")
-        self.budget, self.tolerance, self.model, self.seed = budget, tolerance, model, seed
+        self.budget, self.tolerance, self.model = budget, tolerance, model
         self.on_choice, self.on_step = on_choice or _silent, on_step or _silent
         self.steps: list[Step] = []
         self.sweep: Sweep | None = None
@@ -283,13 +274,7 @@ class Search:
         return None
 
     def _fitted(self, sweep: Sweep, loads: Sequence[float]) -> Fit:
-        """By the model asked for; else by the p-norm, or the usual model where that misses clearly more than noise."""
-        simple = fit(sweep, loads, model=self.model or PNorm.name, seed=self.seed)
-        noise, error = pooled_noise(points_of(sweep)), float(np.median(simple.error_draws))
-        if self.model is not None or noise is None or len(loads) <= len(simple.mode):
-            return simple
-        explains = error <= max(SURPRISING * simple.curve_model.error_prior.median, CLEARLY * noise)
-        return simple if explains else fit(sweep, loads, seed=self.seed)
+        return fit(sweep, loads, model=self.model)
 
     def _note(self, choice: Choice, grown: Sweep | None) -> None:
         """A step: ``grown`` holds what is known with it, None where the choice could not be measured."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from calibrate.adapting import AdaptiveResult, Search, Step
-from calibrate.next_point import Choice
+from calibrate.next.adaptive import Choice
 from measure.dataset import Sweep
 from measure.durable import write_durably
 from measure.errors import StoreError
@@ -29,7 +29,6 @@ def adaptive_fio(
     budget: int,
     *,
     tolerance: float = 0.1,
-    seed: int = 0,
     on_progress: Progress | None = None,
     on_choice: Callable[[Choice], None] | None = None,
     on_step: Callable[[Step], None] | None = None,
@@ -43,7 +42,7 @@ def adaptive_fio(
     Raises ValueError for a setting or a plan of several workloads, and what ``run_fio`` and ``adaptive`` raise.
     """
     jobs = workloads(plan)
-    search = Search(budget, loads=list(jobs), tolerance=tolerance, seed=seed, on_step=on_step)
+    search = Search(budget, loads=list(jobs), tolerance=tolerance, on_step=on_step)
     tell = on_choice or _silent
 
     def more(sweep: Sweep) -> Sequence[FioPoint]:

@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 
 Queues = Literal["shared", "random"]
 

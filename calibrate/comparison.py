@@ -12,11 +12,12 @@ import numpy as np
 from calibrate.comparison_text import comparison_text
 from calibrate.doubts import doubts_of_its_points
 from calibrate.fitting import LEVEL, Fit, fit, needed
+from calibrate.inference.parameters import Array, Mask
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder
+from calibrate.next.first import to_calibrate_on
 from calibrate.open_queue import waiting
 from calibrate.points import Points, points_of
-from calibrate.posterior import Array, Mask
 from calibrate.prediction import Curve, grid, predict
 from calibrate.summary import Summary, residuals_pct, summary_of
 from calibrate.truth import TruthCheck, check_truth, true_curve
@@ -38,7 +39,6 @@ class Comparison:
     held_out: Mask
     predicted: Curve
     audit: tuple[Finding, ...]
-    models: tuple[Rung, ...]
     provenance: Provenance
 
     @property
@@ -55,6 +55,11 @@ class Comparison:
     def calibrated_here(self) -> bool:
         """Whether all that the model was calibrated on is among these points."""
         return 0 < len(self.fit.used) <= int((~self.held_out).sum())
+
+    @cached_property
+    def models(self) -> tuple[Rung, ...]:
+        """The ladder of models on the same points; none where too few of these points were calibrated on."""
+        return tuple(ladder(self.points, self.fit)) if (~self.held_out).sum() >= needed(self.points) else ()
 
     @cached_property
     def smooth(self) -> Curve:
@@ -165,16 +170,20 @@ def compare(
     model: str | None = None,
     fitted: Fit | None = None,
     level: float = LEVEL,
-    seed: int = 0,
+    peak_per_s: float | None = None,
 ) -> Comparison:
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
-    ``series``, ``model``, ``level`` and ``seed`` as in ``fit``. ``fitted`` takes a fit made before (from a data sheet,
+    ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends and
+    the middle (:mod:`calibrate.next.first`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes a fit made before (from a data sheet,
     another run, or this one) in place of a calibration; a point counts as calibrated on when that very measurement,
     load and throughput, is among the fit's. Raises DataError and ValueError as ``fit`` does.
     """
     points = points_of(sweep, series)
-    made = fitted if fitted is not None else fit(sweep, use, series=series, model=model, level=level, seed=seed)
+    if fitted is None:
+        chosen = to_calibrate_on(points) if use is None else use
+        fitted = fit(sweep, chosen, series=series, model=model, level=level, peak_per_s=peak_per_s)
+    made = fitted
     if made.load_kind != points.load_kind:
         raise DataError(
             f"the fit is for {made.load_name}, but {points.series} varies the {points.load_kind.replace('_', ' ')}; "
@@ -184,13 +193,8 @@ def compare(
     noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
     return Comparison(
         fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
-        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed),
-        models=tuple(_ladder(points, made, used)), provenance=sweep.provenance,
+        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed), provenance=sweep.provenance,
     )  # fmt: skip
-
-
-def _ladder(points: Points, made: Fit, used: Mask) -> list[Rung]:
-    return ladder(points, made) if used.sum() >= needed(points) else []
 
 
 def compare_all(
@@ -199,7 +203,7 @@ def compare_all(
     *,
     model: str | None = None,
     level: float = LEVEL,
-    seed: int = 0,
+    peak_per_s: float | None = None,
 ) -> tuple[list[Comparison], dict[str, str]]:
     """``compare`` for every series that has points enough, and {series: why not} for the others.
 
@@ -209,7 +213,7 @@ def compare_all(
     refused: dict[str, str] = {}
     for series in sweep.series:
         try:
-            done.append(compare(sweep, use, series=series, model=model, level=level, seed=seed))
+            done.append(compare(sweep, use, series=series, model=model, level=level, peak_per_s=peak_per_s))
         except DataError as error:
             refused[series] = str(error)
     if not done:

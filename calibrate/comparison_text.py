@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from calibrate.estimates import quantity
 from calibrate.fitted import Fit
+from calibrate.inference.parameters import Mask
 from calibrate.load_text import load_text, throughput_text
 from calibrate.open_queue import waiting, waiting_rows
 from calibrate.points import Points
-from calibrate.posterior import Mask
 from calibrate.prediction import Curve
 from calibrate.summary import residuals_pct
 from calibrate.truth import TruthCheck

@@ -1,34 +1,66 @@
 """Device models as curves: given parameters and a load, what throughput and response time?
 
-A model is a small object: its parameters with bounds and priors, the curve, and where its knee is. Everything is
-vectorised over parameter draws: ``curve(values (w, d), loads (m,))`` gives throughput and response, each (w, m).
-Closed models take the load as the number N of outstanding requests and obey Little's law, N = X R.
+A model is a small object: its parameters with their priors, the curve, and where its knee is. Everything is vectorised
+over rows of parameters: ``curve(values (n, d), loads (m,))`` gives throughput and response, each (n, m). ``weights``
+makes the table of what some points say of the parameters (:mod:`calibrate.inference`). Closed models take the load as
+the number N of outstanding requests and obey Little's law, N = X R.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.discrepancy import Discrepancy
-from calibrate.posterior import Array, ErrorPrior, Parameter
+from calibrate.inference.misfit import MisfitProcess
+from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
+from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.weights import Weights
 
-SHARPNESS_MEDIAN = 2.6
-SHARPNESS_LOG_SD = 0.75
-"""The default knee sharpness p and how uncertain it is. 2.6 is the middle of public NVMe tables; two thirds of the
-devices seen lie within a factor of two of it (a virtual disk near 1, a SATA link 6 and more), hence 0.75."""
+if TYPE_CHECKING:
+    from calibrate.points import Points
 
-CLOSED_ERROR = ErrorPrior(median=0.03)
-"""How far a three-parameter curve typically misses a steady point, before any data: 3 %, uncertain by a factor of 2."""
+SHARPNESS_MEDIAN, SHARPNESS_LOG_SD = 2.6, 0.75
+"""The knee's sharpness p where it is finite: 2.6 is the middle of public NVMe tables, and two thirds of the devices lie
+within a factor of two of it (a virtual disk near 1, a SATA link 6 and more)."""
+
+SHARP = 1e4
+"""The sharpness that stands for the bound itself: one queue."""
+
+MOST_SHARPNESS = 60.0
+"""A sharper knee is reported as this: no measurement tells it from the bound."""
+
+CROSSING_MEDIAN, CROSSING_LOG_SD = 4.0, 2.0
+"""N* before any point: 2 to 9 on SATA and RAID, 1 on hard disks, 66 on an NVMe drive; what lies below 1 is 1. From two
+points on the prior is centred on where their asymptotes cross, and so wide that it has no say."""
+
+ONSET_LOG_SD = 0.4
+"""How far R1 / Rbusy is from 1 on those devices where it is not 1."""
+
+ONSET_POWER = 2.0
+"""How fast the onset fades, as N^-2: a quarter of it is left at depth 2 and a sixteenth at depth 4."""
+
+CLOSED_MISFIT = MisfitPrior(median=0.06, log_sd=1.0)
+CLOSED_PROCESS = MisfitProcess(length=1.0, own=1 / 6)
+"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth; a
+sixth of its variance belongs to one measurement alone."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A peak throughput that is known from elsewhere: requests (or cache lines) a second, right to ``tolerance``."""
+
+    per_s: float
+    tolerance: float = 0.1
 
 
 @dataclass(frozen=True)
 class KneePoint:
-    """A model's knee for each parameter draw: load, throughput, response, each (w,). NaN: not reached."""
+    """A model's knee for each row of parameters: load, throughput, response, each (n,). NaN: not reached."""
 
     load: Array
     throughput: Array
@@ -41,38 +73,30 @@ class CurveModel(ABC):
     name: str
     assumption: str
     knee_definition: str
-    error_prior: ErrorPrior
-    discrepancy: Discrepancy | None = None
+    misfit: MisfitPrior
+    process: MisfitProcess
     measurable = True
     """Whether it can be calibrated, and not only be made of a fit that was."""
 
     @abstractmethod
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        """The parameters, with bounds wide around what these points (m,) can mean."""
-
-    @abstractmethod
-    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
-        """A starting point (d,) for the fit, or several (k, d)."""
+        """The parameters, with bounds and priors wide around what these points (m,) can mean."""
 
     @abstractmethod
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        """The parameters as people name them, {name: (unit, values (w,))}, from the fitted ones (w, d)."""
+        """The parameters as people name them, {name: (unit, values (n,))}, from the fitted ones (n, d)."""
 
     @abstractmethod
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
-        """Throughput and response (w, m) at ``loads`` (m,) for parameter values (w, d)."""
+        """Throughput and response (n, m) at ``loads`` (m,) for parameter values (n, d)."""
 
     @abstractmethod
     def knee(self, values: Array) -> KneePoint:
-        """The knee for each row of parameter values (w, d)."""
+        """The knee for each row of parameter values (n, d)."""
 
     @abstractmethod
-    def observables(self, throughput: Array, response: Array) -> Array:
-        """What of the points is fitted, in logarithms, along the last axis: (m,) or (w, m) to (2m,) or (w, 2m)."""
-
-    def predicted(self, values: Array, loads: Array) -> Array:
-        """The same of the curve for parameter values (w, d) at ``loads`` (m,)."""
-        return self.observables(*self.curve(values, loads))
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        """The table of weights that ``points`` leave, and a ``peak`` from elsewhere where it is known."""
 
 
 class ClosedModel(CurveModel):
@@ -81,89 +105,95 @@ class ClosedModel(CurveModel):
     Asymptotic bounds: Muntz and Wong 1974; Denning and Buzen 1978. R1 (seconds) is the response time of a lone
     request, Xmax (1/second) the peak throughput. They are fitted as the crossing N* = R1 Xmax and Xmax, because
     N* >= 1 is the constraint: c servers of service time S have Xmax = c / S, and a lone request takes at least S.
+    Throughput is in proportion to Xmax, which is therefore integrated out exactly.
     """
 
-    knee_definition = "asymptote crossing N* = R1 Xmax"
-    error_prior = CLOSED_ERROR
+    knee_definition = "N* = R1 Xpeak"
+    misfit = CLOSED_MISFIT
+    process = CLOSED_PROCESS
+    strata: Sequence[Stratum] = EVERYWHERE
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        crossing, peak = ClosedModel.start(self, loads, throughput, response)
-        return (Parameter("N*", "", 1.0, crossing * 100), Parameter("Xmax", "1/s", peak / 1.5, peak * 100))
-
-    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
-        peak = float(throughput.max()) * 1.02
-        return np.array([max(float((loads / throughput).min()) * peak, 1.05), peak])
+        crossing = CROSSING_MEDIAN
+        if len(loads) > 1:
+            crossing = max(float((loads / throughput).min() * throughput.max()), 1.0)
+        most = max(float(throughput.max()), 1e-300)
+        return (
+            Parameter("N*", "", 1.0, 1e9, crossing, CROSSING_LOG_SD),
+            Parameter("Xmax", "1/s", most * 1e-6, most * 1e9),
+        )
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        return {
-            "R1": ("s", values[:, 0] / values[:, 1]),
-            "Xmax": ("1/s", values[:, 1]),
-            "N*": ("", values[:, 0]),
-        }
+        knee = self.knee(values)
+        return {"R1": ("s", self.lone(values)), "Xmax": ("1/s", values[:, 1]), "N*": ("", knee.load)}
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         throughput = self.throughput(values, loads)
         return throughput, loads / throughput
 
-    @abstractmethod
     def throughput(self, values: Array, loads: Array) -> Array:
-        """X (w, m)."""
+        """X (n, m) at ``loads`` (m,)."""
+        return self._at(values, loads[None, :])
+
+    def at_own(self, values: Array, loads: Array) -> Array:
+        """X (n,) of each row at a load (n,) of its own."""
+        return np.asarray(self._at(values, loads[:, None])[:, 0])
+
+    @abstractmethod
+    def _at(self, values: Array, loads: Array) -> Array:
+        """X (n, m) at loads (1, m), or (n, m) of each row's own."""
+
+    def peak(self, values: Array) -> Array:
+        """The highest throughput (n,) at any depth."""
+        return np.asarray(values[:, 1])
+
+    def lone(self, values: Array) -> Array:
+        """R1 (n,): the response time of a lone request."""
+        return np.asarray(1 / self.throughput(values, np.ones(1))[:, 0])
 
     def knee(self, values: Array) -> KneePoint:
-        load = values[:, 0]
-        rows = zip(values, load, strict=True)
-        at_knee = np.array([self.throughput(v[None, :], np.array([n]))[0, 0] for v, n in rows])
+        load = np.maximum(self.lone(values) * self.peak(values), 1.0)
+        at_knee = self.at_own(values, load)
         return KneePoint(load, at_knee, load / at_knee)
 
-    def observables(self, throughput: Array, response: Array) -> Array:
-        return np.log(throughput)
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        scale = Scale("Xmax") if peak is None else Scale("Xmax", float(np.log(peak.per_s)), peak.tolerance)
+        return table_of(
+            self.parameters(points.load, points.throughput_per_s, points.response_time_s), self.strata,
+            lambda values: np.log(self.throughput(values, points.load)),
+            Observed(points.load, np.log(points.throughput_per_s), points.noise()[0]), self.process, self.misfit, scale,
+        )  # fmt: skip
 
 
 class PNorm(ClosedModel):
     """X = [(N/R1)^-p + Xmax^-p]^(-1/p): both asymptotes, joined with sharpness p.
 
-    p = infinity is the bound itself, p = 1 random routing to many exponential servers, p near 2.6 an NVMe drive.
+    p = infinity is the bound itself, p = 1 random routing to many exponential servers, p near 2.6 an NVMe drive. A
+    quarter of the prior is the bound: many devices are one queue.
     """
 
     name = "p-norm"
     assumption = "both asymptotes hold; the bend between them has one sharpness p"
+    strata: Sequence[Stratum] = (Stratum(0.25, {"p": SHARP}), Stratum(0.75))
+
+    def __init__(self, sharpness: float = SHARPNESS_MEDIAN) -> None:
+        self.sharpness = sharpness
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        sharpness = Parameter("p", "", 0.5, 60.0, SHARPNESS_MEDIAN, SHARPNESS_LOG_SD)
+        sharpness = Parameter("p", "", 0.3, MOST_SHARPNESS, self.sharpness, SHARPNESS_LOG_SD)
         return (*super().parameters(loads, throughput, response), sharpness)
 
-    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
-        return np.append(super().start(loads, throughput, response), SHARPNESS_MEDIAN)
-
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        return {**super().report(values), "p": ("", values[:, 2])}
+        return {**super().report(values), "p": ("", np.minimum(values[:, 2], MOST_SHARPNESS))}
 
-    def throughput(self, values: Array, loads: Array) -> Array:
+    def _at(self, values: Array, loads: Array) -> Array:
         crossing, peak, p = (values[:, i, None] for i in range(3))
         # logaddexp: a power like (1e-5)^-60 would overflow
-        return np.asarray(peak * np.exp(-np.logaddexp(0.0, -p * np.log(loads[None, :] / crossing)) / p))
+        return np.asarray(peak * np.exp(-np.logaddexp(0.0, -p * self._below(values, loads, crossing)) / p))
 
-    def knee(self, values: Array) -> KneePoint:
-        at_knee = values[:, 1] * 2.0 ** (-1.0 / values[:, 2])
-        return KneePoint(values[:, 0], at_knee, values[:, 0] / at_knee)
-
-
-ONSET_LOG_SCALE = 0.15
-"""How far R1 / Rbusy is from 1, as a sparse prior's scale: within a factor of 1.2 for most devices, and in long tails
-1.5 to 2.5 for those that wait for company (or half, for those that a lone request finds asleep)."""
-
-ONSET_SHARPNESS_LOG_SD = 1.6
-"""The prior of p beside an onset is wide: a lone request that is slow and a sharp knee look alike at depths 1 and 4,
-and neither may be ruled out. One queue before several servers has the sharpest knee there is."""
-
-ONSET_POWER = 2.0
-"""How fast the onset fades, as N^-2: a quarter of it is left at depth 2 and a sixteenth at depth 4."""
-
-ONSET_ERROR = ErrorPrior(median=0.06, log_sd=1.0)
-ONSET_DISCREPANCY = Discrepancy(length=1.0, own=0.1)
-"""What drives do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor e of the depth; a
-third of it (2 %) belongs to one measurement alone. Over public sweeps, medians from 4 to 10 % and lengths from 0.7 to
-1.5 hold about the same share of held-out points in the bands (86 to 91 % of 57)."""
+    def _below(self, values: Array, loads: Array, crossing: Array) -> Array:
+        """ln of the first asymptote over the second."""
+        return np.asarray(np.log(loads / crossing))
 
 
 class OnsetPNorm(PNorm):
@@ -171,44 +201,26 @@ class OnsetPNorm(PNorm):
 
     r(N) = Rbusy (R1 / Rbusy)^(N^-2): R1 for a lone request, Rbusy from a few on. The ratio R1 / Rbusy is the onset:
     below 1 where the device waits for more requests before it answers (coalesced interrupts, batches), above 1 where
-    a lone request finds it asleep (power states). N* = Rbusy Xmax takes the latency of the busy device, on which the
-    throughput's rise to its peak depends. What the curve misses nonetheless goes together at neighbouring depths. R1
-    is reported as the curve's own latency at depth 1, which for N* near 1 the bend lengthens.
+    a lone request finds it asleep (power states). Half of the prior has no onset, so that a simple device stays simple;
+    the fitted crossing is Rbusy Xmax.
     """
 
     name = "p-norm with onset"
     assumption = "both asymptotes hold, from a few requests on; a lone one may take longer or less than among others"
-    knee_definition = "asymptote crossing N* = Rbusy Xmax"
-    error_prior = ONSET_ERROR
-    discrepancy = ONSET_DISCREPANCY
+    strata = (
+        Stratum(0.2, {"p": SHARP, "onset": 1.0}), Stratum(0.05, {"p": SHARP}), Stratum(0.3, {"onset": 1.0}), Stratum(0.45),
+    )  # fmt: skip
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        onset = Parameter("onset", "", 0.05, 20.0, 1.0, ONSET_LOG_SCALE, sparse=True)
-        crossing, peak, p = super().parameters(loads, throughput, response)
-        return crossing, peak, replace(p, prior_log_sd=ONSET_SHARPNESS_LOG_SD), onset
-
-    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
-        smooth = super().start(loads, throughput, response)
-        return np.array([[*smooth, onset] for onset in (0.67, 1.0, 1.35)])
+        onset = Parameter("onset", "", 0.05, 20.0, 1.0, ONSET_LOG_SD)
+        return (*super().parameters(loads, throughput, response), onset)
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         busy = values[:, 0] / values[:, 1]
-        lone = 1 / self.throughput(values, np.ones(1))[:, 0]
-        return {**super().report(values), "R1": ("s", lone), "Rbusy": ("s", busy), "onset": ("", values[:, 3])}
+        return {**super().report(values), "Rbusy": ("s", busy), "onset": ("", values[:, 3])}
 
-    def throughput(self, values: Array, loads: Array) -> Array:
-        return self._at(values, loads[None, :])
-
-    def knee(self, values: Array) -> KneePoint:
-        crossing = values[:, 0]
-        at_knee = self._at(values, crossing[:, None])[:, 0]
-        return KneePoint(crossing, at_knee, crossing / at_knee)
-
-    def _at(self, values: Array, loads: Array) -> Array:
-        """X (w, m) at loads (1, m), or (w, m) of each draw's own."""
-        crossing, peak, p, onset = (values[:, i, None] for i in range(4))
-        below = np.log(loads / crossing) - np.log(onset) * loads**-ONSET_POWER
-        return np.asarray(peak * np.exp(-np.logaddexp(0.0, -p * below) / p))
+    def _below(self, values: Array, loads: Array, crossing: Array) -> Array:
+        return np.asarray(np.log(loads / crossing) - np.log(values[:, 3, None]) * loads**-ONSET_POWER)
 
 
 class AsymptoticBounds(ClosedModel):
@@ -217,9 +229,9 @@ class AsymptoticBounds(ClosedModel):
     name = "asymptotic bounds"
     assumption = "no request ever waits before the peak is reached"
 
-    def throughput(self, values: Array, loads: Array) -> Array:
+    def _at(self, values: Array, loads: Array) -> Array:
         crossing, peak = values[:, 0, None], values[:, 1, None]
-        return np.asarray(peak * np.minimum(loads[None, :] / crossing, 1.0))
+        return np.asarray(peak * np.minimum(loads / crossing, 1.0))
 
 
 class RandomRouting(ClosedModel):
@@ -231,12 +243,30 @@ class RandomRouting(ClosedModel):
     name = "random routing"
     assumption = "k equal servers, each with a queue of its own, requests routed at random, exponential service"
 
-    def throughput(self, values: Array, loads: Array) -> Array:
+    def _at(self, values: Array, loads: Array) -> Array:
         crossing, peak = values[:, 0, None], values[:, 1, None]
-        return np.asarray(peak * loads[None, :] / (loads[None, :] + crossing - 1.0))
+        return np.asarray(peak * loads / (loads + crossing - 1.0))
 
 
-class DelayMMc(ClosedModel):
+class Tabulated(ClosedModel):
+    """A closed model whose curve is computed at one set of loads for all rows."""
+
+    @abstractmethod
+    def throughput(self, values: Array, loads: Array) -> Array:
+        """X (n, m) at ``loads`` (m,)."""
+
+    def at_own(self, values: Array, loads: Array) -> Array:
+        """X (n,), interpolated between some loads that reach from the least to the greatest."""
+        at = np.unique(np.geomspace(loads.min(), loads.max() * (1 + 1e-9), 48))
+        curves = np.log(self.throughput(values, at))
+        rows = zip(loads, curves, strict=True)
+        return np.exp([np.interp(np.log(n), np.log(at), curve) for n, curve in rows])
+
+    def _at(self, values: Array, loads: Array) -> Array:
+        raise NotImplementedError("a tabulated model has one set of loads")
+
+
+class DelayMMc(Tabulated):
     """Delay Z and one shared queue before c exponential servers: the machine repairman M/M/c//N.
 
     R1 = Z + S and Xmax = c / S for a given c, so that c is what bends the curve; c lies between 1 and R1 Xmax.
@@ -252,6 +282,9 @@ class DelayMMc(ClosedModel):
         delays = np.clip(np.log(np.maximum(crossing / self.servers, 1.0)), 0.0, LONGEST_DELAY)  # c <= N*
         return np.asarray(peak[:, None] * np.exp(_log_shares(self.servers, tuple(loads.tolist()))(delays)))
 
+    def lone(self, values: Array) -> Array:
+        return np.asarray(np.maximum(values[:, 0], self.servers) / values[:, 1])
+
 
 LONGEST_DELAY = 9.0
 """The logarithm of (Z + S) / S up to which M/M/c//N is tabulated, and in how many steps."""
@@ -261,7 +294,7 @@ DELAY_KNOTS = 81
 
 @lru_cache(maxsize=256)
 def _log_shares(servers: int, loads: tuple[float, ...]) -> Callable[[Array], Array]:
-    """ln X / Xmax of M/M/c//N at ``loads`` (m,), as a function of ln (Z + S) / S (w,): a spline through exact values.
+    """ln X / Xmax of M/M/c//N at ``loads`` (m,), as a function of ln (Z + S) / S (n,): a spline through exact values.
 
     A load between two whole numbers is interpolated: for drawing only.
     """

@@ -97,7 +97,7 @@ def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
     used = fit.was_used(points) & np.isfinite(spread)
     if not used.any():
         return ()
-    error = float(np.median(fit.error_draws))
+    error = fit.table.typical_misfit()
     worst = int(np.flatnonzero(used)[spread[used].argmax()])
     if spread[worst] <= error:
         return ()

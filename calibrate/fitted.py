@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
-from math import isfinite
-from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrate.curve_models import CurveModel
-from calibrate.estimates import LEVEL, Estimate, bounded, middle
-from calibrate.knee import Knee
-from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
+from calibrate.estimates import LEVEL, Estimate, estimates
+from calibrate.fit_checks import TABLE, USED, check_fields, check_numbers
+from calibrate.inference.parameters import Array, Mask
+from calibrate.inference.weights import Predictive, Weights, predictive
+from calibrate.knee import Knee, knee_of
+from calibrate.load_text import knee_text, loads_text, throughput_text
 from calibrate.model_names import model_named
 from calibrate.points import Points
-from calibrate.posterior import Array, Mask
+from calibrate.servers_and_delay import servers_and_think
 from measure.dataset import LOAD_NAMES, LoadKind
 from measure.errors import DataError
 
-SCHEMA = "qsim-fit/2"
-USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
-KEPT_DRAWS = 1000
+SCHEMA = "qsim-fit/3"
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A calibrated device model: parameters with intervals, the knee, and what is needed to predict.
+    """A calibrated device model: a table of weights, and from it parameters with intervals, the knee, predictions.
 
     ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
     sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
-    ``draws`` (w, d) and ``error_draws`` (w,) are the posterior, of which the estimates are medians; ``mode`` (d,) is
-    most probable, where profiles and what-ifs begin. It prints itself as a table.
+    ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
+    It prints itself as a table.
     """
 
     model: str
@@ -46,14 +45,27 @@ class Fit:
     used_noise: tuple[float, ...]
     used_response_s: tuple[float, ...]
     used_response_noise: tuple[float, ...]
-    parameters: Mapping[str, Estimate]
-    mode: Array
-    draws: Array
-    error_draws: Array
+    table: Weights
     level: float = LEVEL
     notes: tuple[str, ...] = ()
     source: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    told: Mapping[str, Estimate] | None = None
+    points: Points | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls, curve_model: CurveModel, points: Points, table: Weights, level: float, notes: Sequence[str] = ()
+    ) -> Fit:  # fmt: skip
+        """The fit of a model to points, from the table that they leave."""
+        noise = points.noise()
+        columns = (points.load, points.throughput_per_s, noise[0], points.response_time_s, noise[1])
+        used, throughput, x_noise, response, r_noise = (tuple(float(v) for v in column) for column in columns)
+        return cls(
+            model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
+            load_unit=points.load_unit, series=points.series, used=used, used_throughput_per_s=throughput,
+            used_noise=x_noise, used_response_s=response, used_response_noise=r_noise, table=table, level=level, notes=(*points.notes, *notes), source=points.source, points=points,
+        )  # fmt: skip
 
     @cached_property
     def curve_model(self) -> CurveModel:
@@ -67,37 +79,37 @@ class Fit:
         return name if self.load_kind == "queue_depth" else f"{name} ({self.load_unit})"
 
     @cached_property
+    def parameters(self) -> Mapping[str, Estimate]:
+        """The parameters as people name them, with intervals; of queue depths also c, S and Z."""
+        if self.told is not None:
+            return self.told
+        columns = (self.used, self.used_throughput_per_s, self.used_response_s)
+        priors = {
+            p.name: p.prior_log_sd for p in self.curve_model.parameters(*(np.array(c) for c in columns))
+            if p.prior_log_sd is not None
+        }  # fmt: skip
+        found = estimates(self.curve_model, self.table, priors, self.level)
+        if "N*" in found:  # one knee, whoever asks
+            k = self.knee
+            found["N*"] = replace(found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified)
+        return {**found, **(servers_and_think(self.points, self.level) if self.points is not None else {})}
+
+    @cached_property
     def knee(self) -> Knee:
-        """The knee by the model's definition, with its interval."""
-        drawn = self.curve_model.knee(self.draws)
-        tails = [50 * (1 - self.level), 50 * (1 + self.level)]
-        throughput, x_low, x_high = middle(drawn.throughput, self.level)
-        reached = np.isfinite(drawn.load)
-        load, low, high, note = None, None, None, ""
-        if reached.mean() > 1 - self.level:
-            load, low, high = middle(drawn.load[reached], self.level)
-            if self.load_kind == "queue_depth":
-                low = bounded("N*", low, high, self.level)
-        if load is None or reached.mean() < 0.5:
-            load, note = None, "the loaders of this sweep do not reach the knee"
-        elif self.used and self.load_kind != "injected_delay" and load > max(self.used):
-            end, more = (
-                ("deepest calibrated point", "deeper")
-                if self.load_kind == "queue_depth"
-                else ("highest calibrated load", "at higher loads")
-            )
-            told = load_text(self.load_kind, max(self.used))
-            note = f"beyond the {end} ({told}): an extrapolation; measure {more} to pin it"
-        spread = drawn.throughput if self.load_kind == "injected_delay" else drawn.load
-        inner = (
-            np.percentile(spread[np.isfinite(spread)], tails) if np.isfinite(spread).any() else np.array([1.0, np.inf])
+        """The knee with its interval (:mod:`calibrate.knee`)."""
+        return knee_of(self)
+
+    def measurements(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Predictive:
+        """What is expected of new measurements at ``loads`` (m,), in logarithms."""
+        which = 0 if what == "throughput" else 1
+        observed, noise = (
+            (self.used_throughput_per_s, self.used_noise),
+            (self.used_response_s, self.used_response_noise),
         )
-        return Knee(
-            load=load, low=low, high=high,
-            throughput_per_s=throughput, response_time_s=float(np.median(drawn.response)),
-            definition=self.curve_model.knee_definition, load_name=self.load_name,
-            identified=bool(inner[1] / inner[0] < 2), note=note,
-            throughput_low_per_s=x_low, throughput_high_per_s=x_high,
+        seen, error = (np.array(column) for column in (observed, noise)[which])
+        return predictive(
+            self.table, lambda values, at: self.curve_model.curve(values, at)[which], self.curve_model.process,
+            np.array(self.used), error, seen, loads,
         )  # fmt: skip
 
     def was_used(self, points: Points) -> Mask:
@@ -107,34 +119,30 @@ class Fit:
         return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, with the draws, so that ``from_dict`` predicts the same bands."""
-        plain = {k: v for k, v in asdict(self).items() if k not in ("mode", "draws", "error_draws", "parameters")}
+        """JSON-ready, with the table, so that ``from_dict`` predicts the same bands."""
+        left_out = ("table", "points", "told")
         return {
             "schema": SCHEMA,
-            **plain,
+            **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out},
             "parameters": {k: asdict(v) for k, v in self.parameters.items()},
             "knee": self.knee.to_dict(),
-            "mode": self.mode.tolist(),
-            "draws": self.draws.tolist(),
-            "error_draws": self.error_draws.tolist(),
+            "table": {name: getattr(self.table, name).tolist() for name in TABLE},
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Fit:
         """The inverse of ``to_dict``. Raises DataError for another schema or a missing or damaged field."""
         if values.get("schema") != SCHEMA:
-            raise DataError(f"this is no fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
+            raise DataError(f"this is not a fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
         try:
-            _check_fields(values)
+            needed = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
+            check_fields(values, [*needed, "parameters"])
             kept = {k: values[k] for k in cls.__dataclass_fields__ if k in values}
-            kept["parameters"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
-            kept["mode"] = np.asarray(values["mode"], dtype=float)
-            kept["draws"] = np.asarray(values["draws"], dtype=float)
-            kept["error_draws"] = np.asarray(values["error_draws"], dtype=float)
+            kept["told"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
+            kept["table"] = Weights(**{name: np.asarray(values["table"][name], dtype=float) for name in TABLE})
             kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
             fit = cls(**kept)
-            model_named(fit.model)
-            _check_numbers(fit)
+            check_numbers(fit)
         except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
             raise DataError(
                 f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json"
@@ -166,69 +174,3 @@ class Fit:
             )
         lines += [f"  note: {n}" for n in self.notes]
         return "\n".join(lines)
-
-
-def _check_fields(values: Mapping[str, Any]) -> None:
-    """ValueError where a field of what was read is missing, or is not of the kind that it must be."""
-    needed = [f.name for f in fields(Fit) if f.default is MISSING and f.default_factory is MISSING]
-    if lost := [name for name in needed if name not in values]:
-        raise ValueError(f"it lacks {', '.join(lost)}")
-    given = {name: values[name] for name in (*needed, "level", "notes", "source", "details") if name in values}
-    for name in {"model", "assumption", "load_kind", "load_unit", "series", "source"} & given.keys():
-        _demand(isinstance(given[name], str), name, "text", given[name])
-    for name in {*USED, "notes", "mode", "draws", "error_draws"} & given.keys():
-        _demand(isinstance(given[name], (list, tuple)), name, "a list", given[name])
-    for note in given.get("notes", ()):
-        _demand(isinstance(note, str), "a note", "text", note)
-    for name in USED:
-        for value in given[name]:
-            _demand(_is_number(value) and value >= 0, name, "numbers, none negative", value)
-    _demand(_is_number(given.get("level", LEVEL)), "level", "a number", given.get("level"))
-    _demand(isinstance(given["parameters"], Mapping), "parameters", "an object", given["parameters"])
-    for name, estimate in given["parameters"].items():
-        _demand(isinstance(estimate, Mapping), f"parameter {name}", "an object", estimate)
-        for key in ("estimate", "low", "high"):
-            value = estimate.get(key)
-            _demand(value is None or _is_number(value), f"{key} of parameter {name}", "a number or null", value)
-        for key, kind, wanted in (("identified", bool, "true or false"), ("unit", str, "text"), ("note", str, "text")):
-            value = estimate.get(key, kind())
-            _demand(isinstance(value, kind), f"{key} of parameter {name}", wanted, value)
-    details = given.get("details", {})
-    _demand(isinstance(details, Mapping), "details", "an object", details)
-    held = details.get("calibrated_on", {})
-    _demand(isinstance(held, Mapping), "calibrated_on", "an object", held)
-    _demand(isinstance(held.get("files", {}), Mapping), "files of calibrated_on", "an object", held.get("files"))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
-
-
-def _demand(met: bool, name: str, wanted: str, value: object) -> None:
-    if not met:
-        raise ValueError(f"{name} must be {wanted}, not {value!r:.40}")
-
-
-def _check_numbers(fit: Fit) -> None:
-    """ValueError where what was read cannot be a fit's: another kind of load, draws of another shape, no numbers."""
-    if fit.load_kind not in LOAD_NAMES:
-        raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
-    if not 0 < fit.level < 1:
-        raise ValueError(f"level {fit.level:g} does not lie between 0 and 1")
-    mode, draws, error = fit.mode, fit.draws, fit.error_draws
-    if mode.ndim != 1 or draws.ndim != 2 or draws.shape[1:] != mode.shape or error.shape != draws.shape[:1]:
-        raise ValueError(f"mode, draws and error_draws of shapes {mode.shape}, {draws.shape}, {error.shape}")
-    if not (draws.size and np.isfinite(mode).all() and np.isfinite(draws).all() and np.isfinite(error).all()):
-        raise ValueError("mode, draws and error_draws must be finite numbers, and not none")
-    if (error < 0).any():
-        raise ValueError("error_draws must not be negative")
-    if any(len(getattr(fit, name)) != len(fit.used) for name in USED):
-        raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")
-    if not all(v > 0 for v in (*fit.used_throughput_per_s, *fit.used_response_s)):
-        raise ValueError("used_throughput_per_s and used_response_s must be above zero")
-    with np.errstate(all="ignore"):
-        curve = fit.curve_model.curve(np.vstack([mode, draws]), np.array([min(fit.used, default=1.0)]))
-    if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
-        raise ValueError("draws that are no device: every throughput and response time must be above zero")
-    if lost := [name for name in fit.curve_model.report(draws[:1]) if name not in fit.parameters]:
-        raise ValueError(f"parameters lacks {', '.join(lost)}")

@@ -1,41 +1,40 @@
-"""Fit a device model to a few points of a sweep."""
+"""Fit a device model to the points of a sweep, or to the figures of a data sheet."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from calibrate.asked_depths import asked_loads
-from calibrate.curve_models import CurveModel
-from calibrate.datasheet import from_datasheet
-from calibrate.discrepancy import beyond_the_points
+from calibrate.curve_models import SHARPNESS_MEDIAN, CurveModel, Peak, PNorm
 from calibrate.estimates import LEVEL, Estimate, estimates, quantity, reaching
-from calibrate.fitted import KEPT_DRAWS, Fit
+from calibrate.fitted import Fit
 from calibrate.model_names import model_for, model_named
+from calibrate.next.first import IN_WORDS
 from calibrate.points import Points, points_of, with_delay
-from calibrate.posterior import Array, most_probable, posterior
-from calibrate.servers_and_delay import servers_and_think
 from measure.calibration_checks import check_submission
 from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.units import format_rate
 
 __all__ = [
-    "KEPT_DRAWS",
     "LEVEL",
     "Estimate",
     "Fit",
-    "correlation_of",
-    "curve_of_mode",
     "fit",
     "fit_points",
     "from_datasheet",
-    "mode_of",
     "model_named",
     "needed",
     "quantity",
     "reaching",
 ]
+
+TOLERANCE = 0.1
+"""How far (relative standard deviation) a data sheet's figures are from what a device reaches."""
+
+BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace these assumptions"
 
 
 def fit(
@@ -46,125 +45,146 @@ def fit(
     model: str | None = None,
     level: float = LEVEL,
     delay_s: tuple[float, float] | None = None,
-    seed: int = 0,
+    peak_per_s: float | None = None,
 ) -> Fit:
-    """Calibrate a device model on the points of ``sweep`` at the loads ``use``.
+    """Calibrate a device model on the points of ``sweep`` at the loads ``use``, or on all of them.
 
-    ``use`` None takes the depths that the model asks for (a closed sweep: the first, the one nearest to 128 and, where
-    four or more were measured, a third that these two ask for; ``asked_depths.asked_loads``), or the
-    smallest, the middle and the largest delay (a memory sweep) or arrival rate (an open one). ``series`` names the
-    curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps (with a decline, where
-    the deepest of the points used shows one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
+    ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
+    (with a decline, where the points show one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
     queue or a queue for each server (``open_choice``). ``level`` is that of intervals and bands. ``delay_s`` is the
     least and the most that the delay Z of a closed sweep may be (at 90 %), where it was measured by itself: then the
-    number of servers is told where means alone leave it open.
+    number of servers is told where means alone leave it open. ``peak_per_s`` is a peak throughput known from elsewhere
+    (a data sheet, a bandwidth test), taken as right to 10 %.
 
-    Raises ValueError where these make no sense, DataError where the series or a load is missing or the points are too
-    few for the model: two for a closed sweep, three for a memory sweep.
+    The same points give the same fit, on any machine. Raises ValueError where the arguments make no sense, DataError
+    where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
+    open one, three for a memory.
+
+    >>> from measure import load_dataset
+    >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
+    'p-norm with onset'
     """
     if not 0 < level < 1:
         raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
     points = with_delay(points_of(sweep, series), delay_s)
-    chosen = points.choose(asked_loads(points) if use is None else use)
+    chosen = points.choose(use)
     if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
         raise DataError(
-            f"{points.series}: {len(points)} point(s) cannot calibrate a model: {apart[0].message.rstrip('.')}, and "
+            f"{points.series}: {counted(len(points))} cannot calibrate a model: {apart[0].message.rstrip('.')}, and "
             f"each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
         )
-    return fit_points(chosen, model_for(chosen, model), level=level, seed=seed)
+    return fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
 
 
-def fit_points(points: Points, curve_model: CurveModel, *, level: float = LEVEL, seed: int = 0) -> Fit:
+def fit_points(
+    points: Points, curve_model: CurveModel, *, level: float = LEVEL, peak_per_s: float | None = None
+) -> Fit:
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
     least = needed(points)
     if len(points) < least:
         raise DataError(
-            f"{points.series}: {len(points)} point(s) cannot calibrate the {curve_model.name} model, which needs "
+            f"{points.series}: {counted(len(points))} cannot calibrate the {curve_model.name} model, which needs "
             f"{least}; {_lacking(points)} (here: {points.loads_text()})"
         )
-    load, throughput, response = points.load, points.throughput_per_s, points.response_time_s
-    parameters = curve_model.parameters(load, throughput, response)
-    noise = points.noise(len(curve_model.observables(throughput, response)) // len(load))
+    peak = _told_peak(points, peak_per_s)
+    return Fit.of(curve_model, points, curve_model.weights(points, peak), level, _assumed(points, peak))
 
-    found = posterior(
-        parameters, curve_model.start(load, throughput, response), lambda values: curve_model.predicted(values, load),
-        curve_model.observables(throughput, response), noise, curve_model.error_prior,
-        correlation_of(curve_model, load), seed=seed,
-    )  # fmt: skip
-    keep = np.linspace(0, len(found.draws) - 1, KEPT_DRAWS).astype(int)
-    draws = found.draws[keep]
-    told = estimates(curve_model, draws, {p.name: p.prior_spread for p in parameters}, level)
-    notes = list(points.notes)
-    if not found.settled:
-        notes.append("the sampler has not settled on these points: the intervals are rough")
-    return Fit(
-        model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
-        load_unit=points.load_unit, series=points.series, used=tuple(float(n) for n in load),
-        parameters={**told, **servers_and_think(points, level)},
-        mode=found.mode, draws=draws, error_draws=found.error[keep],
-        used_throughput_per_s=tuple(float(x) for x in throughput), used_noise=tuple(float(e) for e in points.noise(1)),
-        used_response_s=tuple(float(r) for r in response),
-        used_response_noise=tuple(float(e) for e in points.noise(2)[-len(load) :]),
-        level=level, notes=tuple(notes), source=points.source,
-    )  # fmt: skip
+
+def counted(points: int) -> str:
+    """``1 point``, ``2 points``."""
+    return f"{points} point{'' if points == 1 else 's'}"
 
 
 def needed(points: Points) -> int:
     """How many points a model of this kind of load needs."""
-    return 3 if points.load_kind in ("injected_delay", "bandwidth") else 2
+    return {"queue_depth": 1, "arrival_rate": 2}.get(points.load_kind, 3)
+
+
+def _told_peak(points: Points, peak_per_s: float | None) -> Peak | None:
+    """The peak from elsewhere; ValueError or DataError where it cannot be that of these points."""
+    if peak_per_s is None:
+        return None
+    if not (np.isfinite(peak_per_s) and peak_per_s > 0):
+        raise ValueError(f"the peak must be a positive number, not {peak_per_s!r}")
+    best = int(np.argmax(points.throughput_per_s))
+    if points.throughput_per_s[best] >= peak_per_s * (1 + TOLERANCE):
+        raise DataError(
+            f"{points.series}: {format_rate(points.throughput_per_s[best])} at depth {points.load[best]:g} is above the "
+            f"given peak, {format_rate(peak_per_s)}; check its unit, block size and direction"
+        )
+    return Peak(peak_per_s, TOLERANCE)
+
+
+def _assumed(points: Points, peak: Peak | None) -> list[str]:
+    """What a single point, or a given peak, leaves to assumptions."""
+    notes = []
+    if peak is not None:
+        notes.append(f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %")
+    if len(points) == 1 and points.load_kind == "queue_depth":
+        rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
+        deep = "a second, deep point" if points.load[0] <= 4 else "depth 1"
+        notes.append(f"1 point (depth {points.load[0]:g}): {rest} are assumed as on public devices; measure {deep}")
+    return notes
 
 
 def _lacking(points: Points) -> str:
     """What else to measure, where the points are too few, and by which command."""
     measured = {
         "arrival_rate": "more rates: qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR",
-        "injected_delay": "more delays: qsim measure memory --delays 0,100,500,20000 --out DIR",
+        "injected_delay": "more delays: qsim measure memory --delays 0,100,500,2500 --out DIR",
         "bandwidth": "more of the curve: qsim measure memory --out DIR",
     }
-    if (more := measured.get(points.load_kind)) is not None:
-        return f"name (--use) or measure {more}"
-    deep = len(points) and points.load[-1] > 4
-    missing = "depth 1" if deep else "a depth of 32 or more"
-    return f"name (--use) or measure {missing} as well: qsim measure fio TARGET --depths 1,4,32 --out DIR"
+    depths = f"depths {IN_WORDS}: qsim measure fio TARGET --depths 1,32 --out DIR"
+    return f"name (--use) or measure {measured.get(points.load_kind, depths)}"
 
 
-def mode_of(points: Points, curve_model: CurveModel) -> Array:
-    """The most probable parameters (d,) alone, without intervals: what the ladder of models needs."""
-    load, throughput, response = points.load, points.throughput_per_s, points.response_time_s
-    observed = curve_model.observables(throughput, response)
-    return most_probable(
-        curve_model.parameters(load, throughput, response), curve_model.start(load, throughput, response),
-        lambda values: curve_model.predicted(values, load), observed, points.noise(len(observed) // len(load)),
-        curve_model.error_prior, correlation_of(curve_model, load),
-    )  # fmt: skip
+def from_datasheet(
+    idle_latency: float,
+    peak_iops: float,
+    *,
+    sharpness: float = SHARPNESS_MEDIAN,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+) -> Fit:
+    """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
 
+    Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within ``tolerance``
+    (relative standard deviation), and a knee sharpness around ``sharpness`` as uncertain as it is over public
+    devices. Raises ValueError for a figure that is not positive.
 
-def curve_of_mode(points: Points, curve_model: CurveModel, mode: Array, loads: Array) -> tuple[Array, Array]:
-    """Throughput and response (m,) at ``loads`` by a ``mode_of`` these points, with what it misses carried over."""
-    throughput, response = (v[0] for v in curve_model.curve(mode[None, :], loads))
-    at_used = curve_model.curve(mode[None, :], points.load)
-    error = np.array([curve_model.error_prior.median])
-
-    def carried(observed: Array, fitted: Array, noise: Array) -> Array:
-        misses = np.log(observed / fitted)
-        factor, _ = beyond_the_points(curve_model.discrepancy, points.load, noise, misses, error, loads)
-        return np.asarray(np.exp(factor[0]))
-
-    noise = points.noise(2)
-    more = carried(points.throughput_per_s, at_used[0], noise[: len(points)])
-    if points.load_kind == "queue_depth":
-        return throughput * more, response / more  # N = X R
-    slower = carried(points.response_time_s, at_used[1], noise[-len(points) :])
-    return throughput if points.throughput_is_given else throughput * more, response * slower
-
-
-def correlation_of(curve_model: CurveModel, load: Array) -> Array | None:
-    """That of the model's misses at ``load``; None where they are independent.
-
-    Where throughput and response are both fitted, those of the one tell nothing of the other's.
+    >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
+    48
     """
-    if curve_model.discrepancy is None:
-        return None
-    ones = np.ones_like(load)
-    blocks = len(curve_model.observables(ones, ones)) // len(load)
-    return np.asarray(np.kron(np.eye(blocks), curve_model.discrepancy.seen(load).among(load)), dtype=np.float64)
+    for name, value in (("idle_latency", idle_latency), ("peak_iops", peak_iops), ("sharpness", sharpness)):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, not {value!r}")
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance must lie in 0 < tolerance < 1, not {tolerance!r}")
+    if idle_latency * peak_iops < 1:
+        raise ValueError(
+            f"idle_latency x peak_iops = {idle_latency * peak_iops:.3g} outstanding requests, less than one: a device "
+            "that answers in that time can do more than that rate; check the units (seconds, requests a second)"
+        )
+    model = PNorm(sharpness)
+    sheet = _sheet(idle_latency, tolerance)
+    made = Fit.of(model, sheet, model.weights(sheet, Peak(peak_iops, tolerance)), level, [BEFORE])
+    unmeasured = {
+        name: () for name in ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
+    }
+    found = estimates(model, made.table, {}, level)
+    from_sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
+    told = {
+        name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
+        for name, e in found.items()
+    }
+    return replace(made, **unmeasured, told=told, points=None)  # type: ignore[arg-type]
+
+
+def _sheet(idle_latency: float, tolerance: float) -> Points:
+    """A data sheet's latency as what depth 1 would show."""
+    one = np.ones(1)
+    return Points(
+        series="data sheet", load_kind="queue_depth", load_unit="requests", load=one, throughput_per_s=one / idle_latency,
+        response_time_s=one * idle_latency, repeats=one, throughput_spread=one * tolerance, response_spread=one * tolerance,
+        source="data sheet",
+    )  # fmt: skip

@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 
 from calibrate.closed_structures import Queues, busy_servers
-from calibrate.curve_models import ClosedModel
-from calibrate.posterior import Array, Parameter
+from calibrate.curve_models import CROSSING_LOG_SD, Tabulated
+from calibrate.inference.parameters import Array, Parameter
 
 SCV_MEDIAN, SCV_LOG_SD = 0.5, 1.0
 """The squared coefficient of variation of service, between constant and exponential, and for two thirds of devices
@@ -27,7 +27,7 @@ LONGEST = 1000.0
 KINDS: dict[str, Queues] = {"one queue": "shared", "a queue each": "random"}
 
 
-class GeneralService(ClosedModel):
+class GeneralService(Tabulated):
     """Delay and ``servers`` with one queue or a queue each, whose service has a variability of its own."""
 
     def __init__(self, servers: int, kind: str = "one queue") -> None:
@@ -37,12 +37,12 @@ class GeneralService(ClosedModel):
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         crossing, peak = super().parameters(loads, throughput, response)
-        at_least = Parameter("N*", "", float(self.servers), max(crossing.high, 2.0 * self.servers))
+        middle = max(crossing.prior_median or 1.0, 1.05 * self.servers)
+        at_least = Parameter("N*", "", float(self.servers), 1e9, middle, CROSSING_LOG_SD)
         return at_least, peak, Parameter("scv", "", LEAST_SCV, MOST_SCV, SCV_MEDIAN, SCV_LOG_SD)
 
-    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
-        crossing, peak = super().start(loads, throughput, response)
-        return np.array([max(crossing, 1.05 * self.servers), peak, SCV_MEDIAN])
+    def lone(self, values: Array) -> Array:
+        return np.asarray(values[:, 0] / values[:, 1])
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         return {**super().report(values), "scv": ("", values[:, 2])}

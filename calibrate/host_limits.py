@@ -5,32 +5,30 @@ of the host a request, X <= 1 / h; with blocks of b bytes over a link of L bytes
 that does not depend on how many requests wait, and below it the device is what it would be alone.
 
 fio tells h, the processor time of its jobs over their requests: with J jobs, each on a processor of its own at most,
-X <= J / h. h falls as the queue grows, since more requests are handed over at once, so that the h of the deepest point
-calibrated on bounds the wall from below: on NVMe drives one doubling of the depth took up to 1.8 times less (the
-samples of fio 3.x at depths 32 and 64), hence ``BATCHING``. Where the jobs are busy all the time there, it is the wall.
+X <= J / h. h falls as the queue grows, since more requests are handed over at once (on NVMe drives by up to 1.8 times
+from depth 32 to 64), so that the h of the deepest point calibrated on bounds the wall from below. Where the jobs are
+busy all the time there, it is the wall.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.curve_models import ClosedModel
+from calibrate.curve_models import ClosedModel, Peak
+from calibrate.inference.parameters import Array, Parameter
+from calibrate.inference.weights import Weights
 from calibrate.points import Points
-from calibrate.posterior import Array, Parameter
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
 ROOM_MEDIAN, ROOM_LOG_SD = 1.5, 0.7
 """The peak that the device would have without the wall, over that of the wall, before any point is seen."""
 
-BATCHING = 2.0
-"""By how much less the host may take for a request at deeper queues than at the deepest that was seen."""
-
 BUSY = 0.9
 """The share of its time that a job works from which on it is the wall."""
 
-AT_THE_WALL_LOG_SD = 0.1
+AT_THE_WALL = 0.1
 
 
 @dataclass(frozen=True)
@@ -71,24 +69,19 @@ class HostLimit(ClosedModel):
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         room = Parameter("room", "", 1.0, 100.0, ROOM_MEDIAN, ROOM_LOG_SD)
-        crossing, peak = super().parameters(loads, throughput, response)
-        if self.host is not None:
-            most = max(BATCHING * self.host.most_per_s, 1.02 * float(throughput.max()))
-            peak = replace(peak, high=min(peak.high, most))
-            if self.host.is_wall:
-                peak = replace(peak, prior_median=self.host.most_per_s, prior_log_sd=AT_THE_WALL_LOG_SD)
-        return crossing, peak, room
+        return (*super().parameters(loads, throughput, response), room)
 
-    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
-        smooth = super().start(loads, throughput, response)
-        return np.array([[*smooth, room] for room in (1.1, ROOM_MEDIAN, 3.0)])
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        if peak is None and self.host is not None and self.host.is_wall:
+            peak = Peak(self.host.most_per_s, AT_THE_WALL)
+        return super().weights(points, peak)
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         return {**super().report(values), "h": ("s", 1 / values[:, 1]), "room": ("", values[:, 2])}
 
-    def throughput(self, values: Array, loads: Array) -> Array:
+    def _at(self, values: Array, loads: Array) -> Array:
         crossing, peak, room = (values[:, i, None] for i in range(3))
-        alone = room * loads[None, :] / (loads[None, :] + np.maximum(crossing * room - 1.0, 0.0))
+        alone = room * loads / (loads + np.maximum(crossing * room - 1.0, 0.0))
         return np.asarray(peak * np.minimum(alone, 1.0))
 
 

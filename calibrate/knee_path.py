@@ -1,4 +1,4 @@
-"""Curves of many draws along the load, and places on them.
+"""Curves of many devices along the load, and places on them.
 
 A place is a position along the steps of a path, between two of them as a rule: NaN before its beginning, infinity
 beyond its end.
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.curve_models import CurveModel, DelayMMc
+from calibrate.curve_models import CurveModel, Tabulated
 from calibrate.fitting import Fit
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from measure.dataset import CACHE_LINE_BYTES
 
 STEPS = 240
@@ -49,12 +49,12 @@ def _loads(fit: Fit, peak: Array | None) -> Array:
     """From light to heavy: depths and rates rise, delays fall."""
     used = max(fit.used) if fit.used else 1.0
     if fit.load_kind in ("arrival_rate", "bandwidth"):  # the load is what gets through
-        top = float(peak[0]) if peak is not None else 2 * used
+        top = float(np.median(peak)) if peak is not None else 2 * used
         return np.linspace(0.002, 0.999, STEPS) * top
     if fit.load_kind == "injected_delay":
         return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
     crossing = fit.knee.load or 1.0
-    most = min(crossing * REACH, 4096.0) if isinstance(fit.curve_model, DelayMMc) else crossing * REACH
+    most = min(crossing * REACH, 4096.0) if isinstance(fit.curve_model, Tabulated) else crossing * REACH
     return np.geomspace(1.0, max(most, 2 * used, 64.0), STEPS)
 
 

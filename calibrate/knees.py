@@ -1,6 +1,6 @@
 """Knees by every definition: the same fit, asked several questions.
 
-``asymptotes``  N* = R Xmax of a closed system (Denning and Buzen 1978), and
+``asymptotes``  N* = R1 Xpeak of a closed system (Denning and Buzen 1978), and
 ``tangent``     rho* of maximal power of an open latency curve: these two are the fit's own knee (:mod:`calibrate.knee`)
 ``power``       the load at which throughput over response time X / R is largest (Kleinrock, ICC 1979). Of
                 X = [(N/R1)^-p + Xmax^-p]^(-1/p) that is N* itself, whatever p; of an open curve it is the tangent
@@ -10,8 +10,8 @@
                 Raghavan, ICDCS workshops 2011). Of a smooth curve with one bend this is the whole of their algorithm,
                 whose smoothing and threshold are for noisy points. It depends on where the curve is cut off
 
-Each but the objective is computed for every draw from the posterior; the estimate is the median, and further quantiles
-are the interval; ``bootstrapped`` repeats it over resampled repeats instead.
+Each but the first and the objective is computed for some devices that stand for the fit's table of weights; the
+estimate is their median, and further quantiles are the interval. ``bootstrapped`` repeats all over resampled repeats.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.curve_models import DelayMMc
-from calibrate.fitting import Fit, mode_of, quantity
+from calibrate.curve_models import Tabulated
+from calibrate.fitting import Fit, fit_points, quantity
+from calibrate.inference.parameters import Array
+from calibrate.inference.weights import SPREAD
 from calibrate.knee import Knee
 from calibrate.knee_path import Path, along, ends_of, first_reaching, highest, load_at, middle_of, path_of, scaled
 from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.mean_objective import objective_knee
 from calibrate.points import points_of
-from calibrate.posterior import Array
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
 
-SLOW_DRAWS = 60
-"""Draws of a model whose curve is a loop and no formula."""
+RESAMPLES = 60
+"""How often repeats are drawn."""
 
-RESAMPLES = 200
+FEW = 64
+"""Devices that stand for the table of a resampled fit, or of a model whose curve is a loop and no formula."""
 
 DEFINITIONS: Mapping[str, str] = {
     "power": "maximal power X / R (Kleinrock)",
@@ -68,17 +70,13 @@ def named_knees(fit: Fit, *, objective_s: float | None = None, deepest: float | 
     """
     if objective_s is not None and not (np.isfinite(objective_s) and objective_s > 0):
         raise ValueError(f"slo must be a positive time, not {objective_s!r}")
-    best = path_of(fit, fit.curve_model, fit.mode[None, :])
-    draws = fit.draws
-    if isinstance(fit.curve_model, DelayMMc):
-        draws = draws[np.linspace(0, len(draws) - 1, SLOW_DRAWS).astype(int)]
-    drawn = path_of(fit, fit.curve_model, draws, best.load)
+    best = _path(fit)
     cut = _cut(fit, best.load, deepest)
     named = [NamedKnee("asymptotes" if best.is_closed else "tangent", fit.knee)]
     for name in ("power", "ninety", "kneedle"):
         if name == "power" and not best.is_closed:
             continue  # the tangent is it
-        named.append(NamedKnee(name, _knee(fit, drawn, DEFINITIONS[name], _index(name, drawn, cut))))
+        named.append(NamedKnee(name, _knee(fit, best, DEFINITIONS[name], _index(name, best, cut))))
     if objective_s is not None:
         found = objective_knee(fit, best.load, objective_s)
         named.insert(-1, NamedKnee("objective", found))
@@ -110,25 +108,36 @@ def bootstrapped(
         )
     rng = np.random.default_rng(seed)
     means = [_resampled(rows[np.isclose(rows["load"], n)], resamples, rng) for n in points.load]
-    modes = np.array([
-        mode_of(replace(points, throughput_per_s=np.array([x[i] for x, _ in means]),
-                        response_time_s=np.array([r[i] for _, r in means])), fit.curve_model)
-        for i in range(resamples)
-    ])  # fmt: skip
-    best = path_of(fit, fit.curve_model, fit.mode[None, :])
-    drawn = path_of(fit, fit.curve_model, modes, best.load)
-    cut = _cut(fit, best.load, deepest)
+    found_again = []
+    for i in range(resamples):
+        x, r = (np.array([each[which][i] for each in means]) for which in (0, 1))
+        again = fit_points(replace(points, throughput_per_s=x, response_time_s=r), fit.curve_model, level=fit.level)
+        found_again.append(_estimates(again, deepest, FEW))
     with_intervals = []
     for one in found:
-        if one.name == "objective":
-            with_intervals.append(one)
-            continue
-        own = one.name in ("asymptotes", "tangent")
-        loads = fit.curve_model.knee(modes).load if own else load_at(best.load, _index(one.name, drawn, cut))
+        loads = np.array([again.get(one.name, np.inf) for again in found_again])
         low, high = ends_of(np.where(np.isnan(loads), np.inf, loads), fit.level)
-        interval = None if low is None or high is None else (low, high)
-        with_intervals.append(replace(one, bootstrap=interval))
+        if one.name == "objective" or low is None or high is None:
+            with_intervals.append(one)
+        else:
+            with_intervals.append(replace(one, bootstrap=(low, high)))
     return tuple(with_intervals)
+
+
+def _path(fit: Fit, count: int | None = None) -> Path:
+    """The curves of devices that stand for the fit."""
+    is_slow = isinstance(fit.curve_model, Tabulated)
+    values, _ = fit.table.spread(count or (FEW if is_slow else SPREAD))
+    return path_of(fit, fit.curve_model, values)
+
+
+def _estimates(fit: Fit, deepest: float | None, count: int) -> dict[str, float]:
+    """The load of the knee by each definition; infinite where there is none."""
+    path = _path(fit, count)
+    cut = _cut(fit, path.load, deepest)
+    own = np.inf if fit.knee.load is None else fit.knee.load
+    found = {name: middle_of(load_at(path.load, _index(name, path, cut))) for name in DEFINITIONS}
+    return {"asymptotes": own, "tangent": own, **found}
 
 
 def _resampled(rows: Any, resamples: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -164,7 +173,7 @@ def _index(name: str, path: Path, cut: int) -> Array:
 
 
 def _knee(fit: Fit, drawn: Path, definition: str, spread: Array, note: str = "") -> Knee:
-    """A knee from its places (w,) on the draws' curves: their median, and the interval that they leave."""
+    """A knee from its places (w,) on the devices' curves: their median, and the interval that they leave."""
     loads = load_at(drawn.load, spread)
     load = middle_of(loads)
     low, high = ends_of(loads, fit.level)

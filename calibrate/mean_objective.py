@@ -9,11 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from calibrate.fitting import Fit
+from calibrate.inference.even import even, normal_nodes
+from calibrate.inference.parameters import Array
+from calibrate.inference.weights import SPREAD
 from calibrate.knee import Knee
 from calibrate.knee_path import ends_of, first_reaching, load_at
-from calibrate.posterior import Array
-from calibrate.prediction import expected, predict
+from calibrate.prediction import predict
 from measure.units import format_duration
+
+AXES = 4
+"""The misfit along the curve varies mostly along so many axes."""
 
 
 def objective_knee(fit: Fit, loads: Array, objective_s: float) -> Knee:
@@ -50,14 +55,14 @@ def _crossing(fit: Fit, within: float, beyond: float, objective_s: float) -> flo
 
 def _responses(fit: Fit, loads: Array) -> Array:
     """Response times (w, m) that the device may turn out to have: the misses go together along the curve."""
-    rng = np.random.default_rng(0)
-    if fit.load_kind != "queue_depth" or fit.curve_model.discrepancy is None:
-        return np.asarray(
-            fit.curve_model.curve(fit.draws, loads)[1]
-            * np.exp(fit.error_draws[:, None] * rng.standard_normal((len(fit.draws), 1)))
-        )
-    logs, scatter = expected(fit, loads)
-    own = fit.curve_model.discrepancy.own * float((fit.error_draws**2).mean())
-    values, vectors = np.linalg.eigh(scatter - own * np.eye(len(loads)))
-    common = (rng.standard_normal((len(logs), len(values))) * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return np.asarray(loads / np.exp(logs + common))
+    closed = fit.load_kind == "queue_depth"
+    expected = fit.measurements(loads, "throughput" if closed else "response")
+    steps = np.minimum(np.searchsorted(np.cumsum(expected.weight), even(SPREAD, 1)[:, 0]), len(expected.weight) - 1)
+    left = expected.unexplained - fit.curve_model.process.own * fit.table.typical_misfit() ** 2 * np.eye(len(loads))
+    values, vectors = np.linalg.eigh(left)
+    first = np.argsort(values)[::-1][:AXES]
+    axes = vectors[:, first] * np.sqrt(np.maximum(values[first], 0.0))
+    z = normal_nodes(SPREAD, AXES + expected.slopes.shape[2])
+    logs = expected.mean[steps] + z[:, :AXES] @ axes.T
+    logs = logs + np.einsum("wmr,wr->wm", expected.slopes[steps], z[:, AXES:])
+    return np.asarray(loads / np.exp(logs) if closed else np.exp(logs))

@@ -22,14 +22,24 @@ some.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.curve_models import CLOSED_ERROR, CurveModel, KneePoint
-from calibrate.posterior import Array, Parameter
+from calibrate.curve_models import CurveModel, KneePoint, Peak
+from calibrate.inference.misfit import Independent
+from calibrate.inference.nodes import EVERYWHERE, Observed, table_of
+from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.weights import Weights
+
+if TYPE_CHECKING:
+    from calibrate.points import Points
 
 NEARLY_ONE = 1 - 1e-6
 """Beyond this utilization no steady state is predicted, but a response time that is out of all proportion."""
+
+PEAK_LOG_SD, SERVERS_LOG_SD = 1.2, 1.5
+"""The priors of Xmax and c: wide around what the least response time and the highest rate suggest."""
 
 SCV_LOG_SD = 1.0
 """The prior of cs2: 1, uncertain by a factor of e; storage services lie between a constant and a few modes."""
@@ -48,7 +58,8 @@ class OpenModel(CurveModel):
     """
 
     knee_definition = "tangent: rho* of maximal power rho / W"
-    error_prior = CLOSED_ERROR
+    misfit = MisfitPrior(median=0.03)
+    process = Independent()
 
     def __init__(
         self,
@@ -71,20 +82,22 @@ class OpenModel(CurveModel):
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         most, least = float(throughput.max()), float(response.min())
+        servers = 1.0 if self._servers is None else float(self._servers)
+        peak = max(servers / least, 1.2 * most)
         made = {
-            "Xmax": Parameter("Xmax", "1/s", most / NEARLY_ONE, max(most, 1 / least) * 100),
-            "c": Parameter("c", "", 1.0, max(4.0, 100 * most * least)),
+            "Xmax": Parameter("Xmax", "1/s", most / NEARLY_ONE, peak * 1e6, peak, PEAK_LOG_SD),
+            "c": Parameter("c", "", 1.0, 1e6, max(1.05, peak * least), SERVERS_LOG_SD),
             "cs2": Parameter("scv", "", 1e-3, 100.0, self._about(1, 1.0), self._sd(SCV_LOG_SD)),
             "ca2": Parameter("arrival scv", "", 1e-3, 100.0, self._about(0, 1.0), self._sd(MEASURED_LOG_SD)),
         }
         return tuple(made[name] for name in self._free)
 
-    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
-        least = float(response.min())
-        servers = 1.0 if self._servers is None else float(self._servers)
-        peak = max(servers / least, float(throughput.max()) * 1.2)
-        made = {"Xmax": peak, "c": max(1.05, peak * least), "cs2": self._about(1, 1.0), "ca2": self._about(0, 1.0)}
-        return np.array([made[name] for name in self._free])
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        return table_of(
+            self.parameters(points.load, points.throughput_per_s, points.response_time_s), EVERYWHERE,
+            lambda values: np.log(self.curve(values, points.load)[1]),
+            Observed(points.load, np.log(points.response_time_s), points.noise()[1]), self.process, self.misfit, None,
+        )  # fmt: skip
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         given = self._given(values)
@@ -104,9 +117,6 @@ class OpenModel(CurveModel):
         rho, response = self._best(values)
         load = rho * self._given(values)["Xmax"]
         return KneePoint(load, load, response)
-
-    def observables(self, throughput: Array, response: Array) -> Array:
-        return np.log(response)
 
     def service(self, values: Array) -> Array:
         """S (w,)."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 
 
 def error_of_mean(response: Array, requests: Array) -> Array:

@@ -40,7 +40,7 @@ def waiting(fit: Fit, points: Points) -> tuple[Waiting, ...]:
     model = fit.curve_model
     if not isinstance(model, OpenModel):
         return ()
-    values, rates = fit.mode[None, :], points.load
+    values, rates = fit.table.most_probable[None, :], points.load
     rho, by_model = model.utilization(values, rates)[0], model.queue(values, rates)[0]
     measured = rates * (points.response_time_s - model.service(values)[0])
     return tuple(

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.inference.parameters import Array, Mask
 from calibrate.load_text import loads_text
 from calibrate.lone_requests import LoneRequests, lone_requests
-from calibrate.memory_curve import MIDDLE
 from calibrate.open_noise import error_of_mean
-from calibrate.posterior import Array, Mask
 from measure.dataset import LOAD_NAMES, LoadKind, Sweep
 from measure.errors import DataError
 from measure.host_work import COLUMN as HOST_TIME
@@ -58,7 +57,6 @@ class Points:
     repeats: Array
     throughput_spread: Array
     response_spread: Array
-    suggested: tuple[float, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
     asked: Array | None = None
@@ -96,9 +94,9 @@ class Points:
         alone = self.alone if (self.load[mask] == 1).any() else None
         return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told, alone=alone)
 
-    def mask(self, use: Sequence[float] | None) -> Mask:
-        """True (m,) where a point is one to calibrate on. DataError where a load was not measured."""
-        wanted = self.default_use() if use is None else list(use)
+    def mask(self, use: Sequence[float]) -> Mask:
+        """True (m,) for the points at the loads ``use``. DataError where one was not measured."""
+        wanted = list(use)
         missing = [n for n in wanted if not self._is_at(n).any()]
         if missing:
             raise DataError(
@@ -115,8 +113,8 @@ class Points:
         return at if self.asked is None else at | np.isclose(self.asked, load)
 
     def choose(self, use: Sequence[float] | None) -> Points:
-        """The points to calibrate on; None takes ``default_use``. Notes tell what became of ``not_poisson`` ones."""
-        mask = self.mask(use)
+        """The points to calibrate on; None takes all but those whose arrivals were not Poisson. Notes say which."""
+        mask = self._all_usable() if use is None else self.mask(use)
         return replace(self.at(mask), notes=(*self.notes, *self._disturbed(mask)))
 
     def _disturbed(self, chosen: Mask) -> Iterator[str]:
@@ -131,50 +129,24 @@ class Points:
                 rates = ", ".join(format_rate(x) for x in self.load[which])
                 yield f"{rates}: {what} (qsim audit tells by how much); measure again when the machine is idle"
 
-    def default_use(self) -> list[float]:
-        """What the source suggests; else the first depth and the first of at least 32 (or the last).
-
-        For bandwidths the ends and the one nearest ``MIDDLE`` of the highest; for delays the ends and the middle, which
-        is the one whose throughput is nearest the geometric mean of theirs; for arrival rates the ends and the one
-        nearest their middle, of those whose requests arrived as a Poisson process: DataError where fewer than two did.
-        """
-        if self.suggested and all(np.any(np.isclose(self.load, n)) for n in self.suggested):
-            return list(self.suggested)
-        if self.load_kind == "arrival_rate":
-            load = self._arrived_as_asked()
-            nearest = int(np.argmin(np.abs(load - load[[0, -1]].mean())))
-            return sorted({float(load[i]) for i in (0, nearest, -1)})
-        if self.load_kind == "bandwidth":
-            inner = np.abs(self.load[1:-1] - MIDDLE * self.load[-1])
-            middle = [float(self.load[1 + int(np.argmin(inner))])] if len(inner) else []
-            return sorted({float(self.load[0]), *middle, float(self.load[-1])})
-        if self.load_kind != "injected_delay":
-            deep = self.load[self.load >= 32]
-            return sorted({float(self.load[0]), float(deep[0] if len(deep) else self.load[-1])})
-        target = np.log(self.throughput_per_s[[0, -1]]).mean()
-        inner = np.abs(np.log(self.throughput_per_s[1:-1]) - target)
-        middle = [float(self.load[1 + int(np.argmin(inner))])] if len(inner) else []
-        return sorted({float(self.load[0]), *middle, float(self.load[-1])})
-
-    def _arrived_as_asked(self) -> Array:
-        """The rates of an open sweep to choose from."""
+    def _all_usable(self) -> Mask:
+        """True (m,) for every point but those of an open sweep whose requests did not arrive as a Poisson process."""
         if self.not_poisson is None or len(self) < 2:
-            return self.load
-        kept = self.load[~self.not_poisson]
-        if len(kept) < 2:
+            return np.ones(len(self), dtype=bool)
+        if int((~self.not_poisson).sum()) < 2:
             use = ",".join(f"{n:g}" for n in self.load)
             raise DataError(
                 f"{self.series}: at {int(self.not_poisson.sum())} of {len(self)} rates the requests did not arrive as "
                 "a Poisson process (other work kept fio from the CPUs), which leaves too few to calibrate on; measure "
                 f"again when the machine is idle, or take them as they are: --use {use}"
             )
-        return kept
+        return ~self.not_poisson
 
-    def noise(self, blocks: int) -> Array:
-        """Relative standard error of each mean, throughput then (with 2 ``blocks``) response; 0 where unknown.
+    def noise(self) -> tuple[Array, Array]:
+        """Relative standard errors (m,) of the mean throughputs and of the mean response times; 0 where unknown.
 
-        Of open sweeps the response alone, as their throughput is the load; by ``open_noise`` too, which needs the least
-        response time: that of these points, so that choose those to calibrate on first.
+        Of open sweeps also by ``open_noise``, which needs the least response time: that of these points, so choose
+        those to calibrate on first.
         """
         root = np.sqrt(np.maximum(self.repeats, 1))
         throughput = np.nan_to_num(self.throughput_spread, nan=0.0) / root
@@ -184,8 +156,7 @@ class Points:
                 response = np.fmax(response, self.response_error)
             if self.requests is not None:
                 response = np.fmax(response, error_of_mean(self.response_time_s, self.requests))
-            return response
-        return throughput if blocks == 1 else np.concatenate([throughput, response])
+        return throughput, response
 
     def served(self, i: int) -> float | None:
         """The response time at point ``i`` by the log of a known device; None where there is none."""
@@ -230,7 +201,6 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
         repeats=column["repeats"], throughput_spread=column["throughput_spread"],
         response_spread=column["latency_spread"],
-        suggested=tuple(float(n) for n in sweep.provenance.details.get("use", ())),
         source=sweep.name or sweep.provenance.source, **told,
     )  # fmt: skip
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.discrepancy import beyond_the_points, together
 from calibrate.fitted import Fit
-from calibrate.mixtures import quantiles
+from calibrate.inference.parameters import Array
 from calibrate.past_the_peak import DECLINE_FROM, Declining
 from calibrate.points import GIVEN
-from calibrate.posterior import Array
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
 class Curve:
     """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
 
-    The band covers the parameters' uncertainty and the model's own relative error with probability ``level``. All three
-    are quantiles of the same distribution: an estimate lies in its band.
+    The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
+    quantiles of the same distribution: an estimate lies in its band.
     """
 
     load: Array
@@ -43,12 +41,16 @@ class Curve:
         """One row per load, columns as the attributes."""
         import pandas as pd
 
-        columns = [f for f in self.__dataclass_fields__ if f not in ("level", "load_name", "notes")]
-        return pd.DataFrame({c: getattr(self, c) for c in columns})
+        return pd.DataFrame(self._columns())
 
     def to_dicts(self) -> list[dict[str, float]]:
         """JSON-ready rows, SI units."""
-        return [{str(k): float(v) for k, v in row.items()} for row in self.table().to_dict("records")]
+        columns = self._columns()
+        return [{name: float(column[i]) for name, column in columns.items()} for i in range(len(self.load))]
+
+    def _columns(self) -> dict[str, Array]:
+        named = [f for f in self.__dataclass_fields__ if f not in ("level", "load_name", "notes")]
+        return {name: getattr(self, name) for name in named}
 
     def __str__(self) -> str:
         percent = f"{100 * self.level:g} %"
@@ -77,16 +79,15 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
         least = "zero or more" if allows_zero else "greater than zero"
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
-    x_draws, r_draws = fit.curve_model.curve(fit.draws, loads)
-    drift, spread = _missed(fit, fit.draws, fit.error_draws, loads)
+    shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
     if fit.load_kind in GIVEN:  # what arrives leaves, but for a peak below it
-        x, x_low, x_high = _band(x_draws, np.zeros_like(drift), np.zeros_like(spread), fit.level)
+        x, x_low, x_high = _given(fit, loads, shares)
     else:
-        x, x_low, x_high = _band(x_draws, drift, spread, fit.level)
+        x, x_low, x_high = fit.measurements(loads).quantiles(shares)
     if fit.load_kind == "queue_depth":
         r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
     else:
-        r, r_low, r_high = _band(r_draws, *_missed_response(fit, fit.draws, fit.error_draws, loads), fit.level)
+        r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
     return Curve(
         load=loads,
         throughput_per_s=x, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
@@ -96,11 +97,10 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
     )  # fmt: skip
 
 
-def _band(draws: Array, drift: Array, spread: Array, level: float) -> Array:
-    """The median and the ends of the band (3, m) of what is measured next, from curves (w, m) and what they miss."""
-    shares = (0.5, 0.5 * (1 - level), 0.5 * (1 + level))
-    wide = np.broadcast_to(draws, drift.shape)
-    return np.exp(quantiles(np.log(wide) + drift, spread, shares))
+def _given(fit: Fit, loads: Array, shares: Sequence[float]) -> Array:
+    """Quantiles (3, m) of the throughput where the load is the throughput itself."""
+    each = [fit.table.quantiles(lambda v, n=n: fit.curve_model.curve(v, np.array([n]))[0], shares) for n in loads]  # type: ignore[misc]
+    return np.array(each).T
 
 
 def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
@@ -112,36 +112,6 @@ def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
         f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
         f"measure depth {loads.max():g}, and the decline is fitted",
     )
-
-
-def expected(fit: Fit, at: Array) -> tuple[Array, Array]:
-    """What the fit expects of measurements at ``at`` (m,): log throughput of each draw (w, m), and what comes on top.
-
-    The latter is the covariance (m, m) of what no curve of the model draws.
-    """
-    shift, _ = _missed(fit, fit.draws, fit.error_draws, at)
-    scatter = together(fit.curve_model.discrepancy, np.array(fit.used), np.array(fit.used_noise), fit.error_draws, at)
-    return np.log(fit.curve_model.curve(fit.draws, at)[0]) + shift, scatter
-
-
-def _missed(fit: Fit, values: Array, error: Array, loads: Array) -> tuple[Array, Array]:
-    """How much curves of ``values`` (w, d) miss throughputs at ``loads``, in logarithms: mean, deviation (w, m)."""
-    return _missed_of(fit, 0, np.array(fit.used_throughput_per_s), np.array(fit.used_noise), values, error, loads)
-
-
-def _missed_response(fit: Fit, values: Array, error: Array, loads: Array) -> tuple[Array, Array]:
-    """By how much they miss response times that do not follow from the throughputs."""
-    return _missed_of(fit, 1, np.array(fit.used_response_s), np.array(fit.used_response_noise), values, error, loads)
-
-
-def _missed_of(
-    fit: Fit, which: int, observed: Array, noise: Array, values: Array, error: Array, loads: Array
-) -> tuple[Array, Array]:
-    used = np.array(fit.used)
-    misses = np.zeros((len(values), len(used)))
-    if fit.curve_model.discrepancy is not None and len(used):
-        misses = np.log(observed) - np.log(fit.curve_model.curve(values, used)[which])
-    return beyond_the_points(fit.curve_model.discrepancy, used, noise, misses, error, loads)
 
 
 def grid(low: float, high: float, points: int = 120) -> Array:

@@ -1,11 +1,11 @@
 """What differs between two fitted devices, and by how much: ratios of their parameters, with intervals.
 
-Both posteriors are samples, drawn independently of each other. So every draw of the one device over a draw of the other
-is a draw of their ratio, and its quantiles are the interval. A difference lies beyond the intervals where that of the
+Each fit's table of weights stands for some devices, independently of the other's. So every device of the one over every
+device of the other is one value of their ratio, and its quantiles are the interval. A difference lies beyond the intervals where that of the
 ratio does not hold 1. The intervals know the points of each fit and their repeats, and nothing of another day, another
 temperature or another drive of the same make: to compare makes, measure several of each.
 
-Servers, service and delay (c, S, Z) have intervals and no draws: the logarithms of their ratio's ends add in squares.
+Servers, service and delay (c, S, Z) have intervals alone: the logarithms of their ratio's ends add in squares.
 They have no ratio where either device leaves them open.
 
 At a level of 90 % one ratio in ten lies beyond its interval by chance, even between a device and itself.
@@ -21,7 +21,7 @@ import numpy as np
 
 from calibrate.estimates import Estimate
 from calibrate.fitting import Fit
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.prediction import Curve, predict
 from measure.errors import DataError
 
@@ -88,7 +88,7 @@ class Ratio:
     level: float
 
 
-def differences(first: Fit, other: Fit, names: tuple[str, str], *, seed: int = 0) -> tuple[Difference, ...]:
+def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Difference, ...]:
     """Every parameter that both fits have, and the knee, ``other`` over ``first``; ``names`` are the devices'.
 
     What has no ratio is left out (``untold``). Raises DataError where the fits are of different kinds of load, whose
@@ -96,15 +96,15 @@ def differences(first: Fit, other: Fit, names: tuple[str, str], *, seed: int = 0
     """
     check_same_kind(first, other, names)
     level = min(first.level, other.level)
-    ours, theirs = (f.curve_model.report(f.draws) for f in (first, other))
+    ours, theirs = (f.curve_model.report(f.table.spread()[0]) for f in (first, other))
     found = [
         _difference(name, unit, names, (first.parameters[name].estimate, other.parameters[name].estimate), values,
-                    theirs[name][1], level, seed)
+                    theirs[name][1], level)
         for name, (unit, values) in ours.items() if name in theirs
     ]  # fmt: skip
     found += [_by_intervals(n, first.parameters[n], other.parameters[n], names, level) for n in _undrawn(first, other)]
     if "N*" not in ours:  # which is the knee itself
-        found.append(_knee(first, other, names, level, seed))
+        found.append(_knee(first, other, names, level))
     return tuple(d for d in found if d is not None)
 
 
@@ -125,8 +125,8 @@ def _why(name: str, estimates: tuple[Estimate | None, Estimate | None], names: t
 
 
 def _undrawn(first: Fit, other: Fit) -> list[str]:
-    """Parameters that both fits have beside those that their draws tell: c, S and Z."""
-    drawn = {*first.curve_model.report(first.draws), *other.curve_model.report(other.draws)}
+    """Parameters that both fits have beside those of their models: c, S and Z."""
+    drawn = {*first.curve_model.report(first.table.values[:1]), *other.curve_model.report(other.table.values[:1])}
     return [name for name in first.parameters if name in other.parameters and name not in drawn]
 
 
@@ -182,28 +182,25 @@ def _logs(curve: Curve, what: Literal["x", "r"]) -> tuple[Array, Array, Array]:
     return low, middle, high
 
 
-def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float, seed: int) -> Difference | None:
+def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Difference | None:
     """The knee's load; of delays, whose knee is told by what gets through, its throughput."""
     by_load = first.load_kind != "injected_delay"
     values = [f.knee.load if by_load else f.knee.throughput_per_s for f in (first, other)]
-    drawn = [f.curve_model.knee(f.draws) for f in (first, other)]
+    drawn = [f.curve_model.knee(f.table.spread()[0]) for f in (first, other)]
     ours, theirs = (d.load if by_load else d.throughput for d in drawn)
     unit = {"queue_depth": "", "arrival_rate": "1/s", "bandwidth": "B/s"}.get(first.load_kind, "lines/s")
-    return _difference("knee", unit, names, (values[0], values[1]), ours, theirs, level, seed)
+    return _difference("knee", unit, names, (values[0], values[1]), ours, theirs, level)
 
 
 def _difference(
     quantity: str, unit: str, names: tuple[str, str], values: tuple[float | None, float | None], first: Array,
-    other: Array, level: float, seed: int,
+    other: Array, level: float,
 ) -> Difference | None:  # fmt: skip
-    """The ratio of independent draws; None where either has no estimate, or is not positive in all of them."""
+    """The ratio of independent devices; None where either has no estimate, or is not positive in all of them."""
     ours, theirs = values
     if ours is None or theirs is None or not all(np.isfinite(v).all() and (v > 0).all() for v in (first, other)):
         return None
-    rng = np.random.default_rng(seed)
-    count = max(len(first), len(other))
-    ratios = np.resize(rng.permutation(other), count) / np.resize(rng.permutation(first), count)
-    low, high = np.percentile(ratios, [50 * (1 - level), 50 * (1 + level)])
+    low, high = np.percentile(other[:, None] / first[None, :], [50 * (1 - level), 50 * (1 + level)])
     return Difference(
         quantity, unit, *names, float(ours), float(theirs), float(theirs / ours), float(low), float(high), level
     )  # fmt: skip

@@ -20,9 +20,9 @@ from functools import cached_property
 
 import numpy as np
 
+from calibrate.inference.parameters import Array
 from calibrate.memory_curve import AlongBandwidth
 from calibrate.points import refuse_caches
-from calibrate.posterior import Array
 from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.errors import DataError
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting import Fit
+from calibrate.inference.parameters import Mask
 from calibrate.points import points_of
-from calibrate.posterior import Mask
 from calibrate.prediction import predict
 from calibrate.sealed_tails import tails_from_dict, tails_to_dict
 from calibrate.tails import Tails

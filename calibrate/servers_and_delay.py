@@ -34,9 +34,9 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
         if known
         else f"any number of servers from {low} to {high} explains these points; {pins(points, found, likely)}"
     )
-    tails = [50 * (1 - level), 50 * (1 + level)]
-    drawn = [found.drawn(found.servers == c) for c in likely]
-    s_ends, z_ends = (np.percentile([d[i] for d in drawn], tails, axis=1) for i in (0, 1))
+    tails = (0.5 * (1 - level), 0.5 * (1 + level))
+    times = [found.times(found.servers == c, tails) for c in likely]
+    s_ends, z_ends = (np.array([one[i] for one in times]).T for i in (0, 1))
     z_low, z_high = float(z_ends[0].min()), float(z_ends[1].max())
     ends = {
         "c": (float(low), float(high)),
@@ -44,7 +44,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
         "Z": (reaching(z_low, z_high, 0.0, level), z_high),
     }
     best = found.best_servers()
-    service, delay = (float(np.median(v)) for v in found.drawn(found.servers == best))
+    service, delay = (float(v[0]) for v in found.times(found.servers == best, (0.5,)))
     middle = {"c": float(best), "S": service, "Z": delay}
     notes = {"c": why, **dict.fromkeys("SZ", "" if known else "open as long as c is")}
     return {n: Estimate(middle[n] if known else None, *ends[n], known, unit, notes[n]) for n, unit in UNITS.items()}

@@ -14,8 +14,10 @@ import re
 
 import numpy as np
 
-from calibrate.curve_models import ClosedModel, CurveModel, KneePoint
-from calibrate.posterior import Array, Parameter
+from calibrate.curve_models import ClosedModel, CurveModel, KneePoint, Peak
+from calibrate.inference.parameters import Array, Parameter
+from calibrate.inference.weights import Weights
+from calibrate.points import Points
 
 _NAME = re.compile(r"(?P<base>.+), (?P<then>[1-9]\d*) drives? for (?P<now>[1-9]\d*)")
 
@@ -33,12 +35,12 @@ class Striped(CurveModel):
         self.name = f"{base.name}, {counted(then)} for {now}"
         self.assumption = f"{base.assumption}; each request goes to one of the drives at random"
         self.knee_definition = base.knee_definition
-        self.error_prior, self.discrepancy = base.error_prior, base.discrepancy
+        self.misfit, self.process = base.misfit, base.process
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         raise ValueError(f"the model {self.name} is that of a what-if; calibrate {self.base.name}")
 
-    def start(self, loads: Array, throughput: Array, response: Array) -> Array:
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
         raise ValueError(f"the model {self.name} is that of a what-if; calibrate {self.base.name}")
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
@@ -47,18 +49,17 @@ class Striped(CurveModel):
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         possible = self._possible(values)
-        peak = self.factor * self.base.report(possible)["Xmax"][1][:, None]
+        peak = self.factor * self.base.peak(possible)[:, None]
         response = np.maximum(self.base.curve(possible, self.met(loads))[1], loads / peak)
         return loads / response, response
 
     def knee(self, values: Array) -> KneePoint:
         load = self.factor * self.base.knee(self._possible(values)).load
-        each = zip(values, load, strict=True)
-        response = np.array([self.curve(v[None, :], np.array([n]))[1][0, 0] for v, n in each])
+        possible = self._possible(values)
+        peak = self.factor * self.base.peak(possible)
+        met = self.met(load)
+        response = np.maximum(met / self.base.at_own(possible, met), load / peak)
         return KneePoint(load, load / response, response)
-
-    def observables(self, throughput: Array, response: Array) -> Array:
-        return self.base.observables(throughput, response)
 
     def met(self, loads: Array) -> Array:
         """The load (m,) of the drives that were measured at which a request takes as long as here at ``loads`` (m,)."""

@@ -24,14 +24,15 @@ leaves open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from calibrate.closed_structures import Queues, busy_servers, formula_error
+from calibrate.inference.mixture import quantiles
+from calibrate.inference.parameters import Array, Mask
 from calibrate.points import Points
-from calibrate.posterior import Array, Mask
 
 ERROR_MEDIAN, ERROR_OF_UNKNOWN_LAW, ERROR_LOG_SD = 0.02, 0.04, 0.7
 UNKNOWN_SCV = (0.1, 0.5, 1.0, 2.0)
@@ -45,6 +46,8 @@ WAITS = 2.5
 """How many times as long as a sleeper a request waits for a processor: it is woken on its way, and on its way back."""
 NOT_BELOW = 0.7
 """The crossing is no less than the greatest throughput over the greatest per request; this times it, as both vary."""
+LEAST_RATIO = 1e-9
+"""A delay of no more than this times the service is none."""
 _CROSSINGS, _ERRORS = 250, 7
 _NEGLIGIBLE = 15.0
 
@@ -99,13 +102,13 @@ class StructurePosterior:
         order = np.argsort(self.error)
         return float(self.error[order][np.searchsorted(np.cumsum(self.mass[order]), 0.5)])
 
-    def drawn(self, where: Mask, draws: int = 2000, seed: int = 0) -> tuple[Array, Array]:
-        """Draws (draws,) of S and Z in seconds from the cells ``where`` (n,)."""
-        mass = np.where(where, np.exp(self.log_mass - self.log_mass[where].max()), 0.0)
-        rng = np.random.default_rng(seed)
-        chosen = rng.choice(len(mass), draws, p=mass / mass.sum())
-        service = self.service_s[chosen] * np.exp(self.width[chosen] * rng.standard_normal(draws))
-        return service, service * self.ratio[chosen]
+    def times(self, where: Mask, shares: Sequence[float]) -> tuple[Array, Array]:
+        """Quantiles (k,) at ``shares`` (k,) of S and of Z, in seconds, over the cells ``where`` (n,)."""
+        weight = np.exp(self.log_mass[where] - self.log_mass[where].max())
+        service, width = np.log(self.service_s[where])[:, None], self.width[where][:, None]
+        delay = service + np.log(np.maximum(self.ratio[where], LEAST_RATIO))[:, None]
+        s, z = (np.exp(quantiles(log, width, weight, shares))[:, 0] for log in (service, delay))
+        return s, z
 
 
 def structure_posterior(points: Points) -> StructurePosterior:
@@ -187,7 +190,7 @@ def laws(points: Points, ratio: Array) -> Iterator[tuple[Array, float]]:
 
 def _noise(points: Points) -> Array:
     """Relative standard errors (m,): of repeats, but no less than a mean over so many requests has."""
-    known = points.noise(1)
+    known = points.noise()[0]
     if points.alone is None or points.requests is None:
         return known
     return np.maximum(known, np.sqrt(points.alone.scv / np.maximum(points.requests, 1.0)))

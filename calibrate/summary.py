@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrate.inference.parameters import Array, Mask
 from calibrate.ladder import mape
 from calibrate.points import Points
-from calibrate.posterior import Array, Mask
 from calibrate.prediction import Curve
 
 

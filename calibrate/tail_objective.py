@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibrate.fitting import Fit
+from calibrate.inference.parameters import Array
 from calibrate.knee import Knee
 from calibrate.knees import NamedKnee
-from calibrate.posterior import Array
 from calibrate.prediction import predict
 from calibrate.tails import QUANTILES, Tails, fitted_tails
 from measure.dataset import LOAD_NAMES, Sweep

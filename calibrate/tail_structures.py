@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from measure.latency_bins import Histogram
 from measure.units import format_duration
 from qsim import Closed, Delay, Deterministic, Distribution, Empirical, Metrics, Station, simulate

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from calibrate.inference.parameters import Array
 from calibrate.points import points_of
-from calibrate.posterior import Array
 from calibrate.prediction import predict
 from calibrate.service.times import of_histogram
 from calibrate.tail_structures import Structure, candidates, response

@@ -21,8 +21,8 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrate.fitting import Estimate, Fit
+from calibrate.inference.parameters import Array
 from calibrate.open_models import MGcEach
-from calibrate.posterior import Array
 from measure.dataset import LoadKind
 from measure.device_truth import Truth, law_to_dict
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve

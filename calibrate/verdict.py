@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from calibrate.fitted import Fit
-from calibrate.further_loads import next_load
+from calibrate.fitting import fit_points, needed
 from calibrate.load_text import loads_text
+from calibrate.model_names import model_for
+from calibrate.next.load import NextLoad, next_load
 from calibrate.points import Points
-from calibrate.probe_depths import next_depth
 from calibrate.summary import Summary
 from calibrate.truth import TruthCheck
 from measure.findings import Finding
@@ -18,9 +17,6 @@ from measure.units import format_bandwidth, format_duration, format_percent, for
 
 FLAGGED = {"outlier": "outliers", "warm-up": "warming up", "drift-within-run": "drifting", "never-settled": "unsettled"}
 """Checks of the audit on single runs, in words: what measuring again may mend."""
-
-DEEPEST_ADVISED = 256
-"""Deeper queues are seldom asked for, and many drives lose throughput there."""
 
 
 def verdict(fit: Fit, points: Points, summary: Summary, truth: TruthCheck | None, findings: Sequence[Finding]) -> str:
@@ -39,7 +35,7 @@ def _open_knee_sentence(fit: Fit, points: Points) -> str:
     if knee.load is None or knee.low is None or knee.high is None:
         return f"No knee: {knee.note}."
     known = "" if knee.identified else "not identifiable from these points; the best guess is "
-    further = _next(fit)
+    further = _next(fit, points)
     if points.load_kind == "bandwidth":
         at, low, high = (format_bandwidth(v) for v in (knee.load, knee.low, knee.high))
         return (
@@ -65,9 +61,7 @@ def _knee_sentence(fit: Fit, points: Points) -> str:
                 "with more cores, might."
             )
         if not knee.identified:
-            return (
-                f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}{_next(fit)}."
-            )
+            return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}{_next(fit, points)}."
         low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
         return f"The knee is at {bandwidth} [{low:.3g}, {high:.3g}], where an access takes {time}."
     if knee.load is None or knee.low is None or knee.high is None:
@@ -76,7 +70,7 @@ def _knee_sentence(fit: Fit, points: Points) -> str:
     if not knee.identified:
         return (
             f"The knee is not identifiable from these points: N* = {knee.load:.3g} is the best guess, anywhere in "
-            f"{interval} outstanding requests fits; {_where_to_measure(fit, points, knee.high)}."
+            f"{interval} outstanding requests fits{_next(fit, points)}."
         )
     return (
         f"The knee is at N* = {knee.load:.3g} outstanding requests {interval}: {rate} at {time}. "
@@ -84,35 +78,18 @@ def _knee_sentence(fit: Fit, points: Points) -> str:
     )
 
 
-def _next(fit: Fit) -> str:
-    """What to measure next where a knee over delays, bandwidths or rates is open: the end of a sentence."""
-    wanted = None if fit.knee.identified else next_load(fit)
+def _next(fit: Fit, points: Points) -> str:
+    """What to measure next where a knee is open: the end of a sentence."""
+    wanted = None if fit.knee.identified else advice(points)
     return "" if wanted is None else f"; measure {wanted.where} next"
 
 
-def _where_to_measure(fit: Fit, points: Points, high: float) -> str:
-    if fit.used and high > max(fit.used):
-        beyond = [n for n in points.load if n >= 1.5 * high]
-        if beyond:
-            return f"calibrating on depth {min(beyond):g} too would pin it"
-        if points.load.max() > max(fit.used):
-            return f"calibrating on depth {points.load.max():g} too would narrow it"
-        if 2 * high <= DEEPEST_ADVISED:
-            return f"a depth of {round(2 * high)} would pin it"
-        if max(fit.used) < DEEPEST_ADVISED:
-            return f"a depth of {DEEPEST_ADVISED} would narrow it"
-        return "it may lie deeper than drives are usually asked"
-    return _between(fit, points)
-
-
-def _between(fit: Fit, points: Points) -> str:
-    """The depth that the model asks for next: one to calibrate on where it was measured already, else to measure."""
-    wanted = next_depth(fit)
-    if wanted is None:
-        return "more repeats would narrow it"
-    if np.isclose(points.load, wanted.load).any():
-        return f"calibrating on depth {wanted.load:g} too would narrow it"
-    return f"measure depth {wanted.load:g} next"
+def advice(points: Points) -> NextLoad | None:
+    """The load to measure next, by all of ``points``: whichever of them a command calibrates on, it is the same."""
+    usable = points if points.not_poisson is None else points.at(~points.not_poisson)
+    if len(usable) < needed(points):
+        return None
+    return next_load(fit_points(usable, model_for(usable, None)), measured=points.load.tolist())
 
 
 def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:

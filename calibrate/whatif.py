@@ -1,6 +1,7 @@
 """What if: the fitted device with one more drive in the stripe, half the service time, a bigger block, no write cache.
 
-A scenario is a fit with other parameters: every draw of the posterior is changed alike, so that the band comes along.
+A scenario is a fit with other parameters: every device that stands for the fit is changed alike, so that the band comes
+along.
 With R the latency of the busy device, Xmax its peak and N* = R Xmax:
 
 - drives k to m: each request goes to one of them at random, so that R'(N) = R(1 + (N - 1) k / m)
@@ -22,9 +23,11 @@ from typing import Any
 import numpy as np
 
 from calibrate.curve_models import AsymptoticBounds, ClosedModel, PNorm, RandomRouting
-from calibrate.estimates import Estimate, middle
+from calibrate.estimates import Estimate, middle, reported
 from calibrate.fitted import Fit
-from calibrate.posterior import Array
+from calibrate.inference.even import even
+from calibrate.inference.parameters import Array
+from calibrate.inference.weights import Weights
 from calibrate.stripe import Striped, counted
 from measure.errors import DataError
 from measure.units import format_bandwidth, format_bytes, format_duration
@@ -80,7 +83,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class _Device:
-    """Latency of the busy device and peak, of each draw (w,)."""
+    """Latency of the busy device and peak, of each row (n,)."""
 
     response: Array
     peak: Array
@@ -117,7 +120,7 @@ def what_if(fit: Fit, change: WhatIf, others: Sequence[Fit] = ()) -> Scenario:
             assumptions.append(assumed)
     changed = replace(
         changed, series=f"{fit.series}, {', '.join(words)}", notes=(*fit.notes, *assumptions),
-        parameters=_parameters(changed, fit),
+        told=_parameters(changed, fit), points=None,
     )  # fmt: skip
     return Scenario(changed, tuple(words), tuple(assumptions))
 
@@ -158,15 +161,14 @@ def _service(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     else:
         low = high = 0.0
         host = "all of the latency is service (host=TIME says how much is the host's, which these points do not tell)"
-    if low >= float(_Device.of(fit.mode[None, :]).response[0]):
+    if low >= (now := _latency(fit)):
         raise DataError(
             f"what-if: host {format_duration(low)} is no less than the latency of {fit.series or 'the device'} itself, "
-            f"{format_duration(float(_Device.of(fit.mode[None, :]).response[0]))}"
+            f"{format_duration(now)}"
         )
 
     def faster(d: _Device) -> _Device:
-        middle = len(d.peak) == 1
-        shares = np.array([0.5]) if middle else np.random.default_rng(0).random(len(d.peak))
+        shares = even(len(d.peak), 2)[:, 1]
         delay = np.minimum(low + shares * (high - low), d.response)
         return _Device(delay + factor * (d.response - delay), d.peak / factor)
 
@@ -211,10 +213,10 @@ def _block(fit: Fit, change: WhatIf, others: Sequence[Fit]) -> _Step:
         interval = 1 / d.peak + part * (1 / o.peak - 1 / d.peak)
         return _Device(np.maximum(response, 1e-3 * d.response), 1 / np.maximum(interval, 1e-3 / d.peak))
 
-    new_mode = along(_Device.of(fit.mode[None, :]), _Device.of(other.mode[None, :])).into(fit.mode[None, :])
-    order = np.random.default_rng(0).permutation(len(other.draws))[np.arange(len(fit.draws)) % len(other.draws)]
-    draws = along(_Device.of(fit.draws), _Device.of(other.draws[order])).into(fit.draws)
-    return _with(fit, replace(fit, mode=new_mode[0], draws=draws), np.array(fit.used)), said, (
+    theirs = _Device.of(other.table.spread()[0])
+    mixed = np.argsort(even(len(theirs.peak), 2)[:, 1])  # the two fits are independent
+    beside = _Device(theirs.response[mixed], theirs.peak[mixed])
+    return _changed(fit, lambda d: along(d, beside)), said, (
         f"{said}: latency and time per request at the peak grow in proportion to the size, as from {format_bytes(now)} "
         f"to {format_bytes(size)}"
     )  # fmt: skip
@@ -223,7 +225,7 @@ def _block(fit: Fit, change: WhatIf, others: Sequence[Fit]) -> _Step:
 def _no_cache(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     if not change.write_cache_off or change.medium_s is None:
         return None
-    medium, now = change.medium_s, float(_Device.of(fit.mode[None, :]).response[0])
+    medium, now = change.medium_s, _latency(fit)
     if dict(fit.details.get("calibrated_on", {})).get("read_fraction") == 1.0:
         raise DataError(f"what-if: {fit.series} are reads, which a write cache does not serve; take a fit of writes")
     if medium < now:
@@ -239,17 +241,26 @@ def _no_cache(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     )  # fmt: skip
 
 
+def _latency(fit: Fit) -> float:
+    """The median latency of the busy device, in seconds."""
+    return float(fit.table.quantiles(lambda values: values[:, 0] / values[:, 1], (0.5,))[0])
+
+
 def _changed(fit: Fit, change: Callable[[_Device], _Device]) -> Fit:
-    mode = change(_Device.of(fit.mode[None, :])).into(fit.mode[None, :])[0]
-    draws = change(_Device.of(fit.draws)).into(fit.draws)
-    return _with(fit, replace(fit, mode=mode, draws=draws), np.array(fit.used))
+    values, misfit = fit.table.spread()
+    n, d = values.shape
+    table = Weights(change(_Device.of(values)).into(values), misfit, np.full(n, 1 / n), np.zeros((n, d, 0)))
+    return _with(fit, replace(fit, table=table), np.array(fit.used))
 
 
 def _with(fit: Fit, changed: Fit, after: Array) -> Fit:
     """``changed`` with what the curve of ``fit`` missed at its points, now at the loads ``after`` (m,)."""
     if not fit.used:
         return changed
-    old, new = (f.curve_model.curve(f.mode[None, :], n)[0][0] for f, n in ((fit, np.array(fit.used)), (changed, after)))
+    old, new = (
+        np.exp(f.table.weight @ np.log(f.curve_model.curve(f.table.values, n)[0]))
+        for f, n in ((fit, np.array(fit.used)), (changed, after))
+    )
     throughput = np.array(fit.used_throughput_per_s) * new / old
     return replace(
         changed, used=tuple(after.tolist()), used_throughput_per_s=tuple(throughput.tolist()),
@@ -260,8 +271,8 @@ def _with(fit: Fit, changed: Fit, after: Array) -> Fit:
 def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
     """The parameters of the changed device; what was not identifiable is not so now."""
     told = {}
-    for name, (unit, values) in changed.curve_model.report(changed.draws).items():
-        estimate, low, high = middle(values, fit.level)
+    for name, (unit, _) in changed.curve_model.report(changed.table.values[:1]).items():
+        estimate, low, high = middle(changed.table, reported(changed.curve_model, name), fit.level)
         before = fit.parameters.get(name)
         told[name] = Estimate(estimate, low, high, before is not None and before.identified, unit)
         if before is not None and before.estimate is not None and np.isclose(estimate, before.estimate):

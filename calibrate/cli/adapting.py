@@ -70,7 +70,7 @@ def measure_adaptively(
     """Search the knee among the plan's depths, say why each was chosen, print how it went."""
     from calibrate.adapting import Search
     from calibrate.adaptive_fio import adaptive_fio, workloads
-    from calibrate.next_point import Choice, first_choices
+    from calibrate.next.adaptive import Choice, first_choices
 
     tolerance = (TOLERANCE if tolerance_pct is None else tolerance_pct) / 100
     jobs = workloads(plan)

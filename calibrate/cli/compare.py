@@ -37,7 +37,6 @@ from calibrate.cli.options import (
     Level,
     Objective,
     Report,
-    Seed,
     Series,
     Use,
 )
@@ -100,7 +99,6 @@ def compare(
                      help="The one of several DATA or datasets that the others are held against. Default: the first."),
     ] = None,
     level: Level = None,
-    seed: Seed = None,
     report: Report = None,
     csv: Csv = None,
     plots: Plots = None,
@@ -123,7 +121,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, compare every series or the one named, print, report, check."""
-    brought = {"--use": use, "--model": model, "--level": level, "--seed": seed}
+    brought = {"--use": use, "--model": model, "--level": level}
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
     outputs = Outputs(report, csv, plots, image)
 
@@ -135,13 +133,13 @@ def compare(
     sources = baseline_first(sources, baseline)
     outputs.check()
     held = None if sealed is None else _read_seal(sealed)
-    devices = _devices(sources, Calibration(series, use, model, level, seed), fit, held, sealed, only_new=only_new)
+    devices = _devices(sources, Calibration(series, use, model, level), fit, held, sealed, only_new=only_new)
     asked = as_json or knees or slo is not None
     told = [
         Told(
-            d, _knees(d, slo, seed or 0, over_repeats=knees) if asked or outputs.wanted or len(devices) > 1 else (),
+            d, _knees(d, slo, over_repeats=knees) if asked or outputs.wanted or len(devices) > 1 else (),
             _profiles(d) if profiles and (as_json or outputs.wanted) else (),
-            *tails_of_all(d.done, d.sweep, seed or 0, held),
+            *tails_of_all(d.done, d.sweep, held),
         )
         for d in devices
     ]  # fmt: skip
@@ -183,13 +181,11 @@ def _title(devices: Sequence[str]) -> str:
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
 
 
-def _knees(
-    device: Device, slo: parsing.Objective | None, seed: int, *, over_repeats: bool
-) -> list[tuple[NamedKnee, ...]]:
+def _knees(device: Device, slo: parsing.Objective | None, *, over_repeats: bool) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
     return [
         knees_of(c.fit, slo, device.sweep, float(c.points.load.max()),
-                 over_repeats=over_repeats and not c.held_out.all(), seed=seed)
+                 over_repeats=over_repeats and not c.held_out.all())
         for c in device.done
     ]  # fmt: skip
 
@@ -198,7 +194,7 @@ def _profiles(device: Device) -> list[tuple[Profile, ...]]:
     """The profile likelihoods of every comparison; none of a prediction that was made elsewhere."""
     from calibrate.profiles import profile_parameters
 
-    return [profile_parameters(c.fit, c.points) if c.calibrated_here else () for c in device.done]
+    return [profile_parameters(c.fit) if c.calibrated_here and c.fit.points is not None else () for c in device.done]
 
 
 def _warn(devices: Sequence[Device], found: Pages) -> None:

@@ -38,7 +38,6 @@ class Calibration:
     use: Sequence[float] | None
     model: str | None
     level: float | None
-    seed: int | None
 
 
 def sources_of(
@@ -109,7 +108,7 @@ def compared(source: Source, name: str, chosen: Calibration, *, several: bool) -
     names = known_series(sweep, chosen.series, name if several else "")
     check_use(sweep, names, chosen.use)
     try:
-        return Device(name, sweep, names, *_calibrated(sweep, names, chosen.use or source.default_use(), chosen))
+        return Device(name, sweep, names, *_calibrated(sweep, names, chosen.use, chosen))
     except DataError as error:
         raise DataError(f"{name}: {error}" if several else str(error)) from error
 
@@ -145,10 +144,10 @@ def _calibrated(
     from calibrate.comparison import compare, compare_all
     from calibrate.fitting import LEVEL
 
-    level, seed = LEVEL if chosen.level is None else chosen.level, chosen.seed or 0
+    level = LEVEL if chosen.level is None else chosen.level
     if len(names) < len(sweep.series):
-        return [compare(sweep, use, series=n, model=chosen.model, level=level, seed=seed) for n in names], {}
-    return compare_all(sweep, use, model=chosen.model, level=level, seed=seed)
+        return [compare(sweep, use, series=n, model=chosen.model, level=level) for n in names], {}
+    return compare_all(sweep, use, model=chosen.model, level=level)
 
 
 def _held_against(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def tails_of_all(
-    done: Sequence[Comparison], sweep: Sweep, seed: int, held: Seal | None = None
+    done: Sequence[Comparison], sweep: Sweep, held: Seal | None = None
 ) -> tuple[dict[str, Tails], dict[str, str]]:
     """The tails of every curve that has histograms, and why others that have them cannot be told.
 
@@ -33,7 +33,7 @@ def tails_of_all(
     with Bar("simulating tails") as bar:
         for number, comparison in enumerate(done):
             try:
-                tails = tails_of(comparison, sweep, seed=seed)
+                tails = tails_of(comparison, sweep)
             except DataError as error:
                 refused[comparison.series] = str(error)
             else:

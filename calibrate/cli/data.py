@@ -51,14 +51,6 @@ class Source:
         columns, units = self._columns()
         return load(list(self.data) if len(self.data) > 1 else self.data[0], columns, units)
 
-    def default_use(self) -> list[float] | None:
-        """The loads that a dataset is calibrated on when nobody says otherwise; None leaves it to the library."""
-        if self.dataset is None:
-            return None
-        from measure.datasets import about
-
-        return list(about(self.dataset).use) or None
-
     def _columns(self) -> tuple[dict[str, str] | None, dict[str, str] | None]:
         if self.columns is None:
             return None, None

@@ -57,7 +57,6 @@ def datasets(
         "varied": info.varied, "anomaly": info.anomaly or "none known",
         "no curve": f"{info.why_no_curve}, so it cannot be compared; qsim audit reads it" if not info.curve else "",
         "series": "; ".join(document.get("series", ())), "points": str(document.get("points", "")),
-        "calibrate": f"on {', '.join(f'{n:g}' for n in info.use)} when nobody says otherwise" if info.use else "",
     }  # fmt: skip
     say(info.name)
     say("\n".join(f"  {key:<10} {value}" for key, value in lines.items() if value))

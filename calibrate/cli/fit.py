@@ -24,7 +24,6 @@ from calibrate.cli.options import (
     Knees,
     Level,
     Objective,
-    Seed,
     Series,
     Use,
 )
@@ -32,7 +31,6 @@ from calibrate.cli.options import (
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.knees import NamedKnee
-    from calibrate.profiles import Profile
     from measure import Sweep
 
 HELP = """Calibrate a device model on a few points of a sweep.
@@ -55,7 +53,6 @@ def fit(
     series: Series = None,
     model: DeviceModel = None,
     level: Level = None,
-    seed: Seed = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
@@ -89,22 +86,22 @@ def fit(
         check_writable(out, force=force)
     sweep = source.load()
     names = known_series(sweep, series)
-    wanted = use or source.default_use()
     check_use(sweep, names, use)
 
     from calibrate.doubts import doubts_about
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
+    from calibrate.profiles import profile_parameters
     from calibrate.sealing import with_origin
     from measure.errors import DataError
 
-    level, seed = LEVEL if level is None else level, seed or 0
+    level = LEVEL if level is None else level
     known = (delay[0], delay[1]) if delay else None
     fits: list[Fit] = []
     refused: dict[str, str] = {}
     for name in names:
         try:
-            made = calibrated(sweep, wanted, series=name, model=model, level=level, delay_s=known, seed=seed)
+            made = calibrated(sweep, use, series=name, model=model, level=level, delay_s=known)
             fits.append(with_origin(made, sweep))
         except DataError as error:
             refused[name] = str(error)
@@ -117,10 +114,10 @@ def fit(
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     wants_knees = as_json or knees or slo is not None
-    shown = [knees_of(f, slo, sweep, over_repeats=knees, seed=seed) for f in fits] if wants_knees else []
-    profiled = _profiles(fits, sweep) if profiles else []
+    shown = [knees_of(f, slo, sweep, over_repeats=knees) for f in fits] if wants_knees else []
+    profiled = [profile_parameters(f) for f in fits] if profiles else []
     if as_json:
-        parts = [fit_document(f, found) for f, found in zip(fits, shown, strict=True)]
+        parts = [fit_document(f, found, sweep) for f, found in zip(fits, shown, strict=True)]
         for part, found_profiles in zip(parts, profiled, strict=False):
             part["profiles"] = [p.to_dict() for p in found_profiles]
         written = str(out) if out is not None else None
@@ -128,38 +125,27 @@ def fit(
         return
     tables = [f"\n\n{knee_table(found, f)}" for f, found in zip(fits, shown, strict=False)]
     told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
-    say("\n\n".join(f"{f}{advice(f)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
+    say("\n\n".join(f"{f}{advice(f, sweep)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
     if out is not None:
         at = " --at 1..256" if all(f.load_kind == "queue_depth" for f in fits) else ""
         say(f"\nkept in {out}; next: qsim predict {out}{at}")
 
 
-def _profiles(fits: Sequence[Fit], sweep: Sweep) -> list[tuple[Profile, ...]]:
+def advice(fit: Fit, sweep: Sweep) -> str:
+    """A line on what to measure next, where something would tell more: the same whatever ``fit`` was calibrated on."""
     from calibrate.points import points_of
-    from calibrate.profiles import profile_parameters
+    from calibrate.verdict import advice as next_of
 
-    return [profile_parameters(f, points_of(sweep, f.series)) for f in fits]
-
-
-def advice(fit: Fit) -> str:
-    """A line on what to measure next, where few points were used or something is open; else nothing."""
-    from calibrate.asked_depths import ASKED
-    from calibrate.further_loads import next_load, told_of_parameters
-    from calibrate.probe_depths import next_depth
-
-    if fit.load_kind == "queue_depth":
-        wanted = next_depth(fit) if len(fit.used) < ASKED or not fit.knee.identified else None
-        return "" if wanted is None else f"\n  {wanted}"
-    further = (next_load(fit), told_of_parameters(fit))
-    return "".join(f"\n  {line}" for line in further if line)
+    wanted = next_of(points_of(sweep, fit.series))
+    return "" if wanted is None else f"\n  {wanted}"
 
 
-def fit_document(fit: Fit, knees: Sequence[NamedKnee]) -> dict[str, Any]:
-    """A fit in JSON with its ``knees`` by every definition, without the draws that only a fit file needs."""
-    from calibrate.further_loads import next_load, pinning
-    from calibrate.probe_depths import next_depth
+def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:
+    """A fit in JSON with its ``knees`` by every definition, without the table that only a fit file needs."""
+    from calibrate.points import points_of
+    from calibrate.verdict import advice as next_of
 
-    wanted, load = next_depth(fit), next_load(fit)
+    wanted = None if sweep is None else next_of(points_of(sweep, fit.series))
     return {
         "name": fit.series,
         "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.calibrated_on)},
@@ -170,7 +156,5 @@ def fit_document(fit: Fit, knees: Sequence[NamedKnee]) -> dict[str, Any]:
         "level": fit.level,
         "notes": list(fit.notes),
         "source": fit.source,
-        "next_depth": None if wanted is None else wanted.to_dict(),
-        "next_load": None if load is None else load.to_dict(),
-        "pinned_by": {name: found.to_dict() for name, found in pinning(fit).items()},
+        "next": None if wanted is None else wanted.to_dict(),
     }

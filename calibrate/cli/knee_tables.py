@@ -23,7 +23,6 @@ def knees_of(
     deepest: float | None = None,
     *,
     over_repeats: bool = False,
-    seed: int = 0,
 ) -> tuple[NamedKnee, ...]:
     """The knees of a fit to ``sweep`` (None: to nothing that is at hand).
 
@@ -49,7 +48,7 @@ def knees_of(
         return found
     from calibrate.tail_objective import tail_knee
 
-    told = tail_knee(fit, sweep, fit.series, of_tail.quantile, of_tail.time_s, seed=seed)
+    told = tail_knee(fit, sweep, fit.series, of_tail.quantile, of_tail.time_s)
     return (*found[:-1], told, found[-1])
 
 

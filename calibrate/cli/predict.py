@@ -23,7 +23,6 @@ from calibrate.cli.options import (
     Level,
     Objective,
     Report,
-    Seed,
     Series,
     Use,
 )
@@ -80,7 +79,6 @@ def predict(
     use: Use = None,
     model: DeviceModel = None,
     level: Level = None,
-    seed: Seed = None,
     slo: Objective = None,
     knees: Knees = False,
     seal: Annotated[
@@ -114,7 +112,7 @@ def predict(
             "--slo for a tail and --what-if were both given: no latency of a changed device was measured, so that its "
             "tails cannot be told; give --slo for the mean, as --slo 1ms"
         )
-    calibration = {"--use": use, "--model": model, "--level": level, "--seed": seed}
+    calibration = {"--use": use, "--model": model, "--level": level}
     sheet = Sheet(idle_latency, peak_iops, sharpness)
     found = basis(data or (), dataset, columns, sheet, series, calibration)
     fits = found.fits
@@ -128,7 +126,7 @@ def predict(
     fits = [f for f in fits if series is None or f.series == series]
     curves = [predicted(f, at or _default_loads(f)) for f in fits]
     changed = [predicted(s.fit, curve.load) for s, curve in zip(scenarios, curves, strict=False)]
-    tails, untold = tails_of_fits(fits, curves, found.sweep, seed or 0)
+    tails, untold = tails_of_fits(fits, curves, found.sweep)
     sealed = None
     if seal is not None:
         from calibrate.sealing import seal as write_seal
@@ -137,11 +135,11 @@ def predict(
         told = None if scenarios else [tails.get(f.series) for f in fits]
         sealed = write_seal(meant, [list(curve.load) for curve in curves], seal, tails=told)
     written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], _title(fits))
-    shown = [knees_of(f, slo, found.sweep, seed=seed or 0) for f in fits] if as_json or knees or slo is not None else []
+    shown = [knees_of(f, slo, found.sweep) for f in fits] if as_json or knees or slo is not None else []
     if as_json:
         parts = [
-            {**fit_document(f, found), "points": curve.to_dicts()}
-            for f, curve, found in zip(fits, curves, shown, strict=True)
+            {**fit_document(f, knees, found.sweep), "points": curve.to_dicts()}
+            for f, curve, knees in zip(fits, curves, shown, strict=True)
         ]
         add_tails(parts, tails, untold)
         for part, s, curve in zip(parts, scenarios, changed, strict=False):
@@ -151,7 +149,7 @@ def predict(
         })  # fmt: skip
         return
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
-        head = str(f) if found.sweep is None else f"{f}{advice(f)}"
+        head = str(f) if found.sweep is None else f"{f}{advice(f, found.sweep)}"
         blocks = [head, curve_text(f, curve), *predicted_tails_text(tails.get(f.series))]
         blocks += [knee_table(found, f) for found in shown[i : i + 1]]
         blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def tails_of_fits(
-    fits: Sequence[Fit], curves: Sequence[Curve], sweep: Sweep | None, seed: int
+    fits: Sequence[Fit], curves: Sequence[Curve], sweep: Sweep | None
 ) -> tuple[dict[str, Tails], dict[str, str]]:
     """The tails at the depths of each curve, by series, and why those that have histograms cannot be told.
 
@@ -32,7 +32,7 @@ def tails_of_fits(
     with Bar("simulating tails") as bar:
         for number, (fit, curve) in enumerate(zip(fits, curves, strict=True)):
             try:
-                tails = fitted_tails(fit, sweep, fit.series, [float(n) for n in curve.load], seed=seed)
+                tails = fitted_tails(fit, sweep, fit.series, [float(n) for n in curve.load])
             except DataError as error:
                 refused[fit.series] = str(error)
             else:

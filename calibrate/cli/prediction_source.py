@@ -69,18 +69,17 @@ def basis(
     series: str | None,
     calibration: Mapping[str, Any],
 ) -> Basis:
-    """The fits to predict from. ``calibration`` are the options that need points: --use, --model, --level, --seed.
+    """The fits to predict from. ``calibration`` are the options that need points: --use, --model, --level.
 
     CommandError for what does not go together; what loading and fitting raise.
     """
-    use = calibration["--use"]
     if dataset is not None or columns is not None or _measured(data, calibration):
         source = Source(data, dataset, columns)
         given = sheet.given()
-        if given and (given != ["--peak-iops"] or use is None or len(use) != 1):
+        if given and given != ["--peak-iops"]:
             raise wrong_usage(
                 f"{given[0]} is of a data sheet, and DATA is measured: predict from one of them (only --peak-iops goes "
-                "with a single measured point, as --use 1 --peak-iops 600k)"
+                "with measured points, as --use 1 --peak-iops 600k)"
             )
         return _calibrated(source, series, sheet.peak_iops, calibration)
     if data and sheet.given():
@@ -115,26 +114,19 @@ def _calibrated(
     from calibrate.doubts import doubts_about
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
-    from calibrate.one_point import from_one_point
-    from calibrate.points import points_of
     from calibrate.sealing import with_origin
     from measure.errors import DataError
 
     sweep = source.load()
     names = known_series(sweep, series)
-    use, model, level, seed = (calibration[o] for o in ("--use", "--model", "--level", "--seed"))
+    use, model, level = (calibration[o] for o in ("--use", "--model", "--level"))
     check_use(sweep, names, use)
-    level, seed = LEVEL if level is None else level, seed or 0
+    level = LEVEL if level is None else level
     fits: list[Fit] = []
     refused: list[str] = []
     for name in names:
         try:
-            points = points_of(sweep, name)
-            alone = len(points) == 1 if use is None else len(use) == 1
-            if alone and model is None and points.load_kind == "queue_depth":
-                made = from_one_point(points.choose(use), peak_iops, level=level, seed=seed)
-            else:
-                made = calibrated(sweep, use or source.default_use(), series=name, model=model, level=level, seed=seed)
+            made = calibrated(sweep, use, series=name, model=model, level=level, peak_per_s=peak_iops)
             fits.append(with_origin(made, sweep))
         except DataError as error:
             refused.append(str(error))

@@ -100,6 +100,6 @@ def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
         tails, untold = tails_of(comparison, sweep), ""
     except DataError as error:
         tails, untold = None, str(error)
-    profiles = profile_parameters(comparison.fit, comparison.points)
+    profiles = profile_parameters(comparison.fit)
     found = evidence_of(comparison, sweep, tails=tails, profiles=profiles)
     return replace(found, left_out={**found.left_out, "the tails": untold}) if untold else found

@@ -29,7 +29,7 @@ COUNTS = 1e-5
 
 
 def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[float]) -> Array:
-    """Quantiles (k, m) at ``shares`` (k,) of mixtures of normals, ``mean`` and ``deviation`` (n, m), ``weight`` (n,)."""
+    """Quantiles (k, m) at ``shares`` (k,) of mixtures of normals: ``mean``, ``deviation`` (n, m), ``weight`` (n,)."""
     weight = weight / weight.sum()
     columns = zip(mean.T, np.maximum(deviation, 0.0).T, strict=True)
     return np.array([_of_one(m, s, weight, shares) for m, s in columns]).T.reshape(len(shares), mean.shape[1])

@@ -23,45 +23,72 @@ from calibrate.inference.parameters import Array, Mask
 Quantity = Callable[[Array], Array]
 """Of parameters (n, d) in natural units: a positive quantity of each, (n,) or (n, m)."""
 
-NEGLIGIBLE = 1e-7
+NEGLIGIBLE = 1e-4
 """Rows of less than this share of the heaviest one's weight are dropped."""
 
 LEAST = 1e-300
+
+SPREAD = 400
+"""How many equally weighted rows stand for a table where a curve is followed along all loads."""
 
 
 @dataclass(frozen=True)
 class Weights:
     """n rows: ``values`` (n, d) in natural units, ``misfit`` sizes (n,), ``weight`` (n,), ``directions`` (n, d, r).
 
-    A row's parameters are values * exp(directions z) with z (r,) standard normal.
+    A row's parameters are values * exp(directions z) with z (r,) standard normal. ``log_evidence`` is the logarithm of
+    how probable the model makes the points, up to a constant that all models of the same points share;
+    ``log_likelihood`` (n,) is the same of each row, without any prior of its parameters.
     """
 
     values: Array
     misfit: Array
     weight: Array
     directions: Array
+    log_evidence: float = 0.0
+    log_likelihood: Array | None = None
 
     @classmethod
-    def of(cls, values: Array, misfit: Array, log_weight: Array, directions: Array) -> Weights:
+    def of(
+        cls, values: Array, misfit: Array, log_weight: Array, directions: Array, log_likelihood: Array | None = None
+    ) -> Weights:  # fmt: skip
         """From logarithms of weights (n,) up to a constant; rows that do not count are dropped."""
         relative = np.exp(log_weight - log_weight.max())
         counts = relative > NEGLIGIBLE
-        weight = relative[counts] / relative[counts].sum()
-        return cls(values[counts], misfit[counts], weight, directions[counts])
+        total = float(relative[counts].sum())
+        evidence = float(log_weight.max() + np.log(total))
+        likelihood = None if log_likelihood is None else log_likelihood[counts]
+        return cls(values[counts], misfit[counts], relative[counts] / total, directions[counts], evidence, likelihood)
 
     def __len__(self) -> int:
         return len(self.weight)
 
     def at(self, rows: Mask) -> Weights:
         """The rows of a mask (n,), their weights made to add up to 1."""
+        share = self.weight[rows] / self.weight[rows].sum()
+        likelihood = None if self.log_likelihood is None else self.log_likelihood[rows]
         return Weights(
-            self.values[rows], self.misfit[rows], self.weight[rows] / self.weight[rows].sum(), self.directions[rows]
-        )
+            self.values[rows], self.misfit[rows], share, self.directions[rows], self.log_evidence, likelihood
+        )  # fmt: skip
 
     @property
     def most_probable(self) -> Array:
         """The parameters (d,) of the heaviest row."""
         return np.asarray(self.values[int(self.weight.argmax())])
+
+    def spread(self, count: int = SPREAD) -> tuple[Array, Array]:
+        """Equally weighted parameters (count, d) that stand for the table, and their misfit sizes (count,).
+
+        They lie at even steps of the cumulative weight, at even normal deviates along the directions.
+        """
+        from calibrate.inference.even import even, normal_nodes
+
+        order = np.lexsort(self.values.T[::-1])
+        places = np.sort(even(count, 1)[:, 0])
+        rows = order[np.minimum(np.searchsorted(np.cumsum(self.weight[order]), places), len(self) - 1)]
+        axes = self.directions.shape[2]
+        z = normal_nodes(count, axes) if axes else np.zeros((count, 0))
+        return self.values[rows] * np.exp(np.einsum("ndr,nr->nd", self.directions[rows], z)), self.misfit[rows]
 
     def moments(self, quantity: Quantity) -> tuple[Array, Array]:
         """Mean and standard deviation (n, m) of the logarithm of ``quantity`` in each row."""
@@ -94,17 +121,26 @@ class Weights:
 class Predictive:
     """Log measurements that are still to be made at m loads: of each row mean (n, m) and standard deviation (n, m).
 
-    ``between`` (m, m) is the covariance of different new measurements over all rows.
+    ``slopes`` (n, m, r) are those of the means along the rows' directions, ``unexplained`` (m, m) the mean covariance
+    of what no curve of the model draws.
     """
 
     mean: Array
     deviation: Array
     weight: Array
-    between: Array
+    slopes: Array
+    unexplained: Array
+
+    @property
+    def covariance(self) -> Array:
+        """The covariance (m, m) of different new measurements, over all rows."""
+        apart = self.mean - self.weight @ self.mean
+        among = (self.weight[:, None] * apart).T @ apart
+        return np.asarray(among + np.einsum("n,nir,njr->ij", self.weight, self.slopes, self.slopes) + self.unexplained)
 
     def quantiles(self, shares: Sequence[float]) -> Array:
         """Quantiles (k, m) of the measurements themselves."""
-        return np.exp(quantiles(self.mean, self.deviation, self.weight, shares))
+        return np.asarray(np.exp(quantiles(self.mean, self.deviation, self.weight, shares)))
 
 
 def predictive(
@@ -129,10 +165,7 @@ def predictive(
         directions[rows] = along
         variance[rows] = np.maximum(of_misses.covariance.diagonal(), 0.0) + (along**2).sum(axis=2)
         left += table.weight[rows].sum() * of_misses.covariance
-    apart = expected - table.weight @ expected
-    among = np.einsum("n,ni,nj->ij", table.weight, apart, apart)
-    together = np.einsum("n,nir,njr->ij", table.weight, directions, directions)
-    return Predictive(expected, np.sqrt(variance), table.weight, left + among + together)
+    return Predictive(expected, np.sqrt(variance), table.weight, directions, left)
 
 
 def _curves(table: Weights, curve: Quantity) -> tuple[Array, Array]:

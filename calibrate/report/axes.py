@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from measure.dataset import CACHE_LINE_BYTES, LoadKind
 
 

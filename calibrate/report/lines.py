@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import AXIS, DASHES, LAYOUT, LOG, PALETTE, SYMBOLS, faint
 from calibrate.report.view import View

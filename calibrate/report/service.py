@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting import quantity
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis
 from calibrate.report.drawing import GREY, PALETTE, dashed, empty_figure, marker, solid
 from calibrate.report.measured.section import MeasuredSection

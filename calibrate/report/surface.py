@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting import quantity
-from calibrate.posterior import Mask
+from calibrate.inference.parameters import Mask
 from calibrate.report.axes import Axis, throughput_axis
 from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure
 from calibrate.report.measured.section import MeasuredSection

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from qsim import (
     BurrXII,
     Distribution,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting import LEVEL, Estimate, quantity
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.service.families import Candidate
 from calibrate.service.likelihood import Binned, covariance, limits
 from calibrate.service.times import Times

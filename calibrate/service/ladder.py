@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from calibrate.fitting import LEVEL
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.service.families import Candidate, OneMode, erlang, one_mode_families, shifted
 from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.likelihood import Binned, climb

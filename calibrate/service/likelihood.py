@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import special
 from scipy.optimize import minimize
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.service.families import Candidate
 from calibrate.service.times import Times
 

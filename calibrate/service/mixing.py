@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import special
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.service.families import Candidate, erlangs, lognormals, mixture_theta
 from calibrate.service.likelihood import LEAST, Binned
 

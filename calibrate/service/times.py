@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from measure.errors import DataError
 from measure.latency_bins import Histogram, bin_edges, bin_of
 from measure.units import format_duration

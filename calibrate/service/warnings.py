@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.service.fitted import FamilyFit
 from calibrate.service.times import Times
 from measure.findings import Finding

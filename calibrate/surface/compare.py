@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrate.inference.parameters import Array, Mask
 from calibrate.past_the_peak import DECLINE_FROM
-from calibrate.posterior import Array, Mask
 from calibrate.surface.design import asked, corners
 from calibrate.surface.fit import LEVEL, Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import WORDS, Places, SurfacePoints

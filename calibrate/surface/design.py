@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrate.inference.parameters import Mask
 from calibrate.past_the_peak import DECLINE_FROM
-from calibrate.posterior import Mask
 from calibrate.surface.fit import Surface
 from calibrate.surface.places import Places
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from calibrate.posterior import Array, Mask
+from calibrate.inference.parameters import Array, Mask
 from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.read_write_mix import parse_mix

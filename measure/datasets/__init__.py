@@ -48,8 +48,7 @@ def load_dataset(name: str, corrected: bool = False) -> Sweep:
             f"dataset_table({name!r}) gives its table"
         )
     sweep = csv_sweep(_text(name), info.columns, info.units, name=f"{name}.csv")
-    details = {**sweep.provenance.details, "title": info.title, "varied": info.varied, "anomaly": info.anomaly,
-               "use": list(info.use)}  # fmt: skip
+    details = {**sweep.provenance.details, "title": info.title, "varied": info.varied, "anomaly": info.anomaly}
     provenance = Provenance(
         tool=info.tool, cpu=info.host_cpu, device=info.device, source=f"{info.source}, table {name}", details=details
     )

@@ -16,8 +16,7 @@ from measure.dataset import LoadKind
 class DatasetInfo:
     """One table of the catalogue.
 
-    ``columns`` and ``units`` are what :func:`measure.load` needs to read it. ``use`` are the loads on which a model is
-    calibrated when nobody says otherwise. ``curve`` is False where the table has no throughput or no load, so that
+    ``columns`` and ``units`` are what :func:`measure.load` needs to read it. ``curve`` is False where the table has no throughput or no load, so that
     it cannot become a Sweep; ``why_no_curve`` then says what there is instead.
     """
 
@@ -32,7 +31,6 @@ class DatasetInfo:
     load_kind: LoadKind = "queue_depth"
     columns: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
-    use: tuple[float, ...] = ()
     curve: bool = True
     why_no_curve: str = ""
 
@@ -50,7 +48,6 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
         columns={"depth": "io_depth", "block": "data_size_KB", "read_percent": "read_pct",
                  "read_bandwidth": "read_bw_KBps", "write_bandwidth": "write_bw_KBps",
                  "read_latency": "read_lat_us", "write_latency": "write_lat_ns"},
-        use=(1, 16),
     ),
     DatasetInfo(
         name="000-memory", title="A laptop's memory under injected delay, buffers of 4 and 64 KB",
@@ -61,7 +58,6 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
         load_kind="injected_delay",
         columns={"delay": "delay", "buffer": "data_size_KB", "read_percent": "read_pct", "latency": "latency_ns",
                  "bandwidth": "bandwidth_MBps"},
-        use=(0, 500, 20000),
     ),
     DatasetInfo(
         name="001-ssd", title="Samsung PM961 over depth, block size and mix", source="course report 001",
@@ -71,7 +67,6 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
                 "direction was tabulated.",
         columns={"depth": "io_depth", "block": "block_size_KB", "mix": "mix", "latency": "latency_us",
                  "bandwidth": "bandwidth_KBps"},
-        use=(1, 64),
     ),
     DatasetInfo(
         name="001-memory", title="DDR4 under injected delay, two strides, five mixes", source="course report 001",
@@ -80,7 +75,6 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
         anomaly="", load_kind="injected_delay",
         columns={"delay": "inject_delay", "block": "access_size_B", "mix": "mix", "latency": "latency_ns",
                  "bandwidth": "bandwidth_MBps"},
-        use=(0, 500, 20000),
     ),
     DatasetInfo(
         name="002-ssd-tails", title="Latency percentiles of a laptop's SSD over depth", source="course report 002",
@@ -102,7 +96,6 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
         columns={"depth": "queue_depth", "block": "block_size_KiB", "read_percent": "100", "latency": "latency_ms",
                  "throughput": "iops_k", "bandwidth": "bandwidth_MBps"},
         units={"throughput": "k/s"},
-        use=(4, 32),
     ),
     DatasetInfo(
         name="004-ssd-depth", title="Sabrent Rocket 4 Plus over depth", source="course report 004",
@@ -110,7 +103,6 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
         anomaly="The latency printed falls to half of what depth and throughput imply. Throughput falls past its peak.",
         columns={"depth": "queue_depth", "block": "16KiB", "latency": "latency_us", "throughput": "iops",
                  "bandwidth": "MBps"},
-        use=(1, 32),
     ),
     DatasetInfo(
         name="004-ssd-block-size", title="Sabrent Rocket 4 Plus at depth 1 over block size",
@@ -118,7 +110,6 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
         varied="block 4 to 512 KB at depth 1", anomaly="",
         columns={"depth": "1", "block": "block_size_KB", "latency": "latency_us", "throughput": "iops",
                  "bandwidth": "MBps"},
-        use=(1,),
     ),
     DatasetInfo(
         name="004-ssd-mix", title="Sabrent Rocket 4 Plus at depth 1 over the read mix", source="course report 004",
@@ -127,6 +118,5 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
         columns={"depth": "1", "block": "16KiB", "read_percent": "read_pct", "read_throughput": "read_iops",
                  "read_latency": "read_latency_us", "read_bandwidth": "read_MBps", "write_throughput": "write_iops",
                  "write_latency": "write_latency_us", "write_bandwidth": "write_MBps"},
-        use=(1,),
     ),
 )  # fmt: skip

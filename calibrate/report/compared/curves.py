@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.comparison import Comparison
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis
 from calibrate.report.compared.parts import (
     add_band,

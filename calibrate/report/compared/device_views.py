@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.comparison import Comparison
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.prediction import grid
 from calibrate.ratios import ratio_of_curves
 from calibrate.report.compared import curves

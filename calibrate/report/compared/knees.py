@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from calibrate.comparison import Comparison
+from calibrate.inference.parameters import Array
 from calibrate.knees import NamedKnee, knee_rows
-from calibrate.posterior import Array
 from calibrate.prediction import grid, predict
 from calibrate.report.compared.parts import at_among, axes_of, figure_over, keep_near
 from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, solid

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.comparison import Comparison
-from calibrate.posterior import Array, Mask
+from calibrate.inference.parameters import Array, Mask
 from calibrate.report.compared.residuals import TITLE, add_noise_floor, missed
 from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, marker
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.comparison import Comparison
+from calibrate.inference.parameters import Array
 from calibrate.load_text import knee_text
-from calibrate.posterior import Array
 from calibrate.report.axes import Axis, latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, GREEN, INK, ORANGE, RED, depth_ticks, empty_figure, faint, solid
 from measure.dataset import LoadKind

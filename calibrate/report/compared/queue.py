@@ -31,7 +31,7 @@ def queue_against_utilization(comparison: Comparison) -> Figure:
     rho = np.linspace(0.0, min(0.98, 1.02 * float(seen.max())), 120)[1:]
     loads = rho * queue[0].arrival_rate_per_s / queue[0].utilization
     figure.add_scatter(
-        x=rho, y=model.queue(fit.mode[None, :], loads)[0], mode="lines", name=fit.model, line=solid(BLUE)
+        x=rho, y=model.queue(fit.table.most_probable[None, :], loads)[0], mode="lines", name=fit.model, line=solid(BLUE)
     )
     figure.add_scatter(x=rho, y=rho**2 / (1 - rho), mode="lines", name="M/M/1: ρ²/(1 - ρ)", line=dashed())
     add_observed(figure, comparison, seen, np.array([q.measured for q in queue]))

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from calibrate.comparison import Comparison
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.report.compared.parts import at_axis, axes_of, load_figure
 from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, faint, marker
 from measure.units import format_percent

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from calibrate.fitting import LEVEL
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 
 _SMALLEST_SHARE = 1e-6  # of a term, below which it is not identifiable
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis
 from calibrate.report.drawing import DASHES, INK, PALETTE, SYMBOLS, empty_figure, spans_decade
 from calibrate.report.measured.points import end_of

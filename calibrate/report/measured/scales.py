@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.posterior import Array
+from calibrate.inference.parameters import Array
 from calibrate.report.drawing import LOG
 from calibrate.report.measured.points import Measured
 from measure.units import format_bytes

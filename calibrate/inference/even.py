@@ -1,0 +1,29 @@
+"""Quasi-random points: an additive recurrence of irrational steps (Roberts 2018, the generalised golden ratio).
+
+It fills a cube evenly with any number of points.
+
+>>> even(4, 1).round(3).tolist()
+[[0.118], [0.736], [0.354], [0.972]]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrate.inference.parameters import Array
+
+
+def even(count: int, dimensions: int) -> Array:
+    """Points (count, dimensions) that fill the unit cube evenly."""
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (dimensions + 1))
+    steps = root ** -np.arange(1.0, dimensions + 1)
+    return np.asarray((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1)
+
+
+def normal_nodes(count: int, dimensions: int) -> Array:
+    """Standard normal deviates (count, dimensions), evenly spread."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.clip(even(count, dimensions), 1e-9, 1 - 1e-9)))

@@ -1,0 +1,179 @@
+"""Which load to measure next: the one that narrows the curve or the knee most, and never one that was measured.
+
+The fit expects measurements at all loads, with a covariance V of their logarithms (parameters and misfit together).
+Measuring at a is expected to take V(b, a)^2 / V(a, a) from the variance at each load b, and cov(knee, a)^2 / V(a, a)
+from that of the logarithm of the knee: what a linear regression on one new observation explains. That is Bayesian
+experimental design in its linear-Gaussian form (Lindley 1956; Chaloner and Verdinelli, Statistical Science 1995).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrate.fitted import Fit
+from calibrate.inference.parameters import Array
+from calibrate.inference.weights import Predictive
+from calibrate.load_text import knee_text
+from calibrate.past_the_peak import DECLINE_FROM
+from calibrate.points import GIVEN
+from measure.dataset import LoadKind
+from measure.units import format_bandwidth, format_percent, format_rate
+
+Goal = Literal["curve", "knee"]
+
+SHALLOWEST_DEEP = 64
+SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95])
+"""Rates and bandwidths that may be measured, of the least peak that the points allow."""
+
+NEW = 0.05
+"""How far, relatively, a load must be from those that were measured."""
+
+LEAST_SHARE = 0.1
+"""A load that takes less than this share of the variance is not worth measuring."""
+
+
+@dataclass(frozen=True)
+class NextLoad:
+    """The load to measure next; half the median width of the bands (relative) and the knee's interval, now and then."""
+
+    load: float
+    load_kind: LoadKind
+    goal: Goal
+    half_width_now: float
+    half_width_then: float
+    knee_now: tuple[float, float] | None
+    knee_then: tuple[float, float] | None
+
+    @property
+    def where(self) -> str:
+        """``depth 8``, ``delay 100``, ``8.00 k/s``, ``80.0 GB/s``."""
+        if self.load_kind == "arrival_rate":
+            return f"a rate of {format_rate(self.load)}"
+        if self.load_kind == "bandwidth":
+            return f"near {format_bandwidth(self.load)}"
+        return f"{'depth' if self.load_kind == 'queue_depth' else 'delay'} {self.load:g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        now, then = (format_percent(100 * width) for width in (self.half_width_now, self.half_width_then))
+        knee = ""
+        if self.knee_now is not None and self.knee_then is not None:
+            before, after = (
+                f"{knee_text(self.load_kind, low)} to {knee_text(self.load_kind, high)}"
+                for low, high in (self.knee_now, self.knee_then)
+            )
+            knee = f", the knee from {before} to about {after}" if before != after else ""
+        return f"measure {self.where} next: it narrows the bands from about ±{now} to ±{then}{knee}"
+
+
+def next_load(
+    fit: Fit, loads: Sequence[float] | None = None, *, measured: Sequence[float] = (), goal: Goal | None = None
+) -> NextLoad | None:
+    """The load to measure next, of ``loads`` (None: depths 1, 2, 4...; sensible delays; shares of the peak).
+
+    ``measured`` are loads that were measured beside those that ``fit`` was calibrated on. ``goal`` None means the knee
+    where it is open by more than a factor of two, else the curve. None where nothing is left that would tell enough.
+    """
+    known = np.array([*fit.used, *measured])
+    if not fit.used:
+        return None
+    candidates = _new(_candidates(fit) if loads is None else np.array(sorted(set(loads))), known)
+    if fit.load_kind == "queue_depth":
+        candidates = candidates[candidates < DECLINE_FROM]
+    if not len(candidates):
+        return None
+    chosen = goal or ("curve" if fit.knee.identified or fit.knee.load is None else "knee")
+    over = np.unique(np.concatenate([candidates, _candidates(fit)]))
+    found = _Design(fit, over)
+    shares = found.of_curve if chosen == "curve" else found.of_knee
+    at = np.searchsorted(over, candidates)
+    best = int(at[np.argmax(shares[at])])
+    if shares[best] < LEAST_SHARE and loads is None:
+        return None
+    return found.described(best, chosen)
+
+
+def knee_shares(fit: Fit, loads: Array) -> Array:
+    """The share (m,) of the variance of the logarithm of the knee that measuring at each of ``loads`` (m,) explains."""
+    return _Design(fit, loads).of_knee
+
+
+class _Design:
+    """What measuring at each of some loads would take from the variances, as shares (m,) of all there is."""
+
+    def __init__(self, fit: Fit, loads: Array) -> None:
+        self.fit, self.loads = fit, loads
+        what: Literal["throughput", "response"] = "response" if fit.load_kind in GIVEN else "throughput"
+        expected = fit.measurements(loads, what)
+        covariance = expected.covariance
+        self.variance = np.maximum(covariance.diagonal(), 1e-12)
+        self.taken = (covariance**2 / self.variance[:, None]).sum(axis=1)
+        self.of_curve = self.taken / self.variance.sum()
+        self.of_knee = self._of_knee(expected)
+
+    def _of_knee(self, expected: Predictive) -> Array:
+        table, model = self.fit.table, self.fit.curve_model
+        of = "throughput" if self.fit.load_kind == "injected_delay" else "load"
+        values = getattr(model.knee(table.values), of)
+        reached = np.isfinite(values) & (values > 0)
+        if table.weight[reached].sum() < 0.5:
+            return np.zeros(len(self.loads))
+        logs = np.log(
+            np.where(reached, values, np.exp(np.average(np.log(values[reached]), weights=table.weight[reached])))
+        )
+        slopes = np.zeros((len(logs), expected.slopes.shape[2]))
+        for axis in range(slopes.shape[1]):
+            step = np.exp(table.directions[:, :, axis])
+            ends = [getattr(model.knee(v), of) for v in (table.values * step, table.values / step)]
+            with np.errstate(all="ignore"):
+                slopes[:, axis] = np.nan_to_num(0.5 * np.log(ends[0] / ends[1]), posinf=0.0, neginf=0.0)
+        apart = logs - table.weight @ logs
+        shared = (table.weight * apart) @ (expected.mean - table.weight @ expected.mean)
+        shared = shared + np.einsum("n,nr,nmr->m", table.weight, slopes, expected.slopes)
+        whole = float(table.weight @ (apart**2 + (slopes**2).sum(axis=1)))
+        return np.asarray(np.clip(shared**2 / self.variance / max(whole, 1e-12), 0.0, 0.99))
+
+    def described(self, best: int, goal: Goal) -> NextLoad:
+        """The advice to measure at the load of that index."""
+        from scipy.special import ndtri
+
+        wide = float(ndtri(0.5 + self.fit.level / 2))
+        now = float(np.sqrt(self.variance.mean()))
+        then = now * float(np.sqrt(max(0.0, 1 - self.of_curve[best])))
+        knee = self.fit.knee
+        ends = None if knee.load is None or knee.low is None or knee.high is None else (knee.low, knee.high)
+        left = float(np.sqrt(1 - self.of_knee[best]))
+        narrower = (
+            None if ends is None or knee.load is None else tuple(knee.load * (e / knee.load) ** left for e in ends)
+        )
+        return NextLoad(
+            float(self.loads[best]), self.fit.load_kind, goal, float(np.expm1(wide * now)), float(np.expm1(wide * then)),
+            ends, narrower,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def _candidates(fit: Fit) -> Array:
+    """Loads that may be measured: doublings of depth, 1, 2 and 5 times powers of ten of delay, shares of the peak."""
+    if fit.load_kind == "queue_depth":
+        deepest = min(max(SHALLOWEST_DEEP, 2 * max(fit.used)), DECLINE_FROM / 2)
+        return np.array([2.0**i for i in range(64) if 2.0**i <= deepest])
+    if fit.load_kind == "injected_delay":
+        most = max(float(max(fit.used)), 10.0)
+        steps = np.outer(10.0 ** np.arange(1, np.ceil(np.log10(most)) + 1), [1, 2, 5]).ravel()
+        return np.unique(np.concatenate([[0.0], steps[steps <= most]]))
+    name = "B" if fit.load_kind == "bandwidth" else "Xmax"
+    peak = float(fit.table.quantiles(lambda values: fit.curve_model.report(values)[name][1], (0.05,))[0])
+    return np.unique([float(f"{share * peak:.2g}") for share in SHARES])
+
+
+def _new(loads: Array, measured: Array) -> Array:
+    """Those of ``loads`` (m,) that are near none of ``measured`` (k,)."""
+    far = np.abs(loads[:, None] - measured[None, :]) > NEW * np.maximum(loads[:, None], measured[None, :])
+    return np.asarray(loads[far.all(axis=1)])
