@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrate.fitting import fit_points
 from calibrate.inference.parameters import Array
+from calibrate.model_names import model_for
+from calibrate.next.first import ENOUGH, to_calibrate_on
+from measure.dataset import CACHE_LINE_BYTES
 
 if TYPE_CHECKING:
     from calibrate.fitted import Fit
+    from calibrate.points import Points
 
 SHARE = 0.85
 """Of the peak: where the fourth point lies."""
@@ -29,6 +34,16 @@ NEW_DELAY = 5.0
 
 SENSIBLE = np.outer([1.0, 10.0, 100.0, 1000.0, 10_000.0], [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]).ravel()
 """Delays to measure, in a tool's units."""
+
+
+def loads_with_fourth(points: Points, peak_per_s: float | None = None) -> list[float]:
+    """The loads of a memory's points to calibrate on: three and, where ``ENOUGH`` were measured, the fourth point."""
+    three = to_calibrate_on(points)
+    if len(points) < ENOUGH or len(three) < 3:
+        return three
+    chosen = points.choose(three)
+    fourth = fourth_point(fit_points(chosen, model_for(chosen, None), peak_per_s=peak_per_s), points.load.tolist())
+    return three if fourth is None else sorted([*three, fourth])
 
 
 def fourth_point(fit: Fit, loads: Sequence[float] | None = None, *, measured: Sequence[float] = ()) -> float | None:
@@ -60,11 +75,11 @@ def _sensible(fit: Fit) -> Array:
 
 def _peak(fit: Fit) -> float:
     """The highest bandwidth, measured or known, in the unit of the load: just below the wall of the latency curve."""
-    return max(fit.used)
+    return max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
 
 
 def _shares_of_peak(fit: Fit, loads: Array) -> Array:
-    """The bandwidth predicted at ``loads`` (m,) over the highest that was measured."""
+    """The bandwidth predicted at ``loads`` (m,) over the highest, which over delays is that of the shortest."""
     if fit.load_kind == "bandwidth":
         return loads / _peak(fit)
     values = fit.table.most_probable[None, :]
