@@ -194,7 +194,7 @@ LOGIT_RANGE = 20.0
 MOST_STEPS, CLOSE = 40, 1e-6
 """Four steps as a rule; a step of Newton squares what is left, so that after one as short as this 1e-12 is."""
 
-SHORTEST = 1e-30
+SHORTEST = 1e-300
 """A think time of zero, for its logarithm."""
 
 

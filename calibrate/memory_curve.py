@@ -187,4 +187,4 @@ class MemoryCurve(OverBandwidth):
             from_peak = 1 - rho**WALL_POWER
             before = climb * rho * from_peak + WALL_POWER * wall * (1 - from_peak) < from_peak
             low, high = np.where(before, rho, low), np.where(before, high, rho)
-        return 0.5 * (low + high)
+        return np.asarray(0.5 * (low + high))

@@ -31,7 +31,9 @@ def _of_probe(sweep: Sweep) -> Iterator[float]:
 
 def _of_mlc(sweep: Sweep) -> Iterator[float]:
     shares = set(sweep.points["read_fraction"].dropna().round(2)) if "read_fraction" in sweep.points else set()
-    name = MLC_TRAFFIC.get(shares.pop()) if len(shares) == 1 and "non-temporal" not in sweep.series[0] else None
+    if len(shares) != 1 or "non-temporal" in sweep.series[0]:
+        return
+    name = MLC_TRAFFIC.get(shares.pop(), "")
     for section in _sections(sweep.provenance.details):
         if name in section:
             yield float(section[name])
