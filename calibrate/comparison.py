@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrate.baseline_errors import BaselineError, baseline_errors, error_of
 from calibrate.comparison_text import comparison_text
 from calibrate.doubts import doubts_of_its_points
 from calibrate.fitting import LEVEL, Fit, fit, needed
@@ -101,6 +102,19 @@ class Comparison:
         """The errors, held out and in sample, with the noise of repeats beside them."""
         return summary_of(self.points, self.predicted, self.held_out)
 
+    @cached_property
+    def baselines(self) -> tuple[BaselineError, ...]:
+        """What each baseline misses on the same held-out points; empty where none can be calibrated here."""
+        return baseline_errors(self.points, self.held_out) if self.calibrated_here else ()
+
+    @cached_property
+    def model_error(self) -> BaselineError:
+        """What the model itself misses on the held-out points (at least one), in the terms of ``baselines``."""
+        unseen, made = self.points.at(self.held_out), self.predicted
+        predicted = made.throughput_per_s[self.held_out], made.response_time_s[self.held_out]
+        observed = None if self.is_open else unseen.throughput_per_s
+        return error_of(self.fit.model, predicted, observed, unseen.response_time_s)
+
     def verdict(self) -> str:
         """The result in two or three sentences with numbers."""
         return verdict(self.fit, self.points, self.summary, self.truth, self.audit)
@@ -134,6 +148,7 @@ class Comparison:
             "summary": asdict(self.summary),
             "audit": [f.to_dict() for f in self.audit],
             "models": [m.to_dict() for m in self.models],
+            "baselines": [e.to_dict() for e in self.baselines],
             "verdict": self.verdict(),
             "queue": [q.to_dict() for q in waiting(self.fit, self.points)],
             "notes": list(self.fit.notes),
@@ -176,8 +191,10 @@ def compare(
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends and
-    the middle (:mod:`calibrate.next.first`), and of a memory's six or more a fourth near the bend. ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes a fit made before (from a data sheet,
-    another run, or this one) in place of a calibration; a point counts as calibrated on when that very measurement,
+    the middle (:mod:`calibrate.next.first`), and of six or more of a memory a fourth near the bend
+    (:mod:`calibrate.next.fourth`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes a
+    fit made before (from a data sheet, another run, or this one) in place of a calibration; a point counts as calibrated
+    on when that very measurement,
     load and throughput, is among the fit's. Raises DataError and ValueError as ``fit`` does.
     """
     points = points_of(sweep, series)
@@ -194,7 +211,8 @@ def compare(
     noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
     return Comparison(
         fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
-        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed), provenance=sweep.provenance,
+        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed),
+        provenance=sweep.provenance,
     )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ ONSET_POWER = 2.0
 
 CLOSED_MISFIT = MisfitPrior(median=0.06, log_sd=1.0)
 CLOSED_PROCESS = MisfitProcess(length=1.0, own=1 / 6)
-"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth; a
+"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth. A
 sixth of its variance belongs to one measurement alone."""
 
 
@@ -94,6 +94,10 @@ class CurveModel(ABC):
     def knee(self, values: Array) -> KneePoint:
         """The knee for each row of parameter values (n, d)."""
 
+    def knee_load(self, values: Array) -> Array:
+        """The load (n,) of the knee alone, which some models know without the rest."""
+        return self.knee(values).load
+
     @abstractmethod
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
         """The table of weights that ``points`` leave, and a ``peak`` from elsewhere where it is known."""
@@ -124,8 +128,7 @@ class ClosedModel(CurveModel):
         )
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        knee = self.knee(values)
-        return {"R1": ("s", self.lone(values)), "Xmax": ("1/s", values[:, 1]), "N*": ("", knee.load)}
+        return {"R1": ("s", self.lone(values)), "Xmax": ("1/s", values[:, 1]), "N*": ("", self.knee_load(values))}
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         throughput = self.throughput(values, loads)
@@ -151,8 +154,11 @@ class ClosedModel(CurveModel):
         """R1 (n,): the response time of a lone request."""
         return np.asarray(1 / self.throughput(values, np.ones(1))[:, 0])
 
+    def knee_load(self, values: Array) -> Array:
+        return np.asarray(np.maximum(self.lone(values) * self.peak(values), 1.0))
+
     def knee(self, values: Array) -> KneePoint:
-        load = np.maximum(self.lone(values) * self.peak(values), 1.0)
+        load = self.knee_load(values)
         at_knee = self.at_own(values, load)
         return KneePoint(load, at_knee, load / at_knee)
 
@@ -208,7 +214,8 @@ class OnsetPNorm(PNorm):
     name = "p-norm with onset"
     assumption = "both asymptotes hold, from a few requests on; a lone one may take longer or less than among others"
     strata = (
-        Stratum(0.2, {"p": SHARP, "onset": 1.0}), Stratum(0.05, {"p": SHARP}), Stratum(0.3, {"onset": 1.0}), Stratum(0.45),
+        Stratum(0.2, {"p": SHARP, "onset": 1.0}), Stratum(0.05, {"p": SHARP}), Stratum(0.3, {"onset": 1.0}),
+        Stratum(0.45),
     )  # fmt: skip
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:

@@ -67,7 +67,7 @@ class LawPriors:
 
 @dataclass(frozen=True)
 class BothAxes(MisfitProcess):
-    """Misses at rows (m, 2) of a load and an observable: those of throughput and of response say nothing of each other."""
+    """Misses at rows (m, 2) of a load and an observable: those of the one say nothing of those of the other."""
 
     def place(self, loads: Array) -> Array:
         return np.column_stack([super().place(loads[:, 0]), APART * loads[:, 1]])

@@ -10,6 +10,7 @@ import numpy as np
 from calibrate.curve_models import SHARPNESS_MEDIAN, CurveModel, Peak, PNorm
 from calibrate.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.fitted import Fit
+from calibrate.knee import SHEET
 from calibrate.model_names import model_for, model_named
 from calibrate.next.first import IN_WORDS
 from calibrate.points import Points, points_of, with_delay
@@ -180,23 +181,24 @@ def from_datasheet(
     model = PNorm(sharpness)
     sheet = _sheet(idle_latency, tolerance)
     made = Fit.of(model, sheet, model.weights(sheet, Peak(peak_iops, tolerance)), level, [BEFORE])
-    unmeasured = {
-        name: () for name in ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
-    }
     found = estimates(model, made.table, {}, level)
     from_sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
     told = {
         name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
         for name, e in found.items()
     }
-    return replace(made, **unmeasured, told=told, points=None)  # type: ignore[arg-type]
+    none: tuple[float, ...] = ()
+    return replace(
+        made, used=none, used_throughput_per_s=none, used_noise=none, used_response_s=none, used_response_noise=none,
+        told=told, points=None, details={SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}},
+    )  # fmt: skip
 
 
 def _sheet(idle_latency: float, tolerance: float) -> Points:
     """A data sheet's latency as what depth 1 would show."""
     one = np.ones(1)
     return Points(
-        series="data sheet", load_kind="queue_depth", load_unit="requests", load=one, throughput_per_s=one / idle_latency,
-        response_time_s=one * idle_latency, repeats=one, throughput_spread=one * tolerance, response_spread=one * tolerance,
-        source="data sheet",
+        series="data sheet", load_kind="queue_depth", load_unit="requests", load=one,
+        throughput_per_s=one / idle_latency, response_time_s=one * idle_latency, repeats=one,
+        throughput_spread=one * tolerance, response_spread=one * tolerance, source="data sheet",
     )  # fmt: skip

@@ -2,8 +2,8 @@
 
 There is no single knee; each definition answers another question. These are here:
 
-``N*``       R1 Xpeak, the idle latency times the peak, of a closed system: where queueing starts (Denning and Buzen, ACM
-             Computing Surveys 1978, section 4.2; Lazowska et al., Quantitative System Performance, 1984, chapter 5).
+``N*``       R1 Xpeak, the idle latency times the peak, of a closed system: where queueing starts (Denning and Buzen,
+             ACM Computing Surveys 1978, section 4.2; Lazowska et al., Quantitative System Performance, 1984, chapter 5).
              Straight from the two measurements where both were made, else from the model. It is the most stable
              definition: without every second depth it moves by 1.4 % on public sweeps.
 ``tangent``  rho* = 1 / (1 + sqrt(a / L0)) for an open latency curve R = L0 + a rho / (1 - rho): the load of maximal
@@ -35,6 +35,9 @@ SOFT = 0.5
 """A knee at which less than this share of the peak is reached is not sharp."""
 
 MEASURED = "N* = R1 Xpeak, both measured"
+
+SHEET = "data sheet"
+"""Where a fit's details keep the figures of a data sheet."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,10 @@ def _closed(fit: Fit) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
     crossing = measured_crossing(used, x, r) if fit.curve_model.measurable else None
     if crossing is None:
-        load, low, high = middle(fit.table, lambda v: fit.curve_model.knee(v).load, fit.level)
+        load, low, high = middle(fit.table, lambda v: fit.curve_model.knee_load(v), fit.level)
         definition = f"N* = R1 Xpeak, from the model{_lacking(fit)}"
+        if (sheet := fit.details.get(SHEET)) is not None and not fit.used:
+            load, definition = sheet["idle_latency_s"] * sheet["peak_per_s"], "N* = R1 Xpeak, both from the data sheet"
     else:
         (low, high), load, definition = _around(fit, crossing), crossing, MEASURED
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from calibrate.open_models import MGc, MGcEach, OpenModel
 from calibrate.points import Points
 
-MARGIN = 1.0
-"""A queue each must make the points more probable by a factor of e at least, else one queue it is."""
+MARGIN = 2.0
+"""A queue each must make the points more probable by a factor of e squared at least, else one queue it is."""
 
 
 def usual_open(points: Points) -> OpenModel:

@@ -22,6 +22,7 @@ some.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 NEARLY_ONE = 1 - 1e-6
 """Beyond this utilization no steady state is predicted, but a response time that is out of all proportion."""
 
-PEAK_LOG_SD, SERVERS_LOG_SD = 1.2, 1.5
-"""The priors of Xmax and c: wide around what the least response time and the highest rate suggest."""
+HEADROOM_LOG_SD, SERVERS_LOG_SD = 2.0, 1.5
+"""The priors of Xmax over the highest rate, less 1, and of c: wide around what the least response time suggests."""
 
 SCV_LOG_SD = 1.0
 """The prior of cs2: 1, uncertain by a factor of e; storage services lie between a constant and a few modes."""
@@ -85,7 +86,7 @@ class OpenModel(CurveModel):
         servers = 1.0 if self._servers is None else float(self._servers)
         peak = max(servers / least, 1.2 * most)
         made = {
-            "Xmax": Parameter("Xmax", "1/s", most / NEARLY_ONE, peak * 1e6, peak, PEAK_LOG_SD),
+            "Xmax": Parameter("headroom", "", 1 - NEARLY_ONE, 1e6, peak / most - 1, HEADROOM_LOG_SD),
             "c": Parameter("c", "", 1.0, 1e6, max(1.05, peak * least), SERVERS_LOG_SD),
             "cs2": Parameter("scv", "", 1e-3, 100.0, self._about(1, 1.0), self._sd(SCV_LOG_SD)),
             "ca2": Parameter("arrival scv", "", 1e-3, 100.0, self._about(0, 1.0), self._sd(MEASURED_LOG_SD)),
@@ -93,11 +94,17 @@ class OpenModel(CurveModel):
         return tuple(made[name] for name in self._free)
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
-        return table_of(
+        most = float(points.throughput_per_s.max())
+
+        def as_peak(values: Array) -> Array:  # Xmax is above what was seen, by a headroom
+            return np.column_stack([most * (1 + values[:, :1]), values[:, 1:]])
+
+        table = table_of(
             self.parameters(points.load, points.throughput_per_s, points.response_time_s), EVERYWHERE,
-            lambda values: np.log(self.curve(values, points.load)[1]),
+            lambda values: np.log(self.curve(as_peak(values), points.load)[1]),
             Observed(points.load, np.log(points.response_time_s), points.noise()[1]), self.process, self.misfit, None,
         )  # fmt: skip
+        return replace(table, values=as_peak(table.values))
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         given = self._given(values)

@@ -88,7 +88,7 @@ class ScalabilityLaw(ClosedModel):
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         return {
-            "R1": ("s", 1 / values[:, 0]), "N*": ("", self.knee(values).load), "contention": ("", values[:, 1]),
+            "R1": ("s", 1 / values[:, 0]), "N*": ("", self.knee_load(values)), "contention": ("", values[:, 1]),
             "coherency": ("", np.maximum(values[:, 2], COHERENCY.low)),
         }  # fmt: skip
 
@@ -113,8 +113,10 @@ class ScalabilityLaw(ClosedModel):
 def shows_decline(loads: Array, throughput: Array) -> bool:
     """Whether the deepest of these points (m,) lies past a peak.
 
-    >>> shows_decline(np.array([1.0, 8, 64]), np.array([1.0, 5, 3])), shows_decline(np.array([1.0, 2]), np.array([3.0, 2]))
-    (True, False)
+    >>> shows_decline(np.array([1.0, 8, 64]), np.array([1.0, 5, 3]))
+    True
+    >>> shows_decline(np.array([1.0, 2]), np.array([3.0, 2]))
+    False
     """
     best = int(np.argmax(throughput))
     return bool(throughput[-1] <= SHOWN * throughput[best] and loads[-1] >= TIMES_DEEPER * loads[best])

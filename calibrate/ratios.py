@@ -186,8 +186,8 @@ def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Diffe
     """The knee's load; of delays, whose knee is told by what gets through, its throughput."""
     by_load = first.load_kind != "injected_delay"
     values = [f.knee.load if by_load else f.knee.throughput_per_s for f in (first, other)]
-    drawn = [f.curve_model.knee(f.table.spread()[0]) for f in (first, other)]
-    ours, theirs = (d.load if by_load else d.throughput for d in drawn)
+    rows = [(f.curve_model, f.table.spread()[0]) for f in (first, other)]
+    ours, theirs = (m.knee_load(v) if by_load else m.knee(v).throughput for m, v in rows)
     unit = {"queue_depth": "", "arrival_rate": "1/s", "bandwidth": "B/s"}.get(first.load_kind, "lines/s")
     return _difference("knee", unit, names, (values[0], values[1]), ours, theirs, level)
 

@@ -57,7 +57,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Missed:
-    """Held-out points of one curve: |predicted / observed - 1| in percent by method, what is inside, seconds of a fit."""
+    """Held-out points of one curve: |predicted / observed - 1| in percent by method, those inside, seconds of a fit."""
 
     device: str
     percent: dict[str, np.ndarray]
@@ -140,7 +140,7 @@ def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool
         use = [float(points.load[np.argmin(np.abs(points.load - s * points.load[-1]))]) for s in (0.0, 0.6, 0.9)]
     if len(set(use)) < 3:
         return None
-    peak = float(points.throughput_per_s.max()) if known else None
+    peak = float(points.load.max()) if known else None
     if fourth:
         more = fourth_point(fit_points(points.choose(use), model), points.load.tolist())
         if more is None:

@@ -10,6 +10,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.audit import check_findings
+from calibrate.cli.baseline_table import say_baselines
 from calibrate.cli.compare_data import (
     Calibration,
     Device,
@@ -60,6 +61,7 @@ what the others are held against. Files of single points are read together as on
 Examples:
 qsim compare sweep/ --use 1,64 --report report.html
 qsim compare --dataset 003-ssd-read --max-error 10
+qsim compare sweep/ --baselines
 qsim compare old-drive/ new-drive/ --report both.html --plots plots --format png
 qsim compare a/ b/ c/ --baseline c/
 qsim compare tonight/ --fit yesterday.json --fail-on error
@@ -113,6 +115,11 @@ def compare(
     ] = True,
     slo: Objective = None,
     knees: Knees = False,
+    baselines: Annotated[
+        bool,
+        typer.Option("--baselines", help="Print what simple baselines miss on the same held-out points: the plain "
+                     "bound, the most probable p-norm, the Universal Scalability Law, interpolation."),
+    ] = False,
     fail_on: FailOn = None,
     max_error: Annotated[
         float | None,
@@ -152,7 +159,7 @@ def compare(
 
     _warn(devices, found)
     if not as_json:
-        _tell(told, held, found, knees=asked)
+        _tell(told, held, found, knees=asked, baselines=baselines)
         written.tell()
     document = {
         **_document(told, knees=asked), **beside_document(told, found.beside),
@@ -215,7 +222,7 @@ def _warn(devices: Sequence[Device], found: Pages) -> None:
         warn(found.apart)
 
 
-def _tell(told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool) -> None:
+def _tell(told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool, baselines: bool) -> None:
     """Every curve of every device, the device's name before them where there are several, then all side by side."""
     if held is not None:
         say(f"{held}\n")
@@ -226,6 +233,8 @@ def _tell(told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool)
             say(f"{blank}== {one.device.name} ==\n")
         tables = [f"\n\n{knee_table(k, c.fit)}" for c, k in zip(done, one.knees, strict=False)]
         say("\n\n\n".join(f"{c}{''.join(tables[i : i + 1]) if knees else ''}" for i, c in enumerate(done)))
+        if baselines:
+            say_baselines(done)
         if len(done) > 1:
             say(f"\n\n{_overview(done)}")
         say_tails(one.tails)

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.inference.misfit import MisfitProcess, covariance_of
+from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
 
-STEPS, CLOSE = 60, 1e-9
-"""A descent ends after so many steps, or where the logarithms move by less."""
+STEPS, CLOSE = 60, 1e-3
+"""A descent ends after so many steps, or where the next one is shorter than this in posterior standard deviations."""
+
+SCALES = 2.0 ** np.array([2, 1, 0, -1, -2, -4, -7, -11])
+"""Of every Gauss-Newton step so many multiples are tried, and the best one is taken."""
 
 SHIFT = 1e-5
 """The step of a numerical derivative, in logarithms."""
@@ -47,10 +50,14 @@ def linearised(
     """
     prior = _Prior.of(parameters, start)
     sizes, log_prior = misfit.sizes()
+    correlation = process.seen(measured.used).among(measured.used)
     theta = np.clip(np.log(start), prior.low, prior.high)
-    rows, evidence, spread = [], [], []
+    rows: list[Array] = []
+    evidence, spread = [], []
     for size in sizes:
-        covariance = covariance_of(process.seen(measured.used), measured.used, measured.noise, float(size))
+        if len(rows) > 1:  # the most probable parameters move evenly along the sizes
+            theta = np.clip(2 * rows[-1] - rows[-2], prior.low, prior.high)
+        covariance = size**2 * correlation + np.diag(measured.noise**2)
         theta, factor, log_evidence = _descend(theta, prior, predict_log, measured.observed_log, covariance)
         rows.append(theta)
         spread.append(factor)
@@ -82,40 +89,32 @@ def _descend(
 ) -> tuple[Array, Array, float]:
     """The most probable log parameters (d,), a factor (d, d) of their covariance, and the logarithm of the evidence.
 
-    Levenberg's damped Gauss-Newton steps, held inside the bounds.
+    Gauss-Newton steps with a line search, held inside the bounds.
     """
     whiten = np.linalg.inv(np.linalg.cholesky(covariance))
-
-    def cost(at: Array) -> tuple[float, Array]:
-        missed = whiten @ (observed - predict_log(np.exp(at[None, :]))[0])
-        return float(missed @ missed + prior.precision @ (at - prior.centre) ** 2), missed
-
-    damping, (now, missed) = 1e-3, cost(theta)
-    slopes = whiten @ _slopes(theta, prior, predict_log)
     for _ in range(STEPS):
-        downhill = slopes.T @ missed - prior.precision * (theta - prior.centre)
-        curvature = slopes.T @ slopes + np.diag(prior.precision)
-        step = np.linalg.solve(curvature + damping * np.diag(curvature.diagonal()), downhill)
-        tried = np.clip(theta + step, prior.low, prior.high)
-        then, missed_there = cost(tried)
-        if then <= now:
-            moved = float(np.abs(tried - theta).max())
-            theta, now, missed, damping = tried, then, missed_there, damping / 5
-            slopes = whiten @ _slopes(theta, prior, predict_log)
-            if moved < CLOSE:
-                break
-        else:
-            damping *= 4
-            if damping > 1e12:
-                break
-    precision = slopes.T @ slopes + np.diag(prior.precision)
+        log_curve, slopes = _curve_and_slopes(theta, prior, predict_log)
+        missed, slopes = whiten @ (observed - log_curve), whiten @ slopes
+        from_centre = theta - prior.centre
+        cost = float(missed @ missed + prior.precision @ from_centre**2)
+        precision = slopes.T @ slopes + np.diag(prior.precision)
+        step = np.linalg.solve(precision, slopes.T @ missed - prior.precision * from_centre)
+        if step @ precision @ step < CLOSE**2:
+            break
+        tried = np.clip(theta + SCALES[:, None] * step, prior.low, prior.high)
+        costs = (((observed - predict_log(np.exp(tried))) @ whiten.T) ** 2).sum(axis=1)
+        costs += (tried - prior.centre) ** 2 @ prior.precision
+        best = int(costs.argmin())
+        if not costs[best] < cost:
+            break
+        theta = tried[best]
     factor = np.linalg.inv(np.linalg.cholesky(precision)).T
-    evidence = -0.5 * now + np.log(whiten.diagonal()).sum() + np.log(np.abs(factor.diagonal())).sum()
+    evidence = -0.5 * cost + np.log(whiten.diagonal()).sum() + np.log(np.abs(factor.diagonal())).sum()
     return theta, factor, float(evidence + 0.5 * np.log(prior.precision).sum())
 
 
-def _slopes(theta: Array, prior: _Prior, predict_log: Callable[[Array], Array]) -> Array:
-    """The derivatives (k, d) of the log predictions; a parameter at a bound is shifted away from it."""
+def _curve_and_slopes(theta: Array, prior: _Prior, predict_log: Callable[[Array], Array]) -> tuple[Array, Array]:
+    """The log predictions (k,) and their derivatives (k, d); a parameter at a bound is shifted away from it."""
     shift = np.where(theta + SHIFT > prior.high, -SHIFT, SHIFT)
     both = predict_log(np.exp(np.vstack([theta, theta + np.diag(shift)])))
-    return np.asarray((both[1:] - both[0]).T / shift)
+    return both[0], np.asarray((both[1:] - both[0]).T / shift)

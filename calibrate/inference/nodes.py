@@ -1,9 +1,10 @@
 """Few parameters that are not linear: a fixed quasi-random set of nodes, refined once around its weight.
 
 The prior of the parameters is a sum of strata (:class:`Stratum`): in each, some parameters are fixed (a point mass) and
-the others are log-normal. In every stratum the nodes are evenly spread normal deviates (:mod:`calibrate.inference.even`).
-Half of them cover the prior, the other half a normal distribution as wide as twice the weight that the first half found; both are
-weighted against the two together (multiple importance sampling; Veach and Guibas 1995). For each node and each size of
+the others are log-normal. In every stratum the nodes are evenly spread normal deviates
+(:mod:`calibrate.inference.even`). One set of them covers the prior, another a normal distribution twice as wide as the
+weight that the first set found; all are weighted against both sets together (multiple importance sampling; Veach and
+Guibas 1995). Where the weight lies on too few nodes, the next set is made around a tempered weight first. For each node and each size of
 the misfit, the curve's scale and the misfit are integrated out exactly, by generalised least squares.
 """
 
@@ -23,10 +24,19 @@ NODES = {0: 1, 1: 128, 2: 320, 3: 640}
 """How many nodes a stratum of so many free parameters has, in each half; more parameters have as many as three."""
 
 WIDER = 2.0
-"""The refined half is so many times as wide as the weight."""
+"""A refined set is so many times as wide as the weight."""
 
-NARROWEST = 0.003
-"""The refined half is at least so wide, in standard deviations of the prior."""
+ROUNDS = 6
+"""A set is refined once where its weight lies on enough nodes, else towards tempered weights, at most so often."""
+
+TEMPERS = 10.0 ** -np.arange(0.0, 7.5, 0.5)
+"""Powers of the likelihood, tried from the first on."""
+
+ENOUGH = 12.0
+"""A weight lies on enough nodes where it is worth so many equally weighted ones, for each free parameter."""
+
+NARROWEST = 1e-7
+"""In standard deviations of the prior: no refined set is narrower."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,7 @@ EVERYWHERE = (Stratum(1.0),)
 
 @dataclass(frozen=True)
 class Scale:
-    """The parameter, by name, that multiplies every measurement; its logarithm is normal, or flat where ``sd`` is inf."""
+    """The parameter, by name, that multiplies every measurement; its logarithm is normal, flat where ``sd`` is inf."""
 
     name: str
     mean: float = 0.0
@@ -51,7 +61,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Observed:
-    """What was measured at the loads ``used`` (k,): logarithms (k,) and their relative standard errors ``noise`` (k,)."""
+    """What was measured at the loads ``used`` (k,): logarithms (k,) and relative standard errors ``noise`` (k,)."""
 
     used: Array
     log: Array
@@ -112,34 +122,59 @@ def _stratum(
             values[:, i] = np.clip(p.prior_median * np.exp(p.prior_log_sd * z[:, column]), p.low, p.high)
         return values
 
-    count = NODES.get(len(free), NODES[3])
-    z = normal_nodes(count, len(free)) if free else np.zeros((1, 0))
-    log_like, centre = likelihood(values_at(z))
     if not free:
-        return _Nodes(values_at(z), log_like, np.zeros(1), centre)
-    middle, factor = _around(z, log_like)
-    finer = middle + normal_nodes(count, len(free)) @ factor.T
-    finer_like, finer_centre = likelihood(values_at(finer))
-    both = np.vstack([z, finer])
-    prior = -0.5 * (both**2).sum(axis=1)
-    apart = np.linalg.solve(factor, (both - middle).T).T
-    refined = -0.5 * (apart**2).sum(axis=1) - np.log(np.abs(factor.diagonal())).sum()
-    weight = prior - np.logaddexp(prior, refined) - np.log(count)
-    return _Nodes(values_at(both), np.vstack([log_like, finer_like]), weight, np.vstack([centre, finer_centre]))
+        log_like, centres = likelihood(values_at(np.zeros((1, 0))))
+        return _Nodes(values_at(np.zeros((1, 0))), log_like, np.zeros(1), centres)
+    count = NODES.get(len(free), NODES[3])
+    sets = [_Set(np.zeros(len(free)), np.eye(len(free)))]
+    z = sets[0].nodes(count)
+    log_like, centres = likelihood(values_at(z))
+    for _ in range(ROUNDS):
+        temper, refined = _refined(z, _log_weight(z, sets), log_like)
+        sets.append(refined)
+        z = np.vstack([z, refined.nodes(count)])
+        more = likelihood(values_at(z[-count:]))
+        log_like, centres = np.vstack([log_like, more[0]]), np.vstack([centres, more[1]])
+        if temper == 1:
+            break
+    return _Nodes(values_at(z), log_like, _log_weight(z, sets) - np.log(count), centres)
 
 
-def _around(z: Array, log_like: Array) -> tuple[Array, Array]:
-    """The mean (f,) of the weight over the nodes z (n, f), and a factor (f, f) of its widened covariance."""
+@dataclass(frozen=True)
+class _Set:
+    """A normal distribution of nodes: its middle (f,) and a factor (f, f) of its covariance."""
+
+    middle: Array
+    factor: Array
+
+    def nodes(self, count: int) -> Array:
+        """Nodes (count, f), evenly spread."""
+        return np.asarray(self.middle + normal_nodes(count, len(self.middle)) @ self.factor.T)
+
+    def log_density(self, z: Array) -> Array:
+        """At z (n, f), up to the constant that all normal distributions share."""
+        apart = np.linalg.solve(self.factor, (z - self.middle).T)
+        return np.asarray(-0.5 * (apart**2).sum(axis=0) - np.log(np.abs(self.factor.diagonal())).sum())
+
+
+def _log_weight(z: Array, sets: Sequence[_Set]) -> Array:
+    """ln of the prior over the density of the nodes, all sets together, at z (n, f)."""
+    density = np.logaddexp.reduce([one.log_density(z) for one in sets], axis=0)
+    return np.asarray(sets[0].log_density(z) - density)
+
+
+def _refined(z: Array, log_weight: Array, log_like: Array) -> tuple[float, _Set]:
+    """A set around the weight of nodes z (n, f), and the power of the likelihood with which enough of them count."""
     each = np.logaddexp.reduce(log_like, axis=1)
-    weight = np.exp(each - each.max())
-    weight /= weight.sum()
+    for temper in TEMPERS:
+        weight = log_weight + temper * each
+        weight = np.exp(weight - weight.max())
+        weight /= weight.sum()
+        if 1 / (weight**2).sum() >= ENOUGH * z.shape[1]:
+            break
     middle = weight @ z
-    apart = z - middle
-    # As few nodes carry the weight, it may be narrower than it seems, and no wider than between two of them.
-    between = len(z) ** (-1.0 / z.shape[1])
-    floor = max(NARROWEST, 0.5 * between / max(1.0, 1 / (weight**2).sum())) ** 2
-    covariance = (weight[:, None] * apart).T @ apart + floor * np.eye(z.shape[1])
-    return middle, WIDER * np.linalg.cholesky(covariance)
+    covariance = (weight[:, None] * (z - middle)).T @ (z - middle) + NARROWEST**2 * np.eye(z.shape[1])
+    return float(temper), _Set(middle, WIDER * np.linalg.cholesky(covariance))
 
 
 @dataclass(frozen=True)

@@ -123,8 +123,12 @@ class _Design:
 
     def _of_knee(self, expected: Predictive) -> Array:
         table, model = self.fit.table, self.fit.curve_model
-        of = "throughput" if self.fit.load_kind == "injected_delay" else "load"
-        values = getattr(model.knee(table.values), of)
+        delay = self.fit.load_kind == "injected_delay"  # whose knee is known by its throughput
+
+        def knee(rows: Array) -> Array:
+            return model.knee(rows).throughput if delay else model.knee_load(rows)
+
+        values = knee(table.values)
         reached = np.isfinite(values) & (values > 0)
         if table.weight[reached].sum() < 0.5:
             return np.zeros(len(self.loads))
@@ -134,7 +138,7 @@ class _Design:
         slopes = np.zeros((len(logs), expected.slopes.shape[2]))
         for axis in range(slopes.shape[1]):
             step = np.exp(table.directions[:, :, axis])
-            ends = [getattr(model.knee(v), of) for v in (table.values * step, table.values / step)]
+            ends = [knee(v) for v in (table.values * step, table.values / step)]
             with np.errstate(all="ignore"):
                 slopes[:, axis] = np.nan_to_num(0.5 * np.log(ends[0] / ends[1]), posinf=0.0, neginf=0.0)
         apart = logs - table.weight @ logs
@@ -157,7 +161,8 @@ class _Design:
             None if ends is None or knee.load is None else tuple(knee.load * (e / knee.load) ** left for e in ends)
         )
         return NextLoad(
-            float(self.loads[best]), self.fit.load_kind, goal, float(np.expm1(wide * now)), float(np.expm1(wide * then)),
+            float(self.loads[best]), self.fit.load_kind, goal,
+            float(np.expm1(wide * now)), float(np.expm1(wide * then)),
             ends, narrower,  # type: ignore[arg-type]
         )  # fmt: skip
 

@@ -82,7 +82,7 @@ def test_misses_at_near_delays_go_together_and_zero_is_near_to_two() -> None:
     alike = MISSES.between(np.array([0.0, 500.0]), np.array([2.0, 550.0, 20_000.0]))
     assert alike[0, 0] > 0.7
     assert alike[1, 1] > 0.7
-    assert alike[1, 2] < 0.01
+    assert alike[1, 2] < 0.05
 
 
 def measured(values: np.ndarray = TYPICAL, loads: np.ndarray = DELAYS, bent: np.ndarray | float = 1.0) -> Points:

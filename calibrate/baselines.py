@@ -1,0 +1,232 @@
+"""Baselines: the simplest predictions of a curve. A model that does not beat them on unseen points earns no place.
+
+Every baseline takes the same arguments and returns the same two arrays::
+
+    baseline(load, throughput_per_s, response_time_s, at) -> (throughput_per_s, response_time_s)
+
+``load``, ``throughput_per_s`` and ``response_time_s`` (k,) are the points to calibrate on, in SI units and any order;
+``at`` (m,) are the loads to predict, and both results are (m,). Repeats of a load are allowed; one point is enough. All
+baselines are deterministic, take milliseconds, and their throughputs scale with those of the points.
+
+Raises ValueError where the arrays differ in length, are empty, or hold a value that is not positive and finite (an
+injected delay may be zero), and where an open queue is asked for a load beyond its capacity.
+
+>>> x, r = baselines_for("queue_depth")["plain bound"]([1, 32], [1e4, 8e4], [1e-4, 4e-4], [4, 64])
+>>> x.tolist(), (1e6 * r).round().tolist()
+([40000.0, 80000.0], [100.0, 800.0])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Baseline = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], tuple[Array, Array]]
+
+SHARPNESS, SHARPNESS_LOG_SD = 2.6, 0.75
+"""The sharpness p of public sweeps of drives and servers: the median, and the standard deviation of its logarithm."""
+
+WEAK_LOG_SD = 2.0
+"""That of R1 and Xmax around their values in the plain bound."""
+
+MISFIT = 0.05
+"""The standard deviation of the logarithm of one measurement around its curve: 3 to 6 % as a rule."""
+
+PEAKS, PEAK_MEDIAN, PEAK_LOG_SD = np.geomspace(1.005, 2, 60), 1.1, 0.2
+"""The peak bandwidth of a memory over the highest that was measured: what is tried, and how likely each is."""
+
+
+def plain_bound(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+    """X(N) = min(N / R1, Xmax): the asymptotic bound, with R1 the least n / x and Xmax the highest x of the points.
+
+    Source: Muntz and Wong 1974, "Asymptotic properties of closed queueing network models"; Denning and Buzen 1978, "The
+    operational analysis of queueing network models", ACM Computing Surveys 10(3).
+    """
+    n, x, _, at = _points(load, throughput, response, at)
+    return _closed(at, np.minimum(at / np.min(n / x), x.max()))
+
+
+def most_probable_p_norm(
+    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
+) -> tuple[Array, Array]:
+    """X(N) = [(N / R1)^-p + Xmax^-p]^(-1/p) at the most probable R1, Xmax and p: the rival in ten lines.
+
+    p is log-normal around ``SHARPNESS``, R1 and Xmax weakly so around those of :func:`plain_bound` (which this curve
+    reaches as p grows), and a measurement misses the curve by ``MISFIT``.
+    """
+    from scipy.optimize import least_squares
+
+    n, x, _, at = _points(load, throughput, response, at)
+    top = x.max()
+    slope, log_x = np.log(np.max(x / top / n)), np.log(x / top)
+
+    def log_curve(values: Array, loads: Array) -> Array:
+        p = SHARPNESS * np.exp(values[2])
+        return np.asarray(-np.logaddexp(-p * (slope + values[0] + np.log(loads)), -p * values[1]) / p)
+
+    def missed(values: Array) -> Array:
+        from_prior = values / (WEAK_LOG_SD, WEAK_LOG_SD, SHARPNESS_LOG_SD)
+        return np.concatenate([(log_curve(values, n) - log_x) / MISFIT, from_prior])
+
+    found = least_squares(missed, np.zeros(3), method="lm", ftol=1e-12, xtol=1e-12)
+    return _closed(at, top * np.exp(log_curve(found.x, at)))
+
+
+def scalability_law(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+    """X(N) = g N / (1 + a (N - 1) + b N (N - 1)): contention a and coherency b, both between 0 and 1.
+
+    Least squares in logarithms; b is 0 where there are two different loads, and a too where there is one. Above 1, a or
+    b would put the peak below N = 1. Source: Gunther 2007, "Guerrilla Capacity Planning", the Universal Scalability
+    Law.
+    """
+    from scipy.optimize import nnls
+
+    n, x, _, at = _points(load, throughput, response, at)
+    known = (1, 2, 4)[min(len(np.unique(n)), 3) - 1]
+
+    def corners(n: Array) -> Array:  # N / X where a and b are 0 or 1; that of any others is a sum of these
+        return np.column_stack([np.ones_like(n), n, 1 + n * (n - 1), n**2])[:, :known]
+
+    rows, time = corners(n), n / x
+    weights = nnls(rows / time[:, None], np.ones_like(n))[0]
+    miss = np.log(rows @ weights / time)
+    for _ in range(50):  # Gauss-Newton, where a step that does not help is halved
+        step = nnls(rows / (rows @ weights)[:, None], 1 - miss)[0] - weights
+        for share in 0.5 ** np.arange(12):
+            tried = np.log(rows @ (weights + share * step) / time)
+            if tried @ tried < miss @ miss:
+                break
+        else:
+            break
+        weights, miss = weights + share * step, tried
+    return _closed(at, at / (corners(at) @ weights))
+
+
+def interpolation(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+    """log X is linear in log N between the points; X grows as N below the first and is flat above the last."""
+    n, x, _, at = _points(load, throughput, response, at)
+    return _closed(at, _between(np.log(n), x, np.log(at)) * np.minimum(at / n[0], 1))
+
+
+def interpolation_over_delay(
+    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
+) -> tuple[Array, Array]:
+    """log X is linear in log(d + the least d above 0), and log R in X; both are flat beyond the ends."""
+    d, x, r, at = _points(load, throughput, response, at, idle=True)
+    unit = d[d > 0].min(initial=d.max()) or 1.0
+    found = _between(np.log(d + unit), x, np.log(at + unit))
+    return found, _between(x, r, found)
+
+
+def interpolation_over_rate(
+    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
+) -> tuple[Array, Array]:
+    """log R is linear in the arrival rate or the bandwidth, and flat beyond the ends."""
+    rate, x, r, at = _points(load, throughput, response, at)
+    return at * np.mean(x / rate), _between(rate, r, at)
+
+
+def single_server(load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike) -> tuple[Array, Array]:
+    """R = S / (1 - lambda S), the open queue M/M/1, with S = R / (1 + lambda R) at the lowest rate.
+
+    Source: Denning and Buzen 1978, as above. ValueError where a rate of ``at`` is 1 / S or more.
+    """
+    rate, x, r, at = _points(load, throughput, response, at)
+    service = r[0] / (1 + rate[0] * r[0])
+    _check_capacity(at, 1 / service, "M/M/1")
+    return at * np.mean(x / rate), service / (1 - at * service)
+
+
+def three_parameter_queue(
+    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike, peak: float | None = None
+) -> tuple[Array, Array]:
+    """R = L0 + a rho / (1 - rho), rho = x / B: a memory's latency over its bandwidth x, by least relative squares.
+
+    ``peak`` is B in the unit of the loads; without it B is the most probable of ``PEAKS``, at least the highest load.
+    ValueError where a load reaches B.
+    """
+    from scipy.optimize import nnls
+
+    b, x, r, at = _points(load, throughput, response, at)
+    if peak is not None:
+        _check_capacity(b, peak, "the three-parameter queue")
+    found = []
+    for top in b.max() * PEAKS if peak is None else [peak]:
+        weights, miss = nnls(np.column_stack([np.ones_like(b), b / (top - b)]) / r[:, None], np.ones_like(b))
+        unlikely = np.log(top / b.max() / PEAK_MEDIAN) / PEAK_LOG_SD
+        found.append(((miss / MISFIT) ** 2 + unlikely**2, top, weights))
+    _, top, (idle, queueing) = min(found, key=lambda one: one[0])
+    _check_capacity(at, top, "the three-parameter queue")
+    return at * np.mean(x / b), idle + queueing * at / (top - at)
+
+
+def three_parameter_queue_over_delay(
+    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike
+) -> tuple[Array, Array]:
+    """:func:`interpolation_over_delay` for the throughput, and :func:`three_parameter_queue` for the response there."""
+    found, _ = interpolation_over_delay(load, throughput, response, at)
+    return found, three_parameter_queue(throughput, throughput, response, found)[1]
+
+
+def baselines_for(load_kind: str) -> Mapping[str, Baseline]:
+    """{name: function} for "queue_depth", "injected_delay", "bandwidth" or "arrival_rate"; ValueError for another."""
+    if load_kind not in _BASELINES:
+        raise ValueError(f"no baseline predicts over the load {load_kind!r}; expected one of: {', '.join(_BASELINES)}")
+    return _BASELINES[load_kind]
+
+
+_BASELINES: Mapping[str, Mapping[str, Baseline]] = {
+    "queue_depth": {
+        "plain bound": plain_bound,
+        "p-norm, most probable": most_probable_p_norm,
+        "Universal Scalability Law": scalability_law,
+        "interpolation": interpolation,
+    },
+    "injected_delay": {
+        "three-parameter queue": three_parameter_queue_over_delay,
+        "interpolation": interpolation_over_delay,
+    },
+    "bandwidth": {"three-parameter queue": three_parameter_queue, "interpolation": interpolation_over_rate},
+    "arrival_rate": {"M/M/1": single_server, "interpolation": interpolation_over_rate},
+}
+
+
+def _points(
+    load: ArrayLike, throughput: ArrayLike, response: ArrayLike, at: ArrayLike, *, idle: bool = False
+) -> tuple[Array, Array, Array, Array]:
+    """The points, ascending, and the loads to predict; ``idle``: a load may be 0."""
+    arrays = [np.atleast_1d(np.asarray(values, dtype=float)) for values in (load, throughput, response, at)]
+    shapes = {a.shape for a in arrays[:3]}
+    if len(shapes) > 1 or arrays[0].ndim > 1 or not arrays[0].size:
+        raise ValueError(
+            f"{arrays[0].size} loads, {arrays[1].size} throughputs and {arrays[2].size} response times: expected as "
+            "many of each, and 1 or more"
+        )
+    for name, values in zip(("load", "throughput", "response time", "load"), arrays, strict=True):
+        zero_allowed = idle and name == "load"
+        bad = ~np.isfinite(values) | (values < 0 if zero_allowed else values <= 0)
+        if bad.any():
+            wanted = "finite and 0 or more" if zero_allowed else "finite and above 0"
+            raise ValueError(f"{name} {values[bad][0]:g} is not possible: every {name} must be {wanted}")
+    order = np.lexsort(arrays[2::-1])
+    return arrays[0][order], arrays[1][order], arrays[2][order], arrays[3]
+
+
+def _closed(loads: Array, throughput: Array) -> tuple[Array, Array]:
+    """Throughput and response time of a closed system: N = X R (Little 1961)."""
+    return throughput, loads / throughput
+
+
+def _between(places: Array, values: Array, at: Array) -> Array:
+    """exp of the straight lines through the mean logarithms at equal places; flat beyond the ends."""
+    known, which = np.unique(places, return_inverse=True)
+    means = np.bincount(which, np.log(values)) / np.bincount(which)
+    return np.exp(np.interp(at, known, means))
+
+
+def _check_capacity(loads: Array, capacity: float, queue: str) -> None:
+    if loads.max(initial=0) >= capacity:
+        raise ValueError(f"{queue} has no answer at load {loads.max():.3g}: its capacity is {capacity:.3g}")

@@ -1,0 +1,161 @@
+"""The default model beside the baselines, over closed sweeps that others published.
+
+python docs/baseline_accuracy.py          prints a table over docs/data, and one over ../shared/field-data if present
+python docs/baseline_accuracy.py DIR...   prints the table over the sweeps in DIR alone
+
+Every predictor is calibrated on the same points of a sweep, the measured depths nearest to those of a column, and is
+judged by the same others below depth 512. A sweep with too few depths for a column is left out of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from accuracy_devices import Device, read_devices
+from numpy.typing import NDArray
+
+from calibrate import Curve, fit, predict
+from calibrate.baselines import Baseline, baselines_for
+
+Array = NDArray[np.float64]
+Predictor = Callable[[Device, tuple[float, ...], Array], Array]
+"""Predicted throughputs (m,) of a device calibrated on these of its depths, at other depths (m,)."""
+
+PAIRS = ((1.0, 32.0), (4.0, 32.0))
+TRIPLES = ((1.0, 4.0, 32.0), (1.0, 8.0, 64.0))
+COLUMNS = {
+    **{", ".join(f"{n:g}" for n in use): (use,) for use in (*PAIRS, *TRIPLES)},
+    "both pairs": PAIRS, "both triples": TRIPLES, "all four": (*PAIRS, *TRIPLES),
+}  # fmt: skip
+"""What is calibrated on, by the name of a column."""
+
+COLLECTED = Path(__file__).resolve().parent / "data"
+FIELD = Path(__file__).resolve().parents[2] / "shared" / "field-data"
+
+RESAMPLED, INTERVAL = 1000, (5, 95)
+
+
+def baseline(function: Baseline) -> Predictor:
+    """A baseline as a predictor."""
+
+    def predicted(device: Device, used: tuple[float, ...], loads: Array) -> Array:
+        chosen = device.points.choose(used)
+        return function(chosen.load, chosen.throughput_per_s, chosen.response_time_s, loads)[0]
+
+    return predicted
+
+
+_CURVES: dict[tuple[int, tuple[float, ...]], tuple[Device, Curve]] = {}
+
+
+def default_curve(device: Device, used: tuple[float, ...]) -> Curve:
+    """The default model's prediction at every held-out depth, with its 90 % band; computed once for each device."""
+    key = id(device), used
+    if key not in _CURVES:  # the device is stored too, so that no other takes its id
+        _CURVES[key] = device, predict(fit(device.sweep, used), held_out(device, used)[0])
+    return _CURVES[key][1]
+
+
+def default_model(device: Device, used: tuple[float, ...], loads: Array) -> Array:
+    """The default model as a predictor of held-out depths."""
+    curve = default_curve(device, used)
+    return curve.throughput_per_s[np.searchsorted(curve.load, loads)]
+
+
+PREDICTORS: Mapping[str, Predictor] = {
+    **{name: baseline(function) for name, function in baselines_for("queue_depth").items()},
+    "default model": default_model,
+}
+
+
+def held_out(device: Device, used: tuple[float, ...]) -> tuple[Array, Array]:
+    """The other depths below 512, ascending, and their throughputs, (m,) each."""
+    rest = device.points.at(~device.points.mask(used))
+    return rest.load, rest.throughput_per_s
+
+
+def judged(devices: Sequence[Device], use: Sequence[float]) -> list[tuple[Device, tuple[float, ...]]]:
+    """The devices with as many different depths near ``use``, and others to be judged by; and those depths."""
+    near = [(d, d.nearest(use)) for d in devices]
+    return [(d, used) for d, used in near if len(used) == len(use) < len(d.points)]
+
+
+def errors(devices: Sequence[Device], use: Sequence[float], predictor: Predictor) -> list[Array]:
+    """Absolute errors of held-out throughputs in percent, an array for each device that has the depths ``use``."""
+    found = []
+    for device, used in judged(devices, use):
+        loads, measured = held_out(device, used)
+        found.append(100 * np.abs(predictor(device, used, loads) / measured - 1))
+    return found
+
+
+def pooled(devices: Sequence[Device], uses: Sequence[Sequence[float]], predictor: Predictor) -> list[Array]:
+    """``errors`` over several choices of depths, still an array for each device."""
+    by_device = [[e for use in uses for e in errors([device], use, predictor)] for device in devices]
+    return [np.concatenate(found) for found in by_device if found]
+
+
+def inside(devices: Sequence[Device], uses: Sequence[Sequence[float]]) -> NDArray[np.bool_]:
+    """Whether each held-out throughput lies inside the default model's 90 % band."""
+    found = []
+    for device, used in (one for use in uses for one in judged(devices, use)):
+        curve, measured = default_curve(device, used), held_out(device, used)[1]
+        found.append((curve.throughput_low_per_s <= measured) & (measured <= curve.throughput_high_per_s))
+    return np.concatenate(found)
+
+
+def share(by_device: Sequence[Array], percent: float) -> str:
+    """A percentile over all points, and where it lies in 90 % of resamples of the devices (bootstrap)."""
+    rng = np.random.default_rng(1)
+    drawn = rng.integers(len(by_device), size=(RESAMPLED, len(by_device)))
+    spread = [np.percentile(np.concatenate([by_device[i] for i in some]), percent) for some in drawn]
+    low, high = np.percentile(spread, INTERVAL)
+    return f"{np.percentile(np.concatenate(by_device), percent):.1f} [{low:.1f}, {high:.1f}]"
+
+
+def table(devices: Sequence[Device]) -> str:
+    """A row for each predictor, a column for each choice of depths: median / p90 of the errors in percent."""
+    plain = PREDICTORS["plain bound"]
+    columns = {name: uses for name, uses in COLUMNS.items() if pooled(devices, uses, plain)}
+    if not columns:
+        return "no closed sweep has 3 or more depths near 1 and 32\n"
+    head = ["median / p90 error, %", *columns]
+    rows = [
+        [name, *(f"{share(e, 50)} / {share(e, 90)}" for e in (pooled(devices, u, p) for u in columns.values()))]
+        for name, p in PREDICTORS.items()
+    ]
+    counts = [f"{sum(map(len, e))} of {len(e)}" for e in (pooled(devices, u, plain) for u in columns.values())]
+    bands = [f"{100 * inside(devices, uses).mean():.0f} %" for uses in columns.values()]
+    rows += [["inside the default model's 90 % bands", *bands], ["held-out points, of sweeps", *counts]]
+    lines = [head, ["---"] + ["---:"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+@cache
+def collected() -> tuple[Device, ...]:
+    """Every sweep of docs/data/drives and docs/data/drives-later."""
+    return tuple(d for folder in ("drives", "drives-later") for d in read_devices(COLLECTED / folder))
+
+
+@cache
+def field() -> tuple[Device, ...]:
+    """Every sweep of raw fio runs in ../shared/field-data; none where it is absent."""
+    parents = [FIELD / "fio-plot-samples", FIELD]
+    folders = [f for parent in parents if parent.is_dir() for f in sorted(parent.iterdir()) if f.is_dir()]
+    return tuple(d for f in folders if f.parent.name == parents[0].name or f.name == "nvme-samples"
+                 for d in read_devices(f))  # fmt: skip
+
+
+def everything() -> str:
+    """Both tables."""
+    there = f"\nRaw runs of others:\n\n{table(field())}" if field() else f"\nRaw runs are not present ({FIELD}).\n"
+    return f"{table(collected())}{there}"
+
+
+if __name__ == "__main__":
+    given = [d for folder in sys.argv[1:] for d in read_devices(Path(folder))]
+    sys.stdout.write(table(given) if sys.argv[1:] else everything())

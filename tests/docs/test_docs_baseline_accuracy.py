@@ -1,0 +1,80 @@
+"""The default model earns its place: over the sweeps of docs/data it is not behind what takes ten lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import baseline_accuracy as script
+import numpy as np
+import pytest
+from accuracy_devices import Device
+
+from measure import load
+
+BEHIND_IN_THE_MEDIAN, BEHIND_AT_P90 = 1.15, 1.10
+MODEL, RIVAL = "default model", "p-norm, most probable"
+USES = [pytest.param(script.PAIRS, id="pairs"), pytest.param(script.TRIPLES, id="triples")]
+
+
+def pooled(name: str, uses: Sequence[tuple[float, ...]]) -> np.ndarray:
+    """The errors of a predictor in percent over every sweep and all of these choices of depths."""
+    return np.concatenate(script.pooled(script.collected(), uses, script.PREDICTORS[name]))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("the default model over docs/data")  # each fit of it is made once in a process
+@pytest.mark.parametrize("uses", USES)
+def test_the_default_model_is_not_behind_the_ten_line_p_norm(uses: tuple[tuple[float, ...], ...]) -> None:
+    assert np.median(pooled(MODEL, uses)) <= BEHIND_IN_THE_MEDIAN * np.median(pooled(RIVAL, uses))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("the default model over docs/data")
+@pytest.mark.parametrize("uses", USES)
+def test_the_default_model_is_not_behind_the_best_baseline_at_the_worst_tenth(
+    uses: tuple[tuple[float, ...], ...],
+) -> None:
+    worst = {name: float(np.percentile(pooled(name, uses), 90)) for name in script.PREDICTORS}
+    model = worst.pop(MODEL)
+    assert model <= BEHIND_AT_P90 * min(worst.values()), worst
+
+
+@pytest.mark.parametrize("use", [*script.PAIRS, *script.TRIPLES])
+def test_every_predictor_is_judged_by_the_same_points(use: Sequence[float]) -> None:
+    baselines = [p for name, p in script.PREDICTORS.items() if name != MODEL]
+    counts = {tuple(len(e) for e in script.errors(script.collected(), use, p)) for p in baselines}
+    assert len(counts) == 1
+    assert len(counts.pop()) == 52
+
+
+def test_the_errors_of_one_drive_by_hand(repository: Path) -> None:
+    drive = Device.of(load(repository / "docs" / "data" / "drives" / "intel-p420i-5min-randread.csv"))
+    depth, x = drive[0].points.load, drive[0].points.throughput_per_s
+    ends = np.isin(depth, (1, 32))
+    bound = np.minimum(depth / np.min(depth[ends] / x[ends]), x[ends].max())
+    (missed,) = script.errors(drive, (1, 32), script.PREDICTORS["plain bound"])
+    assert missed == pytest.approx(100 * np.abs(bound[~ends] / x[~ends] - 1))
+
+
+def test_the_table_has_a_row_for_each_predictor_and_says_what_bands_hold(repository: Path) -> None:
+    drive = Device.of(load(repository / "docs" / "data" / "drives-later" / "samsung-pm981a-mzvlb256-randread.csv"))
+    rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in script.table(drive).splitlines()]
+    assert rows[0][1:] == ["1, 32", "4, 32", "1, 4, 32", "1, 8, 64", "both pairs", "both triples", "all four"]
+    assert [row[0] for row in rows[2:-2]] == list(script.PREDICTORS)
+    assert rows[-2][0] == "inside the default model's 90 % bands"
+    depths = len(drive[0].points)
+    assert rows[-1][1:5] == [f"{depths - n} of 1" for n in (2, 2, 3, 3)]
+    assert rows[-1][5:] == [f"{n} of 1" for n in (2 * depths - 4, 2 * depths - 6, 4 * depths - 10)]
+
+
+def test_a_sweep_without_the_depths_of_a_column_is_left_out() -> None:
+    floppy = next(d for d in script.collected() if d.depths[-1] < 512)
+    assert script.judged([floppy], (1, 1.1)) == []
+    assert script.table([]) == "no closed sweep has 3 or more depths near 1 and 32\n"
+
+
+def test_the_field_data_are_the_runs_of_others() -> None:
+    if not script.FIELD.is_dir():
+        pytest.skip(f"the raw runs of others are not here: {script.FIELD}")
+    assert len(script.field()) == 11

@@ -1,0 +1,112 @@
+"""Baselines of surfaces against surfaces whose form is known."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from calibrate.surface import Places, SurfacePoints
+from calibrate.surface.baselines import (
+    SURFACE_BASELINES,
+    SurfaceBaseline,
+    bilinear,
+    plain_gaussian_process,
+    surface_baseline_errors,
+)
+
+
+def places(*columns: list[float]) -> Places:
+    return Places(*np.array(list(itertools.product(*columns)), dtype=float).T)
+
+
+GRID = places([4096, 16384, 65536], [0, 0.5, 1], [1, 4, 16, 64], [1, 4])
+CORNERS = places([4096, 65536], [0, 1], [1, 64], [1, 4])
+
+
+def with_products(at: Places) -> np.ndarray:
+    b, n = np.log(at.block_bytes / 4096), np.log(at.outstanding)
+    return np.asarray(np.exp(9 - 0.3 * b + 0.4 * at.read_fraction + 0.7 * n - 0.1 * b * n + 0.2 * np.log(at.jobs)))
+
+
+def bent(at: Places) -> np.ndarray:
+    bound = np.minimum(at.outstanding * 1e4, 4e8 / at.block_bytes)
+    return np.asarray(bound * (1 + 0.5 * at.read_fraction))
+
+
+def test_a_bilinear_surface_is_found_again_from_its_corners() -> None:
+    assert bilinear(CORNERS, with_products(CORNERS), GRID) == pytest.approx(with_products(GRID))
+
+
+def test_too_few_corners_for_products_are_a_plane_and_fewer_the_nearest() -> None:
+    three = Places(np.array([4096.0, 65536, 4096]), np.ones(3), np.array([1.0, 1, 64]), np.ones(3))
+    x = np.array([1e4, 2e3, 3e5])
+    fourth = Places(np.array([65536.0]), np.ones(1), np.array([64.0]), np.ones(1))
+    assert bilinear(three, x, fourth) == pytest.approx([2e3 * 3e5 / 1e4])
+    assert bilinear(three.at(np.array([0, 0])), np.array([1e4, 4e4]), fourth) == pytest.approx([2e4])  # 1 place, twice
+    two = Places(np.array([4096.0, 65536]), np.ones(2), np.array([1.0, 64]), np.ones(2))
+    assert bilinear(two, np.array([1e4, 3e5]), three) == pytest.approx([1e4, 3e5, 1e4])
+
+
+def test_a_gaussian_process_goes_through_its_points() -> None:
+    smooth = with_products(GRID) * np.exp(0.3 * np.sin(np.log(GRID.outstanding)))
+    assert plain_gaussian_process(GRID, smooth, GRID) == pytest.approx(smooth, rel=0.01)
+    assert bilinear(GRID, smooth, GRID) != pytest.approx(smooth, rel=0.1)
+
+
+def test_a_gaussian_process_is_nearer_than_a_bilinear_fit_between_the_points_of_a_bent_surface() -> None:
+    between = places([8192, 32768], [0.25, 0.75], [2, 8, 32], [2])
+    missed = {
+        name: float(np.median(np.abs(f(GRID, bent(GRID), between) / bent(between) - 1)))
+        for name, f in SURFACE_BASELINES.items()
+    }
+    assert missed["plain Gaussian process"] < 0.6 * missed["bilinear in logarithms"]
+
+
+def test_a_gaussian_process_averages_repeats() -> None:
+    one = CORNERS.at(np.zeros(8, dtype=int))
+    repeats = np.exp(np.array([8.9, 9.1] * 4))
+    assert plain_gaussian_process(one, repeats, one) == pytest.approx(np.full(8, np.exp(9)), rel=0.01)
+
+
+@pytest.mark.parametrize("baseline", SURFACE_BASELINES.values(), ids=SURFACE_BASELINES.keys())
+def test_one_place_answers_everywhere_with_what_it_measured(baseline: SurfaceBaseline) -> None:
+    assert baseline(GRID.at(np.array([0])), [1e4], GRID) == pytest.approx(np.full(len(GRID), 1e4))
+
+
+@pytest.mark.parametrize("baseline", SURFACE_BASELINES.values(), ids=SURFACE_BASELINES.keys())
+def test_a_plane_that_leads_beyond_floats_ends_within_them(baseline: SurfaceBaseline) -> None:
+    near = Places(np.ones(2), np.ones(2), np.array([1.0, 1.01]), np.ones(2))
+    far = Places(np.ones(2), np.ones(2), np.array([1e-3, 1e6]), np.ones(2))
+    found = baseline(near, [1.0, 1e6], far)
+    assert np.isfinite(found).all()
+    assert (found > 0).all()
+
+
+@pytest.mark.parametrize("baseline", SURFACE_BASELINES.values(), ids=SURFACE_BASELINES.keys())
+def test_what_is_not_possible_is_refused(baseline: SurfaceBaseline) -> None:
+    none = np.array([], dtype=int)
+    with pytest.raises(ValueError, match=r"^0 places and 0 throughputs: expected as many, and 1 or more$"):
+        baseline(GRID.at(none), [], GRID)
+    with pytest.raises(ValueError, match=r"^16 places and 2 throughputs"):
+        baseline(CORNERS, [1.0, 2.0], GRID)
+    with pytest.raises(ValueError, match=r"^every throughput must be positive and finite$"):
+        baseline(GRID.at(np.array([0])), [0.0], GRID)
+    with pytest.raises(ValueError, match=r"^a place must be finite"):
+        baseline(GRID.at(np.array([0])), [1.0], Places(np.ones(1), np.ones(1), np.zeros(1), np.ones(1)))
+
+
+def test_errors_are_those_of_the_points_that_are_judged() -> None:
+    x = with_products(GRID)
+    points = SurfacePoints(GRID, x, GRID.outstanding / x, np.ones(len(x)), np.full(len(x), np.nan))
+    used = np.isin(GRID.block_bytes, [4096, 65536]) & np.isin(GRID.outstanding, [1, 64]) & (GRID.read_fraction != 0.5)
+    exact, process = surface_baseline_errors(points, used, ~used)
+    assert exact.name == "bilinear in logarithms"
+    assert exact.points == process.points == int((~used).sum())
+    assert exact.throughput_p90_pct == pytest.approx(0, abs=1e-8)
+    assert exact.response_p90_pct == pytest.approx(0, abs=1e-8)
+    missed = 100 * np.abs(plain_gaussian_process(GRID.at(used), x[used], GRID.at(~used)) / x[~used] - 1)
+    assert process.throughput_median_pct == pytest.approx(np.median(missed))
+    assert process.throughput_p90_pct == pytest.approx(np.percentile(missed, 90))
+    assert surface_baseline_errors(points, used, np.zeros_like(used)) == ()
