@@ -135,7 +135,7 @@ def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool
     """Of one curve from three points, or with a ``fourth``; None where it has none. ``known``: the peak is given, and
     not measured."""
     points = curve.points
-    use = to_calibrate_on(points)[:3] if len(to_calibrate_on(points)) > 3 else to_calibrate_on(points)
+    use = to_calibrate_on(points)
     if known:
         use = [float(points.load[np.argmin(np.abs(points.load - s * points.load[-1]))]) for s in (0.0, 0.6, 0.9)]
     if len(set(use)) < 3:
@@ -147,9 +147,9 @@ def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool
             return None
         use = sorted([*use, more])
     chosen, held = points.choose(use), points.at(~points.mask(use))
-    begun = time.perf_counter()
+    begun = time.process_time()
     fit = fit_points(chosen, model, peak_per_s=peak)
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     made = predict(fit, held.load)
     observed, predicted, low, high = (
         (held.throughput_per_s, made.throughput_per_s, made.throughput_low_per_s, made.throughput_high_per_s)
@@ -179,7 +179,8 @@ def row(what: str, found: Sequence[Missed]) -> str:
     cells = [" / ".join(f"{v:.1f}" for v in of(m)) for m in ("qsim", "interpolation", "three-parameter queue")]
     inside = 100 * np.concatenate([one.inside for one in found]).mean()
     milliseconds = 1e3 * float(np.median([one.seconds for one in found]))
-    return f"| {what} | {sum(len(f.inside) for f in found)} | {cells[0]} | {inside:.0f} | {cells[1]} | {cells[2]} | {milliseconds:.0f} ms |"
+    count = sum(len(f.inside) for f in found)
+    return f"| {what} | {count} | {cells[0]} | {inside:.0f} | {cells[1]} | {cells[2]} | {milliseconds:.0f} ms |"
 
 
 def table(directories: Sequence[Path] = ()) -> str:

@@ -80,7 +80,9 @@ def test_a_known_peak_sharpens_the_curve() -> None:
     inner = BANDWIDTHS[(BANDWIDTHS > 1e9) & (BANDWIDTHS < 88e9)]
     truth = MemoryCurve().curve(TRUE[None, :], inner)[1][0]
     missed = [
-        np.abs(predict(fit(published(), [0.2e9, 30e9, 88e9], peak_per_s=peak), inner).response_time_s / truth - 1).mean()
+        np.abs(
+            predict(fit(published(), [0.2e9, 30e9, 88e9], peak_per_s=peak), inner).response_time_s / truth - 1
+        ).mean()
         for peak in (None, 100e9)
     ]
     assert missed[1] < missed[0]
