@@ -32,8 +32,8 @@ class Fit:
     ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
     sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
     ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
-    ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). It prints itself as a
-    table.
+    ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). It prints itself as
+    a table.
     """
 
     model: str

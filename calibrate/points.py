@@ -306,7 +306,7 @@ def _of_buffer_sizes(sweep: Sweep) -> str:
     return (
         f"{sweep.name or 'the sweep'} varies the buffer size, from {format_bytes(sizes.min())} to "
         f"{format_bytes(sizes.max())}, and injects no load; a buffer that fits a cache is not a memory curve (some fit "
-        f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,20000 --out DIR"
+        f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,2500 --out DIR"
     )
 
 

@@ -110,11 +110,11 @@ def _check_reach(fit: Fit, loads: Array) -> None:
         return
     highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
     if loads.max() > highest * BEYOND:
-        given = "the highest calibrated on" if highest == max(fit.used) else "the known peak"
+        what = "the highest calibrated on" if highest == max(fit.used) else "the known peak"
+        wanted = format_bandwidth(float(loads.max()))
         raise DataError(
-            f"{fit.series}: {format_bandwidth(loads.max())} is beyond {given}, {format_bandwidth(highest)}; give the peak "
-            f"that a bandwidth test shows, as --peak {format_bandwidth(loads.max()).replace(' ', '')}, or calibrate on a "
-            "higher bandwidth"
+            f"{fit.series}: {wanted} is beyond {what}, {format_bandwidth(highest)}; give the peak of a bandwidth test"
+            f", as --peak {wanted.replace(' ', '')}, or calibrate on a higher bandwidth"
         )
 
 
