@@ -17,6 +17,7 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder
 from calibrate.next.first import to_calibrate_on
+from calibrate.next.fourth import loads_with_fourth
 from calibrate.open_queue import waiting
 from calibrate.points import Points, points_of
 from calibrate.prediction import Curve, grid, predict
@@ -190,14 +191,15 @@ def compare(
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends and
-    the middle (:mod:`calibrate.next.first`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``.
-    ``fitted`` takes a fit made before (from a data sheet, another run, or this one) in place of a calibration; a point
-    counts as calibrated on when that very measurement, load and throughput, is among the fit's. Raises DataError and
-    ValueError as ``fit`` does.
+    the middle (:mod:`calibrate.next.first`), and of six or more of a memory a fourth near the bend
+    (:mod:`calibrate.next.fourth`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes
+    a fit made before (from a data sheet, another run, or this one) in place of a calibration; a point counts as
+    calibrated on when that very measurement, load and throughput, is among the fit's. Raises DataError and ValueError
+    as ``fit`` does.
     """
     points = points_of(sweep, series)
     if fitted is None:
-        chosen = to_calibrate_on(points) if use is None else use
+        chosen = _to_calibrate_on(points, peak_per_s) if use is None else use
         fitted = fit(sweep, chosen, series=series, model=model, level=level, peak_per_s=peak_per_s)
     made = fitted
     if made.load_kind != points.load_kind:
@@ -212,6 +214,11 @@ def compare(
         audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed),
         provenance=sweep.provenance,
     )  # fmt: skip
+
+
+def _to_calibrate_on(points: Points, peak_per_s: float | None) -> list[float]:
+    memory = points.load_kind in ("injected_delay", "bandwidth")
+    return loads_with_fourth(points, peak_per_s) if memory else to_calibrate_on(points)
 
 
 def compare_all(

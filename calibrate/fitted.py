@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.curve_models import CurveModel
+from calibrate.curve_models import CurveModel, Peak
 from calibrate.estimates import LEVEL, Estimate, estimates
 from calibrate.fit_checks import TABLE, USED, check_fields, check_numbers
 from calibrate.inference.parameters import Array, Mask
@@ -32,7 +32,8 @@ class Fit:
     ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
     sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
     ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
-    It prints itself as a table.
+    ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). It prints itself as
+    a table.
     """
 
     model: str
@@ -52,10 +53,12 @@ class Fit:
     details: Mapping[str, Any] = field(default_factory=dict)
     told: Mapping[str, Estimate] | None = None
     points: Points | None = field(default=None, repr=False, compare=False)
+    known_peak_per_s: float | None = None
 
     @classmethod
     def of(
-        cls, curve_model: CurveModel, points: Points, table: Weights, level: float, notes: Sequence[str] = ()
+        cls, curve_model: CurveModel, points: Points, table: Weights, level: float, notes: Sequence[str] = (),
+        peak: Peak | None = None,
     ) -> Fit:  # fmt: skip
         """The fit of a model to points, from the table that they leave."""
         noise = points.noise()
@@ -66,6 +69,7 @@ class Fit:
             load_unit=points.load_unit, series=points.series, used=used, used_throughput_per_s=throughput,
             used_noise=x_noise, used_response_s=response, used_response_noise=r_noise, table=table, level=level,
             notes=(*points.notes, *notes), source=points.source, points=points,
+            known_peak_per_s=None if peak is None else peak.per_s,
         )  # fmt: skip
 
     @cached_property

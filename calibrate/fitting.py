@@ -15,9 +15,9 @@ from calibrate.model_names import model_for, model_named
 from calibrate.next.first import IN_WORDS
 from calibrate.points import Points, points_of, with_delay
 from measure.calibration_checks import check_submission
-from measure.dataset import Sweep
+from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.errors import DataError
-from measure.units import format_rate
+from measure.units import format_bandwidth, format_rate
 
 __all__ = [
     "LEVEL",
@@ -55,7 +55,8 @@ def fit(
     queue or a queue for each server (``open_choice``). ``level`` is that of intervals and bands. ``delay_s`` is the
     least and the most that the delay Z of a closed sweep may be (at 90 %), where it was measured by itself: then the
     number of servers is told where means alone leave it open. ``peak_per_s`` is a peak throughput known from elsewhere
-    (a data sheet, a bandwidth test), taken as right to 10 %.
+    (a data sheet), taken as right to 10 %; of a memory it is the bandwidth in bytes/s that a bandwidth test gives, and
+    None takes that of the sweep where it holds one.
 
     The same points give the same fit, on any machine. Raises ValueError where the arguments make no sense, DataError
     where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
@@ -88,7 +89,7 @@ def fit_points(
             f"{least}; {_lacking(points)} (here: {points.loads_text()})"
         )
     peak = _told_peak(points, peak_per_s)
-    return Fit.of(curve_model, points, curve_model.weights(points, peak), level, _assumed(points, peak))
+    return Fit.of(curve_model, points, curve_model.weights(points, peak), level, _assumed(points, peak), peak)
 
 
 def counted(points: int) -> str:
@@ -103,23 +104,34 @@ def needed(points: Points) -> int:
 
 def _told_peak(points: Points, peak_per_s: float | None) -> Peak | None:
     """The peak from elsewhere; ValueError or DataError where it cannot be that of these points."""
+    memory = points.load_kind in ("injected_delay", "bandwidth")
     if peak_per_s is None:
-        return None
+        return Peak(points.known_peak_per_s, TOLERANCE) if points.known_peak_per_s is not None else None
     if not (np.isfinite(peak_per_s) and peak_per_s > 0):
         raise ValueError(f"the peak must be a positive number, not {peak_per_s!r}")
+    if points.load_kind == "arrival_rate":
+        raise ValueError(f"a known peak is for queue depths and memories, and {points.series} varies the arrival rate")
+    each, written = (CACHE_LINE_BYTES, format_bandwidth) if memory else (1, format_rate)
     best = int(np.argmax(points.throughput_per_s))
-    if points.throughput_per_s[best] >= peak_per_s * (1 + TOLERANCE):
-        raise DataError(
-            f"{points.series}: {format_rate(points.throughput_per_s[best])} at depth {points.load[best]:g} is above "
-            f"the given peak, {format_rate(peak_per_s)}; check its unit, block size and direction"
+    highest = each * float(points.throughput_per_s[best])
+    if highest >= peak_per_s * (1 + TOLERANCE):
+        where = {"queue_depth": " at depth {:g}", "injected_delay": " at delay {:g}"}.get(points.load_kind, "").format(
+            points.load[best]
         )
-    return Peak(peak_per_s, TOLERANCE)
+        raise DataError(
+            f"{points.series}: {written(highest)}{where} is above the given peak, {written(peak_per_s)}; check its unit"
+            f"{' and the traffic' if memory else ', block size and direction'}"
+        )
+    return Peak(peak_per_s / each, TOLERANCE)
 
 
 def _assumed(points: Points, peak: Peak | None) -> list[str]:
     """What a single point, or a given peak, leaves to assumptions."""
     notes = []
-    if peak is not None:
+    if peak is not None and points.load_kind in ("injected_delay", "bandwidth"):
+        whose = "is the tool's own" if peak.per_s == points.known_peak_per_s else "is given"
+        notes.append(f"the peak of {format_bandwidth(peak.per_s * CACHE_LINE_BYTES)} {whose}")
+    elif peak is not None:
         notes.append(f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %")
     if len(points) == 1 and points.load_kind == "queue_depth":
         rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"

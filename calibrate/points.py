@@ -12,9 +12,10 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.load_text import loads_text
 from calibrate.lone_requests import LoneRequests, lone_requests
 from calibrate.open_noise import error_of_mean
-from measure.dataset import LOAD_NAMES, LoadKind, Sweep
+from measure.dataset import CACHE_LINE_BYTES, LOAD_NAMES, LoadKind, Sweep
 from measure.errors import DataError
 from measure.host_work import COLUMN as HOST_TIME
+from measure.known_peaks import known_peak
 from measure.load_limits import MOST_LOAD
 from measure.memory_checks import cache_sized
 from measure.run_checks import recorded_caches
@@ -45,7 +46,8 @@ class Points:
     keeps no server busy, in seconds, where it was measured by itself. ``not_poisson`` (m,) is True where an open
     sweep's requests are known to have arrived otherwise than asked for. ``host_cpu_s`` (m,) is the host's processor
     time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``block_bytes`` is the size of a block, and
-    ``carried_bytes_per_s`` the most that any series of the sweep moved.
+    ``carried_bytes_per_s`` the most that any series of the sweep moved; ``known_peak_per_s`` is the peak that
+    the tool listed beside a memory's curve, in cache lines a second.
     """
 
     series: str
@@ -72,6 +74,7 @@ class Points:
     jobs: Array | None = None
     block_bytes: float | None = None
     carried_bytes_per_s: float | None = None
+    known_peak_per_s: float | None = None
 
     def __len__(self) -> int:
         return len(self.load)
@@ -196,6 +199,8 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
     told = {**_of_closed(one), **_of_host(one, sweep), **_of_log(one, table)}
     told.update(_of_open(one, table))
+    if (peak := known_peak(one)) is not None:
+        told["known_peak_per_s"] = peak / CACHE_LINE_BYTES
     return Points(
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
@@ -301,7 +306,7 @@ def _of_buffer_sizes(sweep: Sweep) -> str:
     return (
         f"{sweep.name or 'the sweep'} varies the buffer size, from {format_bytes(sizes.min())} to "
         f"{format_bytes(sizes.max())}, and injects no load; a buffer that fits a cache is not a memory curve (some fit "
-        f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,20000 --out DIR"
+        f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,2500 --out DIR"
     )
 
 

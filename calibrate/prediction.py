@@ -12,7 +12,9 @@ from calibrate.fitted import Fit
 from calibrate.inference.parameters import Array
 from calibrate.past_the_peak import DECLINE_FROM, Declining
 from calibrate.points import GIVEN
-from measure.units import format_duration, format_rate
+from measure.dataset import CACHE_LINE_BYTES
+from measure.errors import DataError
+from measure.units import format_bandwidth, format_duration, format_rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,6 +81,7 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
         least = "zero or more" if allows_zero else "greater than zero"
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
+    _check_reach(fit, loads)
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
     if fit.load_kind in GIVEN:  # what arrives leaves, but for a peak below it
         x, x_low, x_high = _given(fit, loads, shares)
@@ -95,6 +98,24 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         level=fit.level, load_name=fit.load_name,
         notes=_not_covered(fit, loads),
     )  # fmt: skip
+
+
+BEYOND = 1.001
+"""So far above the highest bandwidth a load is taken as that."""
+
+
+def _check_reach(fit: Fit, loads: Array) -> None:
+    """DataError for a bandwidth beyond the highest: where the wall lies is unknown, and errors are 70 % and more."""
+    if fit.load_kind != "bandwidth" or not fit.used:
+        return
+    highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
+    if loads.max() > highest * BEYOND:
+        what = "the highest calibrated on" if highest == max(fit.used) else "the known peak"
+        wanted = format_bandwidth(float(loads.max()))
+        raise DataError(
+            f"{fit.series}: {wanted} is beyond {what}, {format_bandwidth(highest)}; give the peak of a bandwidth test"
+            f", as --peak {wanted.replace(' ', '')}, or calibrate on a higher bandwidth"
+        )
 
 
 def _given(fit: Fit, loads: Array, shares: Sequence[float]) -> Array:

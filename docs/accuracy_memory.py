@@ -1,24 +1,32 @@
-"""How well memory curves are predicted from three points: the figures of explanation-memory-models.md.
+"""How well memory curves are predicted from three and from four points, beside baselines: the table of
+explanation-memory-models.md.
 
-python docs/accuracy_memory.py [DIRECTORY]     prints the table
+python docs/accuracy_memory.py [DIRECTORY ...] [--priors]
 
-The dataset 001-memory comes with the package. DIRECTORY holds more, as MLC and Mess wrote it, in files and directories
-that ``measure.load`` reads; without it those rows are missing. Every curve with a delay is counted twice: the delay law
-predicts both axes from the delay, and the latency curve the latency from the measured bandwidth.
+The dataset 001-memory comes with the package. Each DIRECTORY holds more, as MLC and Mess wrote it, in files and
+directories that ``measure.load`` reads. Every curve with a delay counts twice: the delay law predicts both axes from
+the delay, and the latency curve the latency from the measured bandwidth. The priors are learned from the *other*
+devices; those in the models are the same of all devices, which ``--priors`` prints. Errors are |predicted / observed
+- 1| in percent at points that were not calibrated on: the median over points / over devices / the 90th percentile.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from calibrate.delay_law import DelayLaw
+from calibrate.baselines import baselines_for, three_parameter_queue
+from calibrate.curve_models import CurveModel
+from calibrate.delay_law import DelayLaw, LawPriors
 from calibrate.fitting import fit_points
-from calibrate.memory_curve import MemoryCurve
+from calibrate.memory_curve import CurvePriors, MemoryCurve
+from calibrate.next.first import to_calibrate_on
+from calibrate.next.fourth import fourth_point
 from calibrate.points import Points, points_of
 from calibrate.prediction import predict
 from measure import load, load_dataset
@@ -28,102 +36,190 @@ from measure.errors import DataError
 FEWEST = 6
 """Curves with fewer points are left out: too little is left to predict."""
 
-TUNED = "001-memory"
-"""The device whose curves the priors were looked at with; with a third of those of Mess's CSV and the rest of MLC."""
+WIDER = 1.2
+"""So many times wider than over the other devices is a prior made: ten devices are few."""
+
+UNKNOWN = 1.5
+"""Standard deviation of the logarithm of what is learned, in the fits that it is learned from."""
+
+
+KNOWN_HEADROOM = 1.02
+"""The queue's peak over a known highest bandwidth, at which it would have no answer."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A measured curve of a device."""
+
+    device: str
+    points: Points
 
 
 @dataclass(frozen=True)
 class Missed:
-    """Held-out points of one device: |predicted / observed - 1| in percent, and whether inside the 90 % band."""
+    """Held-out points of one curve: |predicted / observed - 1| in percent by method, those inside, seconds of a fit."""
 
     device: str
-    throughput_pct: np.ndarray
-    response_pct: np.ndarray
-    throughput_inside: np.ndarray
-    response_inside: np.ndarray
-
-    def row(self) -> str:
-        """A row of the table."""
-        cells = (self.throughput_pct, self.response_pct)
-        errors = " | ".join(f"{np.median(c):.1f} %" if len(c) else "" for c in cells)
-        shares = " | ".join(f"{100 * c.mean():.0f} %" if len(c) else "" for c in self._inside())
-        return f"| {self.device} | {len(self.response_pct)} | {errors} | {shares} |"
-
-    def _inside(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.throughput_inside, self.response_inside
+    percent: dict[str, np.ndarray]
+    inside: np.ndarray
+    seconds: float
 
 
-def over_delay(points: Points) -> Missed:
-    """The delay law from three delays."""
-    return _missed(points, fit_points(points.choose(None), DelayLaw()), points.mask(None))
-
-
-def over_bandwidth(points: Points) -> Missed:
-    """The latency curve from three bandwidths."""
-    order = np.argsort(points.throughput_per_s, kind="stable")
-    load = points.throughput_per_s[order] * CACHE_LINE_BYTES
-    along = replace(
-        points, load_kind="bandwidth", load_unit="B/s", load=load, throughput_per_s=points.throughput_per_s[order],
-        response_time_s=points.response_time_s[order], suggested=(),
-    )  # fmt: skip
-    found = _missed(along, fit_points(along.choose(None), MemoryCurve()), along.mask(None))
-    return replace(found, throughput_pct=np.array([]), throughput_inside=np.array([]))
-
-
-def _missed(points: Points, fit: object, used: np.ndarray) -> Missed:
-    held = points.at(~used)
-    curve = predict(fit, held.load)  # type: ignore[arg-type]
-    x, r = held.throughput_per_s, held.response_time_s
-    return Missed(
-        "", 100 * np.abs(curve.throughput_per_s / x - 1), 100 * np.abs(curve.response_time_s / r - 1),
-        (curve.throughput_low_per_s <= x) & (x <= curve.throughput_high_per_s),
-        (curve.response_time_low_s <= r) & (r <= curve.response_time_high_s),
-    )  # fmt: skip
-
-
-def sweeps(directory: Path | None) -> Iterator[tuple[str, Sweep]]:
-    """(device, sweep) of the dataset and of what ``directory`` holds."""
-    yield TUNED, load_dataset(TUNED, corrected=True)
-    for path in sorted(directory.iterdir()) if directory is not None else ():
+def curves(directories: Sequence[Path]) -> Iterator[Curve]:
+    """The dataset's curves and those of what the directories hold; what cannot be read is reported."""
+    sweeps: list[tuple[str, Sweep]] = [("001-memory", load_dataset("001-memory", corrected=True))]
+    for path in (path for directory in directories for path in sorted(directory.iterdir())):
         try:
-            yield path.stem, load(path)
+            sweeps.append((path.stem, load(path)))
         except DataError as error:
             sys.stderr.write(f"left out: {error}\n")
+    for device, sweep in sweeps:
+        for points in (points_of(sweep, series) for series in sweep.series):
+            if len(points) >= FEWEST:
+                yield Curve(device, points)
 
 
-def table(directory: Path | None = None, every: int = 1) -> str:
-    """Two tables, by device and pooled; ``every`` takes each such curve only."""
-    delays: dict[str, list[Missed]] = {}
-    bandwidths: dict[str, list[Missed]] = {}
-    for device, sweep in sweeps(directory):
-        for series in sweep.series[::every]:
-            points = points_of(sweep, series)
-            if len(points) < FEWEST:
-                continue
-            if points.load_kind == "injected_delay":
-                delays.setdefault(device, []).append(over_delay(points))
-            bandwidths.setdefault(device, []).append(over_bandwidth(points))
-    head = (
-        "| device | held out | bandwidth | latency | inside, bandwidth | inside, latency |\n"
-        "|---|---:|---:|---:|---:|---:|"
+def along_bandwidth(curve: Curve) -> Curve:
+    """The same curve with its bandwidth as the load."""
+    points = curve.points
+    order = np.argsort(points.throughput_per_s, kind="stable")
+    ordered = points.at(order)
+    return Curve(
+        curve.device,
+        replace(
+            ordered, load_kind="bandwidth", load_unit="B/s",
+            load=ordered.throughput_per_s * CACHE_LINE_BYTES,
+        ),
+    )  # fmt: skip
+
+
+Told = tuple[str, np.ndarray]
+"""A device, and the logarithms that one of its curves leaves of what three points leave open."""
+
+
+def told_of_law(curve: Curve) -> Told:
+    """a / L0, B over the highest throughput, and q: of the delay law fitted to a whole curve with wide priors."""
+    wide = DelayLaw(LawPriors(queueing=(0.2, UNKNOWN), headroom=(1.15, 0.3), overlap=(1.5, UNKNOWN)))
+    _, _, idle, queueing, peak, overlap = wide.weights(curve.points).most_probable
+    return curve.device, np.log([queueing / idle, peak / curve.points.throughput_per_s.max(), overlap])
+
+
+def told_of_curve(curve: Curve) -> Told:
+    """b, w and B over the highest bandwidth: of the latency curve fitted to a whole curve with wide priors."""
+    wide = MemoryCurve(CurvePriors(climb=(0.3, UNKNOWN), wall=(0.06, UNKNOWN), headroom=(1.02, 0.05)))
+    _, climb, wall, peak = wide.weights(curve.points).most_probable
+    return curve.device, np.log([climb, wall, peak / curve.points.load.max()])
+
+
+def learned_law(told: Sequence[Told]) -> LawPriors:
+    """The delay law's priors by the curves of some devices."""
+    queueing, headroom, overlap = _priors(told)
+    return LawPriors(queueing=queueing, headroom=headroom, overlap=overlap)
+
+
+def learned_curve(told: Sequence[Told]) -> CurvePriors:
+    """The latency curve's priors by the curves of some devices."""
+    climb, wall, headroom = _priors(told)
+    return CurvePriors(climb=climb, wall=wall, headroom=(headroom[0], CurvePriors().headroom[1]))
+
+
+def _priors(told: Sequence[Told]) -> list[tuple[float, float]]:
+    """Medians and widened standard deviations of the logarithms; devices count alike."""
+    devices = [np.array([logs for d, logs in told if d == device]) for device in sorted({d for d, _ in told})]
+    middle = np.median([np.median(rows, axis=0) for rows in devices], axis=0)
+    variance = np.mean([np.mean((rows - middle) ** 2, axis=0) for rows in devices], axis=0)
+    return [(float(m), float(s)) for m, s in zip(np.exp(middle), WIDER * np.sqrt(variance), strict=True)]
+
+
+def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool = False) -> Missed | None:
+    """Of one curve from three points, or with a ``fourth``; None where it has none. ``known``: the peak is given, and
+    not measured."""
+    points = curve.points
+    use = to_calibrate_on(points)
+    if known:
+        use = [float(points.load[np.argmin(np.abs(points.load - s * points.load[-1]))]) for s in (0.0, 0.6, 0.9)]
+    if len(set(use)) < 3:
+        return None
+    peak = float(points.load.max()) if known else None
+    if fourth:
+        more = fourth_point(fit_points(points.choose(use), model), points.load.tolist())
+        if more is None:
+            return None
+        use = sorted([*use, more])
+    chosen, held = points.choose(use), points.at(~points.mask(use))
+    begun = time.process_time()
+    fit = fit_points(chosen, model, peak_per_s=peak)
+    seconds = time.process_time() - begun
+    made = predict(fit, held.load)
+    observed, predicted, low, high = (
+        (held.throughput_per_s, made.throughput_per_s, made.throughput_low_per_s, made.throughput_high_per_s)
+        if axis == "throughput" else
+        (held.response_time_s, made.response_time_s, made.response_time_low_s, made.response_time_high_s)
+    )  # fmt: skip
+    by_method = {"qsim": predicted}
+    for name, baseline in baselines_for(points.load_kind).items():
+        given = {"peak": KNOWN_HEADROOM * points.load.max()} if known and baseline is three_parameter_queue else {}
+        both = baseline(chosen.load, chosen.throughput_per_s, chosen.response_time_s, held.load, **given)
+        by_method[name] = both[0 if axis == "throughput" else 1]
+    percent = {name: 100 * np.abs(found / observed - 1) for name, found in by_method.items()}
+    return Missed(curve.device, percent, (low <= observed) & (observed <= high), seconds)
+
+
+def row(what: str, found: Sequence[Missed]) -> str:
+    """A row of the table: medians over points and devices, the 90th percentile, what the bands hold, a fit's time."""
+
+    def of(method: str) -> tuple[float, float, float]:
+        by_device: dict[str, list[np.ndarray]] = {}
+        for one in found:
+            by_device.setdefault(one.device, []).append(one.percent[method])
+        pooled = np.concatenate([one.percent[method] for one in found])
+        devices = [float(np.median(np.concatenate(rows))) for rows in by_device.values()]
+        return float(np.median(pooled)), float(np.median(devices)), float(np.percentile(pooled, 90))
+
+    cells = [" / ".join(f"{v:.1f}" for v in of(m)) for m in ("qsim", "interpolation", "three-parameter queue")]
+    inside = 100 * np.concatenate([one.inside for one in found]).mean()
+    milliseconds = 1e3 * float(np.median([one.seconds for one in found]))
+    count = sum(len(f.inside) for f in found)
+    return f"| {what} | {count} | {cells[0]} | {inside:.0f} | {cells[1]} | {cells[2]} | {milliseconds:.0f} ms |"
+
+
+def table(directories: Sequence[Path] = ()) -> str:
+    """The table; without directories of the dataset's curves alone, with the priors of the models."""
+    every = list(curves(directories))
+    over_delay = [c for c in every if c.points.load_kind == "injected_delay"]
+    over_bandwidth = [along_bandwidth(c) for c in every]
+    devices = sorted({c.device for c in every})
+    law, latency = ([told_of_law(c) for c in over_delay], [told_of_curve(c) for c in over_bandwidth])
+    laws, latencies = {d: DelayLaw() for d in devices}, {d: MemoryCurve() for d in devices}
+    if len(devices) > 2:
+        laws = {d: DelayLaw(learned_law([t for t in law if t[0] != d])) for d in devices}
+        latencies = {d: MemoryCurve(learned_curve([t for t in latency if t[0] != d])) for d in devices}
+    lines = [
+        "| predicted, from | points | qsim | in 90 % | interpolation | three-parameter queue | a fit |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    cases = (
+        ("latency, from 3 bandwidths", over_bandwidth, latencies, "response", False, False),
+        ("latency, from 4 bandwidths", over_bandwidth, latencies, "response", True, False),
+        ("latency, from 3 bandwidths and `--peak`", over_bandwidth, latencies, "response", False, True),
+        ("bandwidth, from 3 delays", over_delay, laws, "throughput", False, False),
+        ("latency, from 3 delays", over_delay, laws, "response", False, False),
+        ("bandwidth, from 4 delays", over_delay, laws, "throughput", True, False),
+        ("latency, from 4 delays", over_delay, laws, "response", True, False),
     )
-    parts = []
-    for title, by_device in (("From three delays:", delays), ("From three bandwidths:", bandwidths)):
-        rows = [_pooled(device, found).row() for device, found in by_device.items()]
-        given = {device: found for device, found in by_device.items() if device != TUNED}
-        for of, some in (("", by_device), (f" but {TUNED}", given)):
-            if some and (not of or len(some) < len(by_device)):
-                middle = np.median([np.median(_pooled("", found).response_pct) for found in some.values()])
-                pooled = _pooled(f"**all points{of}**", [one for found in some.values() for one in found])
-                rows += [pooled.row(), f"| **median device{of}** | | | {middle:.1f} % | | |"]
-        parts.append("\n".join([title, "", head, *rows]))
-    return "\n\n".join(parts) + "\n"
+    for what, some, models, axis, fourth, known in cases:
+        found = [missed(c, models[c.device], axis, fourth, known) for c in some]  # type: ignore[index]
+        lines.append(row(what, [one for one in found if one is not None]))
+    return "\n".join(lines) + "\n"
 
 
-def _pooled(device: str, found: list[Missed]) -> Missed:
-    columns = ("throughput_pct", "response_pct", "throughput_inside", "response_inside")
-    return Missed(device, *(np.concatenate([getattr(one, c) for one in found]) for c in columns))
+def priors(directories: Sequence[Path]) -> str:
+    """What the models' priors are by all devices."""
+    every = list(curves(directories))
+    law = learned_law([told_of_law(c) for c in every if c.points.load_kind == "injected_delay"])
+    return f"{law}\n{learned_curve([told_of_curve(along_bandwidth(c)) for c in every])}\n"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table(Path(sys.argv[1]) if len(sys.argv) > 1 else None))
+    where = [Path(argument) for argument in sys.argv[1:] if argument != "--priors"]
+    sys.stdout.write(priors(where) if "--priors" in sys.argv else table(where))

@@ -37,6 +37,7 @@ from calibrate.cli.options import (
     Knees,
     Level,
     Objective,
+    Peak,
     Report,
     Series,
     Use,
@@ -101,6 +102,7 @@ def compare(
                      help="The one of several DATA or datasets that the others are held against. Default: the first."),
     ] = None,
     level: Level = None,
+    peak: Peak = None,
     report: Report = None,
     csv: Csv = None,
     plots: Plots = None,
@@ -128,7 +130,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, compare every series or the one named, print, report, check."""
-    brought = {"--use": use, "--model": model, "--level": level}
+    brought = {"--use": use, "--model": model, "--level": level, "--peak": peak}
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
     outputs = Outputs(report, csv, plots, image)
 
@@ -140,7 +142,7 @@ def compare(
     sources = baseline_first(sources, baseline)
     outputs.check()
     held = None if sealed is None else _read_seal(sealed)
-    devices = _devices(sources, Calibration(series, use, model, level), fit, held, sealed, only_new=only_new)
+    devices = _devices(sources, Calibration(series, use, model, level, peak), fit, held, sealed, only_new=only_new)
     asked = as_json or knees or slo is not None
     told = [
         Told(

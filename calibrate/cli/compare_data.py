@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import Source, check_use, known_series
+from calibrate.cli.data import Source, check_peak, check_use, known_series
 from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Calibration:
     use: Sequence[float] | None
     model: str | None
     level: float | None
+    peak: float | None = None
 
 
 def sources_of(
@@ -107,6 +108,7 @@ def compared(source: Source, name: str, chosen: Calibration, *, several: bool) -
     sweep = source.load()
     names = known_series(sweep, chosen.series, name if several else "")
     check_use(sweep, names, chosen.use)
+    check_peak(sweep, chosen.peak)
     try:
         return Device(name, sweep, names, *_calibrated(sweep, names, chosen.use, chosen))
     except DataError as error:
@@ -146,8 +148,10 @@ def _calibrated(
 
     level = LEVEL if chosen.level is None else chosen.level
     if len(names) < len(sweep.series):
-        return [compare(sweep, use, series=n, model=chosen.model, level=level) for n in names], {}
-    return compare_all(sweep, use, model=chosen.model, level=level)
+        return [
+            compare(sweep, use, series=n, model=chosen.model, level=level, peak_per_s=chosen.peak) for n in names
+        ], {}
+    return compare_all(sweep, use, model=chosen.model, level=level, peak_per_s=chosen.peak)
 
 
 def _held_against(

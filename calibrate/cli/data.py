@@ -85,6 +85,15 @@ def known_series(sweep: Sweep, series: str | None, device: str = "") -> tuple[st
     return (series,)
 
 
+def check_peak(sweep: Sweep, peak: float | None) -> None:
+    """CommandError where ``--peak`` is given and ``sweep`` is not a memory's."""
+    if peak is not None and sweep.load_kind not in ("injected_delay", "bandwidth"):
+        raise wrong_usage(
+            "--peak is a memory's bandwidth, and this is not a memory's curve; give a drive's peak to qsim predict, as "
+            "--peak-iops 600k"
+        )
+
+
 def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) -> None:
     """CommandError where a load is named twice, or is at none of the curves, so that none could be calibrated."""
     if use is not None and len(set(use)) < len(use):

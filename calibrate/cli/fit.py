@@ -11,7 +11,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import Source, check_use, known_series, tell, tell_findings
+from calibrate.cli.data import Source, check_peak, check_use, known_series, tell, tell_findings
 from calibrate.cli.knee_tables import knee_table, knees_of, profile_table
 from calibrate.cli.options import (
     AsJson,
@@ -24,6 +24,7 @@ from calibrate.cli.options import (
     Knees,
     Level,
     Objective,
+    Peak,
     Series,
     Use,
 )
@@ -53,6 +54,7 @@ def fit(
     series: Series = None,
     model: DeviceModel = None,
     level: Level = None,
+    peak: Peak = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
@@ -87,6 +89,7 @@ def fit(
     sweep = source.load()
     names = known_series(sweep, series)
     check_use(sweep, names, use)
+    check_peak(sweep, peak)
 
     from calibrate.doubts import doubts_about
     from calibrate.fitting import LEVEL
@@ -101,7 +104,7 @@ def fit(
     refused: dict[str, str] = {}
     for name in names:
         try:
-            made = calibrated(sweep, use, series=name, model=model, level=level, delay_s=known)
+            made = calibrated(sweep, use, series=name, model=model, level=level, delay_s=known, peak_per_s=peak)
             fits.append(with_origin(made, sweep))
         except DataError as error:
             refused[name] = str(error)

@@ -49,7 +49,7 @@ def measure_memory(
     out: SweepDirectory = None,
     delays: Annotated[
         parsing.Numbers | None,
-        typer.Option(metavar="D,...", parser=parsing.delays, show_default="a list of 11 from 0 to 20000",
+        typer.Option(metavar="D,...", parser=parsing.delays, show_default="a list of 11 from 0 to 2500",
                      help="Idle-loop iterations after each burst of lines."),
     ] = None,
     traffic: Annotated[

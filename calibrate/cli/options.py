@@ -68,6 +68,12 @@ Level: TypeAlias = Annotated[
     typer.Option("--level", metavar="SHARE", parser=parsing.level, show_default="0.9",
                  help="The level of intervals and bands."),
 ]  # fmt: skip
+Peak: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--peak", metavar="BANDWIDTH", parser=parsing.bandwidth, show_default=False,
+                 help="A memory's peak bandwidth, as 120GB/s, where a bandwidth test shows it (qsim measure memory "
+                 "--peak): sharpens the curve, and lets it reach bandwidths beyond the highest measured."),
+]  # fmt: skip
 Seed: TypeAlias = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", parser=parsing.seed, show_default="0",

@@ -70,6 +70,15 @@ def per_second(text: str) -> float:
 
 
 @parser
+def bandwidth(text: str) -> float:
+    """``120GB/s``, above 0, in bytes/second."""
+    found = units.parse_bandwidth(text)
+    if found <= 0:
+        raise ValueError(f"{text!r} is no bandwidth; write it above 0, like 120GB/s")
+    return found
+
+
+@parser
 def size(text: str) -> int:
     """``4KiB``, in bytes."""
     return units.parse_bytes(text)

@@ -22,6 +22,7 @@ from calibrate.cli.options import (
     Knees,
     Level,
     Objective,
+    Peak,
     Report,
     Series,
     Use,
@@ -79,6 +80,7 @@ def predict(
     use: Use = None,
     model: DeviceModel = None,
     level: Level = None,
+    peak: Peak = None,
     slo: Objective = None,
     knees: Knees = False,
     seal: Annotated[
@@ -112,7 +114,7 @@ def predict(
             "--slo for a tail and --what-if were both given: no latency of a changed device was measured, so that its "
             "tails cannot be told; give --slo for the mean, as --slo 1ms"
         )
-    calibration = {"--use": use, "--model": model, "--level": level}
+    calibration = {"--use": use, "--model": model, "--level": level, "--peak": peak}
     sheet = Sheet(idle_latency, peak_iops, sharpness)
     found = basis(data or (), dataset, columns, sheet, series, calibration)
     fits = found.fits

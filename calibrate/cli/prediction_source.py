@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import Source, check_use, known_series, tell, tell_findings
+from calibrate.cli.data import Source, check_peak, check_use, known_series, tell, tell_findings
 from calibrate.cli.failures import wrong_usage
 from measure.units import format_duration
 
@@ -69,7 +69,7 @@ def basis(
     series: str | None,
     calibration: Mapping[str, Any],
 ) -> Basis:
-    """The fits to predict from. ``calibration`` are the options that need points: --use, --model, --level.
+    """The fits to predict from. ``calibration`` are the options that need points: --use, --model, --level, --peak.
 
     CommandError for what does not go together; what loading and fitting raise.
     """
@@ -119,14 +119,19 @@ def _calibrated(
 
     sweep = source.load()
     names = known_series(sweep, series)
-    use, model, level = (calibration[o] for o in ("--use", "--model", "--level"))
+    use, model, level, peak = (calibration[o] for o in ("--use", "--model", "--level", "--peak"))
     check_use(sweep, names, use)
+    check_peak(sweep, peak)
+    if peak is not None and peak_iops is not None:
+        raise wrong_usage("--peak is a memory's and --peak-iops a drive's; give one of them")
     level = LEVEL if level is None else level
     fits: list[Fit] = []
     refused: list[str] = []
     for name in names:
         try:
-            made = calibrated(sweep, use, series=name, model=model, level=level, peak_per_s=peak_iops)
+            made = calibrated(
+                sweep, use, series=name, model=model, level=level, peak_per_s=peak if peak is not None else peak_iops
+            )
             fits.append(with_origin(made, sweep))
         except DataError as error:
             refused.append(str(error))

@@ -18,6 +18,7 @@ from calibrate.fitted import Fit
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
 from calibrate.load_text import knee_text
+from calibrate.next.fourth import fourth_point
 from calibrate.past_the_peak import DECLINE_FROM
 from calibrate.points import GIVEN
 from measure.dataset import LoadKind
@@ -95,6 +96,8 @@ def next_load(
     shares = found.of_curve if chosen == "curve" else found.of_knee
     at = np.searchsorted(over, candidates)
     best = int(at[np.argmax(shares[at])])
+    if goal is None and len(fit.used) == 3 and (fourth := fourth_point(fit, candidates.tolist())) is not None:
+        return found.described(int(np.searchsorted(over, fourth)), chosen)
     if shares[best] < LEAST_SHARE and loads is None:
         return None
     return found.described(best, chosen)

@@ -29,17 +29,17 @@ def test_no_closed_curve_passes_its_bounds(crossing: float, peak: float, p: floa
 
 
 @given(
-    scale=st.tuples(*[st.floats(-1.5, 1.5)] * 6),
+    scale=st.tuples(*[st.floats(-1.5, 1.5)] * 5),
     overlap=st.floats(0.5, 10),
     delays=st.lists(st.floats(0, 1e5), min_size=1, max_size=6),
 )
 def test_the_delay_law_is_solved_for_any_parameters(
     scale: tuple[float, ...], overlap: float, delays: list[float]
 ) -> None:
-    values = np.append(np.array([57.0, 1.2e-9, 1.36e-9, 65e-9, 5e-9, 4.8e8]) * 10 ** np.array(scale), overlap)
+    values = np.append(np.array([57.0, 1.36e-9, 65e-9, 5e-9, 4.8e8]) * 10 ** np.array(scale), overlap)
     throughput, response = DelayLaw().curve(values[None, :], np.array(delays))
-    lines, between, per_unit, idle, queueing, peak, _ = values
-    think = between + per_unit * np.array(delays)
+    lines, per_unit, idle, queueing, peak, _ = values
+    think = np.maximum(per_unit * np.array(delays), 1e-300)
     cycle = np.exp(np.logaddexp(overlap * np.log(think), overlap * np.log(response[0])) / overlap)
     asked = lines / cycle + 1 / response[0]
     rho = throughput[0] / peak

@@ -30,7 +30,7 @@ def closed_sweep(crossing: float = 12.0, peak: float = 150e3, p: float = 3.0, de
 
 def memory_sweep() -> Sweep:
     delays = np.array([0.0, 50, 200, 500, 1000, 5000, 20_000])
-    throughput, response = DelayLaw().curve(np.array([[57.0, 1.2e-9, 1.36e-9, 65e-9, 20e-9, 4.8e8, 1.2]]), delays)
+    throughput, response = DelayLaw().curve(np.array([[57.0, 1.36e-9, 65e-9, 20e-9, 4.8e8, 1.2]]), delays)
     return Sweep(
         pd.DataFrame({"series": "made", "load": delays, "throughput_per_s": throughput[0], "latency_s": response[0]}),
         load_kind="injected_delay", load_unit="cycles", name="made",

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 
-from calibrate import compare, fit, predict
+from calibrate import Fit, compare, fit, predict
 from calibrate.memory_curve import MemoryCurve, MemoryQueue
+from calibrate.next.first import to_calibrate_on
+from calibrate.next.fourth import loads_with_fourth
 from calibrate.points import points_of
 from calibrate.surface.memory import mix_family
 from measure import load_dataset
@@ -25,15 +27,19 @@ def published(values: np.ndarray = TRUE) -> Sweep:
     return Sweep(points, "bandwidth", "B/s")
 
 
-def test_the_ends_and_a_point_near_the_middle_are_asked_for() -> None:
-    assert points_of(published()).default_use() == [0.2e9, 66e9, 100e9]
+def test_the_ends_a_point_near_the_middle_and_one_near_the_wall_are_calibrated_on() -> None:
+    points = points_of(published())
+    assert to_calibrate_on(points) == [0.2e9, 66e9, 100e9]
+    assert loads_with_fourth(points) == [0.2e9, 66e9, 88e9, 100e9]
+    few = points.at(points.load > 80e9)
+    assert loads_with_fourth(few) == to_calibrate_on(few)
 
 
 @pytest.mark.parametrize("climb", [0.1, 0.35, 0.9])
 @pytest.mark.parametrize("wall", [0.02, 0.08, 0.2])
-def test_unseen_latencies_are_predicted_from_three(climb: float, wall: float) -> None:
+def test_unseen_latencies_are_predicted_from_four(climb: float, wall: float) -> None:
     made = compare(published(np.array([90e-9, climb, wall, 101e9])))
-    assert made.summary.held_out_points == 9
+    assert made.summary.held_out_points == 8
     assert made.summary.held_out_mdape_response_pct < 2.5  # type: ignore[operator]
     assert made.summary.held_out_mape_throughput_pct == pytest.approx(0)
     assert made.summary.inside_band_pct == 100
@@ -52,17 +58,40 @@ def test_the_knee_maximises_bandwidth_over_latency(model: MemoryQueue, values: n
 
 
 def test_the_band_widens_between_points_and_towards_the_wall() -> None:
-    made = fit(published())
-    at = predict(made, [60e9, 60.5e9, 80e9, 99e9])
+    made = fit(published(), [0.2e9, 60e9, 100e9])
+    at = predict(made, [60e9, 60.5e9, 80e9, 92e9])
     width = np.log(at.response_time_high_s / at.response_time_low_s)
-    assert width[0] < width[2] < 0.5
+    assert width[0] < width[2] < width[3] < 1
     assert width[1] < width[2]
+
+
+def test_bandwidths_beyond_the_highest_are_refused_without_a_known_peak() -> None:
+    use = [0.2e9, 60e9, 88e9]
+    with pytest.raises(DataError, match=r"98\.0 GB/s is beyond the highest calibrated on, 88\.0 GB/s; .* --peak"):
+        predict(fit(published(), use), [98e9])
+    known = fit(published(), use, peak_per_s=100e9)
+    assert predict(known, [98e9]).response_time_s[0] > predict(known, [88e9]).response_time_s[0]
+    with pytest.raises(DataError, match=r"110 GB/s is beyond the known peak, 100 GB/s"):
+        predict(known, [110e9])
+    assert predict(Fit.from_dict(known.to_dict()), [98e9]).load[0] == 98e9
+
+
+def test_a_known_peak_sharpens_the_curve() -> None:
+    inner = BANDWIDTHS[(BANDWIDTHS > 1e9) & (BANDWIDTHS < 88e9)]
+    truth = MemoryCurve().curve(TRUE[None, :], inner)[1][0]
+    missed = [
+        np.abs(
+            predict(fit(published(), [0.2e9, 30e9, 88e9], peak_per_s=peak), inner).response_time_s / truth - 1
+        ).mean()
+        for peak in (None, 100e9)
+    ]
+    assert missed[1] < missed[0]
 
 
 def test_models_for_other_loads_are_refused_and_two_points_are_too_few() -> None:
     with pytest.raises(ValueError, match="'delay law' is for no curves over the bandwidth itself"):
         fit(published(), model="delay law")
-    with pytest.raises(ValueError, match=r"2 point.s. cannot calibrate the latency curve model, which needs 3"):
+    with pytest.raises(ValueError, match=r"2 points cannot calibrate the latency curve model, which needs 3"):
         fit(published(), [0.2e9, 100e9])
 
 
