@@ -42,8 +42,8 @@ def _of_one(mean: Array, deviation: Array, weight: Array, shares: Sequence[float
         return np.full(len(shares), low)
     step = (high - low) / (STEPS - 1)
     density = _smoothed(np.clip((mean - low) / step, 0, STEPS - 1.000001), deviation / step, weight)
-    cumulative = np.cumsum(density)
-    at = np.interp(np.asarray(shares) * cumulative[-1], cumulative, np.arange(STEPS) + 0.5)
+    cumulative = np.concatenate([[0.0], np.cumsum(density)])
+    at = np.interp(np.asarray(shares) * cumulative[-1], cumulative, np.arange(STEPS + 1) - 0.5)
     return np.asarray(low + at * step)
 
 

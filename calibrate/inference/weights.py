@@ -5,7 +5,7 @@ logarithms, along its ``directions``. A positive quantity of the parameters is t
 measured one standard deviation to either side, and over the rows it is a mixture.
 
 >>> table = Weights(np.array([[1.0], [4.0]]), np.zeros(2), np.array([0.5, 0.5]), np.zeros((2, 1, 0)))
->>> table.quantiles(lambda values: values[:, 0], (0.1, 0.9)).round(6).tolist()
+>>> table.quantiles(lambda values: values[:, 0], (0.1, 0.9)).round(2).tolist()
 [1.0, 4.0]
 """
 
