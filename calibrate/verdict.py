@@ -61,7 +61,10 @@ def _knee_sentence(fit: Fit, points: Points) -> str:
                 "with more cores, might."
             )
         if not knee.identified:
-            return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}{_next(fit, points)}."
+            return (
+                f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}"
+                f"{_next(fit, points)}."
+            )
         low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
         return f"The knee is at {bandwidth} [{low:.3g}, {high:.3g}], where an access takes {time}."
     if knee.load is None or knee.low is None or knee.high is None:

@@ -16,8 +16,8 @@ from measure.dataset import LoadKind
 class DatasetInfo:
     """One table of the catalogue.
 
-    ``columns`` and ``units`` are what :func:`measure.load` needs to read it. ``curve`` is False where the table has no throughput or no load, so that
-    it cannot become a Sweep; ``why_no_curve`` then says what there is instead.
+    ``columns`` and ``units`` are what :func:`measure.load` needs to read it. ``curve`` is False where the table has no
+    throughput or no load, so that it cannot become a Sweep; ``why_no_curve`` then says what there is instead.
     """
 
     name: str

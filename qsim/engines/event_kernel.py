@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 from qsim._types import FloatArray, IntArray

@@ -73,7 +73,8 @@ def test_a_known_surface_of_64_points_is_predicted_from_eight_and_one() -> None:
     assert compared.summary.inside_band_pct > 90  # type: ignore[operator]
     rates = {"read": SERVED_READ / A_READ, "write": SERVED_WRITE / A_WRITE}
     truth = {
-        "read: latency alone": A_READ, "read: peak rate": rates["read"], "write: bandwidth": BUSY_WRITE * rates["write"],
+        "read: latency alone": A_READ, "read: peak rate": rates["read"],
+        "write: bandwidth": BUSY_WRITE * rates["write"],
     }  # fmt: skip
     for name, value in truth.items():
         estimate = compared.surface.parameters()[name]
