@@ -21,7 +21,7 @@ from measure.units import format_bytes
 Kind = Literal["loaded", "idle", "peak"]
 
 MLC_DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
-DEMO_DELAYS = (0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000)
+DEMO_DELAYS = (0, 50, 100, 200, 300, 500, 700, 1000, 2500, 5000, 20000)
 
 AGAIN = ".again-"  # in the key of a point that is measured another time
 CGROUP = Path("/sys/fs/cgroup")

@@ -24,7 +24,7 @@ MEMORY_SHARE = 0.3
 """Of a budget, at most, goes to the memory."""
 
 MEMORY, CACHES = "memory", "memory-caches"
-_QUICK_DELAYS = (0, 200, 500, 1700, 20000)
+_QUICK_DELAYS = (0, 200, 500, 2500, 20000)
 _SMALLEST_BUFFER, _LARGEST_BUFFER = 2**14, 2**30
 
 

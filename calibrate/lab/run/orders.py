@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Device = Literal["memory", "disk", "known", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
-DELAYS = (0, 50, 100, 200, 300, 500, 700, 1000, 1700, 5000, 20000)
+DELAYS = (0, 50, 100, 200, 300, 500, 700, 1000, 2500, 5000, 20000)
 PACES = {0.5: "quick: half a second a point", 1.0: "1 s a point", 3.0: "3 s a point", 10.0: "10 s a point"}
 REPLAYED = ("queue_depth", "injected_delay", "arrival_rate")
 FEWEST = 4

@@ -11,6 +11,7 @@ from typing import Any
 from calibrate.fitting import Fit, fit
 from calibrate.lab.run.files import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
+from calibrate.next.first import to_begin_with
 from calibrate.prediction import grid, predict
 from calibrate.sealing import seal, with_origin
 from measure import load
@@ -113,10 +114,5 @@ def drawn_curve(fitted: Fit, order: Order) -> list[dict[str, float]]:
 
 
 def first_loads(order: Order) -> tuple[float, ...]:
-    """The loads on which the model is calibrated: a lone request, a few, many; or both ends and the middle."""
-    loads = order.loads
-    if order.load_kind != "queue_depth":
-        return tuple(sorted({loads[0], loads[len(loads) // 2], loads[-1]}))
-    few = min(loads, key=lambda n: (abs(n - 4), n))
-    many = next((n for n in loads if n >= 32), loads[-1])
-    return tuple(sorted({loads[0], few, many}))
+    """The loads on which the model is calibrated: those that are recommended to begin with."""
+    return tuple(to_begin_with(order.load_kind, order.loads))
