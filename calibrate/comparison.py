@@ -208,7 +208,8 @@ def compare(
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends and
     the middle (:mod:`calibrate.next.first`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``.
     ``fitted`` takes a fit made before (from a data sheet, another run, or this one) in place of a calibration; a point
-    counts as calibrated on when that very measurement, load and throughput, is among the fit's. Raises DataError and ValueError as ``fit`` does.
+    counts as calibrated on when that very measurement, load and throughput, is among the fit's. Raises DataError and
+    ValueError as ``fit`` does.
     """
     points = points_of(sweep, series)
     if fitted is None:

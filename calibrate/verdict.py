@@ -96,7 +96,7 @@ def _depth(load: float) -> str:
 
 def _next_sentence(wanted: NextLoad | None) -> str:
     """What to measure next, where something would tell more."""
-    return "" if wanted is None else f"Next, {wanted}."
+    return "" if wanted is None else f"{str(wanted)[0].upper()}{str(wanted)[1:]}."
 
 
 def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:

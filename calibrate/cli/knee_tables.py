@@ -58,6 +58,11 @@ def knees_of(
 ASKED = ("objective", "tail objective", "share")
 
 
+def asked_points(fit: Fit, sweep: Sweep, objective: Objective | None, share: float | None) -> tuple[NamedKnee, ...]:
+    """The operating points that --slo and --share ask for."""
+    return tuple(one for one in knees_of(fit, objective, sweep, share=share) if one.name in ASKED)
+
+
 def knee_table(found: Sequence[NamedKnee], fit: Fit, *, every: bool) -> str:
     """One row for each definition of the knee of ``fit``; those of --slo and --share alone unless ``every``."""
     from calibrate.knees import knee_rows

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
-From a fit (qsim fit DATA --out fit.json), from the points of DATA (or a few: --use), or from a data sheet before any run.
+From a fit (qsim fit DATA --out fit.json), from points of DATA (all, or --use), or from a data sheet before any run.
 
 \b
 Examples:
