@@ -19,6 +19,7 @@ import numpy as np
 from calibrate.fitting import Fit, fit
 from calibrate.knee import Knee
 from calibrate.next.adaptive import SURPRISING, Choice, Why, first_choices, half_width, next_choice, pooled_noise
+from calibrate.peak_share import share_text
 from calibrate.points import points_of
 from measure.dataset import Sweep
 from measure.errors import DataError
@@ -123,7 +124,9 @@ class AdaptiveResult:
             "budget": f"{short}: the budget is used up",
             "nothing left": f"{short}: no other point would tell more",
         }[self.stopped]
-        return f"knee {knee.load:.4g}  [{knee.low:.4g}, {knee.high:.4g}]  by the {self.fit.model} from {took}; {why}"
+        at, soft = f"{knee.load:.4g}  [{knee.low:.4g}, {knee.high:.4g}]", "" if knee.sharp else "no sharp knee: N* = "
+        ninety = share_text(self.fit.ninety, "{:.3g}".format)
+        return f"{soft or 'knee '}{at}  from {took}; {f'{ninety}; ' if ninety else ''}{why}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, without the points."""

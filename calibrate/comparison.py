@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,11 @@ from calibrate.fitting import LEVEL, Fit, fit, needed
 from calibrate.inference.parameters import Array, Mask
 from calibrate.knee import Knee
 from calibrate.ladder import Rung, ladder
+from calibrate.load_text import counted, loads_text
+from calibrate.next.advice import advice
 from calibrate.next.first import to_calibrate_on
 from calibrate.next.fourth import loads_with_fourth
+from calibrate.next.load import NextLoad
 from calibrate.open_queue import waiting
 from calibrate.points import Points, points_of
 from calibrate.prediction import Curve, grid, predict
@@ -25,11 +28,14 @@ from calibrate.summary import Summary, residuals_pct, summary_of
 from calibrate.truth import TruthCheck, check_truth, true_curve
 from calibrate.verdict import verdict
 from measure.auditing import audit
-from measure.dataset import Provenance, Sweep
+from measure.dataset import LoadKind, Provenance, Sweep
 from measure.errors import DataError
 from measure.findings import Finding
 
 DRAWN = 120  # loads of a smooth curve
+LOADS_NAMED: Mapping[LoadKind, str] = {
+    "queue_depth": "depths", "injected_delay": "delays", "arrival_rate": "rates", "bandwidth": "bandwidths",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,9 +121,25 @@ class Comparison:
         observed = None if self.is_open else unseen.throughput_per_s
         return error_of(self.fit.model, predicted, observed, unseen.response_time_s)
 
+    @cached_property
+    def next(self) -> NextLoad | None:
+        """The load to measure next, by all points (:mod:`calibrate.next.advice`)."""
+        return advice(self.points)
+
+    @property
+    def split(self) -> str:
+        """``calibrated on depths 1, 8, 64; the other 5 points are held out``."""
+        used, held = loads_text(self.points.load_kind, self.fit.calibrated_on), int(self.held_out.sum())
+        if not self.calibrated_here:
+            made = f"calibrated elsewhere, on {LOADS_NAMED[self.fit.load_kind]} {used}" if used else "not calibrated"
+            return f"{made}; {_are(held, 'all ' if held == len(self.points) else '')} held out"
+        if not held:
+            return f"calibrated on all {counted(len(self.points))}; none is held out"
+        return f"calibrated on {LOADS_NAMED[self.fit.load_kind]} {used}; the other {_are(held)} held out"
+
     def verdict(self) -> str:
-        """The result in two or three sentences with numbers."""
-        return verdict(self.fit, self.points, self.summary, self.truth, self.audit)
+        """The result in a few sentences with numbers."""
+        return verdict(self.fit, self.points, self.summary, self.truth, self.audit, self.next)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units, the keys of ``qsim compare --json``."""
@@ -150,6 +172,7 @@ class Comparison:
             "models": [m.to_dict() for m in self.models],
             "baselines": [e.to_dict() for e in self.baselines],
             "verdict": self.verdict(),
+            "next": None if self.next is None else self.next.to_dict(),
             "queue": [q.to_dict() for q in waiting(self.fit, self.points)],
             "notes": list(self.fit.notes),
             "provenance": self.provenance.to_dict(),
@@ -175,7 +198,15 @@ class Comparison:
         return {"truth": {**check.to_dict(), "points": points}}
 
     def __str__(self) -> str:
-        return comparison_text(self.fit, self.points, self.predicted, self.held_out, self.truth, self.verdict())
+        heading = f"{self.series}: {self.split} ({self.fit.model})"
+        return comparison_text(
+            self.fit.text(heading), self.fit, self.points, self.predicted, self.held_out, self.truth, self.verdict()
+        )
+
+
+def _are(points: int, before: str = "") -> str:
+    """``5 points are``, ``1 point is``."""
+    return f"{before}{counted(points)} {'is' if points == 1 else 'are'}"
 
 
 def compare(

@@ -15,9 +15,11 @@ from measure.units import format_duration
 
 
 def comparison_text(
-    fit: Fit, points: Points, predicted: Curve, held_out: Mask, truth: TruthCheck | None, verdict: str
+    fitted: str, fit: Fit, points: Points, predicted: Curve, held_out: Mask, truth: TruthCheck | None, verdict: str
 ) -> str:
-    """The fit, observed against predicted at every load, the waiting requests, the truth, and the verdict."""
+    """``fitted``, the text of the fit; observed against predicted at every load, the waiting requests, the truth,
+    and the verdict.
+    """
     rows = [f"{'load':>10}  {'observed':>10} {'predicted':>10} {'error':>8}   "
             f"{'observed':>9} {'predicted':>9} {'error':>8}"]  # fmt: skip
     show = throughput_text(points.load_kind)
@@ -33,7 +35,7 @@ def comparison_text(
             f"{'' if held_out[i] else '   calibrated on'}"
         )
     told = [] if truth is None else _truth_rows(truth, points)
-    return "\n".join([str(fit), "", *rows, *waiting_rows(waiting(fit, points)), *told, "", verdict])
+    return "\n".join([fitted, "", *rows, *waiting_rows(waiting(fit, points)), *told, "", verdict])
 
 
 def _truth_rows(check: TruthCheck, points: Points) -> list[str]:

@@ -15,8 +15,9 @@ from calibrate.fit_checks import TABLE, USED, check_fields, check_numbers
 from calibrate.inference.parameters import Array, Mask
 from calibrate.inference.weights import Predictive, Weights, predictive
 from calibrate.knee import Knee, knee_of
-from calibrate.load_text import knee_text, loads_text, throughput_text
+from calibrate.load_text import counted, knee_text, loads_text, throughput_text
 from calibrate.model_names import model_named
+from calibrate.peak_share import share_knee, share_text
 from calibrate.points import Points
 from calibrate.servers_and_delay import servers_and_think
 from measure.dataset import LOAD_NAMES, LoadKind
@@ -31,6 +32,7 @@ class Fit:
 
     ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
     sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
+    ``measured`` says how many points the curve has in all (0: unknown).
     ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
     ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). It prints itself as
     a table.
@@ -52,6 +54,7 @@ class Fit:
     source: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     told: Mapping[str, Estimate] | None = None
+    measured: int = 0
     points: Points | None = field(default=None, repr=False, compare=False)
     known_peak_per_s: float | None = None
 
@@ -103,6 +106,11 @@ class Fit:
     def knee(self) -> Knee:
         """The knee with its interval (:mod:`calibrate.knee`)."""
         return knee_of(self)
+
+    @cached_property
+    def ninety(self) -> Knee:
+        """The load that gives 90 % of the peak, with its interval (:mod:`calibrate.peak_share`)."""
+        return share_knee(self)
 
     def measurements(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Predictive:
         """What is expected of new measurements at ``loads`` (m,), in logarithms."""
@@ -160,23 +168,38 @@ class Fit:
         """``used``, where it was measured; nothing where the curve is of a device that nobody has."""
         return self.used if self.curve_model.measurable else ()
 
+    @property
+    def basis(self) -> str:
+        """What it was calibrated on, in words: ``all 8 points``, ``1, 32 (2 of 8 points)``, no measurement."""
+        if not self.calibrated_on:
+            return "a fit to other drives" if self.used else "no measurement (data sheet)"
+        if self.measured == len(self.used) > 1:
+            return f"all {counted(self.measured)}"
+        part = f" ({len(self.used)} of {counted(self.measured)})" if self.measured > len(self.used) else ""
+        return f"{loads_text(self.load_kind, self.calibrated_on)}{part}"
+
     def __str__(self) -> str:
-        none = "a fit to other drives" if self.used else "no measurement (data sheet)"
-        used = loads_text(self.load_kind, self.calibrated_on) or none
-        lines = [f"{self.series or 'device'}: {self.model} from {used}", f"  assumes: {self.assumption}"]
+        return self.text(f"{self.series or 'device'}: {self.model} from {self.basis}")
+
+    def text(self, heading: str) -> str:
+        """The fit as a table below a ``heading``: parameters with intervals, the knee, notes."""
+        lines = [heading, f"  assumes: {self.assumption}"]
         for name, e in self.parameters.items():
             lines.append(f"  {name:<6} {e}{'' if e.identified else '   not identifiable'}")
             if e.note:
                 lines.append(f"         {e.note}")
+        return "\n".join([*lines, *self._knee_lines(), *(f"  note: {n}" for n in self.notes)])
+
+    def _knee_lines(self) -> list[str]:
+        """The knee, and of queue depths where 90 % of the peak is had: that first where the knee is not sharp."""
         k = self.knee
         if k.load is None:
-            lines.append(f"  knee   {k.note} (throughput {throughput_text(self.load_kind)(k.throughput_per_s)})")
-        else:
-            told = partial(knee_text, self.load_kind, digits=4)
-            interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
-            open_end = "" if k.identified else "   not identifiable"
-            lines.append(
-                f"  knee   {told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
-            )
-        lines += [f"  note: {n}" for n in self.notes]
-        return "\n".join(lines)
+            return [f"  knee   {k.note} (throughput {throughput_text(self.load_kind)(k.throughput_per_s)})"]
+        told = partial(knee_text, self.load_kind, digits=4)
+        interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
+        open_end = "" if k.identified else "   not identifiable"
+        knee = f"{told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
+        ninety = share_text(self.ninety, partial(knee_text, self.load_kind)) if self.load_kind == "queue_depth" else ""
+        if k.sharp:
+            return [f"  knee   {knee}", *([f"         {ninety}"] if ninety else [])]
+        return [f"  no sharp knee: {ninety or '90 % of the peak is not reached'}", f"  N*     {knee}"]

@@ -11,6 +11,7 @@ from calibrate.curve_models import SHARPNESS_MEDIAN, CurveModel, Peak, PNorm
 from calibrate.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.fitted import Fit
 from calibrate.knee import SHEET
+from calibrate.load_text import counted
 from calibrate.model_names import model_for, model_named
 from calibrate.next.first import IN_WORDS
 from calibrate.points import Points, points_of, with_delay
@@ -75,7 +76,8 @@ def fit(
             f"{points.series}: {counted(len(points))} cannot calibrate a model: {apart[0].message.rstrip('.')}, and "
             f"each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
         )
-    return fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
+    made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
+    return replace(made, measured=len(points))
 
 
 def fit_points(
@@ -90,11 +92,6 @@ def fit_points(
         )
     peak = _told_peak(points, peak_per_s)
     return Fit.of(curve_model, points, curve_model.weights(points, peak), level, _assumed(points, peak), peak)
-
-
-def counted(points: int) -> str:
-    """``1 point``, ``2 points``."""
-    return f"{points} point{'' if points == 1 else 's'}"
 
 
 def needed(points: Points) -> int:
@@ -188,10 +185,11 @@ def from_datasheet(
         for name, e in found.items()
     }
     none: tuple[float, ...] = ()
-    return replace(
+    sheet_fit = replace(
         made, used=none, used_throughput_per_s=none, used_noise=none, used_response_s=none, used_response_noise=none,
         told=told, points=None, details={SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}},
     )  # fmt: skip
+    return replace(sheet_fit, told={**told, "N*": replace(told["N*"], estimate=sheet_fit.knee.load)})
 
 
 def _sheet(idle_latency: float, tolerance: float) -> Points:

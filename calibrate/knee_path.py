@@ -7,19 +7,26 @@ beyond its end.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrate.curve_models import CurveModel, Tabulated
-from calibrate.fitting import Fit
 from calibrate.inference.parameters import Array
+from calibrate.inference.weights import SPREAD
 from measure.dataset import CACHE_LINE_BYTES
+
+if TYPE_CHECKING:
+    from calibrate.fitted import Fit
 
 STEPS = 240
 REACH = 64.0
 """How far beyond the knee, or the deepest point, the curve is followed."""
 
 PEAKS = ("Xmax", "B")
+
+FEW = 64
+"""Devices that stand for the table of a resampled fit, or of a model whose curve is a loop and no formula."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,12 @@ class Path:
     response: Array
     peak: Array
     is_closed: bool
+
+
+def paths(fit: Fit, count: int | None = None) -> Path:
+    """The curves of devices that stand for the fit."""
+    values, _ = fit.table.spread(count or (FEW if isinstance(fit.curve_model, Tabulated) else SPREAD))
+    return path_of(fit, fit.curve_model, values)
 
 
 def path_of(fit: Fit, model: CurveModel, values: Array, loads: Array | None = None) -> Path:

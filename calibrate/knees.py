@@ -4,7 +4,8 @@
 ``tangent``     rho* of maximal power of an open latency curve: these two are the fit's own knee (:mod:`calibrate.knee`)
 ``power``       the load at which throughput over response time X / R is largest (Kleinrock, ICC 1979). Of
                 X = [(N/R1)^-p + Xmax^-p]^(-1/p) that is N* itself, whatever p; of an open curve it is the tangent
-``ninety``      the first load with 90 % of the peak throughput, a rule of thumb
+``ninety``      the first load with 90 % of the peak throughput: where throughput is had (:mod:`calibrate.peak_share`)
+``share``       the same for a share that the user names
 ``objective``   the largest load whose predicted mean response time is within an objective (``mean_objective``)
 ``kneedle``     where the curve, scaled to the unit square, is furthest from the diagonal (Satopaa, Albrecht, Irwin and
                 Raghavan, ICDCS workshops 2011). Of a smooth curve with one bend this is the whole of their algorithm,
@@ -22,23 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.curve_models import Tabulated
 from calibrate.fitting import Fit, fit_points, quantity
 from calibrate.inference.parameters import Array
-from calibrate.inference.weights import SPREAD
 from calibrate.knee import Knee
-from calibrate.knee_path import Path, along, ends_of, first_reaching, highest, load_at, middle_of, path_of, scaled
-from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
+from calibrate.knee_path import FEW, Path, ends_of, highest, load_at, middle_of, paths, scaled
+from calibrate.load_text import knee_text, loads_text, throughput_text
 from calibrate.mean_objective import objective_knee
+from calibrate.peak_share import USUAL, knee_at, share_knee, share_of_peak
 from calibrate.points import points_of
 from measure.dataset import LoadKind, Sweep
 from measure.errors import DataError
 
 RESAMPLES = 60
 """How often repeats are drawn."""
-
-FEW = 64
-"""Devices that stand for the table of a resampled fit, or of a model whose curve is a loop and no formula."""
 
 DEFINITIONS: Mapping[str, str] = {
     "power": "maximal power X / R (Kleinrock)",
@@ -61,25 +58,29 @@ class NamedKnee:
         return {"name": self.name, **self.knee.to_dict(), "bootstrap": interval}
 
 
-def named_knees(fit: Fit, *, objective_s: float | None = None, deepest: float | None = None) -> tuple[NamedKnee, ...]:
-    """The knees of ``fit`` by every definition, each with the interval that its posterior gives.
+def named_knees(
+    fit: Fit, *, objective_s: float | None = None, share: float | None = None, deepest: float | None = None
+) -> tuple[NamedKnee, ...]:
+    """The knees of ``fit`` by every definition, each with its interval.
 
-    ``objective_s`` is the response time in seconds that is still good enough; without it that knee is left out.
+    ``objective_s`` is the response time in seconds that is still good enough, ``share`` the part of the peak that is
+    wanted; without them these two are left out.
     ``deepest`` is the load at which Kneedle cuts the curve off (default: the heaviest calibrated on, or four times the
-    knee). Raises ValueError for an objective that is not positive.
+    knee). Raises ValueError for an objective that is not positive or a share that is not between 0 and 1.
     """
     if objective_s is not None and not (np.isfinite(objective_s) and objective_s > 0):
         raise ValueError(f"slo must be a positive time, not {objective_s!r}")
-    best = _path(fit)
+    best = paths(fit)
     cut = _cut(fit, best.load, deepest)
     named = [NamedKnee("asymptotes" if best.is_closed else "tangent", fit.knee)]
     for name in ("power", "ninety", "kneedle"):
         if name == "power" and not best.is_closed:
             continue  # the tangent is it
-        named.append(NamedKnee(name, _knee(fit, best, DEFINITIONS[name], _index(name, best, cut))))
+        named.append(NamedKnee(name, knee_at(fit, best, DEFINITIONS[name], _index(name, best, cut))))
     if objective_s is not None:
-        found = objective_knee(fit, best.load, objective_s)
-        named.insert(-1, NamedKnee("objective", found))
+        named.insert(-1, NamedKnee("objective", objective_knee(fit, best.load, objective_s)))
+    if share is not None:
+        named.insert(-1, NamedKnee("share", share_knee(fit, share, best)))
     return tuple(named)
 
 
@@ -97,7 +98,7 @@ def bootstrapped(
     The repeats of each load are drawn with replacement, the deviations of their mean stretched by sqrt(r / (r - 1)),
     since r repeats seem to differ less than they do (Hesterberg, The American Statistician 2015), and the model is
     fitted anew. It says what the noise of the points does to the knee, and nothing of a model that is wrong. Raises
-    DataError where a load was measured once only. The objective's knee gets none: its curve is not the model's alone.
+    DataError where a load was measured once only. An objective and a named share of the peak get none.
     """
     rows = sweep.select(fit.series).points
     points = points_of(sweep, fit.series).choose(list(fit.used))
@@ -117,23 +118,16 @@ def bootstrapped(
     for one in found:
         loads = np.array([again.get(one.name, np.inf) for again in found_again])
         low, high = ends_of(np.where(np.isnan(loads), np.inf, loads), fit.level)
-        if one.name == "objective" or low is None or high is None:
+        if one.name in ("objective", "share") or low is None or high is None:
             with_intervals.append(one)
         else:
             with_intervals.append(replace(one, bootstrap=(low, high)))
     return tuple(with_intervals)
 
 
-def _path(fit: Fit, count: int | None = None) -> Path:
-    """The curves of devices that stand for the fit."""
-    is_slow = isinstance(fit.curve_model, Tabulated)
-    values, _ = fit.table.spread(count or (FEW if is_slow else SPREAD))
-    return path_of(fit, fit.curve_model, values)
-
-
 def _estimates(fit: Fit, deepest: float | None, count: int) -> dict[str, float]:
     """The load of the knee by each definition; infinite where there is none."""
-    path = _path(fit, count)
+    path = paths(fit, count)
     cut = _cut(fit, path.load, deepest)
     own = np.inf if fit.knee.load is None else fit.knee.load
     found = {name: middle_of(load_at(path.load, _index(name, path, cut))) for name in DEFINITIONS}
@@ -166,30 +160,10 @@ def _index(name: str, path: Path, cut: int) -> Array:
         at = highest(np.log(path.throughput / path.response))
         return np.where(at >= path.throughput.shape[1] - 1, np.inf, at)
     if name == "ninety":
-        return first_reaching(path.throughput / (0.9 * path.peak[:, None]))
+        return share_of_peak(path, USUAL)
     x, y = (path.load[None, :], path.throughput) if path.is_closed else (path.throughput, path.response)
     x, y = (scaled(np.broadcast_to(v, path.throughput.shape)[:, :cut]) for v in (x, y))
     return highest(y - x if path.is_closed else x - y)
-
-
-def _knee(fit: Fit, drawn: Path, definition: str, spread: Array, note: str = "") -> Knee:
-    """A knee from its places (w,) on the devices' curves: their median, and the interval that they leave."""
-    loads = load_at(drawn.load, spread)
-    load = middle_of(loads)
-    low, high = ends_of(loads, fit.level)
-    if (
-        fit.load_kind == "injected_delay"
-    ):  # there the place is told by the throughput: a delay of 0 is no knee of its own
-        note = note or ("" if 0 < load < np.inf else "the loaders of this sweep do not reach it")
-    elif not np.isfinite(load):
-        note = note or f"beyond {knee_text(fit.load_kind, drawn.load[-1])}"
-    if not 0 < load < np.inf:
-        return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
-    throughput, response = (float(np.median(along(v, spread))) for v in (drawn.throughput, drawn.response))
-    if fit.used and fit.load_kind != "injected_delay" and load > max(fit.used):
-        note = note or f"beyond the heaviest load calibrated on ({load_text(fit.load_kind, max(fit.used))})"
-    known = low is not None and high is not None and high / low < 2
-    return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
 
 
 def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...]]:

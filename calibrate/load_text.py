@@ -19,6 +19,11 @@ def load_text(kind: LoadKind, load: float, digits: int = 3) -> str:
     return format_bandwidth(load, digits) if kind == "bandwidth" else f"{load:g}"
 
 
+def counted(points: int) -> str:
+    """``1 point``, ``2 points``."""
+    return f"{points} point{'' if points == 1 else 's'}"
+
+
 def loads_text(kind: LoadKind, loads: Iterable[float]) -> str:
     """Several, with commas between."""
     return ", ".join(load_text(kind, load) for load in loads)

@@ -1,9 +1,10 @@
 """What differs between two fitted devices, and by how much: ratios of their parameters, with intervals.
 
-Each fit's table of weights stands for some devices, independently of the other's. So every device of the one over every
-device of the other is one value of their ratio, and its quantiles are the interval. A difference lies beyond the
+Each fit's table of weights stands for some devices, independently of the other's. So every device of the one over
+every device of the other is one value of their ratio, and its quantiles are the interval. A difference lies beyond the
 intervals where that of the ratio does not hold 1. The intervals know the points of each fit and their repeats, and
-nothing of another day, another temperature or another drive of the same make: to compare makes, measure several of each.
+nothing of another day, another temperature or another drive of the same make: to compare makes, measure several of
+each.
 
 Servers, service and delay (c, S, Z) have intervals alone: the logarithms of their ratio's ends add in squares.
 They have no ratio where either device leaves them open.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calibrate.fitted import Fit
-from calibrate.fitting import fit_points, needed
-from calibrate.load_text import loads_text
-from calibrate.model_names import model_for
-from calibrate.next.load import NextLoad, next_load
+from calibrate.load_text import counted, knee_text, loads_text
+from calibrate.next.load import NextLoad
+from calibrate.peak_share import share_text
 from calibrate.points import Points
 from calibrate.summary import Summary
 from calibrate.truth import TruthCheck
@@ -19,13 +18,19 @@ FLAGGED = {"outlier": "outliers", "warm-up": "warming up", "drift-within-run": "
 """Checks of the audit on single runs, in words: what measuring again may mend."""
 
 
-def verdict(fit: Fit, points: Points, summary: Summary, truth: TruthCheck | None, findings: Sequence[Finding]) -> str:
-    """The result in a few sentences with numbers; ``findings`` are those of the audit."""
-    given = points.throughput_is_given
+def verdict(
+    fit: Fit, points: Points, summary: Summary, truth: TruthCheck | None, findings: Sequence[Finding],
+    wanted: NextLoad | None,
+) -> str:  # fmt: skip
+    """The result in a few sentences with numbers; ``findings`` are those of the audit, ``wanted`` is the next load."""
+    if points.throughput_is_given:
+        knee = _open_knee_sentence(fit, points)
+    else:
+        knee = _memory_knee_sentence(fit) if points.load_kind == "injected_delay" else _depth_knee_sentence(fit)
     parts = [
-        _open_knee_sentence(fit, points) if given else _knee_sentence(fit, points),
+        knee,
         _error_sentence(fit, points, summary), truth.sentence() if truth is not None else "",
-        _flagged_sentence(points, findings), _audit_sentence(findings),
+        _flagged_sentence(points, findings), _audit_sentence(findings), _next_sentence(wanted),
     ]  # fmt: skip
     return " ".join(part for part in parts if part)
 
@@ -35,64 +40,63 @@ def _open_knee_sentence(fit: Fit, points: Points) -> str:
     if knee.load is None or knee.low is None or knee.high is None:
         return f"No knee: {knee.note}."
     known = "" if knee.identified else "not identifiable from these points; the best guess is "
-    further = _next(fit, points)
     if points.load_kind == "bandwidth":
         at, low, high = (format_bandwidth(v) for v in (knee.load, knee.low, knee.high))
         return (
             f"The knee is {known}at {at} [{low}, {high}], by the tangent: an access takes "
-            f"{format_duration(knee.response_time_s)} there, and more traffic buys mostly latency{further}."
+            f"{format_duration(knee.response_time_s)} there, and more traffic buys mostly latency."
         )
     rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
     return (
         f"The knee is {known}at {rate} [{format_rate(knee.low)}, {format_rate(knee.high)}], by the tangent: a "
         f"request takes {time} there, "
-        f"and more arrivals lengthen the queue faster than they raise the throughput{further}."
+        f"and more arrivals lengthen the queue faster than they raise the throughput."
     )
 
 
-def _knee_sentence(fit: Fit, points: Points) -> str:
-    knee, memory = fit.knee, points.load_kind == "injected_delay"
-    rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
-    if memory:
-        bandwidth = f"{knee.throughput_per_s * 64 / 1e9:.3g} GB/s"
-        if knee.load is None:
-            return (
-                f"The knee, about {bandwidth} at {time}, is beyond this sweep: {knee.note}; more loaders, on a machine "
-                "with more cores, might."
-            )
-        if not knee.identified:
-            return (
-                f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}"
-                f"{_next(fit, points)}."
-            )
-        low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
-        return f"The knee is at {bandwidth} [{low:.3g}, {high:.3g}], where an access takes {time}."
+def _memory_knee_sentence(fit: Fit) -> str:
+    knee = fit.knee
+    bandwidth, time = f"{knee.throughput_per_s * 64 / 1e9:.3g} GB/s", format_duration(knee.response_time_s)
+    if knee.load is None:
+        return (
+            f"The knee, about {bandwidth} at {time}, is beyond this sweep: {knee.note}; more loaders, on a machine "
+            "with more cores, might."
+        )
+    if not knee.identified:
+        return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}."
+    low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
+    return f"The knee is at {bandwidth} [{low:.3g}, {high:.3g}], where an access takes {time}."
+
+
+def _depth_knee_sentence(fit: Fit) -> str:
+    """N* and where 90 % of the peak is had; that first where the bend is soft."""
+    knee, at_ninety = fit.knee, fit.ninety
     if knee.load is None or knee.low is None or knee.high is None:
         return f"No knee: {knee.note}."
-    interval = f"[{knee.low:.3g}, {knee.high:.3g}]"
+    interval, ninety = f"[{knee.low:.3g}, {knee.high:.3g}]", share_text(at_ninety, _depth)
+    rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
+    if not knee.sharp:
+        point = f": {ninety}, where a request takes {format_duration(at_ninety.response_time_s)}" if ninety else ""
+        return f"There is no sharp knee{point}. N* = {knee.load:.3g} {interval} gives less than half of the peak."
+    more = f"; {ninety}" if ninety else ""
     if not knee.identified:
         return (
             f"The knee is not identifiable from these points: N* = {knee.load:.3g} is the best guess, anywhere in "
-            f"{interval} outstanding requests fits{_next(fit, points)}."
+            f"{interval} outstanding requests fits{more}."
         )
     return (
-        f"The knee is at N* = {knee.load:.3g} outstanding requests {interval}: {rate} at {time}. "
+        f"The knee is at N* = {knee.load:.3g} outstanding requests {interval}: {rate} at {time}{more}. "
         "Deeper queues buy mostly latency."
     )
 
 
-def _next(fit: Fit, points: Points) -> str:
-    """What to measure next where a knee is open: the end of a sentence."""
-    wanted = None if fit.knee.identified else advice(points)
-    return "" if wanted is None else f"; measure {wanted.where} next"
+def _depth(load: float) -> str:
+    return knee_text("queue_depth", load)
 
 
-def advice(points: Points) -> NextLoad | None:
-    """The load to measure next, by all of ``points``: whichever of them a command calibrates on, it is the same."""
-    usable = points if points.not_poisson is None else points.at(~points.not_poisson)
-    if len(usable) < needed(points):
-        return None
-    return next_load(fit_points(usable, model_for(usable, None)), measured=points.load.tolist())
+def _next_sentence(wanted: NextLoad | None) -> str:
+    """What to measure next, where something would tell more."""
+    return "" if wanted is None else f"{str(wanted)[0].upper()}{str(wanted)[1:]}."
 
 
 def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:
@@ -105,11 +109,11 @@ def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:
         noise = f" (repeats of one point differ by {format_percent(s.repeat_noise_pct)})"
     if points.throughput_is_given:
         return (
-            f"Calibrated on the loads {used} alone, the model predicts the {s.held_out_points} other point(s) with "
+            f"Calibrated on the loads {used} alone, the model predicts the other {counted(s.held_out_points)} with "
             f"a mean error of {format_percent(s.held_out_mape_response_pct)} in response time{noise}."
         )
     return (
-        f"{made}, the model predicts the {s.held_out_points} {'other ' if used else ''}point(s) with a mean error "
+        f"{made}, the model predicts the {'other ' if used else ''}{counted(s.held_out_points)} with a mean error "
         f"of {format_percent(s.held_out_mape_throughput_pct)} in throughput and "
         f"{format_percent(s.held_out_mape_response_pct)} in response time{noise}."
     )

@@ -114,7 +114,7 @@ def _littles_law(sweep: Sweep) -> Iterator[Finding]:
             "littles-law", "info",
             "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",
             "the load was not recorded, or it was given in requests a second and not in requests.",
-            "measure a few depths without a rate limit: qsim measure fio TARGET --depths 1,4,16 --out DIR",
+            "measure a few depths without a rate limit: qsim measure fio TARGET --depths 1,8,64 --out DIR",
         )  # fmt: skip
     if verdict is not None:
         yield _block_finding(verdict)

@@ -121,9 +121,7 @@ def _outcome_text(result: AdaptiveResult, plan: FioPlan, where: Path) -> str:
     from calibrate.adaptive_fio import HISTORY
 
     took, whole = (format_duration(n * plan.point_seconds) for n in (len(result.steps), len(result.allowed)))
-    used = ",".join(f"{n:g}" for n in result.fit.used)
     return (
         f"{result}\n\n{len(result.steps)} points take about {took}, and all {len(result.allowed)} depths {whole}\n"
-        f"kept in {where}, how they were chosen in {where / HISTORY}; next: qsim fit {where} --use {used} "
-        f"--model '{result.fit.model}'"
+        f"kept in {where}, how they were chosen in {where / HISTORY}; next: qsim fit {where}"
     )

@@ -40,6 +40,7 @@ from calibrate.cli.options import (
     Peak,
     Report,
     Series,
+    Share,
     Use,
 )
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
@@ -59,7 +60,7 @@ what the others are held against. Files of single points are read together as on
 
 \b
 Examples:
-qsim compare sweep/ --use 1,64 --report report.html
+qsim compare sweep/ --use 1,32 --report report.html
 qsim compare --dataset 003-ssd-read --max-error 10
 qsim compare sweep/ --baselines
 qsim compare old-drive/ new-drive/ --report both.html --plots plots --format png
@@ -114,6 +115,7 @@ def compare(
                      "without priors, say of each parameter."),
     ] = True,
     slo: Objective = None,
+    share: Share = None,
     knees: Knees = False,
     baselines: Annotated[
         bool,
@@ -143,10 +145,10 @@ def compare(
     outputs.check()
     held = None if sealed is None else _read_seal(sealed)
     devices = _devices(sources, Calibration(series, use, model, level, peak), fit, held, sealed, only_new=only_new)
-    asked = as_json or knees or slo is not None
+    asked = as_json or knees or slo is not None or share is not None
     told = [
         Told(
-            d, _knees(d, slo, over_repeats=knees) if asked or outputs.wanted or len(devices) > 1 else (),
+            d, _knees(d, slo, share, over_repeats=knees) if asked or outputs.wanted or len(devices) > 1 else (),
             _profiles(d) if profiles and (as_json or outputs.wanted) else (),
             *tails_of_all(d.done, d.sweep, held),
         )
@@ -159,7 +161,7 @@ def compare(
 
     _warn(devices, found)
     if not as_json:
-        _tell(told, held, found, knees=asked, baselines=baselines)
+        _tell(told, held, found, knees=asked, every=knees, baselines=baselines)
         written.tell()
     document = {
         **_document(told, knees=asked), **beside_document(told, found.beside),
@@ -190,10 +192,12 @@ def _title(devices: Sequence[str]) -> str:
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
 
 
-def _knees(device: Device, slo: parsing.Objective | None, *, over_repeats: bool) -> list[tuple[NamedKnee, ...]]:
+def _knees(
+    device: Device, slo: parsing.Objective | None, share: float | None, *, over_repeats: bool
+) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
     return [
-        knees_of(c.fit, slo, device.sweep, float(c.points.load.max()),
+        knees_of(c.fit, slo, device.sweep, float(c.points.load.max()), share=share,
                  over_repeats=over_repeats and not c.held_out.all())
         for c in device.done
     ]  # fmt: skip
@@ -222,7 +226,9 @@ def _warn(devices: Sequence[Device], found: Pages) -> None:
         warn(found.apart)
 
 
-def _tell(told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool, baselines: bool) -> None:
+def _tell(
+    told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool, every: bool, baselines: bool
+) -> None:  # fmt: skip
     """Every curve of every device, the device's name before them where there are several, then all side by side."""
     if held is not None:
         say(f"{held}\n")
@@ -231,7 +237,7 @@ def _tell(told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool,
         if len(told) > 1:
             blank = "\n\n" if number else ""
             say(f"{blank}== {one.device.name} ==\n")
-        tables = [f"\n\n{knee_table(k, c.fit)}" for c, k in zip(done, one.knees, strict=False)]
+        tables = [f"\n\n{knee_table(k, c.fit, every=every)}" for c, k in zip(done, one.knees, strict=False)]
         say("\n\n\n".join(f"{c}{''.join(tables[i : i + 1]) if knees else ''}" for i, c in enumerate(done)))
         if baselines:
             say_baselines(done)

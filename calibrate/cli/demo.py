@@ -59,7 +59,7 @@ class Pace:
 # The depths are measured in rounds: a device or a machine that changes meanwhile shows as repeats that disagree.
 FULL = Pace((0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500), 3, 0.2,
             (1, 2, 4, 8, 16, 32, 64), 3, 1.2, 0.2, 512 * 2**20)  # fmt: skip
-QUICK = Pace((0, 50, 200, 500, 2500), 1, 0.1, (1, 2, 4, 16, 32), 1, 0.5, 0.2, 64 * 2**20)
+QUICK = Pace((0, 50, 200, 500, 2500), 1, 0.1, (1, 2, 8, 16, 32, 64), 1, 0.5, 0.2, 64 * 2**20)
 
 
 def demo(

@@ -26,6 +26,7 @@ from calibrate.cli.options import (
     Objective,
     Peak,
     Series,
+    Share,
     Use,
 )
 
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from calibrate.knees import NamedKnee
     from measure import Sweep
 
-HELP = """Calibrate a device model on a few points of a sweep.
+HELP = """Calibrate a device model on the points of a sweep, or on a few of them (--use).
 
 Every parameter comes as an estimate with its interval, and with a word where the points cannot pin it.
 
 \b
 Examples:
-qsim fit sweep/ --use 1,64 --out fit.json
+qsim fit sweep/ --use 1,32 --out fit.json
 qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
 """
 
@@ -62,6 +63,7 @@ def fit(
     ] = None,
     force: Force = False,
     slo: Objective = None,
+    share: Share = None,
     knees: Knees = False,
     profiles: Annotated[
         bool,
@@ -116,8 +118,8 @@ def fit(
     tell([doubt for f in fits for doubt in doubts_about(f, sweep)])
     for reason in refused.values():
         warn(f"not fitted: {reason}")
-    wants_knees = as_json or knees or slo is not None
-    shown = [knees_of(f, slo, sweep, over_repeats=knees) for f in fits] if wants_knees else []
+    wants_knees = as_json or knees or slo is not None or share is not None
+    shown = [knees_of(f, slo, sweep, share=share, over_repeats=knees) for f in fits] if wants_knees else []
     profiled = [profile_parameters(f) for f in fits] if profiles else []
     if as_json:
         parts = [fit_document(f, found, sweep) for f, found in zip(fits, shown, strict=True)]
@@ -126,7 +128,7 @@ def fit(
         written = str(out) if out is not None else None
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
-    tables = [f"\n\n{knee_table(found, f)}" for f, found in zip(fits, shown, strict=False)]
+    tables = [f"\n\n{knee_table(found, f, every=knees)}" for f, found in zip(fits, shown, strict=False)]
     told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
     say("\n\n".join(f"{f}{advice(f, sweep)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
     if out is not None:
@@ -136,17 +138,18 @@ def fit(
 
 def advice(fit: Fit, sweep: Sweep) -> str:
     """A line on what to measure next, where something would tell more: the same whatever ``fit`` was calibrated on."""
+    from calibrate.next.advice import advice as next_of
     from calibrate.points import points_of
-    from calibrate.verdict import advice as next_of
 
     wanted = next_of(points_of(sweep, fit.series))
-    return "" if wanted is None else f"\n  {wanted}"
+    by = "" if len(fit.used) == fit.measured else "by all points, "
+    return "" if wanted is None else f"\n  {by}{wanted}"
 
 
 def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:
     """A fit in JSON with its ``knees`` by every definition, without the table that only a fit file needs."""
+    from calibrate.next.advice import advice as next_of
     from calibrate.points import points_of
-    from calibrate.verdict import advice as next_of
 
     wanted = None if sweep is None else next_of(points_of(sweep, fit.series))
     return {

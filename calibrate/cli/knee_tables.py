@@ -22,6 +22,7 @@ def knees_of(
     sweep: Sweep | None = None,
     deepest: float | None = None,
     *,
+    share: float | None = None,
     over_repeats: bool = False,
 ) -> tuple[NamedKnee, ...]:
     """The knees of a fit to ``sweep`` (None: to nothing that is at hand).
@@ -38,7 +39,9 @@ def knees_of(
             f"--slo {of_tail.quantile} is told from the histograms of a sweep, and here is none at hand; calibrate on "
             f"DATA itself: qsim predict DATA --use 1,32 --slo {of_tail.quantile}=TIME"
         )
-    found = named_knees(fit, objective_s=objective.time_s if objective and not of_tail else None, deepest=deepest)
+    found = named_knees(
+        fit, objective_s=objective.time_s if objective and not of_tail else None, share=share, deepest=deepest
+    )
     if over_repeats and sweep is not None:
         try:
             found = bootstrapped(fit, sweep, found, deepest=deepest)
@@ -52,11 +55,19 @@ def knees_of(
     return (*found[:-1], told, found[-1])
 
 
-def knee_table(found: Sequence[NamedKnee], fit: Fit) -> str:
-    """One row for each definition of the knee of ``fit``."""
+ASKED = ("objective", "tail objective", "share")
+
+
+def asked_points(fit: Fit, sweep: Sweep, objective: Objective | None, share: float | None) -> tuple[NamedKnee, ...]:
+    """The operating points that --slo and --share ask for."""
+    return tuple(one for one in knees_of(fit, objective, sweep, share=share) if one.name in ASKED)
+
+
+def knee_table(found: Sequence[NamedKnee], fit: Fit, *, every: bool) -> str:
+    """One row for each definition of the knee of ``fit``; those of --slo and --share alone unless ``every``."""
     from calibrate.knees import knee_rows
 
-    rows = knee_rows(found, fit.load_kind)
+    rows = knee_rows([one for one in found if every or one.name in ASKED], fit.load_kind)
     header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "over repeats", ""]
     kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])

@@ -36,9 +36,9 @@ Use: TypeAlias = Annotated[
     parsing.Numbers | None,
     typer.Option(
         "--use", metavar="LOADS", parser=parsing.loads, show_default=False,
-        help="The loads to calibrate on, as 1,64. Default: the first depth, the one nearest to 128, and a third that "
-        "the model asks for, where four or more were measured; for a memory, whether by delay or by bandwidth, and for "
-        "arrival rates the smallest, a middle one and the largest.",
+        help="The loads to calibrate on, as 1,32. Default: all of them; qsim compare, which holds the others out: "
+        "depths 1 and 32, with six or more 1, 8 and 64 (or the nearest); of other loads the smallest, a middle one and "
+        "the largest.",
     ),
 ]  # fmt: skip
 At: TypeAlias = Annotated[
@@ -83,8 +83,13 @@ Objective: TypeAlias = Annotated[
     parsing.Objective | None,
     typer.Option("--slo", metavar="TIME", parser=parsing.objective, show_default=False,
                  help="An objective for the mean response time, as 1ms, or for a tail, as p99=1ms (p50, p95, p99, "
-                 "p99.9; from the histograms of DATA): also tell the largest load that meets it, beside the knees by "
-                 "every definition."),
+                 "p99.9; from the histograms of DATA): also print the largest load that meets it, with its interval."),
+]  # fmt: skip
+Share: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--share", metavar="PART", parser=parsing.share, show_default=False,
+                 help="Also print the load that gives this share of the peak throughput, as 0.9 or 90%, with its "
+                 "interval."),
 ]  # fmt: skip
 Knees: TypeAlias = Annotated[
     bool,

@@ -140,6 +140,15 @@ def level(text: str) -> float:
     return value
 
 
+@parser
+def share(text: str) -> float:
+    """A part of the peak: ``0.9`` or ``90%``."""
+    value = percent(text) / (100 if text.strip().endswith("%") else 1)
+    if not 0 < value < 1:
+        raise ValueError(f"{text} must lie between 0 and 1, like 0.9 or 90%")
+    return value
+
+
 @dataclass(frozen=True)
 class Objective:
     """A response time in seconds that is still good enough: of the mean, or of a ``quantile`` such as "p99"."""

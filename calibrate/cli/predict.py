@@ -25,6 +25,7 @@ from calibrate.cli.options import (
     Peak,
     Report,
     Series,
+    Share,
     Use,
 )
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
-From a fit (qsim fit DATA --out fit.json), from a few points of DATA (--use), or from a data sheet before any run.
+From a fit (qsim fit DATA --out fit.json), from points of DATA (all, or --use), or from a data sheet before any run.
 
 \b
 Examples:
@@ -56,7 +57,7 @@ def predict(
     data: Annotated[
         list[str] | None,
         typer.Argument(metavar="FIT|DATA", show_default=False,
-                       help="A file of qsim fit; or what a tool wrote, to calibrate on a few of its points (--use)."),
+                       help="A file of qsim fit; or what a tool wrote, to calibrate on its points."),
     ] = None,
     at: At = None,
     series: Series = None,
@@ -82,6 +83,7 @@ def predict(
     level: Level = None,
     peak: Peak = None,
     slo: Objective = None,
+    share: Share = None,
     knees: Knees = False,
     seal: Annotated[
         Path | None,
@@ -137,15 +139,20 @@ def predict(
         told = None if scenarios else [tails.get(f.series) for f in fits]
         sealed = write_seal(meant, [list(curve.load) for curve in curves], seal, tails=told)
     written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], _title(fits))
-    shown = [knees_of(f, slo, found.sweep) for f in fits] if as_json or knees or slo is not None else []
+    asked = as_json or knees or slo is not None or share is not None
+    shown = [knees_of(f, slo, found.sweep, share=share) for f in fits] if asked else []
     if as_json:
         parts = [
-            {**fit_document(f, knees, found.sweep), "points": curve.to_dicts()}
-            for f, curve, knees in zip(fits, curves, shown, strict=True)
+            {**fit_document(f, named, found.sweep), "points": curve.to_dicts()}
+            for f, curve, named in zip(fits, curves, shown, strict=True)
         ]
         add_tails(parts, tails, untold)
         for part, s, curve in zip(parts, scenarios, changed, strict=False):
-            part["what_if"] = {**s.to_dict(), **fit_document(s.fit, knees_of(s.fit, slo)), "points": curve.to_dicts()}
+            part["what_if"] = {
+                **s.to_dict(),
+                **fit_document(s.fit, knees_of(s.fit, slo, share=share)),
+                "points": curve.to_dicts(),
+            }
         print_json({
             **parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict(),
         })  # fmt: skip
@@ -153,7 +160,7 @@ def predict(
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
         head = str(f) if found.sweep is None else f"{f}{advice(f, found.sweep)}"
         blocks = [head, curve_text(f, curve), *predicted_tails_text(tails.get(f.series))]
-        blocks += [knee_table(found, f) for found in shown[i : i + 1]]
+        blocks += [knee_table(named, f, every=knees) for named in shown[i : i + 1]]
         blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     if sealed is not None:

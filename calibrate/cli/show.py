@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +13,14 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import Source, known_dataset
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Report, Series
+from calibrate.cli.knee_tables import asked_points
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Report, Series, Share
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from calibrate.report.measured import Measured, MeasuredSection, View
+    from calibrate.report.measured.by_load import Answers
     from measure.findings import Finding
 
 HELP = """Show what was measured as tables and plots, with its audit: no prediction.
@@ -58,6 +61,8 @@ def show(
     plots: Plots = None,
     image: Image = None,
     datasheet_iops: DatasheetIops = None,
+    slo: Objective = None,
+    share: Share = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load every source, print its tables, write the page and the CSV files."""
@@ -77,7 +82,7 @@ def show(
     shown = of_series(_measured(data or (), dataset or (), columns, as_published), series)
     show_measured(
         shown, title=" ".join([*(data or ()), *(dataset or ())]), outputs=outputs, datasheet_iops=datasheet_iops,
-        as_json=as_json,
+        as_json=as_json, answers=partial(asked_points, objective=slo, share=share) if slo or share else None,
     )  # fmt: skip
 
 
@@ -98,15 +103,17 @@ def check_datasheet(iops: float | None) -> None:
 
 
 def show_measured(
-    shown: Sequence[Measured], *, title: str, outputs: Outputs, datasheet_iops: float | None, as_json: bool
-) -> None:
+    shown: Sequence[Measured], *, title: str, outputs: Outputs, datasheet_iops: float | None, as_json: bool,
+    answers: Answers | None = None,
+) -> None:  # fmt: skip
     """Print the tables (or one JSON document), and write the files that were asked for."""
     from calibrate.report.measured import section_of, together, views_of
 
     sections = []
     with Bar("drawing") as bar:
         for done, one in enumerate(shown):
-            views = views_of(one, datasheet_iops=datasheet_iops, progress=part_of(bar, done, len(shown)))
+            told = part_of(bar, done, len(shown))
+            views = views_of(one, datasheet_iops=datasheet_iops, progress=told, answers=answers)
             sections.append(section_of(one, views))
     sections += together(shown)
     written = outputs.write(sections, sections[0].title if len(sections) == 1 else title)

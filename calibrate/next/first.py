@@ -19,6 +19,7 @@ from calibrate.past_the_peak import DECLINE_FROM
 
 if TYPE_CHECKING:
     from calibrate.points import Points
+    from measure.dataset import LoadKind
 
 PAIR: tuple[float, ...] = (1.0, 32.0)
 TRIPLE: tuple[float, ...] = (1.0, 8.0, 64.0)
@@ -49,7 +50,7 @@ def recommended(depths: Sequence[float], count: int) -> list[float]:
 def to_calibrate_on(points: Points) -> list[float]:
     """The loads of ``points`` to calibrate on where the others are held out: two of few depths, three of many."""
     if points.load_kind == "queue_depth":
-        return recommended(points.load.tolist(), 2 if len(points) < ENOUGH else 3)
+        return to_begin_with(points.load_kind, points.load.tolist())
     load = (
         points.load
         if points.not_poisson is None or (~points.not_poisson).sum() < 2
@@ -66,3 +67,15 @@ def to_calibrate_on(points: Points) -> list[float]:
     else:
         middle = inner[np.argmin(np.abs(inner - 0.5 * (load[0] + load[-1])))]
     return sorted({float(load[0]), float(middle), float(load[-1])})
+
+
+def to_begin_with(kind: LoadKind, loads: Sequence[float]) -> list[float]:
+    """Of the ``loads`` that can be measured, those to measure first, ascending: a plan has no throughputs yet.
+
+    >>> to_begin_with("queue_depth", [1, 2, 4, 8, 16, 32, 64]), to_begin_with("queue_depth", [1, 8, 32, 64])
+    ([1.0, 8.0, 64.0], [1.0, 32.0])
+    """
+    if kind == "queue_depth":
+        return recommended(loads, 2 if len(loads) < ENOUGH else 3)
+    wanted = DELAYS if kind == "injected_delay" else (min(loads), 0.5 * (min(loads) + max(loads)), max(loads))
+    return sorted({float(min(loads, key=lambda n, at=at: (abs(n - at), n))) for at in wanted})  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from calibrate.fitting import Fit, quantity
 from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
+from calibrate.peak_share import share_text
 from calibrate.prediction import Curve, grid, predict
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, depth_ticks, empty_figure, faint, solid, spans_decade
@@ -58,7 +60,13 @@ def _lead(fit: Fit) -> str:
     """The model, what it was calibrated on, and the knee with its interval, in a sentence."""
     used = loads_text(fit.load_kind, fit.calibrated_on)
     known = f"calibrated on {fit.load_name} = {used}" if used else "from no measurement"
-    return f"{fit.model}, {known}: the knee ({fit.knee.definition}) is {_knee(fit)}."
+    ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_kind == "queue_depth" else ""
+    if not fit.knee.sharp:
+        return (
+            f"{fit.model}, {known}: no sharp knee; {ninety or '90 % of the peak is not reached'}; N* is {_knee(fit)}."
+        )
+    more = f"; {ninety}" if ninety else ""
+    return f"{fit.model}, {known}: the knee ({fit.knee.definition}) is {_knee(fit)}{more}."
 
 
 def _knee(fit: Fit) -> str:

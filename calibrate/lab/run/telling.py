@@ -11,7 +11,7 @@ from typing import Any
 from calibrate.fitting import Fit, fit
 from calibrate.lab.run.files import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
-from calibrate.next.first import ENOUGH
+from calibrate.next.first import ENOUGH, to_begin_with
 from calibrate.prediction import grid, predict
 from calibrate.sealing import seal, with_origin
 from measure import load
@@ -114,7 +114,7 @@ def drawn_curve(fitted: Fit, order: Order) -> list[dict[str, float]]:
 
 
 def first_loads(order: Order) -> tuple[float, ...]:
-    """The loads on which the model is calibrated: a lone request, a few, many; or both ends and the middle.
+    """The loads on which the model is calibrated: those that are recommended to begin with.
 
     Of six or more delays a fourth lies between the shortest and the middle, near the bend of most memories: a run whose
     prediction is sealed before the rest cannot wait for :func:`calibrate.next.fourth.fourth_point`.
@@ -122,8 +122,4 @@ def first_loads(order: Order) -> tuple[float, ...]:
     loads = order.loads
     if order.load_kind == "injected_delay" and len(loads) >= ENOUGH:
         return tuple(sorted({loads[0], loads[len(loads) // 4], loads[len(loads) // 2], loads[-1]}))
-    if order.load_kind != "queue_depth":
-        return tuple(sorted({loads[0], loads[len(loads) // 2], loads[-1]}))
-    few = min(loads, key=lambda n: (abs(n - 4), n))
-    many = next((n for n in loads if n >= 32), loads[-1])
-    return tuple(sorted({loads[0], few, many}))
+    return tuple(to_begin_with(order.load_kind, loads))

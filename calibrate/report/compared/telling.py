@@ -6,7 +6,7 @@ from typing import Any
 
 from calibrate.comparison import Comparison
 from calibrate.fitting import quantity
-from calibrate.load_text import load_text, loads_text, throughput_text
+from calibrate.load_text import load_text, throughput_text
 from measure.dataset import CACHE_LINE_BYTES
 from measure.findings import SEVERITIES
 from measure.units import format_bandwidth, format_duration, format_percent, format_rate
@@ -21,7 +21,7 @@ def told(comparison: Comparison) -> dict[str, Any]:
         "key_numbers": _key_numbers(comparison),
         "assumption": fit.assumption,
         "model": fit.model,
-        "used": loads_text(fit.load_kind, fit.calibrated_on) or "nothing measured",
+        "split": comparison.split,
         "load_name": fit.load_name,
         "parameters": [
             {"name": name, "unit": e.unit, "value": quantity(e.estimate, e.unit), "low": quantity(e.low, e.unit),
@@ -67,8 +67,11 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     elif knee.load is not None:
         show = format_rate if comparison.is_open else "{:.3g}".format
         interval = f"{show(knee.low)} to {show(knee.high)}" if knee.low is not None and knee.high is not None else ""
-        name = "knee λ*, arrivals" if comparison.is_open else "knee N*"
+        name = "knee λ*, arrivals" if comparison.is_open else "knee N*" if knee.sharp else "N* (no sharp knee)"
         numbers.append((show(knee.load), interval, name + ("" if knee.identified else " (not identifiable)")))
+        if comparison.points.load_kind == "queue_depth" and (ninety := comparison.fit.ninety).load is not None:
+            ends = " to ".join("..." if end is None else show(end) for end in (ninety.low, ninety.high))
+            numbers.insert(1 if knee.sharp else 0, (show(ninety.load), ends, "depth with 90 % of the peak"))
     numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
     for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("S", "mean service time S"),
                        ("Xmax", "peak throughput Xmax")):  # fmt: skip

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting import LEVEL, fit
+from calibrate.fitting import LEVEL, Fit, fit
 from calibrate.knee import Knee
+from calibrate.knees import NamedKnee
+from calibrate.next.advice import advice
 from calibrate.report.drawing import ORANGE, PALETTE
 from calibrate.report.measured.drawings import MOST_LINES, lines
 from calibrate.report.measured.points import Measured
@@ -18,12 +20,16 @@ from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import axis_of, columns_of, rate_of, word_of
 from calibrate.report.view import View
 from measure import repeats
+from measure.dataset import Sweep
 from measure.errors import DataError
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _ENOUGH_FOR_A_KNEE = 3
+
+Answers = Callable[[Fit, Sweep], Sequence[NamedKnee]]
+"""Operating points that were asked for: the load within a response time, or with a share of the peak."""
 
 
 def curves(measured: Measured, least: int = 2) -> pd.DataFrame:
@@ -53,8 +59,13 @@ def against_load(measured: Measured) -> list[View]:
     return views
 
 
-def latency_bandwidth(measured: Measured, progress: Callable[[float], None] | None = None) -> list[View]:
-    """Latency against bandwidth (throughput where no size is told), the knee of each curve as a star, their table."""
+def latency_bandwidth(
+    measured: Measured, progress: Callable[[float], None] | None = None, answers: Answers | None = None
+) -> list[View]:
+    """Latency against bandwidth (throughput where no size is told), the knee of each curve as a star, their table.
+
+    ``answers`` gives further operating points of a fit, which stand beside the knee.
+    """
     rows = curves(measured, _ENOUGH_FOR_A_KNEE)
     rows = rows[rows["latency_s"].notna()]
     if rows.empty or measured.load_kind in ("arrival_rate", "buffer_size"):
@@ -68,28 +79,39 @@ def latency_bandwidth(measured: Measured, progress: Callable[[float], None] | No
     ordered = rows.sort_values(["load"], ascending=measured.load_kind != "injected_delay", kind="stable")
     y_axis = axis_of(measured, "latency_s", rows)
     figure = lines(ordered, column, "latency_s", scale, y_axis, by="series", sort=False)
-    knees = _knees(measured, rows, progress)
+    fits = _fits(measured, rows, progress)
     first = rows.groupby("series", sort=False).first()
     per_request = first[column] / first["throughput_per_s"]
-    told = [(series, knee) for series, knee in knees.items() if knee.identified]
+    told = [(series, made.knee) for series, made in fits.items() if made.knee.identified and made.knee.sharp]
     for i, (series, knee) in enumerate(told):
         _star(figure, i, scale.factor * knee.throughput_per_s * float(per_request[series]),
               y_axis.factor * knee.response_time_s, first=i == 0)  # fmt: skip
-    table = _knee_table(measured, rows, knees)
+    table, asked = _knee_table(measured, rows, fits, answers)
     title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in told])
-    return [View("latency-bandwidth", f"latency-{word}", title, caption, table, figure, shown(table, _KNEE_NAMES))]
+    return [
+        View(
+            "latency-bandwidth",
+            f"latency-{word}",
+            title,
+            caption,
+            table,
+            figure,
+            shown(table, {**_KNEE_NAMES, **asked}),
+        )
+    ]
 
 
 _KNEE_NAMES = {
     "latency_s": "latency at least load", "throughput_per_s": "peak throughput",
     "bandwidth_bytes_per_s": "peak bandwidth", "at_load": "at load", "knee": "knee, load",
     "knee_latency_s": "latency at the knee", "identified": "identifiable",
+    "ninety": "90 % of the peak at", "next": "measure next",
 }  # fmt: skip
 
 
-def _knees(measured: Measured, rows: pd.DataFrame, progress: Callable[[float], None] | None) -> dict[str, Knee]:
-    """The knee of each curve by the device model fitted to all its points, where a model fits and it was reached."""
-    found: dict[str, Knee] = {}
+def _fits(measured: Measured, rows: pd.DataFrame, progress: Callable[[float], None] | None) -> dict[str, Fit]:
+    """The device model fitted to all points of each curve, where a model fits and its knee was reached."""
+    found: dict[str, Fit] = {}
     if measured.sweep is None:
         return found
     drawn = list(dict.fromkeys(rows["series"]))[:MOST_LINES]
@@ -97,33 +119,54 @@ def _knees(measured: Measured, rows: pd.DataFrame, progress: Callable[[float], N
         if progress is not None:
             progress(done / len(drawn))
         try:
-            loads = sorted(set(rows.loc[rows["series"] == series, "load"].astype(float)))
-            knee = fit(measured.sweep, loads, series=series).knee
+            made = fit(measured.sweep, series=series)
         except DataError:  # too few or impossible points for a model: the curve is drawn without a knee
             continue
-        if knee.load is not None:
-            found[series] = knee
+        if made.knee.load is not None:
+            found[series] = made
     return found
 
 
-def _knee_table(measured: Measured, rows: pd.DataFrame, knees: dict[str, Knee]) -> pd.DataFrame:
-    """A row for each curve: its latency at the least load, its peak, and its knee with the interval."""
-    records = []
+def _knee_table(
+    measured: Measured, rows: pd.DataFrame, fits: dict[str, Fit], answers: Answers | None
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """A row for each curve: its latency at the least load, its peak, its knee; and headings of what was asked."""
+    records, names = [], {}
     for series, group in rows.groupby("series", sort=False):
         by_load = group.sort_values("load", ascending=measured.load_kind != "injected_delay")
         idle = by_load.iloc[0]
         peak = by_load.iloc[int(by_load[rate_of(measured)].to_numpy(float).argmax())]
-        knee = knees.get(str(series))
+        made = fits.get(str(series))
+        asked = () if made is None or answers is None or measured.sweep is None else answers(made, measured.sweep)
+        names.update({one.name.replace(" ", "_"): one.knee.definition for one in asked})
         records.append({
             "series": series, "latency_s": idle["latency_s"],
             **({} if measured.memory else {"throughput_per_s": peak["throughput_per_s"]}),
             "bandwidth_bytes_per_s": peak["bandwidth_bytes_per_s"], "at_load": peak["load"],
-            "knee": None if knee is None else knee.load, "knee_low": None if knee is None else knee.low,
-            "knee_high": None if knee is None else knee.high,
-            "knee_latency_s": None if knee is None else knee.response_time_s,
-            "identified": "" if knee is None else "yes" if knee.identified else "no",
+            **_of_fit(made), **{k: v for one in asked for k, v in _ends(one.name.replace(" ", "_"), one.knee).items()},
         })  # fmt: skip
-    return pd.DataFrame(records).astype({"knee": float, "knee_low": float, "knee_high": float, "knee_latency_s": float})
+    table = pd.DataFrame(records)
+    ends = [c for c in table.columns if c.split("_")[0] in ("knee", "ninety", *names)]
+    return table.astype(dict.fromkeys(ends, float)), names
+
+
+def _of_fit(made: Fit | None) -> dict[str, float | str | None]:
+    """The knee of a curve, where 90 % of the peak of a queue is had, and what to measure next."""
+    if made is None:
+        none = dict.fromkeys(("knee", "knee_low", "knee_high", "knee_latency_s"))
+        return {**none, "identified": "", "sharp": "", "next": ""}
+    knee, wanted = made.knee, None if made.points is None else advice(made.points)
+    closed = made.load_kind == "queue_depth"
+    return {
+        **_ends("knee", knee), "knee_latency_s": knee.response_time_s, "identified": "yes" if knee.identified else "no",
+        **(_ends("ninety", made.ninety) if closed else {}),
+        "sharp": ("yes" if knee.sharp else "no sharp knee") if closed else "",
+        "next": "" if wanted is None else wanted.where,
+    }  # fmt: skip
+
+
+def _ends(name: str, knee: Knee) -> dict[str, float | str | None]:
+    return {name: knee.load, f"{name}_low": knee.low, f"{name}_high": knee.high}
 
 
 def _star(figure: Figure, i: int, x: float, y: float, *, first: bool) -> None:
@@ -138,7 +181,7 @@ def _star(figure: Figure, i: int, x: float, y: float, *, first: bool) -> None:
 def _knee_caption(knees: list[Knee]) -> str:
     text = "The load grows along each curve."
     if not knees:
-        return f"{text} No knee is identifiable from these points."
+        return f"{text} No sharp knee is identifiable from these points."
     kind = knees[0].definition.rstrip(".")
     return (
         f"{text} A star is a knee ({kind}), by the device model fitted to all points; intervals are {100 * LEVEL:g} %."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from calibrate.report.measured.against import datasheet
-from calibrate.report.measured.by_load import against_load, latency_bandwidth
+from calibrate.report.measured.by_load import Answers, against_load, latency_bandwidth
 from calibrate.report.measured.by_mix import against_mix, heat_maps, read_against_write
 from calibrate.report.measured.by_size import against_size
 from calibrate.report.measured.by_statistic import baseline, tails
@@ -20,15 +20,18 @@ def views_of(
     kinds: Collection[str] | None = None,
     datasheet_iops: float | None = None,
     progress: Callable[[float], None] | None = None,
+    answers: Answers | None = None,
 ) -> list[View]:
     """The views that apply, in reading order, the table of all points last.
 
     ``kinds`` keeps those kinds only (and the points). ``datasheet_iops`` is a data sheet's, to stand beside the peak.
     ``progress`` is told the share that is done; what takes time are the models of the knees.
+    ``answers`` gives operating points to stand beside the knee of each curve.
     """
     wanted = kinds is None or "latency-bandwidth" in kinds
     views = [
-        *baseline(measured), *(latency_bandwidth(measured, progress) if wanted else ()), *against_load(measured),
+        *baseline(measured), *(latency_bandwidth(measured, progress, answers) if wanted else ()),
+        *against_load(measured),
         *against_size(measured), *heat_maps(measured), *against_mix(measured), *read_against_write(measured),
         *tails(measured),
     ]  # fmt: skip
