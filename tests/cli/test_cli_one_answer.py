@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from calibrate.fitting import needed
 from calibrate.knee import MEASURED
 from calibrate.next.first import PAIR, TRIPLE, recommended, to_calibrate_on
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset
+from measure.errors import DataError
 from qsim import MMcN, solve
 
 CURVES = dataset_names(curves_only=True)
@@ -21,22 +24,26 @@ def by_name(document: dict) -> dict[str, dict]:
     return {part["name"]: part for part in document["series"]}
 
 
-@pytest.mark.parametrize("name", CURVES)
-def test_every_command_advises_the_same_next_load_and_none_that_was_measured(qsim, name):
-    run = qsim("fit", "--dataset", name, "--json")
-    if run.code:
-        assert qsim("compare", "--dataset", name).code == run.code  # one line says why, whatever is asked
-        return
-    fitted, compared = by_name(run.json), by_name(qsim("compare", "--dataset", name, "--json").json)
-    assert compared
-    sweep = load_dataset(name, corrected=True)
-    for series, part in compared.items():
-        points = points_of(sweep, series)
-        use = ",".join(f"{n:g}" for n in to_calibrate_on(points))
-        predicted = qsim("predict", "--dataset", name, "--series", series, "--use", use, "--json").json
-        assert part["next"] == fitted[series]["next"] == predicted["next"]
-        if part["next"] is not None:
-            assert not np.any(np.isclose(points.load, part["next"]["load"], rtol=0.01))
+def ends_of(name: str) -> list[str]:
+    """The first and the last curve of a dataset that a model can be fitted to."""
+    sweep, found = load_dataset(name, corrected=True), []
+    for series in sweep.series:
+        with suppress(DataError):  # a buffer in a cache, a single load
+            if len(points_of(sweep, series)) > needed(points_of(sweep, series)):
+                found.append(series)
+    return list(dict.fromkeys([*found[:1], *found[-1:]]))
+
+
+@pytest.mark.parametrize(("name", "series"), [(name, series) for name in CURVES for series in ends_of(name)])
+def test_every_command_advises_the_same_next_load_and_none_that_was_measured(qsim, name, series):
+    points = points_of(load_dataset(name, corrected=True), series)
+    few = ",".join(f"{n:g}" for n in to_calibrate_on(points))
+    source = ("--dataset", name, "--series", series, "--json")
+    fitted, compared = (qsim(command, *source).json["next"] for command in ("fit", "compare"))
+    predicted = qsim("predict", *source, "--use", few).json["next"]
+    assert fitted == predicted == compared
+    if fitted is not None:
+        assert not np.any(np.isclose(points.load, fitted["load"], rtol=0.01))
 
 
 def table_of(servers: int, think_s: float, service_s: float, depths: list[int], path: Path) -> str:
@@ -57,7 +64,7 @@ MADE = {
 }
 
 
-@pytest.fixture(params=[*MADE, "003-ssd-read", "004-ssd-depth"])
+@pytest.fixture(params=[*MADE, "004-ssd-depth"])
 def source(request, tmp_path) -> tuple[str, ...]:
     """DATA or a dataset, and the loads of all its points."""
     if request.param in MADE:
