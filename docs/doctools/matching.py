@@ -57,7 +57,8 @@ def _same(shown: str, came: str, tolerance: float) -> bool:
                 pattern += ".*?"
             case "number":
                 pattern += f"({NUMBER.pattern})"
-                inside = shown.rfind("[", 0, piece.start()) > shown.rfind("]", 0, piece.start())
+                opened = shown.rfind("[", 0, piece.start())
+                inside = opened > shown.rfind("]", 0, piece.start()) and not shown.endswith("!", 0, opened)
                 numbers.append((piece[0], max(tolerance, INTERVAL_END_TOLERANCE) if inside else tolerance))
             case "rule":
                 pattern += f"{re.escape(piece[0][0])}+"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from calibrate import Comparison
 
-DATASET, SERIES, USE = "003-ssd-read", "32 KiB read", (4, 32)
+DATASET, SERIES = "003-ssd-read", "32 KiB read"
 FILE = Path(__file__).resolve().parent.parent / "_static" / "two-points.svg"
 
 
@@ -21,6 +21,7 @@ def still(folder: str) -> str:
     """The picture as Markdown on a page from which the docs lie in ``folder`` ("" for a page among them)."""
     compared = _compared()
     curve, observed = compared.predicted, compared.points.throughput_per_s
+    used = " and ".join(f"{depth:g}" for depth in compared.fit.used)
     held = [
         f"{1e-3 * found:.1f} k/s at depth {load:.0f} against {1e-3 * predicted:.1f} k/s predicted"
         for load, found, predicted, out in zip(
@@ -29,7 +30,7 @@ def still(folder: str) -> str:
         if out
     ]
     return (
-        f"![Latency against throughput of a drive, predicted from depths {' and '.join(map(str, USE))}, with its knee "
+        f"![Latency against throughput of a drive, predicted from depths {used}, with its knee "
         f"and a 90 % band. Held out: {', '.join(held)}.]({folder}_static/{FILE.name})"
     )
 
@@ -53,4 +54,4 @@ def _compared() -> Comparison:
     from calibrate import compare
     from measure import load_dataset
 
-    return compare(load_dataset(DATASET, corrected=True), USE, series=SERIES)
+    return compare(load_dataset(DATASET, corrected=True), series=SERIES)
