@@ -62,7 +62,9 @@ def _lead(fit: Fit) -> str:
     known = f"calibrated on {fit.load_name} = {used}" if used else "from no measurement"
     ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_kind == "queue_depth" else ""
     if not fit.knee.sharp:
-        return f"{fit.model}, {known}: no sharp knee; {ninety or '90 % of the peak is not reached'}; N* is {_knee(fit)}."
+        return (
+            f"{fit.model}, {known}: no sharp knee; {ninety or '90 % of the peak is not reached'}; N* is {_knee(fit)}."
+        )
     more = f"; {ninety}" if ninety else ""
     return f"{fit.model}, {known}: the knee ({fit.knee.definition}) is {_knee(fit)}{more}."
 
