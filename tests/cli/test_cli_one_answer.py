@@ -82,7 +82,7 @@ def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
     compared = by_name(qsim("compare", *source, "--json", "--report", "report.html").json)
     (section,) = qsim("show", *data, "--json").json["sections"]
     (view,) = (v for v in section["views"] if v["kind"] == "latency-bandwidth")
-    shown = {row["series"]: row for row in view["table"]}
+    shown = {row["series"]: row for row in view["rows"]}
     page = Path("report.html").read_text()
     text = qsim("compare", *source).out
     for name, part in fitted.items():
@@ -141,8 +141,8 @@ def test_show_answers_a_share_and_an_objective_too(qsim, tmp_path):
     (fitted,) = (k for k in qsim("fit", data, "--share", "0.5", "--json").json["knees"] if k["name"] == "share")
     document = qsim("show", data, "--share", "0.5", "--slo", "500us", "--json").json
     (view,) = (v for v in document["sections"][0]["views"] if v["kind"] == "latency-bandwidth")
-    assert view["table"][0]["share"] == fitted["load"]
-    assert view["table"][0]["objective"] == pytest.approx(40, rel=0.1)
+    assert view["rows"][0]["share"] == fitted["load"]
+    assert view["rows"][0]["objective"] == pytest.approx(40, rel=0.1)
 
 
 @pytest.mark.parametrize("share", ["0", "1", "1.2", "150%", "half"])
