@@ -22,7 +22,7 @@ from calibrate import fit
 from calibrate.adapting import LOADS
 from calibrate.adaptive_fio import adaptive_fio
 from calibrate.knee import Knee
-from calibrate.next_point import pooled_noise
+from calibrate.next.adaptive import pooled_noise
 from calibrate.points import points_of
 from measure.fio import run_fio
 from measure.fio_plan import FioPlan, plan_fio
