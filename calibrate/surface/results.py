@@ -74,7 +74,9 @@ def quantity(value: float, unit: str) -> str:
     """A parameter's value with its unit, for people."""
     if unit == "s per B":
         return f"{format_duration(value)} per B"
-    formats: dict[str, Callable[[float], str]] = {"s": format_duration, "B": format_bytes, "B/s": format_bandwidth, "1/s": format_rate}
+    formats: dict[str, Callable[[float], str]] = {
+        "s": format_duration, "B": format_bytes, "B/s": format_bandwidth, "1/s": format_rate,
+    }  # fmt: skip
     return str(formats.get(unit, "{:.3g}".format)(float(f"{value:.3g}")))
 
 
