@@ -82,9 +82,9 @@ class StructurePosterior:
 
     def likely_servers(self, level: float) -> list[int]:
         """Every number of servers that the points do not rule out at ``level``, ascending."""
-        from scipy.stats import chi2
+        from scipy.special import chdtri
 
-        allowed = -0.5 * float(chi2.ppf(level, 1))
+        allowed = -0.5 * float(chdtri(1, 1 - level))
         return sorted({int(c) for c in self.servers[self.log_likelihood >= allowed]})
 
     def best_servers(self) -> int:
