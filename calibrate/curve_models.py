@@ -311,12 +311,12 @@ def _log_shares(servers: int, loads: tuple[float, ...]) -> Callable[[Array], Arr
     """
     from scipy.interpolate import CubicSpline
 
-    from qsim.analytic.repairman import curve
+    from qsim.analytic.repairman import throughputs
 
     at = np.array(loads)
     whole = np.unique(np.concatenate([np.floor(at), np.ceil(at)]).clip(min=1)).astype(np.int64)
     knots = LONGEST_DELAY * np.linspace(0.0, 1.0, DELAY_KNOTS) ** 2  # closer where the delay is short, and bends sharp
-    rows = [np.interp(at, whole, curve(whole, float(np.expm1(knot)), 1.0, servers).throughput) for knot in knots]
+    rows = [np.interp(at, whole, row) for row in throughputs(whole, np.expm1(knots), 1.0, servers)]
     return CubicSpline(knots, np.log(np.array(rows) / servers))
 
 
