@@ -127,7 +127,7 @@ class Fit:
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out},
             "parameters": {k: asdict(v) for k, v in self.parameters.items()},
             "knee": self.knee.to_dict(),
-            "table": {name: getattr(self.table, name).tolist() for name in TABLE},
+            "table": {**{name: getattr(self.table, name).tolist() for name in TABLE}, "scale": self.table.scale},
         }
 
     @classmethod
@@ -140,7 +140,8 @@ class Fit:
             check_fields(values, [*needed, "parameters"])
             kept = {k: values[k] for k in cls.__dataclass_fields__ if k in values}
             kept["told"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
-            kept["table"] = Weights(**{name: np.asarray(values["table"][name], dtype=float) for name in TABLE})
+            read = {name: np.asarray(values["table"][name], dtype=float) for name in TABLE}
+            kept["table"] = Weights(**{**read, "scale": values["table"].get("scale")})
             kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
             fit = cls(**kept)
             check_numbers(fit)
