@@ -76,6 +76,7 @@ def fit(
             f"{points.series}: {counted(len(points))} cannot calibrate a model: {apart[0].message.rstrip('.')}, and "
             f"each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
         )
+    _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
     return replace(made, measured=len(points))
 
@@ -84,14 +85,18 @@ def fit_points(
     points: Points, curve_model: CurveModel, *, level: float = LEVEL, peak_per_s: float | None = None
 ) -> Fit:
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
-    least = needed(points)
-    if len(points) < least:
-        raise DataError(
-            f"{points.series}: {counted(len(points))} cannot calibrate the {curve_model.name} model, which needs "
-            f"{least}; {_lacking(points)} (here: {points.loads_text()})"
-        )
+    _check_count(points, curve_model.name)
     peak = _told_peak(points, peak_per_s)
     return Fit.of(curve_model, points, curve_model.weights(points, peak), level, _assumed(points, peak), peak)
+
+
+def _check_count(points: Points, model: str) -> None:
+    if len(points) < needed(points):
+        here = f" (here: {points.loads_text()})" if len(points) else ""
+        raise DataError(
+            f"{points.series}: {counted(len(points))} cannot calibrate the {model} model, which needs "
+            f"{needed(points)}; {_lacking(points)}{here}"
+        )
 
 
 def needed(points: Points) -> int:
