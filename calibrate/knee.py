@@ -92,7 +92,7 @@ def _closed(fit: Fit) -> Knee:
     if crossing is None:
         load, low, high = middle(fit.table, fit.curve_model.knee_load, fit.level)
         definition = f"N* = R1 Xpeak, from the model{_lacking(fit)}"
-        if (sheet := fit.details.get(SHEET)) is not None and not fit.used:
+        if (sheet := fit.details.get(SHEET)) is not None and fit.curve_model.measurable:  # no what-if of it
             load, definition = sheet["idle_latency_s"] * sheet["peak_per_s"], "N* = R1 Xpeak, both from the data sheet"
     else:
         (low, high), load, definition = _around(fit, crossing), crossing, MEASURED

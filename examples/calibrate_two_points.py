@@ -16,7 +16,7 @@ for finding in audit(as_printed, SERIES):
     print(finding)
 
 drive = load_dataset("003-ssd-read", corrected=True)
-comparison = compare(drive, use=[4, 32], series=SERIES)
+comparison = compare(drive, series=SERIES)  # on the nearest to depths 1 and 32
 print(f"\n{comparison}\n")
 
 knee = comparison.knee

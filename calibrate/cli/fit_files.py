@@ -12,8 +12,8 @@ from measure.errors import DataError, MeasureError
 if TYPE_CHECKING:
     from calibrate import Fit
 
-ONE = "qsim-fit/2"
-SEVERAL = "qsim-fits/2"
+ONE = "qsim-fit/3"
+SEVERAL = "qsim-fits/3"
 
 
 def check_writable(path: Path, *, force: bool, kind: str = "fit") -> None:

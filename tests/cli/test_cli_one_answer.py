@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from calibrate.fitting import needed
 from calibrate.knee import MEASURED
 from calibrate.next.first import PAIR, TRIPLE, recommended, to_calibrate_on
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset
+from measure.errors import DataError
 from qsim import MMcN, solve
 
 CURVES = dataset_names(curves_only=True)
@@ -21,22 +24,26 @@ def by_name(document: dict) -> dict[str, dict]:
     return {part["name"]: part for part in document["series"]}
 
 
-@pytest.mark.parametrize("name", CURVES)
-def test_every_command_advises_the_same_next_load_and_none_that_was_measured(qsim, name):
-    run = qsim("fit", "--dataset", name, "--json")
-    if run.code:
-        assert qsim("compare", "--dataset", name).code == run.code  # one line says why, whatever is asked
-        return
-    fitted, compared = by_name(run.json), by_name(qsim("compare", "--dataset", name, "--json").json)
-    assert compared
-    sweep = load_dataset(name, corrected=True)
-    for series, part in compared.items():
-        points = points_of(sweep, series)
-        use = ",".join(f"{n:g}" for n in to_calibrate_on(points))
-        predicted = qsim("predict", "--dataset", name, "--series", series, "--use", use, "--json").json
-        assert part["next"] == fitted[series]["next"] == predicted["next"]
-        if part["next"] is not None:
-            assert not np.any(np.isclose(points.load, part["next"]["load"], rtol=0.01))
+def ends_of(name: str) -> list[str]:
+    """The first and the last curve of a dataset that a model can be fitted to."""
+    sweep, found = load_dataset(name, corrected=True), []
+    for series in sweep.series:
+        with suppress(DataError):  # a buffer in a cache, a single load
+            if len(points_of(sweep, series)) > needed(points_of(sweep, series)):
+                found.append(series)
+    return list(dict.fromkeys([*found[:1], *found[-1:]]))
+
+
+@pytest.mark.parametrize(("name", "series"), [(name, series) for name in CURVES for series in ends_of(name)])
+def test_every_command_advises_the_same_next_load_and_none_that_was_measured(qsim, name, series):
+    points = points_of(load_dataset(name, corrected=True), series)
+    few = ",".join(f"{n:g}" for n in to_calibrate_on(points))
+    source = ("--dataset", name, "--series", series, "--json")
+    fitted, compared = (qsim(command, *source).json["next"] for command in ("fit", "compare"))
+    predicted = qsim("predict", *source, "--use", few).json["next"]
+    assert fitted == predicted == compared
+    if fitted is not None:
+        assert not np.any(np.isclose(points.load, fitted["load"], rtol=0.01))
 
 
 def table_of(servers: int, think_s: float, service_s: float, depths: list[int], path: Path) -> str:
@@ -57,7 +64,7 @@ MADE = {
 }
 
 
-@pytest.fixture(params=[*MADE, "003-ssd-read", "004-ssd-depth"])
+@pytest.fixture(params=[*MADE, "004-ssd-depth"])
 def source(request, tmp_path) -> tuple[str, ...]:
     """DATA or a dataset, and the loads of all its points."""
     if request.param in MADE:
@@ -75,7 +82,7 @@ def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
     compared = by_name(qsim("compare", *source, "--json", "--report", "report.html").json)
     (section,) = qsim("show", *data, "--json").json["sections"]
     (view,) = (v for v in section["views"] if v["kind"] == "latency-bandwidth")
-    shown = {row["series"]: row for row in view["table"]}
+    shown = {row["series"]: row for row in view["rows"]}
     page = Path("report.html").read_text()
     text = qsim("compare", *source).out
     for name, part in fitted.items():
@@ -104,13 +111,15 @@ def test_the_knee_is_straight_from_idle_latency_and_peak_where_both_were_measure
 
 
 def test_a_soft_bend_is_no_sharp_knee_and_the_operating_point_comes_first(qsim, tmp_path):
-    rows = [f"{n},{1e5 * n / (n + 15) ** 1.0 * (0.35 + 0.65 * n / 512):.3f}" for n in (1, 2, 4, 8, 16, 32, 64, 128)]
+    # X = [(N / N*)^-p + 1]^(-1/p) Xmax with p = 0.6, of which N* gives 31 % of the peak
+    rates = {n: 1e5 * ((n / 8) ** -0.6 + 1) ** (-1 / 0.6) for n in (1, 2, 4, 8, 16, 32, 64, 128)}
+    rows = [f"{n},{x:.4f},{1e6 * n / x:.4f}" for n, x in rates.items()]
     path = tmp_path / "soft.csv"
-    path.write_text("\n".join(["depth,iops", *rows]) + "\n")
+    path.write_text("\n".join(["depth,iops,latency_us", *rows]) + "\n")
     run = qsim("fit", str(path))
     knee = qsim("fit", str(path), "--json").json["knee"]
     assert not knee["sharp"]
-    assert run.out.index("no sharp knee: 90 % of the peak") < run.out.index("  N*     ")
+    assert run.out.index("no sharp knee: 90 % of the peak") < run.out.rindex("  N*     ")
     verdict = qsim("compare", str(path), "--use", "1,2,4,8,16,32,64,128").out
     assert "There is no sharp knee" in verdict
     assert "The knee is" not in verdict
@@ -134,8 +143,8 @@ def test_show_answers_a_share_and_an_objective_too(qsim, tmp_path):
     (fitted,) = (k for k in qsim("fit", data, "--share", "0.5", "--json").json["knees"] if k["name"] == "share")
     document = qsim("show", data, "--share", "0.5", "--slo", "500us", "--json").json
     (view,) = (v for v in document["sections"][0]["views"] if v["kind"] == "latency-bandwidth")
-    assert view["table"][0]["share"] == fitted["load"]
-    assert view["table"][0]["objective"] == pytest.approx(40, rel=0.1)
+    assert view["rows"][0]["share"] == fitted["load"]
+    assert view["rows"][0]["objective"] == pytest.approx(40, rel=0.1)
 
 
 @pytest.mark.parametrize("share", ["0", "1", "1.2", "150%", "half"])
@@ -162,5 +171,5 @@ def test_the_recommendation_stands_in_help_and_errors(qsim):
 
 
 def test_advice_is_json(qsim):
-    document = qsim("compare", "--dataset", "003-ssd-read", "--json").out
+    document = qsim("compare", "--dataset", "003-ssd-read", "--series", "32 KiB read", "--json").out
     assert json.loads(document)["next"]["load"] == 1

@@ -285,7 +285,7 @@ def _fits() -> Iterator[bytes]:
     for name in ("003-ssd-read", "001-memory"):
         sweep = load_dataset(name)
         found = fit_sweep(sweep, series=sweep.series[0])
-        yield json.dumps({"schema": "qsim-fits/2", "fits": [found.to_dict()]}).encode()[:MAX_BYTES]
+        yield json.dumps({"schema": "qsim-fits/3", "fits": [found.to_dict()]}).encode()[:MAX_BYTES]
 
 
 def _words() -> Iterator[bytes]:

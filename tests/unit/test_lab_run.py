@@ -189,7 +189,7 @@ def test_a_name_with_a_seam_stays_one_choice(folder):
     choice = next(c for c in choices(folder) if "script" in c.label)
     order = order_for(folder, choice.value, None, 1.0)
     assert order.loads == (1.0, 4.0, 8.0, 32.0)
-    assert first_loads(order) == (1.0, 4.0, 32.0)
+    assert first_loads(order) == (1.0, 32.0)
 
 
 def test_a_source_of_too_few_points_or_none_is_refused(folder):

@@ -282,7 +282,7 @@ def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn(knees: None) -> N
     assert one.table["knee_high"].iloc[0] > 2 * one.table["knee_low"].iloc[0]
     assert one.figure is not None
     assert not [t for t in one.figure.data if t.name == "knee"]
-    assert "No knee is identifiable" in one.caption
+    assert "No sharp knee is identifiable" in one.caption
 
 
 def test_reads_and_writes_of_a_mix_are_drawn_apart_where_they_are_told() -> None:

@@ -140,7 +140,7 @@ def test_a_delay_below_the_smallest_lies_between_it_and_zero() -> None:
 
 def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, sweep = quiet
-    profiles = profile_parameters(comparison.fit, comparison.points)
+    profiles = profile_parameters(comparison.fit)
     shown = views_of(evidence_of(comparison, sweep, profiles=profiles, with_service=True))
     names = [v.name for v in shown.all]
     assert len(set(names)) == len(names)

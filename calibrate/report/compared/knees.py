@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _COLOURS = tuple(c for c in PALETTE if c != BLUE)
 _CAPTION = (
-    'Each definition asks another question, so they need not agree; the explanation "Which knee?" of the manual says '
+    'Each definition asks another question, so they need not agree; the page "The knee" of the manual says '
     "which to take when. Above: where each lies on the predicted curve; the table has the medians over all curves that "
-    "fit, each at its own knee. Below: the load and its interval by the posterior, which reaches the edge where "
+    "fit, each at its own knee. Below: the load and its interval, which reaches the edge where "
     "it is open; open triangles are the interval over resampled repeats."
 )
 
