@@ -22,19 +22,19 @@ from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
 
-NODES = {0: 1, 1: 256, 2: 512, 3: 640}
+NODES = {0: 1, 1: 128, 2: 320, 3: 512}
 """How many nodes a set of so many free parameters has; more parameters have as many as three."""
 
 WIDER = 2.0
 """A refined set is so many times as wide as the weight."""
 
-ROUNDS = 12
+ROUNDS = 5
 """For one size of the misfit, at most so many sets are made."""
 
 BISECTIONS = 10
 """Steps in which the power of a likelihood is found, from e^-20 to 1."""
 
-ENOUGH, LEAST_ENOUGH = 30.0, 0.1
+ENOUGH, LEAST_ENOUGH = 12.0, 0.05
 """A weight lies on enough nodes where it is worth so many equally weighted ones, for each free parameter. That of one
 size may be worth less, in proportion to its part of the whole weight, but no less than this share."""
 
