@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.curve_models import SHARPNESS_MEDIAN, CurveModel, Peak, PNorm
+from calibrate.curve_models import CurveModel, Peak, PNorm
 from calibrate.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.fitted import Fit
 from calibrate.knee import SHEET
@@ -157,20 +157,24 @@ def from_datasheet(
     idle_latency: float,
     peak_iops: float,
     *,
-    sharpness: float = SHARPNESS_MEDIAN,
+    sharpness: float | None = None,
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
 ) -> Fit:
     """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
 
     Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within ``tolerance``
-    (relative standard deviation), and a knee sharpness around ``sharpness`` as uncertain as it is over public
-    devices. Raises ValueError for a figure that is not positive.
+    (relative standard deviation), and a knee sharpness as it is over public devices (None), or around ``sharpness``
+    within a factor of two. Raises ValueError for a figure that is not positive.
 
     >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
     48
     """
-    for name, value in (("idle_latency", idle_latency), ("peak_iops", peak_iops), ("sharpness", sharpness)):
+    for name, value in (
+        ("idle_latency", idle_latency),
+        ("peak_iops", peak_iops),
+        ("sharpness", 1.0 if sharpness is None else sharpness),
+    ):
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be a positive number, not {value!r}")
     if not 0 < tolerance < 1:
