@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from calibrate.next.load import next_load as next_load
     from calibrate.open_queue import Waiting as Waiting
     from calibrate.open_queue import waiting as waiting
+    from calibrate.origin import with_origin as with_origin
     from calibrate.points import Points as Points
     from calibrate.points import points_of as points_of
     from calibrate.prediction import Curve as Curve
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from calibrate.sealing import read_seal as read_seal
     from calibrate.sealing import seal as seal
     from calibrate.sealing import unseen as unseen
-    from calibrate.sealing import with_origin as with_origin
     from calibrate.service import Goodness as Goodness
     from calibrate.service import ServiceFit as ServiceFit
     from calibrate.service import Times as Times
@@ -105,7 +105,7 @@ _HOMES = {
     "read_seal": "calibrate.sealing",
     "seal": "calibrate.sealing",
     "unseen": "calibrate.sealing",
-    "with_origin": "calibrate.sealing",
+    "with_origin": "calibrate.origin",
     "Goodness": "calibrate.service",
     "ServiceFit": "calibrate.service",
     "Times": "calibrate.service",

@@ -50,17 +50,15 @@ def _losses(queues: Queues, servers: int, ratios: tuple[float, ...], loads: tupl
     """The loss with exponential service (k, m) at crossings of ``ratios`` times the servers."""
     from qsim.analytic import random_routing, repairman
 
-    exact = repairman.curve if queues == "shared" else random_routing.curve
-    rows = []
-    for ratio in ratios:
-        crossing = servers * ratio
-        # Then no server is ever idle, or a queue each loses less than a thousandth.
-        most = int(crossing + 8 * crossing**0.5) + 8 if queues == "shared" else int(1000 * crossing)
-        wanted = np.minimum(np.asarray(loads), most)
-        whole = np.unique(np.concatenate([np.floor(wanted), np.ceil(wanted)]).clip(min=1)).astype(np.int64)
-        throughput = exact(whole, ratio - 1.0, 1.0, servers).throughput
-        bound = np.minimum(whole / ratio, float(servers))
-        rows.append(np.interp(wanted, whole, np.log(bound / throughput)))
+    exact = repairman.throughputs if queues == "shared" else random_routing.throughputs
+    crossing = servers * np.array(ratios)
+    # Beyond these no server is ever idle, or a queue each loses less than a thousandth.
+    most = (crossing + 8 * crossing**0.5).astype(int) + 8 if queues == "shared" else (1000 * crossing).astype(int)
+    wanted = np.minimum(np.asarray(loads)[None, :], most[:, None])
+    whole = np.unique(np.concatenate([np.floor(wanted), np.ceil(wanted)]).clip(min=1)).astype(np.int64)
+    bound = np.minimum(whole / np.array(ratios)[:, None], float(servers))
+    loss = np.log(bound / exact(whole, np.array(ratios) - 1.0, 1.0, servers))
+    rows = [np.interp(at, whole, row) for at, row in zip(wanted, loss, strict=True)]
     return np.asarray(np.maximum(np.array(rows), 0.0), dtype=np.float64)
 
 

@@ -186,11 +186,14 @@ class PNorm(ClosedModel):
     assumption = "both asymptotes hold; the bend between them has one sharpness p"
     strata: Sequence[Stratum] = (Stratum(0.25, {"p": SHARP}), Stratum(0.75))
 
-    def __init__(self, sharpness: float = SHARPNESS_MEDIAN) -> None:
-        self.sharpness = sharpness
+    def __init__(self, sharpness: float | None = None) -> None:
+        """With a ``sharpness`` that is known to be about this, the bound itself is ruled out."""
+        self.sharpness = FINITE * SHARPNESS_MEDIAN if sharpness is None else sharpness
+        if sharpness is not None:
+            self.strata = EVERYWHERE
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        sharpness = Parameter("p", "", 0.3, MOST_SHARPNESS, FINITE * self.sharpness, SHARPNESS_LOG_SD)
+        sharpness = Parameter("p", "", 0.3, MOST_SHARPNESS, self.sharpness, SHARPNESS_LOG_SD)
         return (*super().parameters(loads, throughput, response), sharpness)
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
@@ -311,12 +314,12 @@ def _log_shares(servers: int, loads: tuple[float, ...]) -> Callable[[Array], Arr
     """
     from scipy.interpolate import CubicSpline
 
-    from qsim.analytic.repairman import curve
+    from qsim.analytic.repairman import throughputs
 
     at = np.array(loads)
     whole = np.unique(np.concatenate([np.floor(at), np.ceil(at)]).clip(min=1)).astype(np.int64)
     knots = LONGEST_DELAY * np.linspace(0.0, 1.0, DELAY_KNOTS) ** 2  # closer where the delay is short, and bends sharp
-    rows = [np.interp(at, whole, curve(whole, float(np.expm1(knot)), 1.0, servers).throughput) for knot in knots]
+    rows = [np.interp(at, whole, row) for row in throughputs(whole, np.expm1(knots), 1.0, servers)]
     return CubicSpline(knots, np.log(np.array(rows) / servers))
 
 

@@ -74,6 +74,9 @@ def check_numbers(fit: Fit) -> None:
     values, misfit, weight, directions = columns
     if values.ndim != 2 or directions.shape[:2] != values.shape or not misfit.shape == weight.shape == values.shape[:1]:
         raise ValueError(f"a table with columns of shapes {', '.join(str(c.shape) for c in columns)}")
+    scale = fit.table.scale
+    if scale is not None and not (type(scale) is int and 0 <= scale < values.shape[1] and directions.shape[2] == 1):
+        raise ValueError(f"scale {scale!r} is no column of the table with a direction")
     if not values.size or not all(np.isfinite(c).all() for c in columns):
         raise ValueError("the table must hold finite numbers, and not none")
     if (misfit < 0).any() or (weight < 0).any() or not weight.sum() > 0:

@@ -139,7 +139,7 @@ class Fit:
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out},
             "parameters": {k: asdict(v) for k, v in self.parameters.items()},
             "knee": self.knee.to_dict(),
-            "table": {name: getattr(self.table, name).tolist() for name in TABLE},
+            "table": {**{name: getattr(self.table, name).tolist() for name in TABLE}, "scale": self.table.scale},
         }
 
     @classmethod
@@ -152,8 +152,9 @@ class Fit:
             check_fields(values, [*needed, "parameters"])
             kept = {k: values[k] for k in cls.__dataclass_fields__ if k in values}
             kept["told"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
-            rows, misfit, weight, along = (np.asarray(values["table"][name], dtype=float) for name in TABLE)
-            kept["table"] = Weights(rows, misfit, weight, along)
+            read = {name: np.asarray(values["table"][name], dtype=float) for name in TABLE}
+            rows, misfit, weight, along = (read[name] for name in TABLE)
+            kept["table"] = Weights(rows, misfit, weight, along, scale=values["table"].get("scale"))
             kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
             fit = cls(**kept)
             check_numbers(fit)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.curve_models import SHARPNESS_MEDIAN, CurveModel, Peak, PNorm
+from calibrate.curve_models import CurveModel, Peak, PNorm
 from calibrate.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.fitted import Fit
 from calibrate.knee import SHEET
@@ -76,6 +76,7 @@ def fit(
             f"{points.series}: {counted(len(points))} cannot calibrate a model: {apart[0].message.rstrip('.')}, and "
             f"each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
         )
+    _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
     return replace(made, measured=len(points))
 
@@ -84,14 +85,18 @@ def fit_points(
     points: Points, curve_model: CurveModel, *, level: float = LEVEL, peak_per_s: float | None = None
 ) -> Fit:
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
-    least = needed(points)
-    if len(points) < least:
-        raise DataError(
-            f"{points.series}: {counted(len(points))} cannot calibrate the {curve_model.name} model, which needs "
-            f"{least}; {_lacking(points)} (here: {points.loads_text()})"
-        )
+    _check_count(points, curve_model.name)
     peak = _told_peak(points, peak_per_s)
     return Fit.of(curve_model, points, curve_model.weights(points, peak), level, _assumed(points, peak), peak)
+
+
+def _check_count(points: Points, model: str) -> None:
+    if len(points) < needed(points):
+        here = f" (here: {points.loads_text()})" if len(points) else ""
+        raise DataError(
+            f"{points.series}: {counted(len(points))} cannot calibrate the {model} model, which needs "
+            f"{needed(points)}; {_lacking(points)}{here}"
+        )
 
 
 def needed(points: Points) -> int:
@@ -152,20 +157,24 @@ def from_datasheet(
     idle_latency: float,
     peak_iops: float,
     *,
-    sharpness: float = SHARPNESS_MEDIAN,
+    sharpness: float | None = None,
     tolerance: float = TOLERANCE,
     level: float = LEVEL,
 ) -> Fit:
     """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
 
     Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within ``tolerance``
-    (relative standard deviation), and a knee sharpness around ``sharpness`` as uncertain as it is over public
-    devices. Raises ValueError for a figure that is not positive.
+    (relative standard deviation), and a knee sharpness as it is over public devices (None), or around ``sharpness``
+    within a factor of two. Raises ValueError for a figure that is not positive.
 
     >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
     48
     """
-    for name, value in (("idle_latency", idle_latency), ("peak_iops", peak_iops), ("sharpness", sharpness)):
+    for name, value in (
+        ("idle_latency", idle_latency),
+        ("peak_iops", peak_iops),
+        ("sharpness", 1.0 if sharpness is None else sharpness),
+    ):
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be a positive number, not {value!r}")
     if not 0 < tolerance < 1:

@@ -33,6 +33,7 @@ from calibrate.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.open_models import MD1, MG1, MM1, MGc, MGcEach, ggc, mmc
 from calibrate.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import GIVEN, Points
+from calibrate.prediction import predict
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,9 @@ def _general(crossing: float) -> list[CurveModel]:
 def _climb(model: CurveModel, chosen: Points, rest: Points, fitted: Fit) -> Rung:
     own = model.name == fitted.model
     made = fitted if own else fit_points(chosen, model)
-    at_chosen = _expected(made, chosen.load)
-    missed = _missed(rest, *_expected(made, rest.load)) if len(rest) else None
+    expected = _predicted if own else _expected
+    at_chosen = expected(made, chosen.load)
+    missed = _missed(rest, *expected(made, rest.load)) if len(rest) else None
     parameters = {
         name: float(np.exp(made.table.weight @ np.log(np.maximum(values, 1e-300))))
         for name, (_, values) in model.report(made.table.values).items()
@@ -140,6 +142,12 @@ def _climb(model: CurveModel, chosen: Points, rest: Points, fitted: Fit) -> Rung
         model.name, model.assumption, parameters, *_missed(chosen, *at_chosen), x_held, r_held, x_left, r_left,
         "response time" if chosen.throughput_is_given else "throughput", 0, "",
     )  # fmt: skip
+
+
+def _predicted(fit: Fit, loads: Array) -> tuple[Array, Array]:
+    """Throughput and response (m,) at ``loads`` as a comparison says them: medians."""
+    curve = predict(fit, loads)
+    return curve.throughput_per_s, curve.response_time_s
 
 
 def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:

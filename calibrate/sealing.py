@@ -21,6 +21,7 @@ import numpy as np
 
 from calibrate.fitting import Fit
 from calibrate.inference.parameters import Mask
+from calibrate.origin import hashes_of
 from calibrate.points import points_of
 from calibrate.prediction import predict
 from calibrate.sealed_tails import tails_from_dict, tails_to_dict
@@ -72,31 +73,6 @@ def sha256_of(document: Mapping[str, Any]) -> str:
 def now() -> str:
     """This moment in ISO 8601, in UTC."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-
-
-def with_origin(fit: Fit, sweep: Sweep) -> Fit:
-    """The fit with what it was calibrated on under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
-
-    Raises DataError where a raw file cannot be read any more.
-    """
-    rows = sweep.select(fit.series).points
-    rows = rows[[bool(np.isclose(fit.used, load).any()) for load in rows["load"]]]
-    hashes = hashes_of(sweep)
-    named = {name: hashes[name] for name in dict.fromkeys(rows["source"].dropna()) if name in hashes}
-    held: dict[str, Any] = {"files": named or hashes}
-    for column in ("block_bytes", "read_fraction"):
-        values = rows[column].dropna().unique()
-        if len(values) == 1:
-            held[column] = float(values[0])
-    return replace(fit, details={**fit.details, "calibrated_on": held})
-
-
-def hashes_of(sweep: Sweep) -> dict[str, str]:
-    """SHA-256 (hex) of each raw file of a sweep, by its name. DataError where one cannot be read."""
-    try:
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sweep.raw if path.is_file()}
-    except OSError as error:
-        raise DataError(f"{error.filename} cannot be read: {error.strerror or error}; check its permissions") from error
 
 
 def seal(

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -48,7 +49,7 @@ NOT_BELOW = 0.7
 """The crossing is no less than the greatest throughput over the greatest per request; this times it, as both vary."""
 LEAST_RATIO = 1e-9
 """A delay of no more than this times the service is none."""
-_CROSSINGS, _ERRORS = 250, 7
+_CROSSINGS, _ERRORS = 120, 7
 _NEGLIGIBLE = 15.0
 
 
@@ -70,7 +71,7 @@ class StructurePosterior:
     error: Array
     crossing: Array
 
-    @property
+    @cached_property
     def mass(self) -> Array:
         """The probability of each cell."""
         mass = np.exp(self.log_mass)
@@ -82,9 +83,9 @@ class StructurePosterior:
 
     def likely_servers(self, level: float) -> list[int]:
         """Every number of servers that the points do not rule out at ``level``, ascending."""
-        from scipy.stats import chi2
+        from scipy.special import chdtri
 
-        allowed = -0.5 * float(chi2.ppf(level, 1))
+        allowed = -0.5 * float(chdtri(1, 1 - level))
         return sorted({int(c) for c in self.servers[self.log_likelihood >= allowed]})
 
     def best_servers(self) -> int:
@@ -115,11 +116,11 @@ def structure_posterior(points: Points) -> StructurePosterior:
     """The posterior of the structure, from two points or more of a closed sweep."""
     lowest = max(1.0, float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min()))
     cells: list[Array] = []
-    best = np.array([-np.inf, -np.inf])
+    best, noise, waits = np.array([-np.inf, -np.inf]), _noise(points), _waits(points)
     for queues, servers, prior in _alternatives(lowest):
         crossing, widths = _crossings(servers, lowest)
         for scv, chance in laws(points, crossing / servers - 1):
-            found = _cells(points, queues, servers, crossing, scv, prior + chance + np.log(widths))
+            found = _cells(points, noise, waits, queues, servers, crossing, scv, prior + chance + np.log(widths))
             best = np.maximum(best, found[:2].max(axis=1))
             cells.append(found[:, (found[:2] > best[:, None] - _NEGLIGIBLE).any(axis=0)])
     kept = np.concatenate(cells, axis=1)
@@ -140,14 +141,16 @@ def _crossings(servers: int, lowest: float) -> tuple[Array, Array]:
     return crossing, 2 * wide * step / _CROSSINGS * share**-0.5 * (1 - share) ** 1.5
 
 
-def _cells(points: Points, queues: Queues, servers: int, crossing: Array, scv: Array, prior: Array) -> Array:
+def _cells(
+    points: Points, noise: Array, waits: Array, queues: Queues, servers: int, crossing: Array, scv: Array, prior: Array
+) -> Array:  # fmt: skip
     """Everything (9, n) that a ``StructurePosterior`` holds, of one number of servers and kind of queues."""
     ratio = crossing / servers - 1
     z = np.linspace(-2.5, 2.5, _ERRORS)
     errors = (ERROR_OF_UNKNOWN_LAW if points.alone is None else ERROR_MEDIAN) * np.exp(ERROR_LOG_SD * z)
     busy = busy_servers(queues, servers, scv, crossing, points.load)
-    lost = _lost(np.log(crossing), np.log(busy), np.log1p(_waits(points)))
-    fixed = _noise(points) ** 2 + formula_error(queues, scv)[None, :, None] ** 2 + lost**2
+    lost = _lost(np.log(crossing), np.log(busy), np.log1p(waits)) if waits.any() else 0.0
+    fixed = noise**2 + formula_error(queues, scv)[None, :, None] ** 2 + lost**2
     weights = 1 / (errors[:, None, None] ** 2 + fixed)  # (e, k, m)
     total = weights.sum(axis=2)
     off = (np.log(points.throughput_per_s) - np.log(busy))[None, :, :]  # -log S, and what is missed

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 from calibrate.cli.interrupts import leave_when_told
 
 
 def main() -> None:
     """Run the command line; a signal that comes before it is loaded ends the program as one that comes later does."""
     leave_when_told()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the matrices are small: threads cost more than they save
     from calibrate.cli.app import app
 
     app()

@@ -96,8 +96,8 @@ def fit(
     from calibrate.doubts import doubts_about
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
+    from calibrate.origin import with_origin
     from calibrate.profiles import profile_parameters
-    from calibrate.sealing import with_origin
     from measure.errors import DataError
 
     level = LEVEL if level is None else level

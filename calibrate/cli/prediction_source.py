@@ -114,7 +114,7 @@ def _calibrated(
     from calibrate.doubts import doubts_about
     from calibrate.fitting import LEVEL
     from calibrate.fitting import fit as calibrated
-    from calibrate.sealing import with_origin
+    from calibrate.origin import with_origin
     from measure.errors import DataError
 
     sweep = source.load()

@@ -13,17 +13,17 @@ import numpy as np
 from calibrate.inference.parameters import Array
 
 
-def even(count: int, dimensions: int) -> Array:
-    """Points (count, dimensions) that fill the unit cube evenly."""
+def even(count: int, dimensions: int, after: int = 0) -> Array:
+    """Points (count, dimensions) that fill the unit cube evenly: those of the sequence that follow ``after`` others."""
     root = 2.0
     for _ in range(60):
         root = (1 + root) ** (1 / (dimensions + 1))
     steps = root ** -np.arange(1.0, dimensions + 1)
-    return np.asarray((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1)
+    return np.asarray((0.5 + np.arange(after + 1, after + count + 1)[:, None] * steps) % 1)
 
 
-def normal_nodes(count: int, dimensions: int) -> Array:
-    """Standard normal deviates (count, dimensions), evenly spread."""
+def normal_nodes(count: int, dimensions: int, after: int = 0) -> Array:
+    """Standard normal deviates (count, dimensions), evenly spread, that follow ``after`` others of the sequence."""
     from scipy.special import ndtri
 
-    return np.asarray(ndtri(np.clip(even(count, dimensions), 1e-9, 1 - 1e-9)))
+    return np.asarray(ndtri(np.clip(even(count, dimensions, after), 1e-9, 1 - 1e-9)))

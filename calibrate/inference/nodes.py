@@ -2,10 +2,12 @@
 
 The prior of the parameters is a sum of strata (:class:`Stratum`): in each, some parameters are fixed (a point mass) and
 the others are log-normal. In every stratum the nodes are evenly spread normal deviates
-(:mod:`calibrate.inference.even`). One set of them covers the prior, another a normal distribution twice as wide as the
-weight that the first set found; all are weighted against both sets together (multiple importance sampling; Veach and
-Guibas 1995). Where the weight lies on too few nodes, the next set is made around a tempered weight first. For each node
-and each size of the misfit, the curve's scale and the misfit are integrated out exactly, by generalised least squares.
+(:mod:`calibrate.inference.even`). The first set of them covers the prior. Then the sizes of the misfit are taken from
+the largest down, as the weight of a smaller one lies within that of a larger one. Where too few nodes carry the weight
+of a size, another set covers a normal distribution twice as wide as that weight or, where that is too narrow to be seen
+yet, as a power of the likelihood that enough nodes share. All nodes are weighted against all sets together (multiple
+importance sampling; Veach and Guibas 1995). For each node and each size, the curve's scale and the misfit are
+integrated out exactly, by generalised least squares.
 """
 
 from __future__ import annotations
@@ -20,20 +22,24 @@ from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
 
-NODES = {0: 1, 1: 128, 2: 320, 3: 640}
-"""How many nodes a stratum of so many free parameters has, in each half; more parameters have as many as three."""
+NODES = {0: 1, 1: 128, 2: 320, 3: 512}
+"""How many nodes a set of so many free parameters has; more parameters have as many as three."""
 
 WIDER = 2.0
 """A refined set is so many times as wide as the weight."""
 
-ROUNDS = 6
-"""A set is refined once where its weight lies on enough nodes, else towards tempered weights, at most so often."""
+ROUNDS = 5
+"""For one size of the misfit, at most so many sets are made."""
 
-TEMPERS = 10.0 ** -np.arange(0.0, 7.5, 0.5)
-"""Powers of the likelihood, tried from the first on."""
+BISECTIONS = 10
+"""Steps in which the power of a likelihood is found, from e^-20 to 1."""
 
-ENOUGH = 12.0
-"""A weight lies on enough nodes where it is worth so many equally weighted ones, for each free parameter."""
+ENOUGH, LEAST_ENOUGH = 12.0, 0.05
+"""A weight lies on enough nodes where it is worth so many equally weighted ones, for each free parameter. That of one
+size may be worth less, in proportion to its part of the whole weight, but no less than this share."""
+
+IMPROBABLE = 1e-5
+"""Below a size that is so many times less probable than a larger one, sizes are not refined for."""
 
 NARROWEST = 1e-7
 """In standard deviations of the prior: no refined set is narrower."""
@@ -109,7 +115,7 @@ def _stratum(
     free: Sequence[int],
     likelihood: Callable[[Array], tuple[Array, Array]],
 ) -> _Nodes:
-    """The nodes of one stratum, both halves."""
+    """The nodes of one stratum, of all sets."""
 
     def values_at(z: Array) -> Array:
         values = np.ones((len(z), len(parameters)))
@@ -126,18 +132,23 @@ def _stratum(
         log_like, centres = likelihood(values_at(np.zeros((1, 0))))
         return _Nodes(values_at(np.zeros((1, 0))), log_like, np.zeros(1), centres)
     count = NODES.get(len(free), NODES[3])
-    sets = [_Set(np.zeros(len(free)), np.eye(len(free)))]
-    z = sets[0].nodes(count)
+    prior = _Set(np.zeros(len(free)), np.eye(len(free)))
+    sets, z = [prior], prior.nodes(count, 0)
+    log_weight = np.zeros(count)  # the prior over all sets together
     log_like, centres = likelihood(values_at(z))
-    for _ in range(ROUNDS):
-        temper, refined = _refined(z, _log_weight(z, sets), log_like)
-        sets.append(refined)
-        z = np.vstack([z, refined.nodes(count)])
-        more = likelihood(values_at(z[-count:]))
-        log_like, centres = np.vstack([log_like, more[0]]), np.vstack([centres, more[1]])
-        if temper == 1:
+    for size in range(log_like.shape[1]):
+        for _ in range(ROUNDS):
+            share, worth = _shares(log_weight[:, None] + log_like)
+            if worth[size] >= ENOUGH * len(free) * max(LEAST_ENOUGH, share[size]):
+                break
+            sets.append(_refined(z, log_weight, log_like[:, size]))
+            z = np.vstack([z, sets[-1].nodes(count, len(z))])
+            more = likelihood(values_at(z[-count:]))
+            log_like, centres = np.vstack([log_like, more[0]]), np.vstack([centres, more[1]])
+            log_weight = prior.log_density(z) - np.logaddexp.reduce([one.log_density(z) for one in sets], axis=0)
+        if share[size] < IMPROBABLE * share[: size + 1].max():
             break
-    return _Nodes(values_at(z), log_like, _log_weight(z, sets) - np.log(count), centres)
+    return _Nodes(values_at(z), log_like, log_weight - np.log(count), centres)
 
 
 @dataclass(frozen=True)
@@ -147,34 +158,41 @@ class _Set:
     middle: Array
     factor: Array
 
-    def nodes(self, count: int) -> Array:
-        """Nodes (count, f), evenly spread."""
-        return np.asarray(self.middle + normal_nodes(count, len(self.middle)) @ self.factor.T)
+    def nodes(self, count: int, after: int) -> Array:
+        """Nodes (count, f), evenly spread, and not where ``after`` others of the sequence lie."""
+        return np.asarray(self.middle + normal_nodes(count, len(self.middle), after) @ self.factor.T)
 
     def log_density(self, z: Array) -> Array:
         """At z (n, f), up to the constant that all normal distributions share."""
-        apart = np.linalg.solve(self.factor, (z - self.middle).T)
-        return np.asarray(-0.5 * (apart**2).sum(axis=0) - np.log(np.abs(self.factor.diagonal())).sum())
+        apart = (z - self.middle) @ np.linalg.inv(self.factor).T
+        return np.asarray(-0.5 * np.einsum("nf,nf->n", apart, apart) - np.log(np.abs(self.factor.diagonal())).sum())
 
 
-def _log_weight(z: Array, sets: Sequence[_Set]) -> Array:
-    """ln of the prior over the density of the nodes, all sets together, at z (n, f)."""
-    density = np.logaddexp.reduce([one.log_density(z) for one in sets], axis=0)
-    return np.asarray(sets[0].log_density(z) - density)
-
-
-def _refined(z: Array, log_weight: Array, log_like: Array) -> tuple[float, _Set]:
-    """A set around the weight of nodes z (n, f), and the power of the likelihood with which enough of them count."""
-    each = np.logaddexp.reduce(log_like, axis=1)
-    for temper in TEMPERS:
-        weight = log_weight + temper * each
-        weight = np.exp(weight - weight.max())
-        weight /= weight.sum()
-        if 1 / (weight**2).sum() >= ENOUGH * z.shape[1]:
-            break
+def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
+    """A set around the weight of nodes z (n, f), or around that by the power of the likelihood that enough share."""
+    enough, low, high = ENOUGH * z.shape[1], np.exp(-20.0), 1.0
+    for _ in range(BISECTIONS):
+        power = float(np.sqrt(low * high))
+        worth = _shares(log_weight[:, None] + power * log_like[:, None])[1][0]
+        low, high = (low, power) if worth < enough else (power, high)
+    log_weight = log_weight + low * log_like
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
     middle = weight @ z
     covariance = (weight[:, None] * (z - middle)).T @ (z - middle) + NARROWEST**2 * np.eye(z.shape[1])
-    return float(temper), _Set(middle, WIDER * np.linalg.cholesky(covariance))
+    return _Set(middle, WIDER * np.linalg.cholesky(covariance))
+
+
+def _shares(log_weight: Array) -> tuple[Array, Array]:
+    """Of logarithms of weights (n, k): each column's share of the whole, and how many equal weights it is worth (k,).
+
+    The second is Kish's effective sample size (Survey Sampling, 1965).
+    """
+    most = log_weight.max(axis=0)
+    weight = np.exp(log_weight - most)
+    whole = weight.sum(axis=0)
+    share = np.exp(most - most.max()) * whole
+    return share / share.sum(), np.asarray(whole**2 / (weight**2).sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -233,12 +251,12 @@ class _Evidence:
         rows = np.flatnonzero(log_weight.ravel() > log_weight.max() - REACH)
         node, size = rows // k, rows % k
         chosen, directions = nodes.values[node], np.zeros((len(rows), len(names), 0 if self.scale is None else 1))
-        if self.scale is not None:
-            column = list(names).index(self.scale.name)
-            chosen[:, column] = np.exp(nodes.centres.ravel()[rows])
-            directions[:, column, 0] = self._scale_precision[size] ** -0.5
+        scale = None if self.scale is None else list(names).index(self.scale.name)
+        if scale is not None:
+            chosen[:, scale] = np.exp(nodes.centres.ravel()[rows])
+            directions[:, scale, 0] = self._scale_precision[size] ** -0.5
         return Weights.of(
-            chosen, self.sizes[size], log_weight.ravel()[rows], directions, nodes.log_like.ravel()[rows]
+            chosen, self.sizes[size], log_weight.ravel()[rows], directions, nodes.log_like.ravel()[rows], scale
         )  # fmt: skip
 
 

@@ -23,8 +23,8 @@ from calibrate.inference.parameters import Array, Mask
 Quantity = Callable[[Array], Array]
 """Of parameters (n, d) in natural units: a positive quantity of each, (n,) or (n, m)."""
 
-NEGLIGIBLE = 1e-4
-"""Rows of less than this share of the heaviest one's weight are dropped."""
+NEGLIGIBLE = 1e-3
+"""The lightest rows are dropped that have together no more than this share of the weight."""
 
 LEAST = 1e-300
 
@@ -38,7 +38,9 @@ class Weights:
 
     A row's parameters are values * exp(directions z) with z (r,) standard normal. ``log_evidence`` is the logarithm of
     how probable the model makes the points, up to a constant that all models of the same points share;
-    ``log_likelihood`` (n,) is the same of each row, without any prior of its parameters.
+    ``log_likelihood`` (n,) is the same of each row, without any prior of its parameters. ``scale`` is the column of the
+    parameter that multiplies every measurement, where there is one: any quantity is in proportion to a power of it,
+    and the only direction is along it.
     """
 
     values: Array
@@ -47,18 +49,21 @@ class Weights:
     directions: Array
     log_evidence: float = 0.0
     log_likelihood: Array | None = None
+    scale: int | None = None
 
     @classmethod
     def of(
-        cls, values: Array, misfit: Array, log_weight: Array, directions: Array, log_likelihood: Array | None = None
+        cls, values: Array, misfit: Array, log_weight: Array, directions: Array, log_likelihood: Array | None = None,
+        scale: int | None = None,
     ) -> Weights:  # fmt: skip
         """From logarithms of weights (n,) up to a constant; rows that do not count are dropped."""
-        relative = np.exp(log_weight - log_weight.max())
-        counts = relative > NEGLIGIBLE
-        total = float(relative[counts].sum())
-        evidence = float(log_weight.max() + np.log(total))
+        weight = np.exp(log_weight - log_weight.max())
+        evidence = float(log_weight.max() + np.log(weight.sum()))
+        order = np.argsort(weight, kind="stable")
+        counts = np.sort(order[np.cumsum(weight[order]) > NEGLIGIBLE * weight.sum()])
         likelihood = None if log_likelihood is None else log_likelihood[counts]
-        return cls(values[counts], misfit[counts], relative[counts] / total, directions[counts], evidence, likelihood)
+        share = weight[counts] / weight[counts].sum()
+        return cls(values[counts], misfit[counts], share, directions[counts], evidence, likelihood, scale)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -68,7 +73,8 @@ class Weights:
         share = self.weight[rows] / self.weight[rows].sum()
         likelihood = None if self.log_likelihood is None else self.log_likelihood[rows]
         return Weights(
-            self.values[rows], self.misfit[rows], share, self.directions[rows], self.log_evidence, likelihood
+            self.values[rows], self.misfit[rows], share, self.directions[rows], self.log_evidence, likelihood,
+            self.scale,
         )  # fmt: skip
 
     @property
@@ -90,15 +96,32 @@ class Weights:
         z = normal_nodes(count, axes) if axes else np.zeros((count, 0))
         return self.values[rows] * np.exp(np.einsum("ndr,nr->nd", self.directions[rows], z)), self.misfit[rows]
 
+    def logs(self, quantity: Quantity) -> tuple[Array, Array]:
+        """The logarithm (n, m) of ``quantity`` in each row, and its slopes (n, m, r) along the row's directions."""
+        if self.scale is not None:
+            return self._scaled(quantity, self.scale)
+        middle = _log(quantity(self.values))
+        slopes = np.empty((*middle.shape, self.directions.shape[2]))
+        for axis in range(slopes.shape[2]):
+            step = np.exp(self.directions[:, :, axis])
+            slopes[:, :, axis] = 0.5 * (_log(quantity(self.values * step)) - _log(quantity(self.values / step)))
+        return middle, slopes
+
+    def _scaled(self, quantity: Quantity, scale: int) -> tuple[Array, Array]:
+        """The same, with one evaluation for neighbouring rows that differ in nothing but their scale."""
+        unit = self.values.copy()
+        unit[:, scale] = 1.0
+        first = np.append(True, (unit[1:] != unit[:-1]).any(axis=1))
+        more = unit[:1] * np.where(np.arange(unit.shape[1]) == scale, np.e, 1.0)
+        logs = _log(quantity(np.vstack([unit[first], more])))
+        power = logs[-1] - logs[0]
+        middle = logs[np.cumsum(first) - 1] + power * np.log(self.values[:, scale, None])
+        return middle, (power * self.directions[:, scale])[:, :, None]
+
     def moments(self, quantity: Quantity) -> tuple[Array, Array]:
         """Mean and standard deviation (n, m) of the logarithm of ``quantity`` in each row."""
-        middle = _log(quantity(self.values))
-        square = np.zeros_like(middle)
-        for axis in range(self.directions.shape[2]):
-            step = np.exp(self.directions[:, :, axis])
-            apart = _log(quantity(self.values * step)) - _log(quantity(self.values / step))
-            square += (0.5 * apart) ** 2
-        return middle, np.sqrt(square)
+        middle, slopes = self.logs(quantity)
+        return middle, np.sqrt((slopes**2).sum(axis=2))
 
     def quantiles(self, quantity: Quantity, shares: Sequence[float]) -> Array:
         """Quantiles (k,) of a quantity that is one number a row."""
@@ -152,7 +175,7 @@ def predictive(
     ``curve(values (n, d), loads)`` gives the model's measurements (n, m); ``noise`` (k,) are relative standard errors.
     """
     everywhere = np.concatenate([used, loads])
-    mean, slopes = _curves(table, lambda values: curve(values, everywhere))
+    mean, slopes = table.logs(lambda values: curve(values, everywhere))
     k, missed = len(used), np.log(observed) - mean[:, : len(used)]
     expected, variance = mean[:, k:].copy(), np.empty((len(table), len(loads)))
     left = np.zeros((len(loads), len(loads)))
@@ -166,16 +189,6 @@ def predictive(
         variance[rows] = np.maximum(of_misses.covariance.diagonal(), 0.0) + (along**2).sum(axis=2)
         left += table.weight[rows].sum() * of_misses.covariance
     return Predictive(expected, np.sqrt(variance), table.weight, directions, left)
-
-
-def _curves(table: Weights, curve: Quantity) -> tuple[Array, Array]:
-    """The log curve (n, m) of each row, and its slopes (n, m, r) along the row's directions."""
-    middle = _log(curve(table.values))
-    slopes = np.empty((*middle.shape, table.directions.shape[2]))
-    for axis in range(slopes.shape[2]):
-        step = np.exp(table.directions[:, :, axis])
-        slopes[:, :, axis] = 0.5 * (_log(curve(table.values * step)) - _log(curve(table.values / step)))
-    return middle, slopes
 
 
 def _log(values: Array) -> Array:

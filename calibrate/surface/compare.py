@@ -75,7 +75,7 @@ class SurfaceComparison(Compared):
         return {e.name: e.throughput_median_pct for e in found if e.throughput_median_pct is not None}
 
     def next(self) -> NextPlace | None:
-        """What to measure after all the points, held out or not; None where nothing is left, or of hundreds."""
+        """What to measure after all of the points; None where nothing is left to tell, or there are hundreds."""
         if len(self.points) > ENOUGH:
             return None
         everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool), level=self.surface.level)

@@ -75,11 +75,8 @@ def quantity(value: float, unit: str) -> str:
     if unit == "s per B":
         return f"{format_duration(value)} per B"
     formats: dict[str, Callable[[float], str]] = {
-        "s": format_duration,
-        "B": format_bytes,
-        "B/s": format_bandwidth,
-        "1/s": format_rate,
-    }
+        "s": format_duration, "B": format_bytes, "B/s": format_bandwidth, "1/s": format_rate,
+    }  # fmt: skip
     return str(formats.get(unit, "{:.3g}".format)(float(f"{value:.3g}")))
 
 

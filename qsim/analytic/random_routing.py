@@ -54,6 +54,20 @@ def curve(populations: int | Sequence[int] | IntArray, think_time: float, servic
     return Curve(wanted, throughput, response_time, waiting[wanted - 1])
 
 
+def throughputs(
+    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int
+) -> FloatArray:
+    """X (k, m) at m populations, for k think times at once."""
+    wanted = _check.counts_upto("populations", populations)
+    S, k = _check.positive("service_time", service_time), _check.count("servers", servers)
+    Z = np.asarray(think_times, dtype=float)
+    response, present = np.empty((len(Z), int(wanted.max()))), np.zeros(len(Z))
+    for n in range(1, response.shape[1] + 1):
+        response[:, n - 1] = S + S * (present / k)
+        present = n * (response[:, n - 1] / (Z + response[:, n - 1]))
+    return np.asarray(np.minimum(wanted / (Z[:, None] + response[:, wanted - 1]), k / S))
+
+
 @dataclass(frozen=True)
 class OwnQueueTimes(ExactTimes):
     """An arrival that finds j at the server it picked stays for j + 1 exponential services."""

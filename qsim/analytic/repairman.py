@@ -80,6 +80,31 @@ def curve(
     return Curve(wanted, throughput, response, waiting)
 
 
+def throughputs(
+    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int = 1
+) -> FloatArray:
+    """X (k, m) of M/M/c//N at m populations, for k think times at once: as ``curve`` does for one, many times as fast.
+
+    >>> throughputs([1, 64], np.array([1e-6]), 80e-6, 32).round().tolist()
+    [[12346.0, 400000.0]]
+    """
+    wanted = _check.counts_upto("populations", populations)
+    S, c = _check.positive("service_time", service_time), _check.count("servers", servers)
+    N = int(wanted.max())
+    Z = np.asarray(think_times, dtype=float)
+    p = S / (Z + S)
+    at_edge = np.array([_binomial_pmf(c - 1, N, float(z), S) for z in Z])
+    beyond = np.column_stack([np.zeros(len(Z)), p[:, None] * np.cumsum(at_edge, axis=1)[:, :-1]])
+    delta = p[:, None] * np.cumsum(beyond, axis=1) / c
+    waiting, gamma = np.empty((len(Z), N)), np.zeros(len(Z))
+    for n in range(1, N + 1):
+        growth, d = p * n / c, delta[:, n - 1]
+        waiting[:, n - 1] = np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma)
+        gamma = np.minimum(gamma * growth + d, 1e300)
+    response = S + (Z + S)[:, None] * waiting[:, wanted - 1]
+    return np.asarray(np.minimum(wanted / (Z[:, None] + response), c / S))
+
+
 def _waiting_times(N: int, Z: float, S: float, c: int) -> FloatArray:
     """Wq at populations 1..N, by the recursion of the module's docstring."""
     p = S / (Z + S)
@@ -103,7 +128,7 @@ def _binomial_pmf(k: int, N: int, Z: float, S: float) -> FloatArray:
     if Z == 0:
         pmf[k] = 1.0
         return pmf
-    log_factorial = np.array([math.lgamma(i + 1.0) for i in range(N)])
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, N)))])
     m = np.arange(k, N)
     log_choose = log_factorial[k:] - log_factorial[k] - log_factorial[: N - k]
     log_here, log_away = -math.log1p(Z / S), -math.log1p(S / Z)

@@ -20,7 +20,7 @@ MEASURES = ("fio", "memory", "mlc")
 SEALS = ("add", "show", "reveal")
 GROUPS = ("measure", "seal")
 LEAVES = [(c,) for c in COMMANDS if c != "measure"] + [("measure", m) for m in MEASURES] + [("seal", s) for s in SEALS]
-HEAVY = ("numpy", "pandas", "scipy", "numba", "plotly", "simpy", "jinja2", "statsmodels", "emcee")
+HEAVY = ("numpy", "pandas", "scipy", "numba", "plotly", "simpy", "jinja2", "statsmodels")
 
 
 def _command(path):

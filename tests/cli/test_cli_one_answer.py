@@ -111,13 +111,15 @@ def test_the_knee_is_straight_from_idle_latency_and_peak_where_both_were_measure
 
 
 def test_a_soft_bend_is_no_sharp_knee_and_the_operating_point_comes_first(qsim, tmp_path):
-    rows = [f"{n},{1e5 * n / (n + 15) ** 1.0 * (0.35 + 0.65 * n / 512):.3f}" for n in (1, 2, 4, 8, 16, 32, 64, 128)]
+    # X = [(N / N*)^-p + 1]^(-1/p) Xmax with p = 0.6, of which N* gives 31 % of the peak
+    rates = {n: 1e5 * ((n / 8) ** -0.6 + 1) ** (-1 / 0.6) for n in (1, 2, 4, 8, 16, 32, 64, 128)}
+    rows = [f"{n},{x:.4f},{1e6 * n / x:.4f}" for n, x in rates.items()]
     path = tmp_path / "soft.csv"
-    path.write_text("\n".join(["depth,iops", *rows]) + "\n")
+    path.write_text("\n".join(["depth,iops,latency_us", *rows]) + "\n")
     run = qsim("fit", str(path))
     knee = qsim("fit", str(path), "--json").json["knee"]
     assert not knee["sharp"]
-    assert run.out.index("no sharp knee: 90 % of the peak") < run.out.index("  N*     ")
+    assert run.out.index("no sharp knee: 90 % of the peak") < run.out.rindex("  N*     ")
     verdict = qsim("compare", str(path), "--use", "1,2,4,8,16,32,64,128").out
     assert "There is no sharp knee" in verdict
     assert "The knee is" not in verdict
@@ -169,5 +171,5 @@ def test_the_recommendation_stands_in_help_and_errors(qsim):
 
 
 def test_advice_is_json(qsim):
-    document = qsim("compare", "--dataset", "003-ssd-read", "--json").out
+    document = qsim("compare", "--dataset", "003-ssd-read", "--series", "32 KiB read", "--json").out
     assert json.loads(document)["next"]["load"] == 1

@@ -59,7 +59,7 @@ def test_any_points_give_a_possible_answer(throughput: list[float], depths: list
     points = pd.DataFrame({"series": "any", "load": loads, "throughput_per_s": throughput,
                            "latency_s": np.array(loads) / np.array(throughput)})  # fmt: skip
     made = fit(Sweep(points), loads)
-    assert (made.draws[:, 0] >= 1).all()
+    assert (made.table.values[:, 0] >= 1).all()
     curve = predict(made, [1, 10, 100])
     assert np.isfinite(curve.throughput_per_s).all()
     assert (curve.throughput_low_per_s <= curve.throughput_high_per_s).all()

@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrate import Fit, fit, from_datasheet, predict
+from calibrate.inference.mixture import quantiles
 from calibrate.knees import named_knees
-from calibrate.mixtures import quantiles
-from calibrate.one_point import from_one_point
-from calibrate.points import points_of
 from measure import load_dataset
 from measure.dataset import Sweep
 
@@ -51,13 +49,10 @@ def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | Non
     x = alone * np.cumprod([1.0, *ratios])
     table = {"series": "any", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x}
     sweep = Sweep(points=pd.DataFrame(table), load_kind="queue_depth", name="any")
-    for use in ([1.0, 32.0], list(DEPTHS)):
+    for use in ([1.0], [64.0], [1.0, 32.0], [1.0, 8.0, 64.0], list(DEPTHS)):
         made = fit(sweep, use, model=model)
         assert incoherent(made) == []
         assert coherent_curve(made, DEPTHS)
-    made = from_one_point(points_of(sweep).choose([1.0]))
-    assert incoherent(made) == []
-    assert coherent_curve(made, DEPTHS)
 
 
 @pytest.mark.parametrize("series", ["64 B read", "256 B write non-temporal"])
@@ -86,7 +81,7 @@ def test_quantiles_of_a_mixture_have_their_share_below_them(parts: list[tuple[fl
     from scipy.stats import norm
 
     mean, deviation = (np.array(v)[:, None] for v in zip(*parts, strict=True))
-    found = quantiles(mean, deviation, (share, 0.5, 1 - share))[:, 0]
+    found = quantiles(mean, deviation, np.ones(len(parts)), (share, 0.5, 1 - share))[:, 0]
     below = [float(norm.cdf((q - mean) / deviation).mean()) for q in found]
-    assert below == pytest.approx([share, 0.5, 1 - share], abs=1e-6)
+    assert below == pytest.approx([share, 0.5, 1 - share], abs=0.01)
     assert (np.diff(found) >= 0).all()

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.curve_models import AsymptoticBounds, DelayMMc, OnsetPNorm, PNorm, RandomRouting, server_counts
+from calibrate.curve_models import (
+    MOST_SHARPNESS,
+    SHARP,
+    AsymptoticBounds,
+    DelayMMc,
+    OnsetPNorm,
+    PNorm,
+    RandomRouting,
+    server_counts,
+)
 from qsim import MMcN, solve
 
 LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
@@ -44,10 +53,11 @@ def test_without_an_onset_it_is_the_p_norm_and_with_one_a_lone_request_takes_its
     assert eager[0, late] == pytest.approx((LOADS / plain[0])[late], rel=0.011)  # 2^(-1/64) at depth 8
 
 
-def test_the_onset_models_knee_is_that_of_the_busy_device() -> None:
+def test_the_onset_models_knee_is_the_lone_latency_times_the_peak() -> None:
     values = np.array([[12.0, 3000.0, 2.6, 0.5], [5.0, 100.0, 4.0, 1.8]])
     knee = OnsetPNorm().knee(values)
-    assert list(knee.load) == [12.0, 5.0]
+    assert knee.load == pytest.approx(OnsetPNorm().lone(values) * values[:, 1])
+    assert knee.load == pytest.approx([6.0, 9.0], rel=0.01)  # onset times the busy device's crossing
     for i, load in enumerate(knee.load):
         expected = OnsetPNorm().throughput(values[i : i + 1], np.array([load]))[0, 0]
         assert knee.throughput[i] == pytest.approx(expected)
@@ -71,9 +81,15 @@ def test_delay_and_servers_is_the_machine_repairman(servers: int) -> None:
 def test_the_knee_is_the_crossing_of_the_asymptotes(model: PNorm) -> None:
     values = np.array([[12.0, 3000.0, 2.6]])[:, : 3 if model.name == "p-norm" else 2]
     knee = model.knee(values)
-    assert knee.load[0] == 12.0
-    assert knee.throughput[0] * knee.response[0] == pytest.approx(12.0)
-    assert knee.throughput[0] == pytest.approx(model.throughput(values, np.array([12.0]))[0, 0])
+    assert knee.load[0] == pytest.approx(12.0, rel=1e-3)  # a p-norm leaves a lone request a little to wait
+    assert knee.throughput[0] * knee.response[0] == pytest.approx(knee.load[0])
+    assert knee.throughput[0] == pytest.approx(model.throughput(values, knee.load)[0, 0])
+
+
+def test_the_bound_itself_is_the_p_norm_of_the_sharp_stratum() -> None:
+    sharp, _ = PNorm().curve(np.array([[3.0, 1000.0, SHARP]]), np.array([1.0, 2, 3, 4, 32]))
+    assert sharp[0] == pytest.approx(np.array([1, 2, 3, 3, 3]) * 1000 / 3, rel=1e-4)
+    assert PNorm().report(np.array([[3.0, 1000.0, SHARP]]))["p"][1] == MOST_SHARPNESS
 
 
 def test_server_counts_go_up_to_the_crossing() -> None:

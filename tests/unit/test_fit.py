@@ -14,7 +14,8 @@ from calibrate import Fit, fit, from_datasheet, predict
 from calibrate.curve_models import PNorm
 from calibrate.delay_law import DelayLaw
 from calibrate.fitting import reaching
-from measure import DataError, Sweep
+from calibrate.points import points_of
+from measure import DataError, Sweep, load_dataset
 from qsim import MMcN, solve
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
@@ -108,15 +109,14 @@ def test_a_device_that_never_gains_has_its_knee_at_one() -> None:
         )
     )
     made = fit(flat, [1, 32])
-    assert made.knee.load == pytest.approx(1.0, abs=0.2)  # the middle of what lies at one and just above
+    assert made.knee.load == 1.0  # R1 Xpeak, both measured
     assert made.knee.low == 1.0
-    assert (made.draws[:, 0] >= 1).all()  # no draw has less than one server's worth of work in flight
+    assert (made.table.values[:, 0] >= 1).all()  # no row has less than one server's worth of work in flight
 
 
-def test_default_points_are_the_ends_and_one_that_the_model_asks_for() -> None:
-    assert fit(closed_sweep()).used[::2] == (1.0, 128.0)
-    assert fit(closed_sweep(depths=np.array([4.0, 8, 16]))).used == (4.0, 16.0)
-    assert fit(memory_sweep()).used[::2] == (0.0, 20_000.0)
+def test_without_a_choice_every_point_is_used() -> None:
+    assert fit(closed_sweep()).used == tuple(DEPTHS)
+    assert fit(memory_sweep()).used == tuple(memory_sweep().points["load"])
 
 
 def test_the_delay_law_is_found_again() -> None:
@@ -146,19 +146,77 @@ def test_a_fit_survives_json() -> None:
     assert predict(back, [3, 50]).to_dicts() == predict(made, [3, 50]).to_dicts()
 
 
-def test_the_same_seed_gives_the_same_intervals() -> None:
-    assert fit(closed_sweep(), [1, 32], seed=5).knee == fit(closed_sweep(), [1, 32], seed=5).knee
+def test_the_same_points_give_the_same_fit_to_the_last_bit() -> None:
+    one, again = (fit(closed_sweep(), [1, 8, 32]) for _ in range(2))
+    for name in ("values", "misfit", "weight", "directions"):
+        np.testing.assert_array_equal(getattr(one.table, name), getattr(again.table, name))
+    assert one.to_dict() == again.to_dict()
 
 
 def test_datasheet_knee_is_latency_times_rate() -> None:
     drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     assert drive.knee.load == pytest.approx(48.0)
+    assert drive.knee.definition == "N* = R1 Xpeak, both from the data sheet"
     assert predict(drive, [1]).response_time_s[0] == pytest.approx(80e-6, rel=0.02)
     assert drive.used == ()
     assert not drive.parameters["p"].identified
-    assert 1 < predict(drive, [1]).response_time_s[0] / 80e-6 < 1.02
-    assert any("a little above the sheet's latency" in note for note in drive.notes)
-    assert len(from_datasheet(idle_latency=1e-3, peak_iops=1e6).notes) == 1  # there nothing is to be seen of it
+    assert "before any measurement" in str(drive)
+
+
+def test_one_point_is_met_and_the_rest_is_assumed_and_said_to_be() -> None:
+    sweep = closed_sweep()
+    observed = sweep.points["throughput_per_s"].to_numpy()
+    alone, told = fit(sweep, [1]), fit(sweep, [1], peak_per_s=150e3)
+    for made in (alone, told):
+        curve = predict(made, DEPTHS)
+        assert curve.throughput_per_s[0] == pytest.approx(observed[0], rel=2e-3)
+        assert (curve.throughput_low_per_s <= observed).all()
+        assert (observed <= curve.throughput_high_per_s).all()
+        assert made.parameters["R1"].identified
+        assert not made.parameters["p"].identified
+        assert any("assumed as on public devices; measure a second, deep point" in note for note in made.notes)
+    assert not alone.parameters["Xmax"].identified
+    assert told.parameters["Xmax"].identified
+    assert told.knee.load == pytest.approx(12, rel=0.1)
+    deep = fit(sweep, [64])
+    assert any("measure depth 1" in note for note in deep.notes)
+    width = [np.ptp(np.log(c)) for c in ((p.throughput_low_per_s[0], p.throughput_high_per_s[0])
+             for p in (predict(alone, [64]), predict(told, [64])))]  # fmt: skip
+    assert width[1] < width[0] / 2
+
+
+def test_published_drives_lie_in_the_bands_from_depth_1_alone() -> None:
+    inside = []
+    for name in ("001-ssd", "004-ssd-depth"):
+        sweep = load_dataset(name, corrected=True)
+        for series in sweep.series:
+            whole = points_of(sweep, series)
+            whole = whole.at(whole.load < 512)
+            curve = predict(fit(sweep, [1.0], series=series), whole.load)
+            held = (curve.throughput_low_per_s <= whole.throughput_per_s) & (
+                whole.throughput_per_s <= curve.throughput_high_per_s
+            )
+            inside += list(held[1:])
+    assert len(inside) >= 14
+    assert np.mean(inside) >= 0.85
+
+
+def test_a_knee_straight_from_measurements_says_so_and_one_from_the_model_says_why() -> None:
+    assert fit(closed_sweep(), [1, 128]).knee.definition == "N* = R1 Xpeak, both measured"
+    assert fit(closed_sweep(), [1, 16]).knee.definition == "N* = R1 Xpeak, from the model: the peak was not measured"
+    assert fit(closed_sweep(), [2, 128]).knee.definition == "N* = R1 Xpeak, from the model: depth 1 was not measured"
+    rates = closed_sweep().points["throughput_per_s"]
+    assert fit(closed_sweep(), [1, 128]).knee.load == pytest.approx(rates.iloc[-1] / rates.iloc[0])
+
+
+def test_a_given_peak_is_used_and_one_below_what_was_measured_is_refused() -> None:
+    made = fit(closed_sweep(), [1, 4], peak_per_s=150e3)
+    assert made.parameters["Xmax"].low < 150e3 < made.parameters["Xmax"].high  # type: ignore[operator]
+    assert made.parameters["Xmax"].identified
+    with pytest.raises(DataError, match="above the given peak"):
+        fit(closed_sweep(), [1, 64], peak_per_s=1e4)
+    with pytest.raises(ValueError, match="positive number"):
+        fit(closed_sweep(), [1, 64], peak_per_s=-1.0)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +225,7 @@ def test_datasheet_knee_is_latency_times_rate() -> None:
         (lambda: from_datasheet(idle_latency=0, peak_iops=1), "idle_latency"),
         (lambda: from_datasheet(idle_latency=80e-6, peak_iops=-5), "peak_iops"),
         (lambda: from_datasheet(idle_latency=80e-9, peak_iops=600), "units"),
-        (lambda: fit(closed_sweep(), [1]), "1 point"),
+        (lambda: fit(closed_sweep(), []), "0 points"),
         (lambda: fit(closed_sweep(), [1, 33]), "no point at load 33"),
         (lambda: fit(closed_sweep(), [1, 1]), "twice"),
         (lambda: fit(closed_sweep(), [1, 32], model="magic"), "unknown"),
@@ -177,8 +235,8 @@ def test_datasheet_knee_is_latency_times_rate() -> None:
         (lambda: predict(fit(closed_sweep(), [1, 32]), [0]), "greater than zero"),
         (lambda: predict(fit(closed_sweep(), [1, 32]), []), "empty"),
         (lambda: predict(fit(closed_sweep(), [1, 32]), [float("nan")]), "nan"),
-        (lambda: Fit.from_dict({"schema": "other"}), "no fit of schema"),
-        (lambda: Fit.from_dict({"schema": "qsim-fit/2", "model": "p-norm"}), "damaged"),
+        (lambda: Fit.from_dict({"schema": "other"}), "not a fit of schema"),
+        (lambda: Fit.from_dict({"schema": "qsim-fit/3", "model": "p-norm"}), "damaged"),
     ],
 )
 def test_refusals_say_what_is_wrong(make: Callable[[], object], said: str) -> None:
@@ -199,7 +257,7 @@ def test_an_open_sweep_has_no_closed_model_and_a_closed_one_no_open_model() -> N
         fit(closed_sweep(), model="M/M/1")
 
 
-def test_an_interval_reaches_the_bound_at_which_its_draws_pile_up() -> None:
+def test_an_interval_reaches_the_bound_at_which_its_distribution_piles_up() -> None:
     rng = np.random.default_rng(1)
     for drawn, reaches in ((1 + rng.exponential(0.1, 4000), True), (1 + rng.gamma(4, 0.1, 4000), False)):
         low, high = np.percentile(drawn, [5, 95])
@@ -245,10 +303,15 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda d: d | {"draws": []}, "shapes"),
-        (lambda d: d | {"draws": [row[:2] for row in d["draws"]]}, "shapes"),
-        (lambda d: d | {"draws": [[0.0] * len(row) for row in d["draws"]]}, "no device"),
-        (lambda d: d | {"error_draws": [float("nan")] * len(d["draws"])}, "finite"),
+        (lambda d: table(d, values=[]), "shapes"),
+        (lambda d: table(d, values=[row[:2] for row in d["table"]["values"]]), "shapes"),
+        (lambda d: table(d, values=[[0.0] * len(row) for row in d["table"]["values"]]), "no device"),
+        (lambda d: table(d, misfit=[float("nan")] * len(d["table"]["misfit"])), "finite"),
+        (lambda d: table(d, weight=[0.0] * len(d["table"]["weight"])), "weight must not be negative"),
+        (lambda d: table(d, scale=9), "scale 9 is no column"),
+        (lambda d: table(d, scale="Xmax"), "scale 'Xmax' is no column"),
+        (lambda d: d | {"table": 5}, "table must be an object, not 5"),
+        (lambda d: d | {"table": {"values": d["table"]["values"]}}, "table lacks misfit, weight, directions"),
         (lambda d: d | {"level": 7}, "level 7"),
         (lambda d: d | {"load_kind": "moon"}, "'moon' is unknown"),
         (lambda d: d | {"used": ["a", "b"]}, "used must be numbers"),
@@ -259,12 +322,12 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax("abc")}}, "estimate of parameter Xmax.*'abc'"),
         (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax(float("nan"))}}, "estimate of parameter Xmax"),
         (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax(1.0) | {"unit": 5}}}, "unit of parameter Xmax"),
-        (lambda d: d | {"error_draws": [-0.1] * len(d["draws"])}, "error_draws must not be negative"),
+        (lambda d: table(d, misfit=[-0.1] * len(d["table"]["misfit"])), "misfit and weight must not be negative"),
         (lambda d: d | {"model": 5}, "model must be text, not 5"),
         (lambda d: d | {"series": 5}, "series must be text, not 5"),
         (lambda d: d | {"notes": "abc"}, "notes must be a list, not 'abc'"),
         (lambda d: d | {"details": {"calibrated_on": {"files": 5}}}, "files of calibrated_on"),
-        (lambda d: {k: v for k, v in d.items() if k != "mode"}, "lacks mode"),
+        (lambda d: {k: v for k, v in d.items() if k != "table"}, "lacks table"),
     ],
 )
 def test_a_damaged_fit_is_refused_with_what_is_wrong(damage, words):
@@ -272,6 +335,10 @@ def test_a_damaged_fit_is_refused_with_what_is_wrong(damage, words):
     assert Fit.from_dict(made).used == (1, 32)
     with pytest.raises(DataError, match=rf"the fit is damaged \(.*{words}.*qsim fit DATA --out fit.json"):
         Fit.from_dict(damage(made))
+
+
+def table(document: dict[str, Any], **columns: object) -> dict[str, Any]:
+    return document | {"table": document["table"] | columns}
 
 
 def refusal_or_table(document: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ import pytest
 
 from calibrate.comparison import compare
 from calibrate.fitting import fit, from_datasheet
-from calibrate.points import points_of
 from calibrate.profiles import profile_parameters
 from measure.dataset import Sweep
 from measure.errors import DataError
@@ -24,7 +23,7 @@ def sweep():
 
 
 def by_name(sweep, use):
-    return {p.name: p for p in profile_parameters(fit(sweep, use, model="p-norm"), points_of(sweep))}
+    return {p.name: p for p in profile_parameters(fit(sweep, use, model="p-norm"))}
 
 
 def test_many_points_bound_every_parameter(sweep):
@@ -47,13 +46,13 @@ def test_two_points_leave_the_sharpness_open_whatever_its_prior(sweep):
 
 def test_points_it_was_not_fitted_to_have_no_profile(sweep):
     with pytest.raises(DataError, match="no profile"):
-        profile_parameters(from_datasheet(80e-6, 6e5), points_of(sweep))
+        profile_parameters(from_datasheet(80e-6, 6e5))
 
 
 def test_misses_that_go_together_are_one_piece_of_evidence(sweep):
     made = fit(sweep, [1, 4, 32])
-    found = {p.name: p for p in profile_parameters(made, points_of(sweep))}
-    assert set(found) == set(made.curve_model.report(made.mode[None, :]))
+    found = {p.name: p for p in profile_parameters(made)}
+    assert set(found) == set(made.curve_model.report(made.table.values[:1]))
     assert found["Xmax"].low < 1e5
     assert not found["p"].identified
     for profile in found.values():
@@ -61,7 +60,7 @@ def test_misses_that_go_together_are_one_piece_of_evidence(sweep):
 
 
 def test_no_value_explains_the_points_better_than_the_best_and_neighbours_never_jump(sweep):
-    for profile in profile_parameters(fit(sweep, [1, 4, 32]), points_of(sweep)):
+    for profile in profile_parameters(fit(sweep, [1, 4, 32])):
         rise = np.array(profile.rise)
         low, high = int(rise.argmin()), int(rise.argmin())
         assert (np.diff(rise[high:]) >= -1e-3).all(), profile.name  # away from the best it only gets worse
@@ -70,9 +69,8 @@ def test_no_value_explains_the_points_better_than_the_best_and_neighbours_never_
 
 def test_json_has_the_ratio_of_likelihoods(sweep):
     made = compare(sweep, [1, 64])
-    assert made.calibrated_here
-    found = profile_parameters(made.fit, made.points)[0].to_dict()
+    assert made.fit.points is not None
+    found = profile_parameters(made.fit)[0].to_dict()
     assert found["log_likelihood_ratio"] == pytest.approx([-r / 2 for r in found["rise"]])
     assert max(found["log_likelihood_ratio"]) == 0
     assert found["level"] == made.fit.level
-    assert not compare(sweep, fitted=from_datasheet(80e-6, 6e5)).calibrated_here

@@ -12,8 +12,9 @@ import pytest
 
 from calibrate.fitting import fit, from_datasheet
 from calibrate.guesses import Guess, add_guess, committed, leaderboard, read_list, read_revealed
+from calibrate.origin import with_origin
 from calibrate.prediction import predict
-from calibrate.sealing import canonical, read_seal, seal, sha256_of, told_beforehand, unseen, used_rows, with_origin
+from calibrate.sealing import canonical, read_seal, seal, sha256_of, told_beforehand, unseen, used_rows
 from measure.dataset import Sweep
 from measure.errors import DataError, MeasureError
 

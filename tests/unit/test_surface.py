@@ -216,9 +216,8 @@ def test_the_report_shows_a_curve_for_each_mix_and_says_how_well() -> None:
     kinds = [v.kind for v in section.views]
     assert kinds.count("surface-curves") == 4
     assert kinds[-3:] == ["surface-points", "surface-parameters", "surface-knees"]
-    assert lead_of(compared).startswith(
-        "known: 10 of 64 points used, 2 of them asked for, 54 points held out. Missed: "
-    )
+    used = "known: 10 of 64 points used, 2 of them asked for, 54 points held out"
+    assert lead_of(compared).startswith(f"{used}. Missed: ")
     curves = section.views[0].figure
     assert curves is not None
     assert {t.marker.symbol for t in curves.data if t.mode == "markers"} == {"square", "circle-open"}
@@ -228,9 +227,8 @@ def test_the_same_points_give_the_same_figures_in_any_order() -> None:
     points = known(grid())
     used = corners(points.places)
     order = np.random.default_rng(3).permutation(len(points))
-    first, again = (
-        fit_surface(p, u).predict(points.places) for p, u in ((points, used), (points.at(order), used[order]))
-    )
+    both = ((points, used), (points.at(order), used[order]))
+    first, again = (fit_surface(p, u).predict(points.places) for p, u in both)
     assert again.throughput_per_s == pytest.approx(first.throughput_per_s, rel=1e-6)
     assert again.throughput_low_per_s == pytest.approx(first.throughput_low_per_s, rel=1e-5)
     twice = fit_surface(points, used).predict(points.places)
@@ -361,11 +359,8 @@ def test_results_have_a_table_a_frame_and_a_short_text() -> None:
     assert len(compared.to_frame()) == 64
     assert compared.to_dict()["summary"]["held_out_points"] == 54
     assert len(repr(compared.surface).splitlines()) == 6
-    assert (
-        compared.surface.to_dict()["parameters"]["p"]["low"]
-        < 3.0
-        < compared.surface.to_dict()["parameters"]["p"]["high"]
-    )
+    sharpness = compared.surface.to_dict()["parameters"]["p"]
+    assert sharpness["low"] < 3.0 < sharpness["high"]
     assert repr(compared.predicted).startswith("SurfacePrediction at 64 places, 90 % bands")
 
 

@@ -9,8 +9,8 @@ import pytest
 from calibrate.comparison import compare
 from calibrate.fitted import Fit
 from calibrate.fitting import fit, from_datasheet
+from calibrate.origin import with_origin
 from calibrate.prediction import predict
-from calibrate.sealing import with_origin
 from calibrate.whatif import WhatIf, what_if
 from measure.dataset import Sweep
 from measure.errors import DataError

@@ -12,8 +12,9 @@ from calibrate.fitting import Fit, fit
 from calibrate.lab.run.files import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
 from calibrate.next.first import ENOUGH, to_begin_with
+from calibrate.origin import with_origin
 from calibrate.prediction import grid, predict
-from calibrate.sealing import seal, with_origin
+from calibrate.sealing import seal
 from measure import load
 from measure.dataset import Sweep
 from measure.errors import DataError

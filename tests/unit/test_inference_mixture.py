@@ -1,0 +1,60 @@
+"""Quantiles of weighted mixtures of normals: against scipy's normal distribution and against roots of the exact sum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from calibrate.inference.mixture import quantiles
+
+SHARES = (0.005, 0.05, 0.5, 0.95, 0.995)
+
+
+def exact(mean: np.ndarray, deviation: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Quantiles by bisection of the exact distribution function."""
+    low, high = (mean - 9 * deviation).min(), (mean + 9 * deviation).max()
+    share = weight / weight.sum()
+    return np.array([brentq(lambda x, q=q: share @ norm.cdf((x - mean) / deviation) - q, low, high) for q in SHARES])
+
+
+@pytest.mark.parametrize(("mean", "deviation"), [(0.0, 1.0), (17.0, 1e-6), (-3e4, 250.0)])
+def test_of_one_normal_they_are_its_own(mean: float, deviation: float) -> None:
+    found = quantiles(np.array([[mean]]), np.array([[deviation]]), np.ones(1), SHARES)[:, 0]
+    assert (found - mean) / deviation == pytest.approx(norm.ppf(SHARES), abs=0.01)
+
+
+@pytest.mark.parametrize("count", [2, 30, 5000])
+@pytest.mark.parametrize("narrow", [1.0, 0.05])
+def test_of_a_mixture_they_are_the_roots_of_its_distribution_function(count: int, narrow: float) -> None:
+    rng = np.random.default_rng(count)
+    mean, deviation = rng.normal(size=count), narrow * rng.uniform(0.2, 1.0, count)
+    weight = rng.uniform(0.1, 1.0, count)
+    found = quantiles(mean[:, None], deviation[:, None], weight, SHARES)[:, 0]
+    wanted = exact(mean, deviation, weight)
+    assert np.abs(found - wanted).max() < 0.01 * (wanted[3] - wanted[1])
+
+
+def test_of_points_without_width_they_are_the_points() -> None:
+    mean = np.arange(100.0)[:, None]
+    found = quantiles(mean, np.zeros((100, 1)), np.ones(100), (0.1, 0.5, 0.9))[:, 0]
+    assert found == pytest.approx([9.5, 49.5, 89.5], abs=0.6)
+    assert quantiles(np.full((3, 1), 7.0), np.zeros((3, 1)), np.ones(3), (0.1, 0.9)).ravel().tolist() == [7.0, 7.0]
+
+
+def test_columns_are_independent_and_the_order_of_components_is_not_seen() -> None:
+    rng = np.random.default_rng(4)
+    mean, deviation, weight = rng.normal(size=(50, 3)), rng.uniform(0.1, 1, (50, 3)), rng.uniform(size=50)
+    together = quantiles(mean, deviation, weight, SHARES)
+    order = rng.permutation(50)
+    np.testing.assert_allclose(quantiles(mean[order], deviation[order], 7 * weight[order], SHARES), together, rtol=1e-9)
+    for i in range(3):
+        alone = quantiles(mean[:, i : i + 1], deviation[:, i : i + 1], weight, SHARES)
+        np.testing.assert_array_equal(alone[:, 0], together[:, i])
+
+
+def test_a_component_of_no_weight_changes_nothing() -> None:
+    mean, deviation = np.array([[0.0], [1e6]]), np.ones((2, 1))
+    found = quantiles(mean, deviation, np.array([1.0, 1e-9]), SHARES)[:, 0]
+    assert found == pytest.approx(norm.ppf(SHARES), abs=0.02)
