@@ -2,8 +2,8 @@
 
 Text must be the same; runs of blanks and of rules may be longer or shorter; ``...`` stands for anything within a line
 and, alone on a line, for any number of lines; numbers may differ by a relative tolerance or by one in the last place
-after a decimal point, because a sampler's last digits depend on the processor and on the versions of libraries. Numbers
-in square brackets are the ends of intervals, which such a sampler knows to a tenth or two.
+after a decimal point, because last digits depend on the processor and on the versions of libraries. Numbers in square
+brackets are the ends of intervals: quantiles in a tail, which vary more.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ def test_lets_through(shown: str, came: str) -> None:
         ("7.68 [5.6, 8.8] N*\n", "7.00 [5.6, 8.8] N*\n"),
         ("[5.6, 8.8]\n", "[1.6, 8.8]\n"),
         ("[5.6, 8.8] 4\n", "[5.6, 8.8] 5\n"),
+        ("![held out: 46.2 k/s](picture.svg)\n", "![held out: 42.7 k/s](picture.svg)\n"),  # no interval
         ("knee\n", "knees\n"),
         ("4 KiB\n", "4 MiB\n"),
         ("one\n", "one\ntwo\n"),
