@@ -163,7 +163,7 @@ def _cut(fit: Fit, loads: Array, deepest: float | None) -> int:
 def _index(name: str, path: Path, cut: int) -> Array:
     """Where along the path (w,), between the steps; NaN: before its beginning; infinity: beyond its end."""
     if name == "power":
-        at = highest(np.log(path.throughput / path.response))
+        at = highest(np.log(path.throughput) - np.log(path.response))
         return np.where(at >= path.throughput.shape[1] - 1, np.inf, at)
     if name == "ninety":
         return first_reaching(path.throughput / (0.9 * path.peak[:, None]))
