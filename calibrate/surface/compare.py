@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
+from calibrate.past_the_peak import DECLINE_FROM
 from calibrate.surface.baselines import surface_baseline_errors
 from calibrate.surface.design import NextPlace, asked, corners, neighbour, next_place
 from calibrate.surface.fit import LEVEL, Surface, SurfacePrediction, fit_surface
-from calibrate.surface.places import DECLINE_FROM, Places, SurfacePoints
+from calibrate.surface.places import Places, SurfacePoints
 from calibrate.surface.results import PLACES, Compared, quantity, table_of
 from measure.errors import DataError
 

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
+from calibrate.past_the_peak import DECLINE_FROM
 from calibrate.surface.fit import Surface, fit_surface
 from calibrate.surface.model import NEAR
-from calibrate.surface.places import DECLINE_FROM, Places, SurfacePoints
+from calibrate.surface.places import Places, SurfacePoints
 
 FAR, FEWEST = 0.002, 4
 """A single run is measured again where such a share of the distribution that all others give it lies beyond it, on its

@@ -13,10 +13,7 @@ from measure.errors import DataError
 from measure.read_write_mix import parse_mix
 from measure.units import format_bytes
 
-DECLINE_FROM = 512
-"""Outstanding requests from here on: throughput may decline there, and no model without a decline covers it."""
-
-MEASURE = "qsim measure fio TARGET --block 4KiB,64KiB --read 100,0 --depths 1,4,32 --out DIR"
+MEASURE = "qsim measure fio TARGET --block 4KiB,64KiB --read 100,0 --depths 1,8,64 --out DIR"
 
 WORDS: Mapping[str, str] = {
     "block_bytes": "block size", "read_fraction": "share of reads", "outstanding": "queue depth",
