@@ -48,6 +48,10 @@ def check_fields(values: Mapping[str, Any], needed: Sequence[str]) -> None:
         for key, kind, wanted in (("identified", bool, "true or false"), ("unit", str, "text"), ("note", str, "text")):
             value = estimate.get(key, kind())
             _demand(isinstance(value, kind), f"{key} of parameter {name}", wanted, value)
+    measured, peak = values.get("measured", 0), values.get("known_peak_per_s")
+    is_count = isinstance(measured, int) and not isinstance(measured, bool) and measured >= 0
+    _demand(is_count, "measured", "a whole number, none negative", measured)
+    _demand(peak is None or (_is_number(peak) and peak > 0), "known_peak_per_s", "a number above zero or null", peak)
     details = given.get("details", {})
     _demand(isinstance(details, Mapping), "details", "an object", details)
     held = details.get("calibrated_on", {})

@@ -157,7 +157,7 @@ def _cut(fit: Fit, loads: Array, deepest: float | None) -> int:
 def _index(name: str, path: Path, cut: int) -> Array:
     """Where along the path (w,), between the steps; NaN: before its beginning; infinity: beyond its end."""
     if name == "power":
-        at = highest(np.log(path.throughput / path.response))
+        at = highest(np.log(path.throughput) - np.log(path.response))
         return np.where(at >= path.throughput.shape[1] - 1, np.inf, at)
     if name == "ninety":
         return share_of_peak(path, USUAL)

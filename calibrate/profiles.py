@@ -108,14 +108,23 @@ def _profile(fit: Fit, rows: _Likelihood, name: str, unit: str, pins: str) -> Pr
     spread = np.hypot(deviation, _spacing(mean))
     likeliest = float(mean[np.argmax(rows.log)])
     values = likeliest + np.log(REACH) * np.linspace(-1, 1, 2 * STEPS + 1)
-    log = np.max(rows.log - 0.5 * ((values[:, None] - mean) / spread) ** 2, axis=1)
-    rise = np.minimum(2 * (log.max() - log), 1e3)
+    within = np.clip(values, mean.min(), mean.max())  # beyond every row nothing more is known than at the last
+    log = np.max(rows.log - 0.5 * ((within[:, None] - mean) / spread) ** 2, axis=1)
+    rise = _outwards(np.minimum(2 * (log.max() - log), 1e3))
     low, high = _ends(np.exp(values), rise, float(chdtri(1, 1 - fit.level)))
     known = low is not None and high is not None and high / low < 2
     return Profile(
         name, unit, float(np.exp(likeliest)), tuple(np.exp(values).tolist()), tuple(rise.tolist()), low, high, known,
         fit.level, "" if known else pins,
     )  # fmt: skip
+
+
+def _outwards(rise: Array) -> Array:
+    """The rise (k,), no higher anywhere than further away from its least: between rows it would seem to be."""
+    best = int(rise.argmin())
+    below = np.minimum.accumulate(rise[: best + 1])
+    above = np.minimum.accumulate(rise[best:][::-1])[::-1]
+    return np.concatenate([below[:-1], above])
 
 
 def _spacing(places: Array) -> Array:

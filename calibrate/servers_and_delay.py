@@ -15,6 +15,10 @@ UNLIKELY = 0.08
 """The relative error of the model beyond which every structure is held to be wrong."""
 UNSATURATED = 0.1
 """The probability of a peak far above all that was seen, beyond which the points are held not to reach it."""
+MOST_CROSSING = 2048.0
+"""Where the asymptotes cross beyond so many requests, numbers of servers are not tried."""
+MOST_POINTS = 32
+"""Of more points so many are taken, evenly over the logarithm of the load."""
 UNITS = {"c": "", "S": "s", "Z": "s"}
 
 
@@ -22,6 +26,13 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
     """c, S and Z of a closed sweep with their intervals at ``level``; none where no structure explains the points."""
     if points.load_kind != "queue_depth":
         return {}
+    crossing = float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min())
+    if crossing > MOST_CROSSING:
+        why = f"the asymptotes cross at {crossing:.3g} requests: more servers than are tried, {MOST_CROSSING:g}"
+        return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
+    if len(points) > MOST_POINTS:
+        steps = np.geomspace(points.load[0], points.load[-1], MOST_POINTS)
+        points = points.at(np.isin(np.arange(len(points)), np.searchsorted(points.load, steps * (1 - 1e-9))))
     found = structure_posterior(points)
     if (missed := found.median_error()) > UNLIKELY:
         why = f"no number of servers explains these points: the best misses them by about {100 * missed:.2g} %"

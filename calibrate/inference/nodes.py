@@ -22,7 +22,7 @@ from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
 
-NODES = {0: 1, 1: 128, 2: 320, 3: 512}
+NODES = {0: 1, 1: 256, 2: 512, 3: 512}
 """How many nodes a set of so many free parameters has; more parameters have as many as three."""
 
 WIDER = 2.0
@@ -34,9 +34,9 @@ ROUNDS = 5
 BISECTIONS = 10
 """Steps in which the power of a likelihood is found, from e^-20 to 1."""
 
-ENOUGH, LEAST_ENOUGH = 12.0, 0.05
-"""A weight lies on enough nodes where it is worth so many equally weighted ones, for each free parameter. That of one
-size may be worth less, in proportion to its part of the whole weight, but no less than this share."""
+ENOUGH, LEAST_ENOUGH = 40.0, 0.1
+"""A weight lies on enough nodes where it is worth so many equally weighted ones. That of one size may be worth less, in
+proportion to its part of the whole weight, but no less than this share."""
 
 IMPROBABLE = 1e-5
 """Below a size that is so many times less probable than a larger one, sizes are not refined for."""
@@ -139,7 +139,7 @@ def _stratum(
     for size in range(log_like.shape[1]):
         for _ in range(ROUNDS):
             share, worth = _shares(log_weight[:, None] + log_like)
-            if worth[size] >= ENOUGH * len(free) * max(LEAST_ENOUGH, share[size]):
+            if worth[size] >= ENOUGH * max(LEAST_ENOUGH, share[size]):
                 break
             sets.append(_refined(z, log_weight, log_like[:, size]))
             z = np.vstack([z, sets[-1].nodes(count, len(z))])
@@ -170,11 +170,11 @@ class _Set:
 
 def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
     """A set around the weight of nodes z (n, f), or around that by the power of the likelihood that enough share."""
-    enough, low, high = ENOUGH * z.shape[1], np.exp(-20.0), 1.0
+    low, high = np.exp(-20.0), 1.0
     for _ in range(BISECTIONS):
         power = float(np.sqrt(low * high))
         worth = _shares(log_weight[:, None] + power * log_like[:, None])[1][0]
-        low, high = (low, power) if worth < enough else (power, high)
+        low, high = (low, power) if worth < ENOUGH else (power, high)
     log_weight = log_weight + low * log_like
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()

@@ -12,7 +12,7 @@ import pytest
 
 from calibrate.adapting import AdaptiveResult
 from calibrate.adaptive_fio import HISTORY, adaptive_fio
-from calibrate.next_point import Choice
+from calibrate.next.adaptive import Choice
 from measure.fio import plan_fio
 from measure.known_device import KnownDevice, known_device
 from measure.store import SweepStore

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, compare_all, fit
+from calibrate.next.first import to_calibrate_on
 from calibrate.points import points_of
+from calibrate.verdict import advice
 from measure import DataError, Sweep, load_dataset
 from measure.findings import Finding
 
@@ -90,9 +92,9 @@ def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ig
 @pytest.mark.parametrize(
     ("measured", "used", "said"),
     [
-        ([1, 16, 64], [1, 16, 64], "; a depth of 256 would narrow it"),
-        ([1, 16, 64, 128], [1, 16, 64], "; calibrating on depth 128 too would narrow it"),
-        ([1, 16, 256], [1, 16, 256], "; it may lie deeper than drives are usually asked"),
+        ([1, 16, 64], [1, 16, 64], "; measure depth 128 next."),
+        ([1, 16, 64, 128], [1, 16, 64], "; measure depth 256 next."),
+        ([1, 16, 256], [1, 16, 256], "fits. Calibrated on every point"),
     ],
 )
 def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[int], said: str) -> None:
@@ -104,27 +106,29 @@ def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[i
 def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:
     sweep = load_dataset("001-ssd", corrected=True)
     thin = sweep.points[(sweep.points["series"] != sweep.series[0]) | (sweep.points["load"] == 1)]
-    from dataclasses import replace
-
-    done, refused = compare_all(replace(sweep, points=thin))
+    done, refused = compare_all(replace(sweep, points=thin), [1, 64])
     assert sweep.series[0] in refused
     assert sweep.series[0] not in {c.series for c in done}
-    assert "1 point" in refused[sweep.series[0]]
+    assert "no point at load 64" in refused[sweep.series[0]]
 
 
 def test_nothing_comparable_is_an_error() -> None:
-    from dataclasses import replace
-
     sweep = load_dataset("004-ssd-depth", corrected=True)
-    with pytest.raises(DataError, match="1 point"):
-        compare_all(replace(sweep, points=sweep.points.iloc[:1]))
+    with pytest.raises(DataError, match="no point at load 64"):
+        compare_all(replace(sweep, points=sweep.points.iloc[:1]), [1, 64])
+
+
+def test_one_point_is_compared_with_itself() -> None:
+    sweep = load_dataset("004-ssd-depth", corrected=True)
+    made = compare(replace(sweep, points=sweep.points.iloc[:1]))
+    assert "Calibrated on every point (1)" in made.verdict()
 
 
 def held_out_errors(name: str, series: str, use: list[float] | None = None, below: float = 512) -> list[float]:
     sweep = load_dataset(name, corrected=True)
     errors: list[float] = []
     for one in (s for s in sweep.series if series in s):
-        comparison = compare(sweep, use or points_of(sweep, one).default_use(), series=one)
+        comparison = compare(sweep, use or to_calibrate_on(points_of(sweep, one)), series=one)
         keep = comparison.held_out & (comparison.points.load < below)
         errors += list(np.abs(comparison.residual_throughput_pct[keep]))
     return errors
@@ -151,9 +155,9 @@ def test_published_memory_sweeps_are_predicted_from_three_points() -> None:
     assert np.median(response) <= 8.0
 
 
-def test_a_depth_that_was_measured_and_held_out_is_to_be_calibrated_on_not_measured_again() -> None:
+def test_a_depth_that_was_measured_and_held_out_is_not_to_be_measured_again() -> None:
     depths = np.array([1.0, 4, 16, 64])
     x = np.array([12.9e3, 49.3e3, 91.7e3, 141e3])
     points = pd.DataFrame({"series": "d", "load": depths, "throughput_per_s": x, "latency_s": depths / x})
-    said = compare(Sweep(points), [1, 16, 64]).verdict()
-    assert "calibrating on depth 4 too would narrow it" in said
+    wanted = advice(compare(Sweep(points), [1, 16, 64]).points)
+    assert wanted is None or wanted.load not in depths

@@ -13,6 +13,7 @@ from calibrate.doubts import doubts_about, noisier_than_the_model
 from calibrate.points import points_of
 from measure import Sweep
 from measure.dataset import LoadKind
+from measure.calibration_checks import check_submission
 from measure.errors import DataError
 
 CHECK = "misses-its-points"
@@ -85,13 +86,16 @@ def test_rates_that_were_not_served_are_an_error_that_names_the_others() -> None
     assert "not-served" in {f.check for f in compare(opened(5e3)).audit}
 
 
-def test_points_of_several_engines_that_are_too_few_each_say_so() -> None:
+def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() -> None:
     table = pd.DataFrame({
         "series": ["reads io_uring", "reads psync"], "load": [32.0, 1.0], "throughput_per_s": [8e4, 1e4],
         "latency_s": [4e-4, 1e-4], "engine": ["io_uring", "psync"], "block_bytes": 4096.0, "read_fraction": 1.0,
     })  # fmt: skip
-    with pytest.raises(DataError, match=r"in 2 ways: .*measure all depths in one way: qsim measure fio"):
-        fit(Sweep(points=table), series="reads psync")
+    both = Sweep(points=table)
+    assert any("1 point (depth 1)" in note for note in fit(both, series="reads psync").notes)
+    (found,) = check_submission(both)
+    assert "in 2 ways" in found.message
+    assert "measure all depths in one way: qsim measure fio" in found.remedy
 
 
 def test_a_delay_longer_than_a_latency_is_refused() -> None:
@@ -125,8 +129,8 @@ def test_a_sweep_that_ends_below_the_knee_is_told_with_the_fit() -> None:
 
 
 def test_too_few_points_are_refused_with_the_command_that_gives_more() -> None:
-    with pytest.raises(DataError, match=r"needs 2; .* depth 1 as well: qsim measure fio TARGET --depths"):
-        fit(sweep(0.01), [8])
+    with pytest.raises(DataError, match=r"0 points .* needs 1; .* depths 1 and 32.*: qsim measure fio TARGET --depths"):
+        fit(sweep(0.01), [])
     delays = np.array([0.0, 100.0])
     table = {"series": "m", "load": delays, "throughput_per_s": 1e8, "latency_s": 1e-7}
     memory = Sweep(points=pd.DataFrame(table), load_kind="injected_delay", load_unit="ns")

