@@ -60,12 +60,12 @@ def test_the_errors_of_one_drive_by_hand(repository: Path) -> None:
 def test_the_table_has_a_row_for_each_predictor_and_says_what_bands_hold(repository: Path) -> None:
     drive = Device.of(load(repository / "docs" / "data" / "drives-later" / "samsung-pm981a-mzvlb256-randread.csv"))
     rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in script.table(drive).splitlines()]
-    assert rows[0][1:] == ["1, 32", "4, 32", "1, 4, 32", "1, 8, 64", "both pairs", "both triples", "all four"]
-    assert [row[0] for row in rows[2:-2]] == list(script.PREDICTORS)
-    assert rows[-2][0] == "inside the default model's 90 % bands"
+    assert rows[0][1:] == [f"depths {name}" for name in script.COLUMNS]
+    assert [row[0] for row in rows[2:-3]] == list(script.PREDICTORS)
+    assert rows[-3][0] == "inside the default model's 90 % bands"
+    assert rows[-2][0] == "its knee within a factor 1.25 of all points'"
     depths = len(drive[0].points)
-    assert rows[-1][1:5] == [f"{depths - n} of 1" for n in (2, 2, 3, 3)]
-    assert rows[-1][5:] == [f"{n} of 1" for n in (2 * depths - 4, 2 * depths - 6, 4 * depths - 10)]
+    assert rows[-1][1:] == [f"{depths - n} of 1" for n in (2, 2, 3, 3)]
 
 
 def test_a_sweep_without_the_depths_of_a_column_is_left_out() -> None:
