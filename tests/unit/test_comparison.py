@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, compare_all, fit
-from calibrate.next.first import to_calibrate_on
+from calibrate.next.first import recommended
 from calibrate.points import points_of
 from calibrate.verdict import advice
 from measure import DataError, Sweep, load_dataset
@@ -128,7 +128,7 @@ def held_out_errors(name: str, series: str, use: list[float] | None = None, belo
     sweep = load_dataset(name, corrected=True)
     errors: list[float] = []
     for one in (s for s in sweep.series if series in s):
-        comparison = compare(sweep, use or to_calibrate_on(points_of(sweep, one)), series=one)
+        comparison = compare(sweep, use or recommended(points_of(sweep, one).load.tolist(), 2), series=one)
         keep = comparison.held_out & (comparison.points.load < below)
         errors += list(np.abs(comparison.residual_throughput_pct[keep]))
     return errors

@@ -39,7 +39,7 @@ def test_of_a_p_norm_power_is_maximal_at_the_crossing_and_ninety_percent_is_wher
     assert found["asymptotes"].knee.load == pytest.approx(48)
     assert found["power"].knee.load == pytest.approx(48, rel=0.11)  # the model's, whose lone request waits a little
     ninety = 48 * (0.9**-sharpness - 1) ** (-1 / sharpness)
-    assert found["ninety"].knee.load == pytest.approx(ninety, rel=0.12)
+    assert found["ninety"].knee.load == pytest.approx(ninety, rel=0.2)  # a quarter of the prior is the bound
     assert found["ninety"].knee.throughput_per_s == pytest.approx(0.9 * 600e3, rel=0.02)
 
 
