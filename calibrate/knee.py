@@ -3,7 +3,7 @@
 There is no single knee; each definition answers another question. These are here:
 
 ``N*``       R1 Xpeak, the idle latency times the peak, of a closed system: where queueing starts (Denning and Buzen,
-             ACM Computing Surveys 1978, section 4.2; Lazowska et al., Quantitative System Performance, 1984, chapter 5).
+             ACM Computing Surveys 1978, section 4.2; Lazowska et al., Quantitative System Performance, 1984, ch. 5).
              Straight from the two measurements where both were made, else from the model. It is the most stable
              definition: without every second depth it moves by 1.4 % on public sweeps.
 ``tangent``  rho* = 1 / (1 + sqrt(a / L0)) for an open latency curve R = L0 + a rho / (1 - rho): the load of maximal

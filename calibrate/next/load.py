@@ -156,7 +156,7 @@ class _Design:
         return NextLoad(
             float(self.loads[best]), self.fit.load_kind, goal,
             float(np.expm1(wide * now)), float(np.expm1(wide * then)),
-            ends, narrower,  # type: ignore[arg-type]
+            ends, narrower,
         )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrate import Fit, fit, from_datasheet, predict
-from calibrate.knees import named_knees
 from calibrate.inference.mixture import quantiles
+from calibrate.knees import named_knees
 from measure import load_dataset
 from measure.dataset import Sweep
 
