@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -167,9 +167,14 @@ class ClosedModel(CurveModel):
         return KneePoint(load, at_knee, load / at_knee)
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
-        scale = Scale("Xmax") if peak is None else Scale("Xmax", float(np.log(peak.per_s)), peak.tolerance)
+        crossing, *others = self.parameters(points.load, points.throughput_per_s, points.response_time_s)
+        scale = Scale("Xmax")
+        if peak is not None:
+            scale = Scale("Xmax", float(np.log(peak.per_s)), peak.tolerance)
+            known = max(float((points.load / points.throughput_per_s).min() * peak.per_s), 1.0)
+            crossing = replace(crossing, prior_median=known)
         return table_of(
-            self.parameters(points.load, points.throughput_per_s, points.response_time_s), self.strata,
+            (crossing, *others), self.strata,
             lambda values: np.log(self.throughput(values, points.load)),
             Observed(points.load, np.log(points.throughput_per_s), points.noise()[0]), self.process, self.misfit, scale,
         )  # fmt: skip

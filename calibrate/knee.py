@@ -122,10 +122,10 @@ def _around(fit: Fit, crossing: float) -> tuple[float, float]:
     higher = (
         _peak_of(fit)(fit.table.values) / fit.curve_model.curve(fit.table.values, np.array([fit.used[deep]]))[0][:, 0]
     )
-    mean = np.log(crossing) + np.log(np.maximum(higher, 1.0))
-    ends = (0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    found = quantiles(mean[:, None], np.sqrt(noise + own)[:, None], fit.table.weight, ends)[:, 0]
-    return min(float(np.exp(found[0])), crossing), max(float(np.exp(found[1])), crossing)
+    above = np.log(np.maximum(higher, 1.0))
+    mean, deviation = np.column_stack([0 * above, above]), np.sqrt(noise + own)[:, None] * np.ones(2)
+    found = quantiles(mean, deviation, fit.table.weight, (0.5 * (1 - fit.level), 0.5 * (1 + fit.level)))
+    return crossing * float(np.exp(found[0, 0])), crossing * max(float(np.exp(found[1, 1])), 1.0)
 
 
 def _peak_of(fit: Fit) -> Any:

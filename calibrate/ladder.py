@@ -94,7 +94,7 @@ def ladder(points: Points, fitted: Fit) -> list[Rung]:
     """Every model that fits these points' kind of load, calibrated on the points of ``fitted``, best first."""
     calibrated = fitted.was_used(points)
     chosen, rest = points.at(calibrated), points.at(~calibrated)
-    models = _models(chosen)
+    models = _models(chosen, float(points.load.max()))
     if fitted.model not in {m.name for m in models}:
         models.append(fitted.curve_model)
     climbed = [_climb(model, chosen, rest, fitted) for model in models]
@@ -102,7 +102,11 @@ def ladder(points: Points, fitted: Fit) -> list[Rung]:
     return [Rung(**{**asdict(rung), "rank": i, "why": _why(rung, by_error[0])}) for i, rung in enumerate(by_error, 1)]
 
 
-def _models(points: Points) -> list[CurveModel]:
+MOST_POPULATION = 4096
+"""Beyond so many requests the models that are computed exactly, one population after another, are left out."""
+
+
+def _models(points: Points, deepest: float) -> list[CurveModel]:
     if points.load_kind == "injected_delay":
         return [DelayLaw(), Unloaded()]
     if points.load_kind == "bandwidth":
@@ -113,10 +117,12 @@ def _models(points: Points) -> list[CurveModel]:
         return [MGc, MGcEach, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
     crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
     decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
-    return [
+    formulas: list[CurveModel] = [
         OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), RandomRouting(), host_limit_of(points), ScalabilityLaw(),
-        *(DelayMMc(c) for c in server_counts(crossing)), *_general(crossing),
     ]  # fmt: skip
+    if max(deepest, crossing) > MOST_POPULATION:
+        return formulas
+    return [*formulas, *(DelayMMc(c) for c in server_counts(crossing)), *_general(crossing)]
 
 
 def _general(crossing: float) -> list[CurveModel]:

@@ -110,7 +110,7 @@ class ScalabilityLaw(ClosedModel):
 
     def _at(self, values: Array, loads: Array) -> Array:
         alone, contention, coherency = (values[:, i, None] for i in range(3))
-        return np.asarray(alone * loads / (1 + (contention + coherency * loads) * (loads - 1)))
+        return np.asarray(alone * (loads / (1 + (contention + coherency * loads) * (loads - 1))))
 
 
 def shows_decline(loads: Array, throughput: Array) -> bool:

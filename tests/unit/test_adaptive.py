@@ -249,15 +249,14 @@ def test_settings_that_make_no_sense_are_refused_before_anything_is_measured(set
     assert bench.asked == []
 
 
-def test_a_device_that_the_model_has_no_term_for_is_told() -> None:
+def test_of_a_device_that_the_model_has_no_term_for_the_knee_is_the_measured_one() -> None:
     def onset(load: float) -> float:
         return min(load / (1.0 if load < 2.5 else 2.0), 8.0)
 
     result = adaptive(Bench(onset), 6)
-    assert result.stopped == "budget"
     assert result.measured_crossing == pytest.approx(8.0)
-    remark = next(r for r in result.remarks if "more than it should" in r)
-    assert remark.endswith("R1 Xmax = 8")
+    assert result.knee.load == pytest.approx(8.0)
+    assert result.knee.definition == "N* = R1 Xpeak, both measured"
 
 
 def test_repeats_that_disagree_are_told() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from calibrate import compare, compare_all, fit
 from calibrate.next.advice import advice
-from calibrate.next.first import to_calibrate_on
+from calibrate.next.first import recommended
 from calibrate.points import points_of
 from measure import DataError, Sweep, load_dataset
 from measure.findings import Finding
@@ -92,9 +92,9 @@ def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ig
 @pytest.mark.parametrize(
     ("measured", "used", "said"),
     [
-        ([1, 16, 64], [1, 16, 64], "; measure depth 128 next."),
-        ([1, 16, 64, 128], [1, 16, 64], "; measure depth 256 next."),
-        ([1, 16, 256], [1, 16, 256], "fits. Calibrated on every point"),
+        ([1, 16, 64], [1, 16, 64], "measure depth 128 next"),
+        ([1, 16, 64, 128], [1, 16, 64], "measure depth 256 next"),
+        ([1, 16, 256], [1, 16, 256], "Calibrated on every point"),
     ],
 )
 def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[int], said: str) -> None:
@@ -128,7 +128,7 @@ def held_out_errors(name: str, series: str, use: list[float] | None = None, belo
     sweep = load_dataset(name, corrected=True)
     errors: list[float] = []
     for one in (s for s in sweep.series if series in s):
-        comparison = compare(sweep, use or to_calibrate_on(points_of(sweep, one)), series=one)
+        comparison = compare(sweep, use or recommended(points_of(sweep, one).load.tolist(), 2), series=one)
         keep = comparison.held_out & (comparison.points.load < below)
         errors += list(np.abs(comparison.residual_throughput_pct[keep]))
     return errors

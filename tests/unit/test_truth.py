@@ -86,7 +86,7 @@ def test_a_closed_comparison_stands_beside_the_truth() -> None:
 
 
 def test_a_wrong_estimate_is_said_to_be_outside() -> None:
-    comparison = compare(swept(truth_of(S, 4), damage=0.6), [1, 32])
+    comparison = compare(swept(truth_of(S, 4), damage=0.4), [1, 32])
     check = comparison.truth
     assert check is not None
     assert not next(a for a in check.parameters if a.name == "Xmax").inside
