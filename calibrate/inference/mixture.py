@@ -18,8 +18,11 @@ from calibrate.inference.parameters import Array
 STEPS = 1024
 """Steps of the grid."""
 
-WIDTHS = 6
+WIDTHS = 8
 """Standard deviations are shared out between so many classes, so that the variance of each component is exact."""
+
+NARROW = 0.01
+"""A component narrower than this share of the widest one is as narrow as that."""
 
 REACH = 6.5
 """In standard deviations: the grid ends so far beyond the outermost component that counts."""
@@ -56,10 +59,11 @@ def _ends(lowest: Array, highest: Array, weight: Array) -> tuple[float, float]:
 def _smoothed(place: Array, deviation: Array, weight: Array) -> Array:
     """The mixture's mass (STEPS,) on the grid: components at ``place``, of ``deviation``, both in steps."""
     variance = deviation**2
-    classes = np.linspace(float(deviation.min()), float(deviation.max()), WIDTHS) ** 2
+    widest = float(deviation.max())
+    classes = np.geomspace(max(float(deviation.min()), NARROW * widest, 1e-12), max(widest, 1e-12), WIDTHS) ** 2
     above = np.clip(np.searchsorted(classes, variance), 1, WIDTHS - 1)
     width = classes[above] - classes[above - 1]
-    upper = np.divide(variance - classes[above - 1], width, out=np.zeros_like(variance), where=width > 0)
+    upper = np.divide(variance - classes[above - 1], width, out=np.zeros_like(variance), where=width > 0).clip(0.0, 1.0)
     left = place.astype(int)
     right = place - left
     mass = np.zeros(WIDTHS * STEPS)
