@@ -98,7 +98,7 @@ def test_a_stripe_survives_a_seal_and_is_not_calibrated(drive):
 
 def test_other_drives_measured_since_are_none_of_the_points_calibrated_on(drive):
     measured = compare(device(100e-6, 2e5), fitted=what_if(drive, WhatIf(drives=(1, 2))).fit)
-    assert "Calibrated on none of these points, the model predicts the 8 point(s)" in measured.verdict()
+    assert "Calibrated on none of these points, the model predicts the 8 points" in measured.verdict()
     assert " from a fit to other drives\n" in str(measured.fit)
     assert measured.to_dict()["model"]["used"] == []
 
