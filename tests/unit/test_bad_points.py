@@ -22,7 +22,8 @@ CASES: dict[str, Pairs] = {
     "all the same": [(1, 500), (2, 500), (4, 500), (32, 500)], "two far depths": [(1e5, 1e6), (2e5, 1.1e6)],
     "a thousand points": [(float(n), 1e5 * n / (n + 30)) for n in range(1, 1001)],
     "small floats": [(1, 1e-300), (8, 5e-300), (64, 9e-300)], "large floats": [(1, 1e300), (8, 5e300), (64, 9e300)],
-    "more than linear": [(1, 100), (2, 500), (4, 3000), (8, 30000)], "up and down": [(1, 10), (2, 1000), (4, 5), (8, 1e6)],
+    "more than linear": [(1, 100), (2, 500), (4, 3000), (8, 30000)],
+    "up and down": [(1, 10), (2, 1000), (4, 5), (8, 1e6)],
     "a straight line": [(1, 1e4), (2, 2e4), (256, 256e4)], "far apart": [(1, 1), (1000, 1e6)],
 }  # fmt: skip
 

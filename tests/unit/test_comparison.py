@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, compare_all, fit
+from calibrate.next.advice import advice
 from calibrate.next.first import to_calibrate_on
 from calibrate.points import points_of
-from calibrate.verdict import advice
 from measure import DataError, Sweep, load_dataset
 from measure.findings import Finding
 

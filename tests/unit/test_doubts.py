@@ -12,8 +12,8 @@ from calibrate import compare, fit
 from calibrate.doubts import doubts_about, noisier_than_the_model
 from calibrate.points import points_of
 from measure import Sweep
-from measure.dataset import LoadKind
 from measure.calibration_checks import check_submission
+from measure.dataset import LoadKind
 from measure.errors import DataError
 
 CHECK = "misses-its-points"

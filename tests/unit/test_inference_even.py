@@ -21,7 +21,7 @@ def test_each_box_holds_its_share_of_the_points(dimensions: int) -> None:
 def test_normal_nodes_have_the_moments_of_the_normal_distribution(dimensions: int) -> None:
     z = normal_nodes(640, dimensions)
     assert np.abs(z.mean(axis=0)).max() < 0.04
-    np.testing.assert_allclose(np.cov(z.T).reshape(dimensions, dimensions), np.eye(dimensions), atol=0.05)
+    np.testing.assert_allclose(np.cov(z.T).reshape(dimensions, dimensions), np.eye(dimensions), atol=0.07)
 
 
 def test_the_sequence_goes_on_where_it_ended() -> None:

@@ -91,7 +91,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("model", "steps", "within"), [(AsymptoticBounds(), 20_001, 0.02), (PNorm(), 400, 0.05)])
+@pytest.mark.parametrize(("model", "steps", "within"), [(AsymptoticBounds(), 20_001, 0.02), (PNorm(), 400, 0.06)])
 def test_quantiles_are_those_of_a_dense_grid(model: ClosedModel, steps: int, within: float, case: str) -> None:
     loads, disturbed, noise = CASES[case]
     rates = rates_of(loads, disturbed)

@@ -41,7 +41,9 @@ def test_with_a_sharpness_of_one_it_is_the_universal_scalability_law() -> None:
     law = limit / crossing * DEPTHS / (1 + a * DEPTHS + b * DEPTHS**2)  # the law's own terms, N for N - 1
     assert ours[0] == pytest.approx(law, rel=1e-9)
     assert Declining().peak(np.array([[crossing, limit, 1.0, 1.0, falls]]))[0] == pytest.approx(
-        Declining().throughput(np.array([[crossing, limit, 1.0, 1.0, falls]]), np.array([np.sqrt(crossing * falls)]))[0, 0]
+        Declining().throughput(np.array([[crossing, limit, 1.0, 1.0, falls]]), np.array([np.sqrt(crossing * falls)]))[
+            0, 0
+        ]
     )
 
 
@@ -57,7 +59,12 @@ def test_the_scalability_law_is_the_formula_and_its_knee_lies_before_its_peak() 
 
 @pytest.mark.parametrize(
     ("loads", "rates", "shown"),
-    [([1, 64, 1024], [5, 25, 17], True), ([1, 64, 1024], [5, 25, 24.5], False), ([1, 2, 32], [9, 8, 8], True), ([1, 16, 32], [5, 9, 8], False)],
+    [
+        ([1, 64, 1024], [5, 25, 17], True),
+        ([1, 64, 1024], [5, 25, 24.5], False),
+        ([1, 2, 32], [9, 8, 8], True),
+        ([1, 16, 32], [5, 9, 8], False),
+    ],
 )
 def test_a_decline_is_shown_by_a_deep_point_that_is_lower(loads: list[int], rates: list[float], shown: bool) -> None:
     assert shows_decline(np.array(loads, dtype=float), np.array(rates)) is shown
