@@ -14,7 +14,8 @@ from measure import load
 
 BEHIND_IN_THE_MEDIAN, BEHIND_AT_P90 = 1.15, 1.10
 MODEL, RIVAL = "default model", "p-norm, most probable"
-USES = [pytest.param(script.PAIRS, id="pairs"), pytest.param(script.TRIPLES, id="triples")]
+EVERY = (*script.PAIRS, *script.TRIPLES)
+USES = [pytest.param(script.TRIPLES, id="triples"), pytest.param(EVERY, id="pairs and triples")]
 
 
 def pooled(name: str, uses: Sequence[tuple[float, ...]]) -> np.ndarray:
