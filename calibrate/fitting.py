@@ -63,6 +63,7 @@ def fit(
     where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
     open one, three for a memory.
 
+    >>> from calibrate import fit
     >>> from measure import load_dataset
     >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
     'p-norm with onset'
@@ -167,6 +168,7 @@ def from_datasheet(
     (relative standard deviation), and a knee sharpness as it is over public devices (None), or around ``sharpness``
     within a factor of two. Raises ValueError for a figure that is not positive.
 
+    >>> from calibrate import from_datasheet
     >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
     48
     """

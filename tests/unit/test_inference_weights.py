@@ -85,7 +85,7 @@ def test_what_stands_for_a_table_has_its_quantiles() -> None:
     for column in (0, 1):
         wanted = np.log(table.quantiles(lambda v, c=column: v[:, c], SHARES))
         found = np.quantile(np.log(values[:, column]), SHARES)
-        assert np.abs(found - wanted).max() < 0.05 * (wanted[2] - wanted[0])
+        assert np.abs(found - wanted).max() < 0.07 * (wanted[2] - wanted[0])
 
 
 def test_the_rows_of_a_mask_are_a_table_of_their_own() -> None:
