@@ -78,4 +78,8 @@ def to_begin_with(kind: LoadKind, loads: Sequence[float]) -> list[float]:
     if kind == "queue_depth":
         return recommended(loads, 2 if len(loads) < ENOUGH else 3)
     wanted = DELAYS if kind == "injected_delay" else (min(loads), 0.5 * (min(loads) + max(loads)), max(loads))
-    return sorted({float(min(loads, key=lambda n, at=at: (abs(n - at), n))) for at in wanted})  # type: ignore[misc]
+    found = sorted({float(min(loads, key=lambda n, at=at: (abs(n - at), n))) for at in wanted})  # type: ignore[misc]
+    if len(found) < len(wanted) <= len(loads):  # two of them are nearest to one: the ends and the middle
+        ordered = sorted(float(n) for n in loads)
+        return [ordered[0], ordered[len(ordered) // 2], ordered[-1]]
+    return found
