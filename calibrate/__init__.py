@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from calibrate.adapting import AdaptiveResult as AdaptiveResult
     from calibrate.adapting import adaptive as adaptive
+    from calibrate.bootstrapped_knees import bootstrapped as bootstrapped
     from calibrate.comparison import Comparison as Comparison
     from calibrate.comparison import compare as compare
     from calibrate.comparison import compare_all as compare_all
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from calibrate.guesses import read_revealed as read_revealed
     from calibrate.knee import Knee as Knee
     from calibrate.knees import NamedKnee as NamedKnee
-    from calibrate.knees import bootstrapped as bootstrapped
     from calibrate.knees import named_knees as named_knees
     from calibrate.next.load import NextLoad as NextLoad
     from calibrate.next.load import next_load as next_load
@@ -88,7 +88,7 @@ _HOMES = {
     "read_revealed": "calibrate.guesses",
     "Knee": "calibrate.knee",
     "NamedKnee": "calibrate.knees",
-    "bootstrapped": "calibrate.knees",
+    "bootstrapped": "calibrate.bootstrapped_knees",
     "named_knees": "calibrate.knees",
     "NextLoad": "calibrate.next.load",
     "next_load": "calibrate.next.load",

@@ -6,14 +6,16 @@ The estimate is the median and the ends are quantiles of the same distribution, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.curve_models import CurveModel
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Quantity, Weights
-from measure.cache_line import CACHE_LINE_BYTES
-from measure.units import format_bandwidth, format_duration, format_rate
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_rate
+
+if TYPE_CHECKING:
+    from calibrate.curve_models import CurveModel
 
 LEVEL = 0.9
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from calibrate.points import Points
 from calibrate.servers_and_delay import servers_and_think
 from measure.dataset import LOAD_NAMES, LoadKind
 from measure.errors import DataError
+
+if TYPE_CHECKING:
+    from calibrate.prediction import Curve
 
 SCHEMA = "qsim-fit/3"
 
@@ -124,6 +127,12 @@ class Fit:
             self.table, lambda values, at: self.curve_model.curve(values, at)[which], self.curve_model.process,
             np.array(self.used), error, seen, loads,
         )  # fmt: skip
+
+    def predict(self, at: Sequence[float] | Array) -> Curve:
+        """Throughput and response time at the loads ``at``, with bands; see :func:`calibrate.prediction.predict`."""
+        from calibrate.prediction import predict
+
+        return predict(self, at)
 
     def was_used(self, points: Points) -> Mask:
         """True (m,) for those of ``points`` that this fit was calibrated on: the same load and the same throughput."""

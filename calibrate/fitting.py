@@ -16,9 +16,9 @@ from calibrate.model_names import model_for, model_named
 from calibrate.next.first import IN_WORDS
 from calibrate.points import Points, points_of, with_delay
 from measure.calibration_checks import check_submission
-from measure.dataset import CACHE_LINE_BYTES, Sweep
+from measure.dataset import Sweep
 from measure.errors import DataError
-from measure.units import format_bandwidth, format_rate
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
 
 __all__ = [
     "LEVEL",

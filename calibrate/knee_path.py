@@ -14,7 +14,7 @@ import numpy as np
 from calibrate.curve_models import CurveModel, Tabulated
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD
-from measure.dataset import CACHE_LINE_BYTES
+from measure.units import CACHE_LINE_BYTES
 
 if TYPE_CHECKING:
     from calibrate.fitted import Fit

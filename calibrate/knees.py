@@ -12,30 +12,28 @@
                 whose smoothing and threshold are for noisy points. It depends on where the curve is cut off
 
 Each but the first and the objective is computed for some devices that stand for the fit's table of weights; the
-estimate is their median, and further quantiles are the interval. ``bootstrapped`` repeats all over resampled repeats.
+estimate is their median, and further quantiles are the interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting import Fit, fit_points, quantity
+from calibrate.estimates import quantity
 from calibrate.inference.parameters import Array
 from calibrate.knee import Knee
-from calibrate.knee_path import FEW, Path, ends_of, highest, load_at, middle_of, paths, scaled
-from calibrate.load_text import knee_text, loads_text, throughput_text
+from calibrate.knee_path import Path, highest, load_at, middle_of, paths, scaled
+from calibrate.load_text import knee_text, throughput_text
 from calibrate.mean_objective import objective_knee
 from calibrate.peak_share import USUAL, knee_at, share_knee, share_of_peak
-from calibrate.points import points_of
-from measure.dataset import LoadKind, Sweep
-from measure.errors import DataError
 
-RESAMPLES = 60
-"""How often repeats are drawn."""
+if TYPE_CHECKING:
+    from calibrate.fitted import Fit
+    from measure.dataset import LoadKind
 
 DEFINITIONS: Mapping[str, str] = {
     "power": "maximal power X / R (Kleinrock)",
@@ -84,66 +82,13 @@ def named_knees(
     return tuple(named)
 
 
-def bootstrapped(
-    fit: Fit,
-    sweep: Sweep,
-    found: Sequence[NamedKnee],
-    *,
-    deepest: float | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> tuple[NamedKnee, ...]:
-    """``found`` with a second interval: that over resampled repeats of the points the fit was calibrated on.
-
-    The repeats of each load are drawn with replacement, the deviations of their mean stretched by sqrt(r / (r - 1)),
-    since r repeats seem to differ less than they do (Hesterberg, The American Statistician 2015), and the model is
-    fitted anew. It says what the noise of the points does to the knee, and nothing of a model that is wrong. Raises
-    DataError where a load was measured once only. An objective and a named share of the peak get none.
-    """
-    rows = sweep.select(fit.series).points
-    points = points_of(sweep, fit.series).choose(list(fit.used))
-    if (points.repeats < 2).any():
-        raise DataError(
-            f"{fit.series}: {loads_text(points.load_kind, points.load[points.repeats < 2])} was measured once, so "
-            "there are no repeats to resample; measure again with --repeats 5"
-        )
-    rng = np.random.default_rng(seed)
-    means = [_resampled(rows[np.isclose(rows["load"], n)], resamples, rng) for n in points.load]
-    found_again = []
-    for i in range(resamples):
-        x, r = (np.array([each[which][i] for each in means]) for which in (0, 1))
-        again = fit_points(replace(points, throughput_per_s=x, response_time_s=r), fit.curve_model, level=fit.level)
-        found_again.append(_estimates(again, deepest, FEW))
-    with_intervals = []
-    for one in found:
-        loads = np.array([again.get(one.name, np.inf) for again in found_again])
-        low, high = ends_of(np.where(np.isnan(loads), np.inf, loads), fit.level)
-        if one.name in ("objective", "share") or low is None or high is None:
-            with_intervals.append(one)
-        else:
-            with_intervals.append(replace(one, bootstrap=(low, high)))
-    return tuple(with_intervals)
-
-
-def _estimates(fit: Fit, deepest: float | None, count: int) -> dict[str, float]:
+def estimated_knees(fit: Fit, deepest: float | None, count: int) -> dict[str, float]:
     """The load of the knee by each definition; infinite where there is none."""
     path = paths(fit, count)
     cut = _cut(fit, path.load, deepest)
     own = np.inf if fit.knee.load is None else fit.knee.load
     found = {name: middle_of(load_at(path.load, _index(name, path, cut))) for name in DEFINITIONS}
     return {"asymptotes": own, "tangent": own, **found}
-
-
-def _resampled(rows: Any, resamples: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Mean throughput and response (resamples,) of drawn repeats; Little's law holds in every mean."""
-    x, r = rows["throughput_per_s"].to_numpy(float), rows["latency_s"].to_numpy(float)
-    chosen = rng.integers(0, len(x), (resamples, len(x)))
-    stretch = np.sqrt(len(x) / (len(x) - 1))
-    in_flight = (x * r).mean()
-    drawn = x.mean() * np.exp(stretch * np.log(x[chosen].mean(axis=1) / x.mean()))
-    latency = (x * r)[chosen].mean(axis=1) / x[chosen].mean(axis=1)
-    centre = in_flight / x.mean()
-    return drawn, centre * np.exp(stretch * np.log(latency / centre))
 
 
 def _cut(fit: Fit, loads: Array, deepest: float | None) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from measure.dataset import CACHE_LINE_BYTES, LoadKind
-from measure.units import format_bandwidth, format_rate
+from measure.dataset import LoadKind
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
 
 
 def load_text(kind: LoadKind, load: float, digits: int = 3) -> str:

@@ -6,16 +6,19 @@ the same crossing on curves that the device may turn out to have.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from calibrate.fitting import Fit
 from calibrate.inference.even import even, normal_nodes
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD
 from calibrate.knee import Knee
 from calibrate.knee_path import ends_of, first_reaching, load_at
-from calibrate.prediction import predict
 from measure.units import format_duration
+
+if TYPE_CHECKING:
+    from calibrate.fitted import Fit
 
 AXES = 4
 """The misfit along the curve varies mostly along so many axes."""
@@ -25,14 +28,14 @@ def objective_knee(fit: Fit, loads: Array, objective_s: float) -> Knee:
     """The knee by the objective; ``loads`` (m,) go from light to heavy. Its load is None where nothing meets it."""
     definition = f"mean response time within {format_duration(objective_s)}"
     low, high = ends_of(load_at(loads, first_reaching(_responses(fit, loads) / objective_s)), fit.level)
-    times = predict(fit, loads).response_time_s
+    times = fit.predict(loads).response_time_s
     beyond = np.flatnonzero(times > objective_s)
     if not len(beyond) or beyond[0] == 0:
         lightest = f"even at load {loads[0]:.3g} the response takes {format_duration(times[0])}"
         note = lightest if len(beyond) else "met at every load"
         return Knee(None, low, high, np.nan, np.nan, definition, fit.load_name, False, note)
     load = _crossing(fit, float(loads[beyond[0] - 1]), float(loads[beyond[0]]), objective_s)
-    there = predict(fit, [load])
+    there = fit.predict([load])
     note = ""
     if fit.used and fit.load_kind != "injected_delay" and load > max(fit.used):
         note = f"beyond the heaviest load calibrated on ({max(fit.used):g})"
@@ -48,7 +51,7 @@ def _crossing(fit: Fit, within: float, beyond: float, objective_s: float) -> flo
     from scipy.optimize import brentq
 
     def over(load: float) -> float:
-        return float(np.log(predict(fit, [load]).response_time_s[0] / objective_s))
+        return float(np.log(fit.predict([load]).response_time_s[0] / objective_s))
 
     return float(brentq(over, within, beyond, rtol=1e-6))
 

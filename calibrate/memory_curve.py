@@ -23,7 +23,7 @@ from calibrate.inference.linearised import Measured, linearised
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
-from measure.dataset import CACHE_LINE_BYTES
+from measure.units import CACHE_LINE_BYTES
 
 if TYPE_CHECKING:
     from calibrate.curve_models import Peak

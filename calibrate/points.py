@@ -12,15 +12,15 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.load_text import loads_text
 from calibrate.lone_requests import LoneRequests, lone_requests
 from calibrate.open_noise import error_of_mean
-from measure.dataset import CACHE_LINE_BYTES, LOAD_NAMES, LoadKind, Sweep
+from measure.dataset import LOAD_NAMES, LoadKind, Sweep
 from measure.errors import DataError
 from measure.host_work import COLUMN as HOST_TIME
 from measure.known_peaks import known_peak
 from measure.load_limits import MOST_LOAD
 from measure.memory_checks import cache_sized
-from measure.run_checks import recorded_caches
+from measure.recorded import recorded_caches
 from measure.served import not_poisson
-from measure.units import format_bytes, format_duration, format_rate
+from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
 from measure.wakeups import COLUMN
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from calibrate.fitted import Fit
 from calibrate.inference.parameters import Array
 from calibrate.past_the_peak import DECLINE_FROM, Declining
 from calibrate.points import GIVEN
-from measure.dataset import CACHE_LINE_BYTES
 from measure.errors import DataError
-from measure.units import format_bandwidth, format_duration, format_rate
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_rate
 
 if TYPE_CHECKING:
     import pandas as pd

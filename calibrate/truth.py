@@ -24,8 +24,9 @@ from calibrate.fitting import Estimate, Fit
 from calibrate.inference.parameters import Array
 from calibrate.open_models import MGcEach
 from measure.dataset import LoadKind
-from measure.device_truth import Truth, law_to_dict
+from measure.device_truth import Truth
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve
+from qsim.distributions.as_dict import law_to_dict
 
 SIMULATED = 200_000
 DRAWN = 24

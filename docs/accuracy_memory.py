@@ -30,8 +30,9 @@ from calibrate.next.fourth import fourth_point
 from calibrate.points import Points, points_of
 from calibrate.prediction import predict
 from measure import load, load_dataset
-from measure.dataset import CACHE_LINE_BYTES, Sweep
+from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.units import CACHE_LINE_BYTES
 
 FEWEST = 6
 """Curves with fewer points are left out: too little is left to predict."""

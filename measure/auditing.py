@@ -22,20 +22,13 @@ from measure.closed_curves import COMPUTED, closed_curves
 from measure.curve_checks import check_bandwidth, check_curve, check_open
 from measure.dataset import Sweep
 from measure.findings import SEVERITIES, Finding
-from measure.label_check import check_labels
 from measure.link_checks import check_link, check_speed, parse_link
 from measure.littles_law import Diagnosis, diagnoses
 from measure.memory_checks import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.preconditioning import check_preconditioning
+from measure.recorded import is_direct, recorded_options
 from measure.repeats import check_outliers
-from measure.run_checks import (
-    FILELESS_ENGINES,
-    check_latency_kind,
-    check_repeats,
-    check_working_set,
-    is_direct,
-    recorded_options,
-)
+from measure.run_checks import FILELESS_ENGINES, check_latency_kind, check_repeats, check_working_set
 from measure.served import check_arrivals, check_way
 from measure.steady_state import check_steady
 from measure.units import format_bytes
@@ -80,24 +73,6 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     if series is not None:
         return _sorted([f for f in found if f.series in (None, series)])
     return _sorted(_merged(found))
-
-
-def audit_dataset(name: str, link: str | None = None) -> list[Finding]:
-    """The audit of a dataset of the catalogue, also of those that are tables and no curves (and know no ``link``)."""
-    from measure.datasets import about, dataset_table, load_dataset
-
-    if about(name).curve:
-        return audit(load_dataset(name), link=link)
-    if name == "002-ssd-tails":
-        tails, baseline = dataset_table(name), dataset_table("002-ssd-baseline")
-        at_one = tails[tails["queue_depth"] == 1]
-        measured = {
-            str(d).split()[0]: float(p) / 1e6 for d, p in zip(at_one["direction"], at_one["p50_us"], strict=True)
-        }
-        mean = baseline[baseline["statistic_us"] == "Average Latency"]
-        known = {d: float(mean[f"4Ki_random_{d}"].iloc[0]) / 1e6 for d in ("read", "write")}
-        return check_labels(measured, known)
-    return []
 
 
 def _littles_law(sweep: Sweep) -> Iterator[Finding]:

@@ -16,10 +16,10 @@ from measure.csv_columns import TEXT_ROLES, Roles
 from measure.csv_names import LOAD_ROLES, Role
 from measure.csv_numbers import number
 from measure.csv_text import Table
-from measure.dataset import CACHE_LINE_BYTES, describe_series
+from measure.dataset import describe_series
 from measure.errors import DataError
 from measure.read_write_mix import parse_mix
-from measure.units import format_bytes
+from measure.units import CACHE_LINE_BYTES, format_bytes
 
 _WORDS = {"load": "load", "latency_s": "latency", "throughput_per_s": "throughput", "jobs": "number of jobs"}
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")

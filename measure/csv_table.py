@@ -23,10 +23,10 @@ from measure.csv_numbers import number, with_points
 from measure.csv_rows import rows_of
 from measure.csv_settling import complete, settle
 from measure.csv_text import Table, read_table
-from measure.dataset import CACHE_LINE_BYTES, OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep
+from measure.dataset import OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.units import counted
+from measure.units import CACHE_LINE_BYTES, counted
 
 _KINDS: Mapping[str, LoadKind] = {
     "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",

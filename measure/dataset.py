@@ -27,7 +27,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from measure import cache_line
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.repeats import intervals
@@ -41,7 +40,6 @@ OPTIONAL = (
     "latency_sd_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s", "source", "started_at",
 )  # fmt: skip
 
-CACHE_LINE_BYTES = cache_line.CACHE_LINE_BYTES
 
 LOAD_NAMES: dict[LoadKind, str] = {
     "queue_depth": "outstanding requests N",

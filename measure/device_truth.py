@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal, get_args
 
-import qsim
 from measure.errors import DataError
 from measure.units import format_duration
 from qsim import Distribution
+from qsim.distributions.as_dict import law_from_dict, law_to_dict
 
 Queueing = Literal["central", "per-server"]
 
@@ -90,30 +90,3 @@ class Truth:
             return cls(service=law_from_dict(values["service"]), **kept)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"the truth in the provenance is damaged ({error}); measure the device again") from error
-
-
-def law_to_dict(law: Distribution) -> dict[str, Any]:
-    """A law as JSON holds it: ``family`` and the parameters of its constructor."""
-    kept = {f.name: _plain(getattr(law, f.name)) for f in fields(law)}  # type: ignore[arg-type]
-    return {"family": type(law).__name__, **kept}
-
-
-def law_from_dict(values: Mapping[str, Any]) -> Distribution:
-    """The inverse of ``law_to_dict``. Raises ValueError for a family or parameters that qsim has not."""
-    family = getattr(qsim, str(values.get("family")), None)
-    if not (isinstance(family, type) and issubclass(family, Distribution) and family is not Distribution):
-        raise ValueError(f"the law {values.get('family')!r} is unknown")
-    made: Distribution = family(**{k: _law(v) for k, v in values.items() if k != "family"})
-    return made
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Distribution):
-        return law_to_dict(value)
-    return [_plain(v) for v in value] if isinstance(value, tuple) else value
-
-
-def _law(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return law_from_dict(value)
-    return tuple(_law(v) for v in value) if isinstance(value, list) else value

@@ -29,7 +29,7 @@ from measure.fio_terse import looks_like_terse, parse_terse
 from measure.host_work import host_columns
 from measure.latency_bins import Histogram, histogram
 from measure.record_checks import check_record
-from measure.run_checks import is_direct
+from measure.recorded import is_direct
 from measure.text_files import read_text
 
 __all__ = [

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from measure.device_truth import law_from_dict, law_to_dict
 from measure.durable import write_durably
 from measure.errors import DataError, MeasureError
 from measure.text_files import read_text
 from qsim import Distribution
+from qsim.distributions.as_dict import law_from_dict, law_to_dict
 
 SCHEMA = "qsim-law/1"
 _REMEDY = "write one with: qsim fit-service DATA --out law.json"

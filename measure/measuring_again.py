@@ -12,8 +12,8 @@ import pandas as pd
 
 from measure.dataset import Sweep
 from measure.fio_plan import FioPlan, FioPoint
-from measure.probe_record import RETRY_SHARE
-from measure.repeats import flag_outliers, precision
+from measure.flagged import TRIES, flags
+from measure.repeats import precision
 from measure.workload import FioJob
 
 More = Callable[[Sweep], Sequence[FioPoint]]
@@ -21,8 +21,6 @@ More = Callable[[Sweep], Sequence[FioPoint]]
 FEWEST_REPEATS = 3
 """Two repeats have an interval, but one that is six times as wide as that of many with the same scatter."""
 MOST_REPEATS = 10
-TRIES = 2
-"""How often a flagged point is measured again: with the first run three, of which the median is a majority."""
 
 
 def until_precise(plan: FioPlan, share: float, most: int = MOST_REPEATS) -> More:
@@ -65,29 +63,6 @@ def flagged_again(plan: FioPlan) -> More:
 def either(*mores: More) -> More:
     """What any of ``mores`` names, each point once."""
     return lambda sweep: list({p.key: p for more in mores for p in more(sweep)}.values())
-
-
-def flags(sweep: Sweep) -> pd.Series[str]:
-    """What is wrong with each row: "outlier", "off the curve", "disturbed", "warm-up", "drift", "never settled"; or "".
-
-    The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
-    """
-    points = sweep.points
-    outliers = flag_outliers(points, closed=sweep.load_kind == "queue_depth")
-    told = outliers.map({"repeat": "outlier", "curve": "off the curve", "": ""})
-    for flag, holds in _of_runs(points):
-        told = told.mask((told == "") & holds, flag)
-    return told
-
-
-def _of_runs(points: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
-    if "off_cpu_share" in points:
-        yield "disturbed", points["off_cpu_share"] > RETRY_SHARE
-    if "warmup_s" in points:
-        yield "warm-up", points["warmup_s"] > 0
-        yield "drift", (points["steady"] == 0) & (points["throughput_trend"] == 1)
-    if "settled" in points:
-        yield "never settled", points["settled"] == 0
 
 
 def _by_job(plan: FioPlan, points: pd.DataFrame) -> Iterator[tuple[FioJob, pd.DataFrame]]:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from measure.dataset import CACHE_LINE_BYTES, Sweep
+from measure.dataset import Sweep
 from measure.findings import Finding
 from measure.probe_steps import plateaus, steps
-from measure.run_checks import recorded_caches
-from measure.units import format_bytes, format_duration
+from measure.recorded import recorded_caches
+from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
 
 CACHE_LATENCY_S = 20e-9
 DRAM_LATENCY_S = 45e-9

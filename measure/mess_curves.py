@@ -23,11 +23,11 @@ from typing import Any
 import pandas as pd
 
 from measure.csv_names import UNITS
-from measure.dataset import CACHE_LINE_BYTES, Provenance, Sweep, describe_series
+from measure.dataset import Provenance, Sweep, describe_series
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.text_files import check_rows
-from measure.units import counted
+from measure.units import CACHE_LINE_BYTES, counted
 
 _MESS_COLUMNS = frozenset({"pause", "bandwidth_mean", "latency_mean"})
 _MESS_RATIO = ("read_pct_rounded", "rw_ratio")

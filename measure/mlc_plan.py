@@ -22,14 +22,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from measure.dataset import CACHE_LINE_BYTES, describe_series
+from measure.dataset import describe_series
 from measure.errors import ToolMissingError
 from measure.host import host_facts
 from measure.mlc_output import W_FLAGS
 from measure.probe_placement import parse_cpu_list, read_nodes
 from measure.process import WITHOUT_MLC, find_tool
 from measure.read_write_mix import Mix
-from measure.units import format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
 
 Mode = Literal["loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"]
 

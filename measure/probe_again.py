@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from measure.dataset import Sweep
-from measure.measuring_again import TRIES, flags
+from measure.flagged import TRIES, flags
 from measure.probe_plan import AGAIN, MemoryPlan, Point
 
 More = Callable[[Sweep], Sequence[Point]]

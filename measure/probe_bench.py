@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from measure.flagged import RETRY_SHARE
 from measure.probe_plan import WARM_UP_S, MemoryPlan, Point
-from measure.probe_record import RETRY_SHARE, ProbeRecord, Trial, off_cpu_share
+from measure.probe_record import ProbeRecord, Trial, off_cpu_share
 from measure.probe_threads import (
     Chaser,
     Loader,

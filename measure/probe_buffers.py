@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from measure.dataset import CACHE_LINE_BYTES
 from measure.pages import HUGE_PAGE_BYTES, Pages, allocate
 from measure.probe_bench import calm_trials, set_traffic, trial
 from measure.probe_placement import Placement, place_without_chaser
@@ -36,7 +35,7 @@ from measure.probe_record import ProbeRecord
 from measure.probe_sweep import BUFFERS
 from measure.probe_threads import Chaser, Loader, compile_kernels, in_threads, on_cpu, spin_ns_per_iteration
 from measure.probe_traffic import MOST_PARTS, Traffic, parse_traffics
-from measure.units import format_bytes
+from measure.units import CACHE_LINE_BYTES, format_bytes
 
 LEAST_BYTES = 8192  # more lines than the longest burst has
 CHUNK_HOPS = 16384

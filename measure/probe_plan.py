@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from measure.dataset import CACHE_LINE_BYTES
 from measure.host import Cache, host_facts
 from measure.pages import HUGE_PAGE_BYTES
 from measure.probe_placement import Placement, place
 from measure.probe_traffic import BURST_LINES, Traffic, parse_traffics, strided
-from measure.units import format_bytes
+from measure.units import CACHE_LINE_BYTES, format_bytes
 
 Kind = Literal["loaded", "idle", "peak"]
 

@@ -20,14 +20,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from measure.dataset import CACHE_LINE_BYTES
 from measure.errors import DataError
 from measure.probe_plan import Kind
 from measure.probe_threads import ChaserCount, LoaderCount
-from measure.units import format_bytes
+from measure.units import CACHE_LINE_BYTES, format_bytes
 
 SCHEMA = "qsim-memory-probe/1"
-RETRY_SHARE = 0.25  # of a thread's time off its CPU: worth measuring again
 _MOST = 2.0**63
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measure.dataset import Sweep
-from measure.run_checks import recorded_caches
+from measure.recorded import recorded_caches
 
 LEAST_NOISE = 0.05
 PENALTY = 3.0

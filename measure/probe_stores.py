@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from measure.dataset import CACHE_LINE_BYTES
+from measure.units import CACHE_LINE_BYTES
 
 WORDS_PER_LINE = CACHE_LINE_BYTES // 8
 _INSTRUCTION = re.compile(r"\b(v?movnt(?:i|dq|pd|ps)|stnp)\b")

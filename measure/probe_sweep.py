@@ -12,14 +12,15 @@ from typing import Any
 
 import pandas as pd
 
-from measure.dataset import CACHE_LINE_BYTES, Sweep
 from measure.dataset import Provenance as SweepProvenance
+from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.probe_record import RETRY_SHARE, ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
+from measure.flagged import RETRY_SHARE
+from measure.probe_record import ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
 from measure.probe_repeats import Repeated
 from measure.store import SweepStore
-from measure.units import format_bandwidth, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
 
 LOAD_UNIT = "loop iterations"
 BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings

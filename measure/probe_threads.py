@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measure import probe_checks, probe_kernels
-from measure.dataset import CACHE_LINE_BYTES
 from measure.errors import ToolFailedError
 from measure.pages import Pages, Words, allocate
 from measure.probe_kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP
 from measure.probe_placement import pin
 from measure.probe_stores import WORDS_PER_LINE
 from measure.probe_traffic import BURST_LINES, Traffic
+from measure.units import CACHE_LINE_BYTES
 
 T = TypeVar("T")
 Control = NDArray[np.int64]

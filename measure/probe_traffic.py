@@ -19,8 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from measure.cache_line import CACHE_LINE_BYTES
-from measure.units import format_bytes
+from measure.units import CACHE_LINE_BYTES, format_bytes
 
 BURST_LINES = 64
 MOST_PARTS = 100

@@ -12,6 +12,7 @@ import pandas as pd
 from measure.dataset import Sweep
 from measure.findings import Finding
 from measure.fio_record import parse_fio_size
+from measure.recorded import is_direct, recorded_caches, recorded_options
 from measure.units import format_bytes, format_rate
 
 #: The relative standard deviation between repeats of one point from which on they disagree, and badly so.
@@ -119,38 +120,7 @@ def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def is_direct(options: Mapping[str, str]) -> bool:
-    """Whether fio's options go past the page cache."""
-    return options.get("direct", "0") not in ("0", "") or options.get("buffered") == "0"
-
-
 _WORDS = {"lat": "total latency (lat)", "clat": "completion latency (clat)"}
-
-
-def recorded_options(details: Mapping[str, Any], key: str = "options") -> Iterator[Mapping[str, str]]:
-    """fio's shared options, those of joined sweeps included."""
-    for name, value in details.items():
-        if isinstance(value, Mapping):
-            if name == key:
-                yield value
-            else:
-                yield from recorded_options(value, key)
-
-
-def recorded_caches(details: Mapping[str, Any]) -> dict[str, float]:
-    """The data caches that the machine of the measurement was seen to have, smallest first; {name: bytes}."""
-    given = details.get("caches")
-    if isinstance(given, Mapping):
-        sizes = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}
-    else:
-        facts = details.get("host_facts")
-        listed = facts.get("caches", ()) if isinstance(facts, Mapping) else ()
-        sizes = {
-            f"level-{c['level']}": float(c["size_bytes"])
-            for c in listed
-            if isinstance(c, Mapping) and c.get("kind") != "Instruction" and {"level", "size_bytes"} <= c.keys()
-        }
-    return dict(sorted(sizes.items(), key=lambda item: item[1]))
 
 
 def _smallest_cache_that_holds(size: float, details: Mapping[str, Any]) -> tuple[str, float]:

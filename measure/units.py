@@ -10,6 +10,9 @@ import math
 import re
 from collections.abc import Callable
 
+CACHE_LINE_BYTES = 64
+"""A request of memory, which moves whole cache lines."""
+
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*$")
 
 _SECONDS = {

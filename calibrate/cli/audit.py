@@ -73,7 +73,7 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
 
 def _findings(source: Source, link: str | None, series: str | None) -> list[Finding]:
     from measure.auditing import audit as audited
-    from measure.auditing import audit_dataset
+    from measure.datasets.audited import audit_dataset
     from measure.findings import SEVERITIES
 
     if source.dataset is not None:

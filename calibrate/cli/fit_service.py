@@ -183,7 +183,7 @@ def _fitted(
 
 def service_document(name: str, fit: ServiceFit, goodness: Goodness | None) -> dict[str, Any]:
     """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
-    from measure.device_truth import law_to_dict
+    from qsim.distributions.as_dict import law_to_dict
 
     return {
         "name": name,

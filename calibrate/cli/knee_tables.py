@@ -30,7 +30,8 @@ def knees_of(
     ``over_repeats`` asks for their intervals over repeats, or a warning where there are none. An objective for a tail
     is told from the histograms of the sweep: CommandError without one, DataError where they cannot tell it.
     """
-    from calibrate.knees import bootstrapped, named_knees
+    from calibrate.bootstrapped_knees import bootstrapped
+    from calibrate.knees import named_knees
     from measure.errors import DataError
 
     of_tail = objective if objective is not None and objective.quantile is not None else None

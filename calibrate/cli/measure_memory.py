@@ -17,9 +17,8 @@ from calibrate.cli.measuring import directory, keeping, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
 from calibrate.cli.repeating import Remeasure
-from measure.cache_line import CACHE_LINE_BYTES
 from measure.probe_traffic import parse_traffics
-from measure.units import format_bandwidth, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from measure import Sweep
@@ -291,7 +290,7 @@ def _sizes_text(sweep: Sweep) -> str:
 def _plateaus_text(sweep: Sweep) -> str:
     """The plateaus and the steps between them, beside the caches that the machine reports."""
     from measure.memory_probe import plateaus, steps
-    from measure.run_checks import recorded_caches
+    from measure.recorded import recorded_caches
 
     caches = recorded_caches(sweep.provenance.details)
     found = plateaus(sweep)
@@ -320,7 +319,7 @@ def _document(sweep: Sweep, where: Path) -> dict[str, Any]:
     from dataclasses import asdict
 
     from measure.memory_probe import plateaus, steps, summarize
-    from measure.run_checks import recorded_caches
+    from measure.recorded import recorded_caches
 
     document = {**sweep_document(sweep, where), "summary": summarize(sweep).to_dict("records")}
     if sweep.load_kind == "buffer_size":

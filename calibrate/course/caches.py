@@ -8,7 +8,7 @@ from calibrate.report.measured import shown
 from calibrate.report.view import View
 from measure.dataset import Sweep
 from measure.memory_probe import Step, plateaus, steps
-from measure.run_checks import recorded_caches
+from measure.recorded import recorded_caches
 from measure.units import format_bytes
 
 

@@ -15,7 +15,7 @@ from calibrate.fitting import fit_points
 from calibrate.inference.parameters import Array
 from calibrate.model_names import model_for
 from calibrate.next.first import ENOUGH, to_calibrate_on
-from measure.dataset import CACHE_LINE_BYTES
+from measure.units import CACHE_LINE_BYTES
 
 if TYPE_CHECKING:
     from calibrate.fitted import Fit

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from measure.dataset import CACHE_LINE_BYTES, LoadKind
+from measure.dataset import LoadKind
+from measure.units import CACHE_LINE_BYTES
 
 
 @dataclass(frozen=True)

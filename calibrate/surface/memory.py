@@ -24,9 +24,9 @@ from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import predictive
 from calibrate.points import refuse_caches
 from calibrate.surface.results import Compared, table_of
-from measure.dataset import CACHE_LINE_BYTES, Sweep
+from measure.dataset import Sweep
 from measure.errors import DataError
-from measure.units import format_bandwidth, format_percent
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_percent
 
 LEVEL = 0.9
 MISFIT = MisfitPrior(0.15, 0.7)

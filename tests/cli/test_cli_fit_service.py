@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from measure.device_truth import law_from_dict
 from measure.law_file import read_law
 from qsim import MG1, simulate, solve
+from qsim.distributions.as_dict import law_from_dict
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "data"
 JSON_PLUS = str(GOLDEN / "fio" / "json-plus.json")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from measure.auditing import audit, audit_dataset
+from measure.auditing import audit
 from measure.datasets import load_dataset
+from measure.datasets.audited import audit_dataset
 from measure.findings import SEVERITIES, Finding
 
 

@@ -12,11 +12,12 @@ import pytest
 import qsim
 from measure.dataset import Sweep
 from measure.device_sweep import DeviceSweep
-from measure.device_truth import Truth, law_from_dict, law_to_dict
+from measure.device_truth import Truth
 from measure.errors import DataError
 from measure.known_device import known_device, truth_of
 from measure.served import check_arrivals, check_way, served_between
 from measure.workload import submitters
+from qsim.distributions.as_dict import law_from_dict, law_to_dict
 
 LAWS = [
     qsim.Exponential(2e-3),

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calibrate.bootstrapped_knees import bootstrapped
 from calibrate.fitting import fit, from_datasheet
-from calibrate.knees import bootstrapped, knee_rows, named_knees
+from calibrate.knees import knee_rows, named_knees
 from calibrate.prediction import predict
 from measure import load_dataset
 from measure.dataset import Sweep

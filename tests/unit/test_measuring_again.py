@@ -12,7 +12,8 @@ import pytest
 
 from measure.dataset import Sweep
 from measure.fio_plan import FioPlan, plan_fio
-from measure.measuring_again import either, flagged_again, flags, until_precise
+from measure.flagged import flags
+from measure.measuring_again import either, flagged_again, until_precise
 
 KEYS = {n: f"4096-randread-d{n}-j1" for n in (1, 2, 4)}
 

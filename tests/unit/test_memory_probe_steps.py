@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from measure.dataset import Provenance, Sweep
 from measure.memory_probe import plateaus, steps
 from measure.probe_steps import segments
-from measure.run_checks import recorded_caches
+from measure.recorded import recorded_caches
 
 KiB, MiB = 2**10, 2**20
 CACHES = {"level-1": 48 * KiB, "level-2": 2 * MiB, "level-3": 32 * MiB}

@@ -7,9 +7,8 @@ from typing import Any
 from calibrate.comparison import Comparison
 from calibrate.fitting import quantity
 from calibrate.load_text import load_text, throughput_text
-from measure.dataset import CACHE_LINE_BYTES
 from measure.findings import SEVERITIES
-from measure.units import format_bandwidth, format_duration, format_percent, format_rate
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_percent, format_rate
 
 
 def told(comparison: Comparison) -> dict[str, Any]:

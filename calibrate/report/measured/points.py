@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from measure.auditing import audit, audit_dataset
-from measure.dataset import CACHE_LINE_BYTES, LOAD_NAMES, LoadKind, Provenance, Sweep, describe_series
+from measure.auditing import audit
+from measure.dataset import LOAD_NAMES, LoadKind, Provenance, Sweep, describe_series
 from measure.datasets import about, dataset_table, load_dataset
+from measure.datasets.audited import audit_dataset
 from measure.findings import SEVERITIES, Finding
 from measure.repeats import flag_outliers, half_width, intervals
-from measure.units import format_bytes, parse_bytes
+from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
 
 PERCENTILES = {
     "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
