@@ -12,43 +12,46 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibrate.adapting import AdaptiveResult as AdaptiveResult
-    from calibrate.adapting import adaptive as adaptive
-    from calibrate.bootstrapped_knees import bootstrapped as bootstrapped
-    from calibrate.comparison import Comparison as Comparison
-    from calibrate.comparison import compare as compare
-    from calibrate.comparison import compare_all as compare_all
-    from calibrate.doubts import doubts_about as doubts_about
-    from calibrate.fitting import Fit as Fit
-    from calibrate.fitting import fit as fit
-    from calibrate.fitting import from_datasheet as from_datasheet
-    from calibrate.guesses import Guess as Guess
-    from calibrate.guesses import add_guess as add_guess
-    from calibrate.guesses import leaderboard as leaderboard
-    from calibrate.guesses import read_revealed as read_revealed
-    from calibrate.knee import Knee as Knee
-    from calibrate.knees import NamedKnee as NamedKnee
-    from calibrate.knees import named_knees as named_knees
+    from calibrate.fitting.curve_fit import Fit as Fit
+    from calibrate.fitting.curve_fit import fit as fit
+    from calibrate.fitting.curve_fit import from_datasheet as from_datasheet
+    from calibrate.fitting.fit_warnings import doubts_about as doubts_about
+    from calibrate.fitting.origin import with_origin as with_origin
+    from calibrate.fitting.predicted_curve import Curve as Curve
+    from calibrate.fitting.predicted_curve import predict as predict
+    from calibrate.knees.definitions import NamedKnee as NamedKnee
+    from calibrate.knees.definitions import named_knees as named_knees
+    from calibrate.knees.knee import Knee as Knee
+    from calibrate.next.adaptive_sweep import AdaptiveResult as AdaptiveResult
+    from calibrate.next.adaptive_sweep import adaptive as adaptive
     from calibrate.next.load import NextLoad as NextLoad
     from calibrate.next.load import next_load as next_load
-    from calibrate.open_queue import Waiting as Waiting
-    from calibrate.open_queue import waiting as waiting
-    from calibrate.origin import with_origin as with_origin
     from calibrate.points import Points as Points
     from calibrate.points import points_of as points_of
-    from calibrate.prediction import Curve as Curve
-    from calibrate.prediction import predict as predict
-    from calibrate.profiles import Profile as Profile
-    from calibrate.profiles import profile_parameters as profile_parameters
-    from calibrate.ratios import Difference as Difference
-    from calibrate.ratios import Ratio as Ratio
-    from calibrate.ratios import differences as differences
-    from calibrate.ratios import ratio_of_curves as ratio_of_curves
-    from calibrate.sealed_tails import tails_against as tails_against
-    from calibrate.sealing import Seal as Seal
-    from calibrate.sealing import read_seal as read_seal
-    from calibrate.sealing import seal as seal
-    from calibrate.sealing import unseen as unseen
+    from calibrate.prediction.bootstrapped_knees import bootstrapped as bootstrapped
+    from calibrate.prediction.comparison import Comparison as Comparison
+    from calibrate.prediction.comparison import compare as compare
+    from calibrate.prediction.comparison import compare_all as compare_all
+    from calibrate.prediction.open_queue import Waiting as Waiting
+    from calibrate.prediction.open_queue import waiting as waiting
+    from calibrate.prediction.profiles import Profile as Profile
+    from calibrate.prediction.profiles import profile_parameters as profile_parameters
+    from calibrate.prediction.ratios import Difference as Difference
+    from calibrate.prediction.ratios import Ratio as Ratio
+    from calibrate.prediction.ratios import differences as differences
+    from calibrate.prediction.ratios import ratio_of_curves as ratio_of_curves
+    from calibrate.prediction.what_if import Scenario as Scenario
+    from calibrate.prediction.what_if import WhatIf as WhatIf
+    from calibrate.prediction.what_if import what_if as what_if
+    from calibrate.sealing.guesses import Guess as Guess
+    from calibrate.sealing.guesses import add_guess as add_guess
+    from calibrate.sealing.guesses import leaderboard as leaderboard
+    from calibrate.sealing.guesses import read_revealed as read_revealed
+    from calibrate.sealing.sealed_prediction import Seal as Seal
+    from calibrate.sealing.sealed_prediction import read_seal as read_seal
+    from calibrate.sealing.sealed_prediction import seal as seal
+    from calibrate.sealing.sealed_prediction import unseen as unseen
+    from calibrate.sealing.sealed_tails import tails_against as tails_against
     from calibrate.service import Goodness as Goodness
     from calibrate.service import ServiceFit as ServiceFit
     from calibrate.service import Times as Times
@@ -58,54 +61,51 @@ if TYPE_CHECKING:
     from calibrate.service import of_percentiles as of_percentiles
     from calibrate.service import of_samples as of_samples
     from calibrate.service.sources import service_times as service_times
-    from calibrate.tail_objective import tail_knee as tail_knee
-    from calibrate.tails import TailPoint as TailPoint
-    from calibrate.tails import Tails as Tails
-    from calibrate.tails import fitted_tails as fitted_tails
-    from calibrate.tails import predict_tails as predict_tails
-    from calibrate.tails import tails_of as tails_of
-    from calibrate.whatif import Scenario as Scenario
-    from calibrate.whatif import WhatIf as WhatIf
-    from calibrate.whatif import what_if as what_if
+    from calibrate.tails.objective import tail_knee as tail_knee
+    from calibrate.tails.percentiles import TailPoint as TailPoint
+    from calibrate.tails.percentiles import Tails as Tails
+    from calibrate.tails.percentiles import fitted_tails as fitted_tails
+    from calibrate.tails.percentiles import predict_tails as predict_tails
+    from calibrate.tails.percentiles import tails_of as tails_of
 
 _HOMES = {
-    "AdaptiveResult": "calibrate.adapting",
-    "adaptive": "calibrate.adapting",
-    "Comparison": "calibrate.comparison",
-    "compare": "calibrate.comparison",
-    "compare_all": "calibrate.comparison",
-    "Difference": "calibrate.ratios",
-    "Ratio": "calibrate.ratios",
-    "differences": "calibrate.ratios",
-    "ratio_of_curves": "calibrate.ratios",
-    "doubts_about": "calibrate.doubts",
-    "Fit": "calibrate.fitting",
-    "fit": "calibrate.fitting",
-    "from_datasheet": "calibrate.fitting",
-    "Guess": "calibrate.guesses",
-    "add_guess": "calibrate.guesses",
-    "leaderboard": "calibrate.guesses",
-    "read_revealed": "calibrate.guesses",
-    "Knee": "calibrate.knee",
-    "NamedKnee": "calibrate.knees",
-    "bootstrapped": "calibrate.bootstrapped_knees",
-    "named_knees": "calibrate.knees",
+    "AdaptiveResult": "calibrate.next.adaptive_sweep",
+    "adaptive": "calibrate.next.adaptive_sweep",
+    "Comparison": "calibrate.prediction.comparison",
+    "compare": "calibrate.prediction.comparison",
+    "compare_all": "calibrate.prediction.comparison",
+    "Difference": "calibrate.prediction.ratios",
+    "Ratio": "calibrate.prediction.ratios",
+    "differences": "calibrate.prediction.ratios",
+    "ratio_of_curves": "calibrate.prediction.ratios",
+    "doubts_about": "calibrate.fitting.fit_warnings",
+    "Fit": "calibrate.fitting.curve_fit",
+    "fit": "calibrate.fitting.curve_fit",
+    "from_datasheet": "calibrate.fitting.curve_fit",
+    "Guess": "calibrate.sealing.guesses",
+    "add_guess": "calibrate.sealing.guesses",
+    "leaderboard": "calibrate.sealing.guesses",
+    "read_revealed": "calibrate.sealing.guesses",
+    "Knee": "calibrate.knees.knee",
+    "NamedKnee": "calibrate.knees.definitions",
+    "bootstrapped": "calibrate.prediction.bootstrapped_knees",
+    "named_knees": "calibrate.knees.definitions",
     "NextLoad": "calibrate.next.load",
     "next_load": "calibrate.next.load",
-    "Waiting": "calibrate.open_queue",
-    "waiting": "calibrate.open_queue",
+    "Waiting": "calibrate.prediction.open_queue",
+    "waiting": "calibrate.prediction.open_queue",
     "Points": "calibrate.points",
     "points_of": "calibrate.points",
-    "Curve": "calibrate.prediction",
-    "predict": "calibrate.prediction",
-    "Profile": "calibrate.profiles",
-    "profile_parameters": "calibrate.profiles",
-    "tails_against": "calibrate.sealed_tails",
-    "Seal": "calibrate.sealing",
-    "read_seal": "calibrate.sealing",
-    "seal": "calibrate.sealing",
-    "unseen": "calibrate.sealing",
-    "with_origin": "calibrate.origin",
+    "Curve": "calibrate.fitting.predicted_curve",
+    "predict": "calibrate.fitting.predicted_curve",
+    "Profile": "calibrate.prediction.profiles",
+    "profile_parameters": "calibrate.prediction.profiles",
+    "tails_against": "calibrate.sealing.sealed_tails",
+    "Seal": "calibrate.sealing.sealed_prediction",
+    "read_seal": "calibrate.sealing.sealed_prediction",
+    "seal": "calibrate.sealing.sealed_prediction",
+    "unseen": "calibrate.sealing.sealed_prediction",
+    "with_origin": "calibrate.fitting.origin",
     "Goodness": "calibrate.service",
     "ServiceFit": "calibrate.service",
     "Times": "calibrate.service",
@@ -115,15 +115,15 @@ _HOMES = {
     "of_percentiles": "calibrate.service",
     "of_samples": "calibrate.service",
     "service_times": "calibrate.service.sources",
-    "tail_knee": "calibrate.tail_objective",
-    "TailPoint": "calibrate.tails",
-    "Tails": "calibrate.tails",
-    "fitted_tails": "calibrate.tails",
-    "predict_tails": "calibrate.tails",
-    "tails_of": "calibrate.tails",
-    "Scenario": "calibrate.whatif",
-    "WhatIf": "calibrate.whatif",
-    "what_if": "calibrate.whatif",
+    "tail_knee": "calibrate.tails.objective",
+    "TailPoint": "calibrate.tails.percentiles",
+    "Tails": "calibrate.tails.percentiles",
+    "fitted_tails": "calibrate.tails.percentiles",
+    "predict_tails": "calibrate.tails.percentiles",
+    "tails_of": "calibrate.tails.percentiles",
+    "Scenario": "calibrate.prediction.what_if",
+    "WhatIf": "calibrate.prediction.what_if",
+    "what_if": "calibrate.prediction.what_if",
 }
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from measure.dataset import LoadKind
+from measure.sweep import LoadKind
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
 
 

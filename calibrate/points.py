@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.arrival_noise import error_of_mean
+from calibrate.depth_one import LoneRequests, lone_requests
 from calibrate.inference.parameters import Array, Mask
 from calibrate.load_text import loads_text
-from calibrate.lone_requests import LoneRequests, lone_requests
-from calibrate.open_noise import error_of_mean
-from measure.dataset import LOAD_NAMES, LoadKind, Sweep
+from measure.auditing.memory import cache_sized
 from measure.errors import DataError
-from measure.host_work import COLUMN as HOST_TIME
-from measure.known_peaks import known_peak
+from measure.fio.device_log import not_poisson
+from measure.formats.fio.host_work import COLUMN as HOST_TIME
+from measure.formats.known_peaks import known_peak
 from measure.load_limits import MOST_LOAD
-from measure.memory_checks import cache_sized
+from measure.machine.scheduling_delay import COLUMN
 from measure.recorded import recorded_caches
-from measure.served import not_poisson
+from measure.sweep import LOAD_NAMES, LoadKind, Sweep
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
-from measure.wakeups import COLUMN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,13 +41,13 @@ class Points:
     ``served_response_s`` (m,), the response time by that log, and ``variability``, the squared coefficients of
     variation of the times between arrivals and of service. ``response_error`` (m,) is the relative standard error of
     the mean response time by that log. ``requests`` (m,) is how many completed at each load (NaN where unknown),
-    ``woken_late_s`` (m,) how late the machine woke a sleeping program meanwhile (``measure.wakeups``), ``alone`` what
-    is known of the requests at depth 1, and ``delay`` the mean and the standard error of the part of a latency that
-    keeps no server busy, in seconds, where it was measured by itself. ``not_poisson`` (m,) is True where an open
-    sweep's requests are known to have arrived otherwise than asked for. ``host_cpu_s`` (m,) is the host's processor
-    time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``block_bytes`` is the size of a block, and
-    ``carried_bytes_per_s`` the most that any series of the sweep moved; ``known_peak_per_s`` is the peak that
-    the tool listed beside a memory's curve, in cache lines a second.
+    ``woken_late_s`` (m,) how late the machine woke a sleeping program meanwhile (``measure.machine.scheduling_delay``),
+    ``alone`` what is known of the requests at depth 1, and ``delay`` the mean and the standard error of the part of a
+    latency that keeps no server busy, in seconds, where it was measured by itself. ``not_poisson`` (m,) is True where
+    an open sweep's requests are known to have arrived otherwise than asked for. ``host_cpu_s`` (m,) is the host's
+    processor time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``block_bytes`` is the size of a
+    block, and ``carried_bytes_per_s`` the most that any series of the sweep moved; ``known_peak_per_s`` is the peak
+    that the tool listed beside a memory's curve, in cache lines a second.
     """
 
     series: str

@@ -20,7 +20,7 @@ from accuracy_devices import Device, read_devices
 from numpy.typing import NDArray
 
 from calibrate import Curve, fit, predict
-from calibrate.baselines import Baseline, baselines_for
+from calibrate.prediction.baselines import Baseline, baselines_for
 
 Array = NDArray[np.float64]
 Predictor = Callable[[Device, tuple[float, ...], Array], Array]

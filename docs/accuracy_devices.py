@@ -11,8 +11,8 @@ import numpy as np
 
 from calibrate.points import Points, points_of
 from measure import load
-from measure.dataset import Sweep
 from measure.errors import MeasureError
+from measure.sweep import Sweep
 
 DEEPEST = 512
 """Depths from here on are left out: there throughput falls again, for which a shallow point gives no sign."""

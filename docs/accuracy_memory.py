@@ -20,18 +20,18 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrate.baselines import baselines_for, three_parameter_queue
-from calibrate.curve_models import CurveModel
-from calibrate.delay_law import DelayLaw, LawPriors
-from calibrate.fitting import fit_points
-from calibrate.memory_curve import CurvePriors, MemoryCurve
-from calibrate.next.first import to_calibrate_on
+from calibrate.default_loads import to_calibrate_on
+from calibrate.fitting.curve_fit import fit_points
+from calibrate.fitting.predicted_curve import predict
+from calibrate.models.curves import CurveModel
+from calibrate.models.delay_law import DelayLaw, LawPriors
+from calibrate.models.memory_curve import CurvePriors, MemoryCurve
 from calibrate.next.fourth import fourth_point
 from calibrate.points import Points, points_of
-from calibrate.prediction import predict
+from calibrate.prediction.baselines import baselines_for, three_parameter_queue
 from measure import load, load_dataset
-from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES
 
 FEWEST = 6

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from calibrate import fit
-from calibrate.adapting import LOADS, AdaptiveResult, adaptive
-from measure.dataset import Sweep
+from calibrate.next.adaptive_sweep import LOADS, AdaptiveResult, adaptive
+from measure.sweep import Sweep
 from qsim import Closed, Exponential, MMcN, Station, solve
 
 PAGE = Path(__file__).resolve().parent / "explanation-adaptive.md"

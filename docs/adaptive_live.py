@@ -19,14 +19,14 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from calibrate import fit
-from calibrate.adapting import LOADS
-from calibrate.adaptive_fio import adaptive_fio
-from calibrate.knee import Knee
+from calibrate.knees.knee import Knee
 from calibrate.next.adaptive import pooled_noise
+from calibrate.next.adaptive_fio import adaptive_fio
+from calibrate.next.adaptive_sweep import LOADS
 from calibrate.points import points_of
-from measure.fio import run_fio
-from measure.fio_plan import FioPlan, plan_fio
-from measure.known_device import known_device
+from measure.fio.plan import FioPlan, plan_fio
+from measure.fio.sweep import run_fio
+from measure.known_device.server import known_device
 from measure.units import parse_duration
 from qsim import LogNormal
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from qsim import Metrics, MMc, Open, replicate, simulate, solve
-from qsim.engines.spread import spread
+from qsim.engines.repeated.parallel import spread
 
 PAGE = Path(__file__).resolve().parent / "theory" / "output-analysis.md"
 RUNS = 500

@@ -19,8 +19,8 @@ import pandas as pd
 from calibrate.surface import Places, SurfaceComparison, SurfacePoints, compare_surface, surface_points
 from calibrate.surface.baselines import SURFACE_BASELINES, PlacesLike
 from measure import load, load_dataset
-from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.sweep import Sweep
 
 ASKED = (0, 1, 2, 4)
 BLOCKS = Path(__file__).resolve().parent / "data" / "blocks"

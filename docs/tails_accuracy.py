@@ -24,9 +24,9 @@ from typing import Literal
 import numpy as np
 
 from calibrate import compare
-from calibrate.tails import TailPoint, tails_of
+from calibrate.tails.percentiles import TailPoint, tails_of
 from measure import load
-from measure.device_truth import Truth
+from measure.known_device.truth import Truth
 from qsim import Closed, Station, simulate
 
 QSIM = str(Path(sys.executable).with_name("qsim"))

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from measure.errors import MeasureError
-from measure.memory_probe import plan_memory, run_memory, summarize
+from measure.memory.probe import plan_memory, run_memory, summarize
 from measure.units import format_bandwidth, format_duration
 
 BAR = 40  # characters

@@ -1,7 +1,7 @@
 """Measuring devices: run the tools, read what they print, keep it untouched, and check it.
 
 ``load(path)`` reads whatever a tool wrote, ``audit(sweep)`` checks it against Little's law, and the
-measurements themselves are in :mod:`measure.fio` and :mod:`measure.memory_probe`. Everything here is in SI units.
+measurements themselves are in :mod:`measure.fio.sweep` and :mod:`measure.memory.probe`. Everything here is in SI units.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from measure.auditing import audit as audit
-    from measure.dataset import Provenance as Provenance
-    from measure.dataset import Sweep as Sweep
+    from measure.auditing.all_checks import audit as audit
     from measure.datasets import dataset_names as dataset_names
     from measure.datasets import load_dataset as load_dataset
     from measure.errors import DataError as DataError
     from measure.errors import MeasureError as MeasureError
     from measure.findings import Finding as Finding
-    from measure.fio_output import histograms as histograms
+    from measure.fio.request_samples import samples as samples
+    from measure.formats.fio.sweep import histograms as histograms
     from measure.loading import load as load
-    from measure.request_samples import samples as samples
+    from measure.sweep import Provenance as Provenance
+    from measure.sweep import Sweep as Sweep
 
 _HOMES = {
-    "audit": "measure.auditing",
-    "Provenance": "measure.dataset",
-    "Sweep": "measure.dataset",
+    "audit": "measure.auditing.all_checks",
+    "Provenance": "measure.sweep",
+    "Sweep": "measure.sweep",
     "load_dataset": "measure.datasets",
     "dataset_names": "measure.datasets",
     "DataError": "measure.errors",
     "MeasureError": "measure.errors",
     "Finding": "measure.findings",
-    "histograms": "measure.fio_output",
-    "samples": "measure.request_samples",
+    "histograms": "measure.formats.fio.sweep",
+    "samples": "measure.fio.request_samples",
     "load": "measure.loading",
 }
 

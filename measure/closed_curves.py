@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from measure.dataset import Sweep
+from measure.sweep import Sweep
 
 Floats = NDArray[np.float64]
 

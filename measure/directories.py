@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from measure.dataset import LOAD_NAMES, Sweep
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
-from measure.joining import join
-from measure.reading import sweep_of
-from measure.sniffing import NAMES, Format, InputFile, NoMeasurementError, counted_characters, read_file
-from measure.store import MANIFEST
+from measure.formats.by_format import sweep_of
+from measure.formats.detection import NAMES, Format, InputFile, NoMeasurementError, counted_characters, read_file
+from measure.join_sweeps import join
+from measure.store.directory import MANIFEST
 from measure.stored_sweeps import load_store
+from measure.sweep import LOAD_NAMES, Sweep
 from measure.units import counted
 
 _MAX_FILES = 20_000

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from measure.dataset import Sweep
 from measure.repeats import flag_outliers
+from measure.sweep import Sweep
 
 TRIES = 2
 """How often a flagged point is measured again: with the first run three, of which the median is a majority."""

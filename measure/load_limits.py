@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from measure.dataset import LoadKind
+    from measure.sweep import LoadKind
 
 MOST_LOAD: dict[LoadKind, float] = {
     "queue_depth": 1e6, "injected_delay": 1e12, "arrival_rate": 1e12, "bandwidth": 1e15,

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from measure.dataset import Sweep
 from measure.directories import load_directory
 from measure.errors import DataError
-from measure.joining import join
-from measure.reading import sweep_of
-from measure.sniffing import NAMES, Format, InputFile, counted_characters, read_file
+from measure.formats.by_format import sweep_of
+from measure.formats.detection import NAMES, Format, InputFile, counted_characters, read_file
+from measure.join_sweeps import join
+from measure.sweep import Sweep
 
 
 def load(
@@ -31,7 +31,7 @@ def load(
     ``path_or_paths``: a sweep directory of ours, fio's output or logs, MLC text, bandwidth-latency curves, a CSV table,
     a directory of these, or a list of files. ``columns`` maps roles to the columns of a table ({"load": "io_depth",
     "latency": "lat"}) and ``units`` roles to units ({"latency": "us"}); they concern tables and bandwidth-latency text
-    without units, see :mod:`measure.csv_columns`.
+    without units, see :mod:`measure.formats.tables.columns`.
 
     What of a directory cannot be read, or is no measurement, becomes a Finding, and the rest is loaded; a file that was
     named itself and cannot be read is an error. Raises DataError with one sentence that names the file, what is wrong

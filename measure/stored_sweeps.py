@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from measure.dataset import Sweep
 from measure.errors import DataError, MeasureError, StoreError
-from measure.store import SweepStore
+from measure.store.directory import SweepStore
+from measure.sweep import Sweep
 
 
 def load_store(directory: Path) -> Sweep:
@@ -15,19 +15,19 @@ def load_store(directory: Path) -> Sweep:
         store = SweepStore.read(directory)
         tool = store.manifest.get("tool")
         if tool == "fio":
-            from measure.fio import read_fio_store
+            from measure.fio.sweep import read_fio_store
 
             return read_fio_store(store)
         if tool == "fio-hosts":
-            from measure.fio_hosts import read_hosts_store
+            from measure.fio.hosts_sweep import read_hosts_store
 
             return read_hosts_store(store)
         if tool in ("memory", "memory_probe"):
-            from measure.memory_probe import read_memory_store
+            from measure.memory.probe import read_memory_store
 
             return read_memory_store(store)
         if tool == "mlc":
-            from measure.mlc import read_mlc_store
+            from measure.mlc.sweep import read_mlc_store
 
             return read_mlc_store(store)
     except DataError:

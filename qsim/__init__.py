@@ -8,7 +8,13 @@ Nothing here knows of devices or files: rates and times are in whatever unit the
 """
 
 from qsim.analytic import solve
-from qsim.analytic.approximations import (
+from qsim.analytic.bounds.asymptotic import Bounds, asymptotic_bounds, largest_population
+from qsim.analytic.bounds.balanced import balanced_bounds
+from qsim.analytic.bounds.geometric import geometric_bounds
+from qsim.analytic.bounds.proportional import proportional_bounds
+from qsim.analytic.closed.mean_value import schweitzer
+from qsim.analytic.closed.network import curve as closed_curve
+from qsim.analytic.open.approximations import (
     allen_cunneen,
     cosmetatos,
     kimura,
@@ -16,11 +22,8 @@ from qsim.analytic.approximations import (
     kraemer_langenbach_belz,
     whitt,
 )
-from qsim.analytic.balanced_bounds import balanced_bounds
-from qsim.analytic.bounds import Bounds, asymptotic_bounds, largest_population
-from qsim.analytic.closed_network import curve as closed_curve
-from qsim.analytic.disciplines import wait_variance
-from qsim.analytic.erlang import (
+from qsim.analytic.open.disciplines import wait_variance
+from qsim.analytic.open.erlang import (
     load_for_blocking,
     load_for_waiting,
     rate_for_wait,
@@ -28,11 +31,8 @@ from qsim.analytic.erlang import (
     servers_for_wait,
     servers_for_waiting,
 )
-from qsim.analytic.geometric_bounds import geometric_bounds
-from qsim.analytic.mean_value import schweitzer
-from qsim.analytic.mmc import erlang_b, erlang_c
-from qsim.analytic.proportional_bounds import proportional_bounds
-from qsim.analytic.size_based import mean_response, response_of
+from qsim.analytic.open.mmc import erlang_b, erlang_c
+from qsim.analytic.open.size_based import mean_response, response_of
 from qsim.arrivals import ArrivalProcess, Batches, Geometric, MarkovModulated, OnOff, Trace
 from qsim.distributions import (
     BurrXII,

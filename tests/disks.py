@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from measure.errors import UnsafeTargetError
-from measure.own_file import held
-from measure.safety import check_target
+from measure.machine.own_file import held
+from measure.machine.safety import check_target
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from measure.hosts import Host
-from measure.process import running
+from measure.fio.host_names import Host
+from measure.machine.process import running
 
 
 class Server:

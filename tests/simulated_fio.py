@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from measure.latency_bins import bin_edges, bin_of
+from measure.formats.fio.latency_bins import bin_edges, bin_of
 from qsim import Closed, Distribution, Station, simulate
 
 TEMPLATE = Path(__file__).parent / "golden" / "data" / "fio" / "json-plus.json"

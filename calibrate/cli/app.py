@@ -7,35 +7,33 @@ from typing import Annotated, Any
 
 import typer
 
-from calibrate.cli import (
-    audit,
-    bench,
-    compare,
-    course,
-    datasets,
-    demo,
-    doctor,
-    fit,
-    fit_service,
-    lab,
-    measure_device,
-    measure_fio,
-    measure_memory,
-    measure_mlc,
-    measure_suite,
-    network,
-    plot,
-    predict,
-    seal,
-    show,
-    simulate,
-    solve,
-    surface,
-    trace,
-)
+from calibrate.cli.calibration import compare, fit, fit_service, predict, surface
 from calibrate.cli.failures import EXIT_CODES
 from calibrate.cli.help_text import folded
+from calibrate.cli.measuring import (
+    audit,
+    datasets,
+    doctor,
+    show,
+)
+from calibrate.cli.measuring import (
+    device as measure_device,
+)
+from calibrate.cli.measuring import (
+    fio as measure_fio,
+)
+from calibrate.cli.measuring import (
+    memory as measure_memory,
+)
+from calibrate.cli.measuring import (
+    mlc as measure_mlc,
+)
+from calibrate.cli.measuring import (
+    suite as measure_suite,
+)
 from calibrate.cli.root import Command, Root
+from calibrate.cli.teaching import course, demo, lab, seal
+from calibrate.cli.theory import bench, network, plot, simulate, solve, trace
 
 HELP = """Measure a drive or a memory, describe it as a queue, predict its curve and its knee, and hold the prediction
 against the hardware.

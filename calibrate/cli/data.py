@@ -54,8 +54,8 @@ class Source:
     def _columns(self) -> tuple[dict[str, str] | None, dict[str, str] | None]:
         if self.columns is None:
             return None, None
-        from measure.csv_columns import parse_columns
         from measure.errors import DataError
+        from measure.formats.tables.columns import parse_columns
 
         try:
             return parse_columns(self.columns)

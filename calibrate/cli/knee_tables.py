@@ -11,8 +11,8 @@ from calibrate.cli.failures import wrong_usage
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.cli.parsing import Objective
-    from calibrate.knees import NamedKnee
-    from calibrate.profiles import Profile
+    from calibrate.knees.definitions import NamedKnee
+    from calibrate.prediction.profiles import Profile
     from measure import Sweep
 
 
@@ -30,8 +30,8 @@ def knees_of(
     ``over_repeats`` asks for their intervals over repeats, or a warning where there are none. An objective for a tail
     is told from the histograms of the sweep: CommandError without one, DataError where they cannot tell it.
     """
-    from calibrate.bootstrapped_knees import bootstrapped
-    from calibrate.knees import named_knees
+    from calibrate.knees.definitions import named_knees
+    from calibrate.prediction.bootstrapped_knees import bootstrapped
     from measure.errors import DataError
 
     of_tail = objective if objective is not None and objective.quantile is not None else None
@@ -50,7 +50,7 @@ def knees_of(
             warn(f"no interval over repeats: {error}")
     if of_tail is None or of_tail.quantile is None or sweep is None:
         return found
-    from calibrate.tail_objective import tail_knee
+    from calibrate.tails.objective import tail_knee
 
     told = tail_knee(fit, sweep, fit.series, of_tail.quantile, of_tail.time_s)
     return (*found[:-1], told, found[-1])
@@ -66,7 +66,7 @@ def asked_points(fit: Fit, sweep: Sweep, objective: Objective | None, share: flo
 
 def knee_table(found: Sequence[NamedKnee], fit: Fit, *, every: bool) -> str:
     """One row for each definition of the knee of ``fit``; those of --slo and --share alone unless ``every``."""
-    from calibrate.knees import knee_rows
+    from calibrate.knees.definitions import knee_rows
 
     rows = knee_rows([one for one in found if every or one.name in ASKED], fit.load_kind)
     header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "over repeats", ""]
@@ -76,7 +76,7 @@ def knee_table(found: Sequence[NamedKnee], fit: Fit, *, every: bool) -> str:
 
 def profile_table(found: Sequence[Profile], level: float) -> str:
     """One row for each parameter: where its profile likelihood bounds it, and what would."""
-    from calibrate.fitting import quantity
+    from calibrate.fitting.curve_fit import quantity
 
     rows = [
         (p.name, quantity(p.low, p.unit) or "open", quantity(p.high, p.unit) or "open",

@@ -18,8 +18,8 @@ from calibrate.report.measured.drawings import bars
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import View
 from calibrate.surface import Places, Surface, size_lines, surface_points
-from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.sweep import Sweep
 
 _DRAWN = {"throughput_per_s": "observed", "predicted_per_s": "predicted"}
 _NAMES = {"throughput_per_s": "observed", "predicted_per_s": "predicted", "error_pct": "error"}

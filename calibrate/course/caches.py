@@ -6,9 +6,9 @@ import pandas as pd
 
 from calibrate.report.measured import shown
 from calibrate.report.view import View
-from measure.dataset import Sweep
-from measure.memory_probe import Step, plateaus, steps
+from measure.memory.probe import Step, plateaus, steps
 from measure.recorded import recorded_caches
+from measure.sweep import Sweep
 from measure.units import format_bytes
 
 

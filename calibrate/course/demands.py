@@ -16,8 +16,8 @@ from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured import Measured, shown
 from calibrate.report.view import View
 from calibrate.surface import SurfaceComparison, size_lines, surface_points
-from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.sweep import Sweep
 from measure.units import format_bytes
 
 _MIXES, _SIZES = 3, 4  # how many are enough to hold two against the others

@@ -8,9 +8,9 @@ from calibrate.course.planning import CoursePlan
 from calibrate.course.running import CourseResults
 from calibrate.report.measured import MeasuredSection, shown
 from calibrate.report.view import View
-from measure.dataset import Sweep
-from measure.memory_probe import MemoryPlan
-from measure.preconditioning import chosen_state
+from measure.fio.preconditioning import chosen_state
+from measure.memory.probe import MemoryPlan
+from measure.sweep import Sweep
 from measure.units import format_bytes, format_duration
 
 

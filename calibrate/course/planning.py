@@ -2,7 +2,7 @@
 
 OUT/memory/          latency and bandwidth under injected delay, several traffics and strides
 OUT/memory-caches/   latency and bandwidth over buffer sizes
-OUT/baseline/ ...    the drive, see :mod:`measure.suite_runs`
+OUT/baseline/ ...    the drive, see :mod:`measure.suites.runs`
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from measure.memory_probe import DEMO_DELAYS, BufferPlan, MemoryPlan, plan_buffers, plan_memory
-from measure.store import MANIFEST, SweepStore
-from measure.suite_runs import SuitePlan, plan_suites
-from measure.suites import COURSE
-from measure.target import Precondition
+from measure.machine.target import Precondition
+from measure.memory.probe import DEMO_DELAYS, BufferPlan, MemoryPlan, plan_buffers, plan_memory
+from measure.store.directory import MANIFEST, SweepStore
+from measure.suites.questions import COURSE
+from measure.suites.runs import SuitePlan, plan_suites
 from measure.units import format_duration
 
 BUDGET_S = 600.0
@@ -97,14 +97,14 @@ def plan_course(
     consent: Literal["read"] | None = None,
     precondition: Precondition = "auto",
 ) -> CoursePlan:
-    """Plan the course on the drive behind ``disk`` (see :func:`measure.suite_runs.plan_suites`); nothing is written.
+    """Plan the course on the drive behind ``disk`` (see :func:`measure.suites.runs.plan_suites`); nothing is written.
 
     ``budget_s`` is how long the whole may take (default 10 minutes, and with ``quick`` what that takes); the memory
     gets at most 30 % of it. ``out_dir`` is where it will be kept: what is there already decides the size of the
     memory's buffers, so that a course goes on.
 
     Raises ValueError (a setting, named; a budget that is too small, with the least one) and what
-    :func:`measure.fio_plan.plan_workloads` raises.
+    :func:`measure.fio.plan.plan_workloads` raises.
     """
     if budget_s is not None and budget_s <= 0:
         raise ValueError(f"budget_s must be above 0, not {budget_s:g}")

@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from calibrate.comparison import Comparison, compare_all
 from calibrate.course.caches import cache_view
 from calibrate.course.demands import mix_view, size_view
-from calibrate.profiles import profile_parameters
+from calibrate.prediction.comparison import Comparison, compare_all
+from calibrate.prediction.profiles import profile_parameters
 from calibrate.report.compared import Evidence, Section, evidence_of
 from calibrate.report.measured import Measured, MeasuredSection
 from calibrate.report.surface import lead_of
 from calibrate.report.surface import views_of as surface_views
 from calibrate.report.view import View
 from calibrate.surface import compare_surface, surface_points
-from calibrate.tails import tails_of
-from measure.dataset import Sweep
+from calibrate.tails.percentiles import tails_of
 from measure.errors import DataError
+from measure.sweep import Sweep
 
 Part: TypeAlias = Section | MeasuredSection
 _NOISE = "repeats-disagree"

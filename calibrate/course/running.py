@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from calibrate.course.planning import CoursePlan, MemoryStep
-from measure.dataset import Sweep
 from measure.errors import MeasureError, StoreError
-from measure.fio import Progress
-from measure.memory_probe import BufferPlan, run_buffers, run_memory
-from measure.store import MANIFEST
-from measure.suite_runs import run_suites
+from measure.fio.sweep import Progress
+from measure.memory.probe import BufferPlan, run_buffers, run_memory
+from measure.store.directory import MANIFEST
+from measure.suites.runs import run_suites
+from measure.sweep import Sweep
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
+from calibrate.lab.class_code import ADDRESS, panel
 from calibrate.lab.compare import page as compare
 from calibrate.lab.compare.shelf import Shelf
 from calibrate.lab.explore import page as explore
 from calibrate.lab.guard import teaches
-from calibrate.lab.joining import ADDRESS, panel
 from calibrate.lab.run import api
 from calibrate.lab.run import page as run
 from calibrate.lab.run.table import Table

@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Response, g, redirect, request
 
-from calibrate.lab.joining import asking, new_code, read_code
+from calibrate.lab.class_code import asking, new_code, read_code
 
 COOKIE = "qsim-lab-{port}"
 MAX_REQUEST_BYTES = 256 * 1024

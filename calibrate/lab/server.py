@@ -15,8 +15,8 @@ from flask import Response, request
 from werkzeug.exceptions import HTTPException
 
 from calibrate.lab import packing
+from calibrate.lab.class_code import ADDRESS, Address
 from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard, is_loopback
-from calibrate.lab.joining import ADDRESS, Address
 from measure.errors import MeasureError
 
 LIMITS = {

@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from calibrate.fitting import Fit
+from calibrate.default_loads import PAIR
+from calibrate.fitting.curve_fit import Fit
 from calibrate.inference.parameters import Array, Mask
-from calibrate.next.first import PAIR
 from calibrate.next.load import knee_shares
 from calibrate.points import Points
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from calibrate.fitting import fit_points, needed
-from calibrate.model_names import model_for
+from calibrate.fitting.curve_fit import fit_points, needed
+from calibrate.models.names import model_for
 from calibrate.next.load import NextLoad, next_load
 from calibrate.points import Points
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting import fit_points
+from calibrate.default_loads import ENOUGH, to_calibrate_on
+from calibrate.fitting.curve_fit import fit_points
 from calibrate.inference.parameters import Array
-from calibrate.model_names import model_for
-from calibrate.next.first import ENOUGH, to_calibrate_on
+from calibrate.models.names import model_for
 from measure.units import CACHE_LINE_BYTES
 
 if TYPE_CHECKING:
-    from calibrate.fitted import Fit
+    from calibrate.fitting.fitted import Fit
     from calibrate.points import Points
 
 SHARE = 0.85

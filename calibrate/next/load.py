@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.fitted import Fit
+from calibrate.fitting.fitted import Fit
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
 from calibrate.load_text import knee_text
+from calibrate.models.past_the_peak import DECLINE_FROM
 from calibrate.next.fourth import fourth_point
-from calibrate.past_the_peak import DECLINE_FROM
 from calibrate.points import GIVEN
-from measure.dataset import LoadKind
+from measure.sweep import LoadKind
 from measure.units import format_bandwidth, format_percent, format_rate
 
 Goal = Literal["curve", "knee"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from measure.dataset import LoadKind
+from measure.sweep import LoadKind
 from measure.units import CACHE_LINE_BYTES
 
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from calibrate.comparison import Comparison
+from calibrate.prediction.comparison import Comparison
+from calibrate.report.compared.comparison_text import told
 from calibrate.report.compared.section import Section
-from calibrate.report.compared.telling import told
 from calibrate.report.drawing import DARK, label_decades
 from calibrate.report.files import csv_text
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
-from measure.dataset import Provenance
 from measure.errors import MeasureError
+from measure.sweep import Provenance
 
 __all__ = ["MARK", "Section", "render", "write_report", "write_sections"]
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting import Fit, quantity
+from calibrate.fitting.curve_fit import Fit, quantity
+from calibrate.fitting.predicted_curve import Curve, grid, predict
+from calibrate.knees.peak_share import share_text
 from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
-from calibrate.peak_share import share_text
-from calibrate.prediction import Curve, grid, predict
+from calibrate.prediction.what_if import Scenario
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, depth_ticks, empty_figure, faint, solid, spans_decade
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import Shown, View
-from calibrate.whatif import Scenario
-from measure.dataset import LoadKind
+from measure.sweep import LoadKind
 from measure.units import format_duration
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting import quantity
+from calibrate.fitting.curve_fit import quantity
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis
 from calibrate.report.drawing import GREY, PALETTE, dashed, empty_figure, marker, solid
@@ -16,7 +16,7 @@ from calibrate.report.view import Shown, View
 from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.goodness import Goodness
 from calibrate.service.times import Times
-from measure.dataset import Provenance
+from measure.sweep import Provenance
 from measure.units import format_duration
 
 if TYPE_CHECKING:

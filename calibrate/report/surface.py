@@ -19,8 +19,8 @@ from calibrate.surface.compare import SurfaceComparison, knees
 from calibrate.surface.memory import MixComparison
 from calibrate.surface.places import Places
 from calibrate.surface.results import quantity
-from measure.dataset import Provenance
 from measure.findings import Finding
+from measure.sweep import Provenance
 from measure.units import format_bytes
 
 if TYPE_CHECKING:

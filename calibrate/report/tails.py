@@ -10,7 +10,7 @@ import pandas as pd
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure
 from calibrate.report.view import Shown, View
-from calibrate.tails import QUANTILES, Tails
+from calibrate.tails.percentiles import QUANTILES, Tails
 from measure.units import format_duration
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from calibrate.fitting import LEVEL
+from calibrate.fitting.curve_fit import LEVEL
 from calibrate.inference.parameters import Array
 from calibrate.service.families import Candidate, OneMode, erlang, one_mode_families, shifted
 from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
-from measure.dataset import Sweep
 from measure.errors import DataError
-from measure.fio_output import histograms
-from measure.request_samples import samples
+from measure.fio.request_samples import samples
+from measure.formats.fio.sweep import histograms
+from measure.sweep import Sweep
 from measure.units import parse_duration
 
 COLUMNS: Mapping[str, float] = {

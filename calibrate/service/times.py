@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from calibrate.inference.parameters import Array
 from measure.errors import DataError
-from measure.latency_bins import Histogram, bin_edges, bin_of
+from measure.formats.fio.latency_bins import Histogram, bin_edges, bin_of
 from measure.units import format_duration
 
 Kind = Literal["histogram", "samples", "percentiles"]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrate.baseline_errors import BaselineError, error_of
+from calibrate.prediction.baseline_errors import BaselineError, error_of
 
 if TYPE_CHECKING:
     from calibrate.surface.places import SurfacePoints

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from calibrate.past_the_peak import DECLINE_FROM
+from calibrate.models.past_the_peak import DECLINE_FROM
 from calibrate.surface.baselines import surface_baseline_errors
 from calibrate.surface.design import NextPlace, asked, corners, neighbour, next_place
 from calibrate.surface.fit import LEVEL, Surface, SurfacePrediction, fit_surface

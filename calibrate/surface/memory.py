@@ -24,8 +24,8 @@ from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import predictive
 from calibrate.points import refuse_caches
 from calibrate.surface.results import Compared, table_of
-from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_percent
 
 LEVEL = 0.9

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from measure.dataset import Sweep
 from measure.errors import DataError
 from measure.read_write_mix import parse_mix
+from measure.sweep import Sweep
 from measure.units import format_bytes
 
 MEASURE = "qsim measure fio TARGET --block 4KiB,64KiB --read 100,0 --depths 1,8,64 --out DIR"

@@ -12,10 +12,10 @@ from importlib.resources import files
 
 import pandas as pd
 
-from measure.csv_table import csv_sweep
-from measure.dataset import Provenance, Sweep
 from measure.datasets.catalogue import CATALOGUE, DatasetInfo
 from measure.errors import DataError
+from measure.formats.tables.table import csv_sweep
+from measure.sweep import Provenance, Sweep
 
 __all__ = ["DatasetInfo", "about", "dataset_names", "dataset_table", "load_dataset"]
 
@@ -38,7 +38,7 @@ def about(name: str) -> DatasetInfo:
 def load_dataset(name: str, corrected: bool = False) -> Sweep:
     """A dataset as a Sweep in SI units, every curve of it, with its numbers as printed.
 
-    ``corrected`` applies what the audit finds and says so in a Finding, see :mod:`measure.correcting`.
+    ``corrected`` applies what the audit finds and says so in a Finding, see :mod:`measure.auditing.correcting`.
     Raises DataError for an unknown name, and for a table that is no curve, naming what there is instead.
     """
     info = about(name)
@@ -57,7 +57,7 @@ def load_dataset(name: str, corrected: bool = False) -> Sweep:
     sweep = replace(sweep, provenance=provenance, findings=noted, name=name)
     if not corrected:
         return sweep
-    from measure.correcting import corrected as correct
+    from measure.auditing.correcting import corrected as correct
 
     return correct(sweep)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from measure.auditing import audit
+from measure.auditing.all_checks import audit
+from measure.auditing.labels import check_labels
 from measure.datasets import about, dataset_table, load_dataset
 from measure.findings import Finding
-from measure.label_check import check_labels
 
 
 def audit_dataset(name: str, link: str | None = None) -> list[Finding]:

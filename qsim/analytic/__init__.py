@@ -9,30 +9,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from qsim.analytic import (
+from qsim.analytic.closed import (
+    classes as closed_classes,
+)
+from qsim.analytic.closed import (
+    finite_source,
+    mean_value,
+    random_routing,
+    repairman,
+)
+from qsim.analytic.closed import (
+    network as closed_network,
+)
+from qsim.analytic.networks import jackson, open_classes
+from qsim.analytic.networks import mixed as mixed_network
+from qsim.analytic.open import (
     approximations,
     batches,
-    closed_classes,
-    closed_network,
     disciplines,
-    finite_source,
     gimc,
     infinite_servers,
-    jackson,
     load_dependent,
     loss,
     markovian,
     mdc,
-    mean_value,
     mg1,
-    mixed_network,
     mm1,
     mmc,
     mmck,
-    open_classes,
     priorities,
-    random_routing,
-    repairman,
     split,
 )
 from qsim.errors import NoFormulaError

@@ -13,42 +13,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from qsim.analytic import (
-    Family,
+from qsim.analytic import Family, find_family
+from qsim.analytic.closed import classes as closed_classes
+from qsim.analytic.closed import network as closed_network
+from qsim.analytic.closed import random_routing, repairman
+from qsim.analytic.networks import jackson, open_classes
+from qsim.analytic.networks import mixed as mixed_network
+from qsim.analytic.open import (
     approximations,
     batches,
-    closed_classes,
-    closed_network,
     disciplines,
-    find_family,
     gimc,
     infinite_servers,
-    jackson,
     loss,
     mdc,
     mg1,
-    mixed_network,
     mm1,
     mmc,
     mmck,
-    open_classes,
     priorities,
-    random_routing,
-    repairman,
     split,
 )
 from qsim.derivations import (
-    circles,
     class_networks,
     classes,
     closed_networks,
-    combined,
     general,
     numerical,
     open_networks,
     poisson,
 )
-from qsim.derivations.page import Derivation, Line, Page, Remark, Step, Table
+from qsim.derivations import (
+    closed_stations as circles,
+)
+from qsim.derivations import (
+    reductions as combined,
+)
+from qsim.derivations.derivation import Derivation, Line, Page, Remark, Step, Table
 from qsim.errors import NoFormulaError
 from qsim.models import Model
 

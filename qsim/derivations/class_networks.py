@@ -1,7 +1,7 @@
 """Networks of several classes: loads and response times of open ones, mean values from population to population.
 
-The theory with its sources is in :mod:`qsim.analytic.open_classes`, :mod:`qsim.analytic.closed_classes` and
-:mod:`qsim.analytic.mixed_network`.
+The theory with its sources is in :mod:`qsim.analytic.networks.open_classes`, :mod:`qsim.analytic.closed.classes` and
+:mod:`qsim.analytic.networks.mixed`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.closed_classes import has_product_form
-from qsim.analytic.mmc import erlang_c
+from qsim.analytic.closed.classes import has_product_form
+from qsim.analytic.open.mmc import erlang_c
+from qsim.derivations.derivation import Page
 from qsim.derivations.open_networks import MOST_STATIONS
-from qsim.derivations.page import Page
 from qsim.derivations.poisson import LITTLE
 from qsim.models import ClassStation, ClosedClasses, MixedNetwork, Model, OpenNetworkClasses
 

@@ -1,6 +1,6 @@
 """Several classes of customers at one station: who is served before whom, and what that costs the others.
 
-The theory with its sources is in :mod:`qsim.analytic.priorities`.
+The theory with its sources is in :mod:`qsim.analytic.open.priorities`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from qsim.analytic.mmc import erlang_c
-from qsim.derivations.page import Page
+from qsim.analytic.open.mmc import erlang_c
+from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA
 from qsim.distributions import Exponential
 from qsim.models import CustomerClass, Model, OpenClasses

@@ -4,7 +4,7 @@ With single servers the population grows from 1 to N and three lines repeat.  Se
 on the number present, need the states: each station gets a column of weights, and G adds up their products.
 
 Source: Reiser & Lavenberg (1980), J. ACM 27; Buzen (1973), Communications of the ACM 16; see also
-:mod:`qsim.analytic.closed_network`, which does the same in logarithms.
+:mod:`qsim.analytic.closed.network`, which does the same in logarithms.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.derivations.circles import ARRIVALS_SEE
+from qsim.derivations.closed_stations import ARRIVALS_SEE
+from qsim.derivations.derivation import Page
 from qsim.derivations.open_networks import MOST_STATIONS
-from qsim.derivations.page import Page
 from qsim.derivations.poisson import LITTLE
 from qsim.models import Closed, Model, Station
 

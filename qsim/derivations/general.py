@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic import gimc, mdc
-from qsim.analytic.approximations import PREFERRED, kimura, whitt
+from qsim.analytic.open import gimc, mdc
+from qsim.analytic.open.approximations import PREFERRED, kimura, whitt
 from qsim.arrivals import Batches
-from qsim.derivations.page import Page
+from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA, erlang_c
 from qsim.distributions import Distribution
 from qsim.models import Model, Open
@@ -138,7 +138,7 @@ def any_arrivals(page: Page, model: Model) -> bool:
         page.let("p_wait", "sigma", "what arrivals find is geometric with ratio sigma")
     else:
         page.found("p_wait", gimc.waiting_probability(model.arrivals, mu, c, root), "Takács' sum over the servers",
-                   "numerically, see qsim.analytic.gimc")  # fmt: skip
+                   "numerically, see qsim.analytic.open.gimc")  # fmt: skip
     page.let("Wq", "p_wait / (c * mu * (1 - sigma))", "those who wait do so for an exponential time")
     from_the_wait(page)
     return True
@@ -211,6 +211,6 @@ def _kimura(page: Page, model: Open) -> str:
 def _whitt(page: Page, model: Open) -> str:
     value = whitt(model.arrival_rate, model.service.mean, page.values["ca2"], page.values["cs2"], model.servers)
     page.found("phi", value / page.values["AC"] if page.values["AC"] else 1.0, "phi(rho, ca2, cs2, c)",
-               "see qsim.analytic.approximations for its parts")  # fmt: skip
+               "see qsim.analytic.open.approximations for its parts")  # fmt: skip
     page.let("Whitt", "phi * AC", "Whitt (1993), section 2")
     return "Whitt"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from qsim.analytic.approximations import applies as two_moments_apply
-from qsim.derivations.circles import bounds
+from qsim.analytic.open.approximations import applies as two_moments_apply
+from qsim.derivations.closed_stations import bounds
+from qsim.derivations.derivation import Page
 from qsim.derivations.general import allen_cunneen, moments
-from qsim.derivations.page import Page
 from qsim.metrics import Metrics
 from qsim.models import Closed, Model, Open
 

@@ -1,6 +1,6 @@
 """Open networks: the traffic equations with their numbers, then every station as if it stood alone.
 
-The theory with its sources is in :mod:`qsim.analytic.jackson`.
+The theory with its sources is in :mod:`qsim.analytic.networks.jackson`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qsim.analytic.mmc import erlang_c
-from qsim.derivations.page import Page
+from qsim.analytic.open.mmc import erlang_c
+from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA
 from qsim.models import Delay, Model, OpenNetwork, Station, Tandem
 

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
+from qsim.derivations.derivation import Page
 from qsim.derivations.expressions import number
-from qsim.derivations.page import Page
 from qsim.models import Model, Open
 
 LITTLE = "Little's law"

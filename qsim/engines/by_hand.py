@@ -17,8 +17,8 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray
 from qsim.engines.plan import plan
-from qsim.engines.roles import ARRIVALS, SERVICE, Role, streams_of
 from qsim.engines.trace import SamplePath, require_followed
+from qsim.engines.variates.variate_streams import ARRIVALS, SERVICE, Role, streams_of
 from qsim.models import Open
 
 What: TypeAlias = Literal["arrival", "start", "finish"]

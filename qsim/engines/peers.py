@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from qsim.analytic._shape import markovian
+from qsim.analytic.shape import markovian
 from qsim.distributions import Exponential
 from qsim.models import Closed, Model, Open
 

@@ -52,7 +52,7 @@ def simulate(
     same seed in both engines (None: a fresh one, found afterwards in ``.seed``); ``warmup``: what to leave out at
     the beginning, "mser5" to let the run decide, a share below 1, or a number of customers; ``confidence``: the
     level of the intervals; ``intervals``: how they are made, "batch means" for any model, or "regenerative" from
-    the cycles of a first-come-first-served queue that empties (see qsim.engines.regenerative; it needs no
+    the cycles of a first-come-first-served queue that empties (see qsim.engines.output.regenerative; it needs no
     warm-up); ``states``: watch how many are present, for ``.p(n)``, also where waiting times alone would be had
     ten times faster; ``progress``: called now and then with the share done, 0..1.
 
@@ -123,19 +123,20 @@ def _simulate_once(
     progress: Callable[[float], object] | None,
 ) -> Metrics:
     """One run; what makes it too short is in the warnings of its Metrics."""
-    from qsim.engines import output_analysis, parts
-    from qsim.engines.gathering import Gathering
-    from qsim.engines.recorder import Recorder
+    from qsim.engines.output import analysis as output_analysis
+    from qsim.engines.output import run_metrics as parts
+    from qsim.engines.output.recorder import Recorder
+    from qsim.engines.output.run_totals import Gathering
 
     plan = require_runnable(model)
     recorder = Recorder(n, typical_time(plan), cycles=intervals == "regenerative")
     gathering = Gathering(plan, n, recorder)
     if engine == "compiled":
-        from qsim.engines import compiled
+        from qsim.engines.compiled import engine as compiled
 
         compiled.run(plan, n, entropy, gathering, progress, by_events=states)
     else:
-        from qsim.engines import reference
+        from qsim.engines.reference import engine as reference
 
         reference.run(plan, n, entropy, gathering, progress, by_events=states)
     needed = shortest_run(model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from qsim.analytic._stability import ROUNDING, require_stable
+from qsim.analytic.stability import ROUNDING, require_stable
 from qsim.arrivals import dispersion_of
 from qsim.engines.plan import Place, Plan, plan
 from qsim.errors import NoEngineError, UnstableQueueError

@@ -15,7 +15,7 @@ from statistics import median
 from qsim import _check
 from qsim.distributions import Empirical, Exponential, LogNormal
 from qsim.engines.peers import peers_of
-from qsim.engines.replications import replicate
+from qsim.engines.repeated.replications import replicate
 from qsim.engines.run import simulate
 from qsim.models import MM1, Closed, Delay, GGc, MMc, MMcN, Model, Station
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.closed_structures import Queues, busy_servers
+from calibrate.models.closed_structures import Queues, busy_servers
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, Gamma, HyperExponential, Station, simulate
 
 LAWS: tuple[Distribution, ...] = (

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from places import KNOWN_ANSWERS
 
 from qsim import (
     GG1,
@@ -127,9 +128,8 @@ def test_ties_are_broken_alike(servers: int) -> None:
 def test_a_published_trace_of_two_servers() -> None:
     """queuecomputer's README prints the first ten departures of an M/M/2 queue."""
     import json
-    from pathlib import Path
 
-    cases = json.loads((Path(__file__).parent.parent / "data" / "known_answers.json").read_text())
+    cases = json.loads(KNOWN_ANSWERS.read_text())
     case = next(c for c in cases if c["id"] == "ka177")
     arrivals, services = np.array(case["params"]["arrivals"]), np.array(case["params"]["services"])
     model = GGc(Exponential(1.0), Exponential(1.0), case["params"]["c"])
@@ -140,7 +140,7 @@ def test_a_published_trace_of_two_servers() -> None:
 @pytest.mark.parametrize("servers", [1, 4, 9])
 def test_blocks_lose_nothing_against_one_long_trace(servers: int) -> None:
     """The engine counts time from block to block; a trace counts it from zero.  The waits are the same."""
-    from qsim.engines.streams import VariateStream
+    from qsim.engines.variates.streams import VariateStream
 
     model, n = MMc(0.9 * servers, 1.0, servers), 30_000
     of_arrivals, of_services = np.random.SeedSequence(80).spawn(2)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
+from places import KNOWN_ANSWERS
 
 from qsim import (
     Deterministic,
@@ -22,7 +22,7 @@ from qsim import (
     simulate,
 )
 
-CASES = json.loads((Path(__file__).parent.parent / "data" / "known_answers.json").read_text())
+CASES = json.loads(KNOWN_ANSWERS.read_text())
 PHASE_TYPE = re.compile(r"(E\d|H2|M)/(E\d|H2)/\d")
 
 

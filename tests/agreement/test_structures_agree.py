@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from places import KNOWN_ANSWERS
 
 from qsim import (
     MD1,
@@ -43,11 +43,11 @@ from qsim import (
 )
 from qsim._types import FloatArray, IntArray
 from qsim.arrivals import Trace
-from qsim.engines.gathering import Gathering
+from qsim.engines.output.run_totals import Gathering
 from qsim.engines.plan import Plan, plan
 from qsim.models import ClassStation, ClosedClasses
 
-CASES = {c["id"]: c for c in json.loads((Path(__file__).parent.parent / "data" / "known_answers.json").read_text())}
+CASES = {c["id"]: c for c in json.loads(KNOWN_ANSWERS.read_text())}
 LIGHT, HEAVY = LogNormal(0.8, 2.0), LogNormal(1.6, 2.0)
 ONE = Exponential(1.0)
 DISCIPLINES = ("LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO")
@@ -145,7 +145,8 @@ class Watching(Gathering):
 
 
 def watch(model: Model, engine: str, customers: int, by_events: bool) -> Watching:
-    from qsim.engines import compiled, reference
+    from qsim.engines.compiled import engine as compiled
+    from qsim.engines.reference import engine as reference
 
     made = plan(model)
     seen = Watching(made, customers)

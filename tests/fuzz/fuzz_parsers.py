@@ -32,9 +32,9 @@ LONGEST_REFUSAL = 2_000
 
 def check(parser: Callable[[bytes], object], content: bytes) -> None:
     """One input: AssertionError or any other exception is a failure of the parser."""
-    from measure.auditing import audit
-    from measure.dataset import Sweep
+    from measure.auditing.all_checks import audit
     from measure.errors import DataError
+    from measure.sweep import Sweep
 
     found: object = None
     refusal = "not refused"
@@ -63,20 +63,6 @@ def _fuzz(target: str, runs: int, seeds: str) -> None:
 
     with atheris.instrument_imports(include=["measure", "calibrate", "json", "csv"]):
         import calibrate.cli.fit_files  # noqa: F401
-        import measure.auditing
-        import measure.fio_intervals
-        import measure.fio_logs
-        import measure.fio_normal
-        import measure.fio_output
-        import measure.fio_terse
-        import measure.histogram_file
-        import measure.hosts
-        import measure.loading
-        import measure.log_records
-        import measure.mess_curves
-        import measure.probe_sweep
-        import measure.probe_traffic
-        import measure.settling  # noqa: F401
 
         # What is imported at first use is imported here: it would count as the time of the first input.
         parser, first = TARGETS[target].parser, TARGETS[target].seeds()[0]

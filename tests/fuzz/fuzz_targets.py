@@ -18,31 +18,31 @@ MAX_BYTES = 16_384
 
 
 def fio_json(content: bytes) -> object:
-    from measure.fio_json import parse_fio
-    from measure.fio_output import sweep_of_all
+    from measure.formats.fio.json_output import parse_fio
+    from measure.formats.fio.sweep import sweep_of_all
     from measure.text_files import decode
 
     return sweep_of_all(parse_fio(decode(content, "f"), "f"))
 
 
 def fio_terse(content: bytes) -> object:
-    from measure.fio_output import sweep_of_all
-    from measure.fio_terse import parse_terse
+    from measure.formats.fio.sweep import sweep_of_all
+    from measure.formats.fio.terse_output import parse_terse
     from measure.text_files import decode
 
     return sweep_of_all(parse_terse(decode(content, "f"), "f"))
 
 
 def fio_normal(content: bytes) -> object:
-    from measure.fio_normal import parse_normal
-    from measure.fio_output import sweep_of_all
+    from measure.formats.fio.normal_output import parse_normal
+    from measure.formats.fio.sweep import sweep_of_all
     from measure.text_files import decode
 
     return sweep_of_all(parse_normal(decode(content, "f"), "f"))
 
 
 def mlc(content: bytes) -> object:
-    from measure.mlc_output import mlc_figures, mlc_sweep
+    from measure.formats.mlc import mlc_figures, mlc_sweep
     from measure.text_files import decode
 
     text = decode(content, "f")
@@ -51,14 +51,14 @@ def mlc(content: bytes) -> object:
 
 
 def csv(content: bytes) -> object:
-    from measure.csv_table import csv_sweep
+    from measure.formats.tables.table import csv_sweep
     from measure.text_files import decode
 
     return csv_sweep(decode(content, "f"), name="f")
 
 
 def curves(content: bytes) -> object:
-    from measure.mess_curves import curves_sweep
+    from measure.formats.mess_curves import curves_sweep
     from measure.text_files import decode
 
     return curves_sweep({"bwlat_50.txt": decode(content, "f")})
@@ -73,7 +73,7 @@ def histogram_log(content: bytes) -> object:
 
 
 def requests(content: bytes) -> object:
-    from measure.fio_logs import read_latency_log
+    from measure.formats.fio.logs import read_latency_log
 
     path = Path(_folder()) / "x_lat.1.log"
     path.write_bytes(content)
@@ -84,8 +84,8 @@ def requests(content: bytes) -> object:
 
 
 def histograms(content: bytes) -> object:
-    from measure.fio_json import parse_fio
-    from measure.latency_bins import histogram
+    from measure.formats.fio.json_output import parse_fio
+    from measure.formats.fio.latency_bins import histogram
     from measure.text_files import decode
 
     for record in parse_fio(decode(content, "f"), "f"):
@@ -97,7 +97,7 @@ def histograms(content: bytes) -> object:
 
 
 def histogram_file(content: bytes) -> object:
-    from measure.histogram_file import read_histogram
+    from measure.formats.histogram_file import read_histogram
 
     path = Path(_folder()) / "histogram"
     path.write_bytes(content)
@@ -105,19 +105,19 @@ def histogram_file(content: bytes) -> object:
 
 
 def settled(content: bytes) -> object:
-    from measure.settling import read_settled
+    from measure.fio.settling import read_settled
 
     return read_settled(content.decode("utf-8", "replace"))
 
 
 def interval_logs(content: bytes) -> object:
-    from measure.fio_intervals import read_interval_logs
+    from measure.formats.fio.intervals import read_interval_logs
 
     return read_interval_logs(content.decode("ascii", "replace").split("==="))
 
 
 def probe_record(content: bytes) -> object:
-    from measure.probe_record import parse_record
+    from measure.memory.record import parse_record
 
     return parse_record(content.decode("utf-8", "replace"), "f").rows("f")
 
@@ -138,7 +138,7 @@ def store(content: bytes) -> object:
 
 def fit(content: bytes) -> object:
     from calibrate.cli.fit_files import read_fits
-    from calibrate.prediction import predict
+    from calibrate.fitting.predicted_curve import predict
 
     path = Path(_folder()) / "fit.json"
     path.write_bytes(content)
@@ -147,10 +147,10 @@ def fit(content: bytes) -> object:
 
 def words(content: bytes) -> object:
     """What is typed on the command line: links, hosts, traffic, mixes. They refuse with a ValueError."""
+    from measure.auditing.link import parse_link
     from measure.errors import DataError
-    from measure.hosts import parse_hosts
-    from measure.link_checks import parse_link
-    from measure.probe_traffic import parse_traffics
+    from measure.fio.host_names import parse_hosts
+    from measure.memory.traffic import parse_traffics
     from measure.read_write_mix import parse_mix
 
     text = content.decode("utf-8", "replace")
@@ -171,7 +171,7 @@ def load(content: bytes) -> object:
 
 
 def columns(content: bytes) -> object:
-    from measure.csv_columns import parse_columns
+    from measure.formats.tables.columns import parse_columns
 
     return parse_columns(content.decode("utf-8", "replace"))
 
@@ -229,7 +229,7 @@ def _stores() -> Iterator[bytes]:
         "mlc": [p.read_bytes() for p in sorted((DATA / "mlc").glob("*"))],
         "memory": list(_probe_records()),
     }
-    from measure.workload import FioJob
+    from measure.fio.workload import FioJob
 
     requests_of: dict[str, dict[str, Any]] = {
         "fio": {**asdict(FioJob(1, 1, 4096, 100, "random")), "load": 1, "repeat": 0},
@@ -264,7 +264,7 @@ def _probe_records() -> Iterator[bytes]:
               "chunk_ns_per_hop": {"0.5": 90.0}}  # fmt: skip
     trial = {"started_at": "2026-01-01T00:00:00+00:00", "chaser": chaser,
              "loaders": [{"bursts": 10, "elapsed_ns": 9000, "cpu_ns": 8900}]}  # fmt: skip
-    from measure.probe_record import SCHEMA, ProbeRecord
+    from measure.memory.record import SCHEMA, ProbeRecord
 
     known = set(ProbeRecord.__dataclass_fields__)
     for kind in ("loaded", "idle", "peak"):

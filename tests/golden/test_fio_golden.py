@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from measure.errors import DataError
-from measure.fio_output import fio_sweep, parse_fio
+from measure.formats.fio.sweep import fio_sweep, parse_fio
 
 DATA = Path(__file__).parent / "data" / "fio"
 

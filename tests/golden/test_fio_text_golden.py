@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from measure.errors import DataError
-from measure.fio_json import parse_fio
-from measure.fio_normal import parse_normal
-from measure.fio_output import fio_sweep, read_fio
-from measure.fio_terse import parse_terse
+from measure.formats.fio.json_output import parse_fio
+from measure.formats.fio.normal_output import parse_normal
+from measure.formats.fio.sweep import fio_sweep, read_fio
+from measure.formats.fio.terse_output import parse_terse
 
 DATA = Path(__file__).parent / "data" / "fio-text"
 ALL = sorted(p.name for p in DATA.iterdir())

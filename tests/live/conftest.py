@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from disks import folder_on_a_drive
 
-from measure.dataset import Sweep
-from measure.device_sweep import DeviceSweep
 from measure.errors import ToolMissingError
-from measure.known_device import truth_of
-from measure.process import find_tool
+from measure.known_device.server import truth_of
+from measure.known_device.sweep import DeviceSweep
+from measure.machine.process import find_tool
+from measure.sweep import Sweep
 
 KNOWN_DEPTHS = (1, 2, 3, 4, 6, 8, 16, 32)
 

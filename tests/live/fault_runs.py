@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from calibrate.cli.interrupts import stopping_cleanly
-from measure.store import MANIFEST, SweepStore
+from measure.store.directory import MANIFEST, SweepStore
 
 INTERRUPTED = 130
 _STEPS = frozenset(

@@ -7,7 +7,7 @@ before the window did (in the ramp): where the machine stalls just then, some te
 
 from __future__ import annotations
 
-from measure.dataset import Sweep
+from measure.sweep import Sweep
 
 LEAST, MOST = 0.5, 1.3
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrate.adapting import AdaptiveResult
-from calibrate.adaptive_fio import HISTORY, adaptive_fio
 from calibrate.next.adaptive import Choice
-from measure.fio import plan_fio
-from measure.known_device import KnownDevice, known_device
-from measure.store import SweepStore
+from calibrate.next.adaptive_fio import HISTORY, adaptive_fio
+from calibrate.next.adaptive_sweep import AdaptiveResult
+from measure.fio.sweep import plan_fio
+from measure.known_device.server import KnownDevice, known_device
+from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from calibrate.course import CoursePlan, course_sections, run_course
 from calibrate.report.page import render
-from measure.suite_runs import plan_suites
+from measure.suites.runs import plan_suites
 
 
 def test_a_course_of_one_suite_is_measured_once_and_shown(fio_and_nbdkit: None, disk: Path, tmp_path: Path) -> None:

@@ -24,14 +24,14 @@ from fault_runs import INTERRUPTED, ended, finished_files, forked, quick_fio, si
 from fio_processes import fio_on, no_fio_left
 from qsim_program import QSIM
 
-from measure.dataset import Sweep
 from measure.errors import DataError, MeasureError, StoreError, ToolFailedError, UnsafeTargetError
-from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
-from measure.fio_command import fill_command
-from measure.own_file import held
-from measure.process import run_tool, running
-from measure.safety import check_target
-from measure.store import MANIFEST, SweepStore
+from measure.fio.command import fill_command
+from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
+from measure.machine.own_file import held
+from measure.machine.process import run_tool, running
+from measure.machine.safety import check_target
+from measure.store.directory import MANIFEST, SweepStore
+from measure.sweep import Sweep
 
 pytestmark = pytest.mark.live
 MIB = 2**20
@@ -489,7 +489,7 @@ class JumpingClock(datetime):
 def test_a_clock_that_jumps_changes_no_order_no_repeat_and_no_limit(
     disk: Path, tmp_path: Path, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("measure.process.datetime", JumpingClock)
+    monkeypatch.setattr("measure.machine.process.datetime", JumpingClock)
     JumpingClock.years.clear()
     out = tmp_path / "s"
     plan = sweep_plan(disk, (2, 1), repeats=3, order="random")

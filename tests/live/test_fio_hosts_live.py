@@ -10,14 +10,16 @@ import pytest
 from fio_servers import Server
 from outstanding import as_asked
 
-from measure import fio_hosts, fio_hosts_plan, load
+from measure import load
 from measure.errors import DataError, ToolFailedError
-from measure.fio_hosts import HostsPlan, plan_hosts, run_hosts
-from measure.fio_hosts_plan import client_command
-from measure.fio_settings import RunSettings
-from measure.process import run_tool
-from measure.store import SweepStore
-from measure.workload import FioJob
+from measure.fio import hosts_plan as fio_hosts_plan
+from measure.fio import hosts_sweep as fio_hosts
+from measure.fio.hosts_plan import client_command
+from measure.fio.hosts_sweep import HostsPlan, plan_hosts, run_hosts
+from measure.fio.settings import RunSettings
+from measure.fio.workload import FioJob
+from measure.machine.process import run_tool
+from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live
 MIB = 2**20

@@ -19,12 +19,12 @@ import pytest
 from fio_processes import no_fio_left
 from outstanding import as_asked
 
-from measure import fio_plan
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
-from measure.fio import FioPlan, plan_fio, read_fio_store, run_fio
-from measure.own_file import is_ours
-from measure.process import run_tool
-from measure.store import SweepStore
+from measure.fio import plan as fio_plan
+from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
+from measure.machine.own_file import is_ours
+from measure.machine.process import run_tool
+from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live
 MIB = 2**20
@@ -110,7 +110,7 @@ def test_a_foreign_file_is_read_with_consent_and_left_as_it_is(disk: Path, tmp_p
 SCRIPT = """
 import sys
 from pathlib import Path
-from measure.fio import plan_fio, run_fio
+from measure.fio.sweep import plan_fio, run_fio
 plan = plan_fio(Path(sys.argv[1]), (1, 2, 4, 8), size_bytes=16 * 2**20, runtime_s=0.3, ramp_s=0.0)
 try:
     run_fio(plan, Path(sys.argv[2]), lambda done, *_: print(done, flush=True))

@@ -12,12 +12,12 @@ import pytest
 from outstanding import as_asked
 
 from measure import audit, histograms, load, samples
-from measure.fio import FioPlan, plan_fio, plan_workloads, run_fio
-from measure.fio_engines import choose_engine
-from measure.fio_logs import read_latency_log
-from measure.fio_settings import FioSettings
-from measure.process import run_tool
-from measure.workload import FioJob
+from measure.fio.engines import choose_engine
+from measure.fio.settings import FioSettings
+from measure.fio.sweep import FioPlan, plan_fio, plan_workloads, run_fio
+from measure.fio.workload import FioJob
+from measure.formats.fio.logs import read_latency_log
+from measure.machine.process import run_tool
 
 pytestmark = pytest.mark.live
 MIB = 2**20
@@ -79,7 +79,7 @@ def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Pa
 
 def test_more_than_the_device_takes_is_said_and_left_out(require_tool: Callable[..., str], tmp_path: Path) -> None:
     require_tool("nbdkit")
-    from measure.known_device import known_device
+    from measure.known_device.server import known_device
 
     with known_device(5e-3, servers=1) as device:
         jobs = [FioJob.open(50, jobs=10), FioJob.open(1000, jobs=10)]

@@ -16,17 +16,17 @@ import pytest
 from fault_runs import ended, finished_files, forked
 from fio_servers import Server
 
-from measure.device_sweep import DeviceSweep
-from measure.fio_hosts import LEFT, plan_hosts, run_hosts
-from measure.fio_settings import RunSettings
-from measure.known_device import truth_of
-from measure.memory_probe import MemoryPlan, run_memory
-from measure.mlc import plan_mlc, run_mlc
-from measure.probe_placement import Placement
-from measure.probe_threads import compile_kernels
-from measure.probe_traffic import parse_traffics
-from measure.store import SweepStore
-from measure.workload import FioJob
+from measure.fio.hosts_sweep import LEFT, plan_hosts, run_hosts
+from measure.fio.settings import RunSettings
+from measure.fio.workload import FioJob
+from measure.known_device.server import truth_of
+from measure.known_device.sweep import DeviceSweep
+from measure.memory.placement import Placement
+from measure.memory.probe import MemoryPlan, run_memory
+from measure.memory.threads import compile_kernels
+from measure.memory.traffic import parse_traffics
+from measure.mlc.sweep import plan_mlc, run_mlc
+from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live
 KILLS = 3

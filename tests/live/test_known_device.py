@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from outstanding import MOST, in_flight
 
-from measure.dataset import Sweep
-from measure.device_sweep import DeviceSweep
-from measure.device_truth import Queueing, Truth
 from measure.errors import ToolMissingError
-from measure.known_device import known_device, truth_of
+from measure.known_device.server import known_device, truth_of
+from measure.known_device.sweep import DeviceSweep
+from measure.known_device.truth import Queueing, Truth
+from measure.sweep import Sweep
 from qsim import Distribution, Exponential, HyperExponential, LogNormal
 
 pytestmark = pytest.mark.live
@@ -118,7 +118,7 @@ def test_the_server_and_its_folder_are_gone_afterwards(fio_and_nbdkit: None) -> 
 
 def test_the_server_ends_with_a_killed_program(fio_and_nbdkit: None, repository: Path) -> None:
     code = (
-        "import time\nfrom measure.known_device import known_device\n"
+        "import time\nfrom measure.known_device.server import known_device\n"
         "with known_device() as d:\n    print(d.uri, flush=True)\n    time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=repository, stdout=subprocess.PIPE, text=True) as program:

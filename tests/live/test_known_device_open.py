@@ -12,11 +12,11 @@ import pytest
 from qsim_program import QSIM
 
 from calibrate import compare
-from measure.auditing import audit
-from measure.dataset import Sweep
-from measure.device_sweep import DeviceSweep, measured_way
-from measure.known_device import truth_of
-from measure.served import read_logs
+from measure.auditing.all_checks import audit
+from measure.fio.device_log import read_logs
+from measure.known_device.server import truth_of
+from measure.known_device.sweep import DeviceSweep, measured_way
+from measure.sweep import Sweep
 from qsim import MM1, Exponential, solve
 
 pytestmark = pytest.mark.live

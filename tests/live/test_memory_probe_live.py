@@ -14,9 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from measure import load, probe_figures, probe_plan
-from measure.host import Cache
-from measure.memory_probe import (
+from measure import load
+from measure.machine.host import Cache
+from measure.memory import figures as probe_figures
+from measure.memory import plan as probe_plan
+from measure.memory.bench import make_loaders, set_traffic, trial
+from measure.memory.figures import loading_cpus
+from measure.memory.placement import allowed_cpus
+from measure.memory.plan import MemoryFacts
+from measure.memory.probe import (
     idle_latency,
     peak_bandwidths,
     plan_buffers,
@@ -25,15 +31,11 @@ from measure.memory_probe import (
     run_buffers,
     run_memory,
 )
-from measure.probe_bench import make_loaders, set_traffic, trial
-from measure.probe_figures import loading_cpus
-from measure.probe_placement import allowed_cpus
-from measure.probe_plan import MemoryFacts
-from measure.probe_stores import streaming_instruction
-from measure.probe_sweep import bandwidths, latencies
-from measure.probe_threads import Chaser, Loader, compile_kernels, on_cpu
-from measure.probe_traffic import parse_traffic
-from measure.store import SweepStore
+from measure.memory.stores import streaming_instruction
+from measure.memory.sweep import bandwidths, latencies
+from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
+from measure.memory.traffic import parse_traffic
+from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live
 
@@ -157,7 +159,7 @@ RUN = """
 import signal, sys
 from pathlib import Path
 from measure import probe_plan
-from measure.memory_probe import plan_memory, run_memory
+from measure.memory.probe import plan_memory, run_memory
 signal.signal(signal.SIGINT, signal.default_int_handler)
 probe_plan.memory_facts = lambda: probe_plan.MemoryFacts((), 2**36)
 plan = plan_memory(delays=(0, 100, 200), repeats=1, seconds_per_repeat=float(sys.argv[2]))

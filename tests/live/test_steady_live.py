@@ -14,14 +14,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from measure.auditing import audit
-from measure.fio import plan_fio, run_fio
-from measure.fio_intervals import Intervals
-from measure.measuring_again import either, flagged_again, until_precise
-from measure.process import running
-from measure.safety import check_target
-from measure.settling import Settling
-from measure.store import SweepStore
+from measure.auditing.all_checks import audit
+from measure.fio.measuring_again import either, flagged_again, until_precise
+from measure.fio.settling import Settling
+from measure.fio.sweep import plan_fio, run_fio
+from measure.formats.fio.intervals import Intervals
+from measure.machine.process import running
+from measure.machine.safety import check_target
+from measure.store.directory import SweepStore
 
 BLOCK = 4096
 FAST, SLOW = 2000, 500  # requests a second

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from calibrate.cli.app import app
-from measure.suite_runs import SuitePlan, plan_suites, run_suites
+from measure.suites.runs import SuitePlan, plan_suites, run_suites
 
 pytestmark = pytest.mark.live
 MIB = 2**20

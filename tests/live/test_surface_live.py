@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import measure.process
+import measure.machine.process
 from calibrate.surface import Places, SurfaceComparison, compare_surface, surface_points
-from measure.fio import plan_fio, run_fio
+from measure.fio.sweep import plan_fio, run_fio
 
 pytestmark = pytest.mark.live
 
@@ -35,7 +35,7 @@ def uri(fio_and_nbdkit: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
         str(Path(__file__).with_name("two_class_device.py")), f"servers={SERVERS}", f"read={READ_S}",
         f"write={WRITE_S}", f"read_byte={READ_BYTE_S!r}", f"write_byte={WRITE_BYTE_S!r}",
     ]  # fmt: skip
-    with measure.process.running(argv, grace_s=2.0, timer_slack_ns=1):
+    with measure.machine.process.running(argv, grace_s=2.0, timer_slack_ns=1):
         for _ in range(500):
             if socket.exists():
                 break

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from calibrate import compare
-from calibrate.tails import tails_of
-from measure.device_sweep import DeviceSweep
-from measure.known_device import truth_of
+from calibrate.tails.percentiles import tails_of
+from measure.known_device.server import truth_of
+from measure.known_device.sweep import DeviceSweep
 from qsim import LogNormal
 
 pytestmark = pytest.mark.live

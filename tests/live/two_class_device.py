@@ -2,7 +2,7 @@
 
 Settings: servers=4, read=SECONDS, write=SECONDS (of a request without bytes), read_byte=, write_byte= (of each byte). A
 request starts when it has arrived and a server is free, and its thread answers when it departs, as in
-:mod:`measure.device_plugin`. nbdkit's own Python runs this file, so it needs nothing but the standard library.
+:mod:`measure.known_device.plugin`. nbdkit's own Python runs this file, so it needs nothing but the standard library.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrate.baselines import Array, Baseline, baselines_for, plain_bound
+from calibrate.prediction.baselines import Array, Baseline, baselines_for, plain_bound
 from calibrate.surface import Places
 from calibrate.surface.baselines import SURFACE_BASELINES, SurfaceBaseline
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrate import fit, from_datasheet, predict
-from calibrate.curve_models import AsymptoticBounds, PNorm, RandomRouting
-from calibrate.delay_law import DelayLaw
+from calibrate.models.curves import AsymptoticBounds, PNorm, RandomRouting
+from calibrate.models.delay_law import DelayLaw
 from measure import Sweep
 
 positive = st.floats(1e-3, 1e3)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from calibrate import Fit, fit, from_datasheet, predict
 from calibrate.inference.mixture import quantiles
-from calibrate.knees import named_knees
+from calibrate.knees.definitions import named_knees
 from measure import load_dataset
-from measure.dataset import Sweep
+from measure.sweep import Sweep
 
 DEPTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 growth = st.lists(st.floats(0.7, 2.6), min_size=len(DEPTHS) - 1, max_size=len(DEPTHS) - 1)

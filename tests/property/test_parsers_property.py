@@ -11,16 +11,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from measure.auditing import audit
-from measure.correcting import corrected
-from measure.csv_columns import parse_columns
-from measure.csv_table import csv_sweep, to_csv
-from measure.csv_text import looks_like_table
-from measure.dataset import Sweep
+from measure.auditing.all_checks import audit
+from measure.auditing.correcting import corrected
 from measure.errors import DataError
-from measure.mlc_output import mlc_sweep
+from measure.formats.detection import sniff
+from measure.formats.mlc import mlc_sweep
+from measure.formats.tables.columns import parse_columns
+from measure.formats.tables.table import csv_sweep, to_csv
+from measure.formats.tables.text import looks_like_table
 from measure.read_write_mix import parse_mix
-from measure.sniffing import sniff
+from measure.sweep import Sweep
 from measure.text_files import decode
 
 CELLS = st.sampled_from(

@@ -137,7 +137,7 @@ def test_constant_service_waits_half_to_all_of_exponential(rho: float, c: int) -
 @settings(max_examples=40, deadline=None)
 @given(laws, laws, loads, st.integers(1, 30))
 def test_bands_hold_what_they_are_made_of(gaps: Distribution, service: Distribution, rho: float, c: int) -> None:
-    from qsim.analytic import approximations
+    from qsim.analytic.open import approximations
 
     model = Open(scaled_to(gaps, 1.0), scaled_to(service, rho * c), c)
     r = approximations.solve(model)

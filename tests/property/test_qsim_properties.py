@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim import MM1, Closed, Delay, Exponential, Metrics, MMc, MMcN, Station, asymptotic_bounds, solve
-from qsim.analytic import random_routing, repairman
-from qsim.analytic.first_come import FirstComeTimes
+from qsim.analytic.closed import random_routing, repairman
+from qsim.analytic.open.first_come import FirstComeTimes
 
 loads = st.floats(0.001, 0.999)
 rates = st.floats(-9, 9).map(lambda e: 10.0**e)
@@ -39,7 +39,7 @@ def test_open_laws(rho: float, mu: float, c: int) -> None:
 @settings(deadline=None)
 @given(loads, rates)
 def test_one_server_of_many_is_m_m_1(rho: float, mu: float) -> None:
-    from qsim.analytic import mm1, mmc
+    from qsim.analytic.open import mm1, mmc
 
     model = MM1(rho * mu, mu)
     one, many = mm1.solve(model), mmc.solve(model)

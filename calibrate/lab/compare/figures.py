@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.fitting.predicted_curve import Curve as Predicted
 from calibrate.lab.compare.shelf import Curve
 from calibrate.lab.themes import Theme, line
-from calibrate.prediction import Curve as Predicted
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
 
 if TYPE_CHECKING:

@@ -123,10 +123,10 @@ def shown(
 
 def what_if(curve: Curve | None, shelf: Shelf, drives: object, service: object, theme: Theme) -> list[Component]:
     """A curve over outstanding requests with another number of drives and another service time."""
+    from calibrate.fitting.predicted_curve import grid, predict
     from calibrate.lab.compare.figures import what_if_figures
-    from calibrate.prediction import grid, predict
-    from calibrate.whatif import WhatIf
-    from calibrate.whatif import what_if as changed
+    from calibrate.prediction.what_if import WhatIf
+    from calibrate.prediction.what_if import what_if as changed
 
     if curve is None:
         return [_note("Choose a measurement over outstanding requests: what-if changes drives and service times.")]

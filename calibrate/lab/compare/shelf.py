@@ -14,7 +14,7 @@ import numpy as np
 from calibrate.lab.folder import LabFolder, Source
 
 if TYPE_CHECKING:
-    from calibrate.fitting import Fit
+    from calibrate.fitting.curve_fit import Fit
     from calibrate.report.measured.points import Measured
 
 KEPT = 24
@@ -76,7 +76,7 @@ class Shelf:
     def fitted(self, curve: Curve) -> Fit:
         """The model calibrated on all points of a curve. DataError where it has too few, or of the wrong kind."""
 
-        from calibrate.fitting import fit
+        from calibrate.fitting.curve_fit import fit
 
         def calibrate() -> Fit:
             sweep = curve.source.load().select(curve.series)

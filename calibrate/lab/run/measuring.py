@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from calibrate.lab.folder import DISK
 from calibrate.lab.run.orders import DISK_BYTES, Device
-from calibrate.lab.run.telling import RAMP_S, Teller, first_loads
-from measure.dataset import Sweep
+from calibrate.lab.run.worker_messages import RAMP_S, Teller, first_loads
+from measure.sweep import Sweep
 
 MOST_SEEDS = 10_000
 MEMORY_TRAFFIC = "mix"
@@ -25,7 +25,7 @@ def measure(teller: Teller) -> Sweep:
 
 def _disk(teller: Teller) -> Sweep:
     """fio on a file in the lab's folder; the file is gone afterwards."""
-    from measure.fio import FioPoint, plan_fio, run_fio
+    from measure.fio.sweep import FioPoint, plan_fio, run_fio
 
     depths = [int(n) for n in teller.order.loads]
     plan = plan_fio(
@@ -43,8 +43,8 @@ def _disk(teller: Teller) -> Sweep:
 
 def _known(teller: Teller) -> Sweep:
     """nbdkit with the truth that the order drew; its first depths are a sweep of their own, which then goes on."""
-    from measure.device_sweep import DeviceSweep
-    from measure.known_device import truth_of
+    from measure.known_device.server import truth_of
+    from measure.known_device.sweep import DeviceSweep
     from qsim import Exponential
 
     order = teller.order
@@ -62,7 +62,7 @@ def _known(teller: Teller) -> Sweep:
 
 def _memory(teller: Teller) -> Sweep:
     """The built-in probe. Delays are shuffled against drift, by a seed that takes the first points first."""
-    from measure.memory_probe import MemoryPlan, plan_memory, run_memory
+    from measure.memory.probe import MemoryPlan, plan_memory, run_memory
 
     order, first = teller.order, set(first_loads(teller.order))
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from calibrate.lab.folder import LabFolder, Source
-from measure.durable import write_durably
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
+from measure.machine.durable import write_durably
 
 if TYPE_CHECKING:
-    from measure.dataset import LoadKind
+    from measure.sweep import LoadKind
 
 Device = Literal["memory", "disk", "known", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
@@ -51,7 +51,7 @@ class Order:
     @property
     def load_name(self) -> str:
         """What the load is, in words."""
-        from measure.dataset import LOAD_NAMES
+        from measure.sweep import LOAD_NAMES
 
         return LOAD_NAMES[self.load_kind]
 
@@ -142,7 +142,7 @@ def _need(missing: str) -> None:
 
 
 def _why_no_tools(*names: str) -> str:
-    from measure.process import find_tool
+    from measure.machine.process import find_tool
 
     try:
         for name in names:
@@ -153,7 +153,7 @@ def _why_no_tools(*names: str) -> str:
 
 
 def _why_no_memory() -> str:
-    from measure.memory_probe import plan_memory
+    from measure.memory.probe import plan_memory
 
     try:
         plan_memory((0,), repeats=1)

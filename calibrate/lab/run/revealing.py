@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from calibrate.comparison import Comparison, compare
-from calibrate.fitting import Fit, fit
-from calibrate.guesses import Revealed, leaderboard, read_revealed
+from calibrate.fitting.curve_fit import Fit, fit
 from calibrate.lab.run.files import GUESSES, PREDICTION, REPORT, TAKEN_BACK
 from calibrate.lab.run.orders import Order
-from calibrate.lab.run.telling import drawn_curve
+from calibrate.lab.run.worker_messages import drawn_curve
+from calibrate.prediction.comparison import Comparison, compare
 from calibrate.report.page import write_report
-from calibrate.sealing import read_seal, unseen
-from measure.dataset import Sweep
+from calibrate.sealing.guesses import Revealed, leaderboard, read_revealed
+from calibrate.sealing.sealed_prediction import read_seal, unseen
 from measure.errors import DataError
+from measure.sweep import Sweep
 
 
 def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:

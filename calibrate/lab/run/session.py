@@ -13,9 +13,9 @@ from typing import Any, Literal
 from calibrate.lab.run.event_log import Event, EventLog
 from calibrate.lab.run.files import EVENTS, GUESSES, ORDER, REPORT, RESULT, TAKEN_BACK, TOLD
 from calibrate.lab.run.orders import Order
-from measure.durable import write_durably
 from measure.errors import MeasureError, StoreError
-from measure.process import run_tool
+from measure.machine.durable import write_durably
+from measure.machine.process import run_tool
 
 Phase = Literal["open", "running", "stopped", "failed", "measured", "revealed"]
 _PHASES: dict[str, Phase] = {
@@ -84,7 +84,7 @@ class Run:
 
         RefusedError where it is none, came too late, or the name has guessed already.
         """
-        from calibrate.guesses import Guess, add_guess, read_guess
+        from calibrate.sealing.guesses import Guess, add_guess, read_guess
 
         who = _checked_name(name)
         if isinstance(knee, bool) or not isinstance(knee, int | float) or not 0 < knee <= HIGHEST_KNEE:
@@ -103,7 +103,7 @@ class Run:
 
     def take_back(self, name: object, knee: object, nonce: object) -> None:
         """Take back a guess that one sealed, which the knee and the nonce prove. RefusedError where they do not."""
-        from calibrate.guesses import Guess, committed
+        from calibrate.sealing.guesses import Guess, committed
 
         try:
             proof = committed(Guess(str(name), float(str(knee))), bytes.fromhex(str(nonce)))

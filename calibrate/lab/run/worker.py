@@ -16,9 +16,9 @@ from calibrate.lab.run.files import ORDER, RESULT, TOLD
 from calibrate.lab.run.measuring import measure
 from calibrate.lab.run.orders import Order
 from calibrate.lab.run.revealing import reveal
-from calibrate.lab.run.telling import Teller
-from measure.durable import write_durably
+from calibrate.lab.run.worker_messages import Teller
 from measure.errors import MeasureError
+from measure.machine.durable import write_durably
 
 FAILED, STOPPED = 1, 130
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from calibrate.comparison import Comparison
 from calibrate.inference.parameters import Array
+from calibrate.prediction.comparison import Comparison
 from calibrate.report.axes import Axis
-from calibrate.report.compared.parts import (
+from calibrate.report.compared.figure_elements import (
     add_band,
     add_band_along,
     add_observed,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.comparison import Comparison
+from calibrate.fitting.predicted_curve import grid
 from calibrate.inference.parameters import Array
-from calibrate.prediction import grid
-from calibrate.ratios import ratio_of_curves
+from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.ratios import ratio_of_curves
 from calibrate.report.compared import curves
 from calibrate.report.compared.devices import MOST_IN_FULL, Matched, SideBySide, difference_text, parameter_text
-from calibrate.report.compared.parts import add_band, at_among, axes_of, figure_over
+from calibrate.report.compared.figure_elements import add_band, at_among, axes_of, figure_over
 from calibrate.report.compared.residuals import TITLE, missed
 from calibrate.report.drawing import (
     DASHES,

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from calibrate.comparison import Comparison
-from calibrate.fitting import quantity
-from calibrate.knees import NamedKnee
-from calibrate.ratios import Difference, Untold, differences, untold
+from calibrate.fitting.curve_fit import quantity
+from calibrate.knees.definitions import NamedKnee
+from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.ratios import Difference, Untold, differences, untold
 from calibrate.report.compared.section import Section
 from calibrate.report.view import Shown
-from measure.dataset import LOAD_NAMES
+from measure.sweep import LOAD_NAMES
 
 MOST_IN_FULL = 3
 """Of more devices than these a sentence tells only what follows; the tables have everything."""

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from calibrate.comparison import Comparison
-from calibrate.knees import NamedKnee, named_knees
-from calibrate.profiles import Profile
+from calibrate.knees.definitions import NamedKnee, named_knees
+from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.profiles import Profile
 from calibrate.service.fitted import ServiceFit
 from calibrate.service.ladder import fit_service
 from calibrate.service.sources import service_times
-from calibrate.tails import Tails
-from measure.dataset import Sweep
+from calibrate.tails.percentiles import Tails
 from measure.errors import DataError
+from measure.sweep import Sweep
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.comparison import Comparison
+from calibrate.fitting.predicted_curve import grid, predict
 from calibrate.inference.parameters import Array
-from calibrate.knees import NamedKnee, knee_rows
-from calibrate.prediction import grid, predict
-from calibrate.report.compared.parts import at_among, axes_of, figure_over, keep_near
+from calibrate.knees.definitions import NamedKnee, knee_rows
+from calibrate.prediction.comparison import Comparison
+from calibrate.report.compared.figure_elements import at_among, axes_of, figure_over, keep_near
 from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, solid
 from calibrate.report.view import Shown, View
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from calibrate.ladder import Rung
+from calibrate.prediction.fit_ladder import Rung
 from calibrate.report.drawing import GREY, INK, RED, empty_figure, marker
 from calibrate.report.view import Shown
 from measure.units import format_percent

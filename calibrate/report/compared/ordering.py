@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.comparison import Comparison
 from calibrate.inference.parameters import Array, Mask
+from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.residuals import TITLE, add_noise_floor, missed
 from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, marker
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting import quantity
-from calibrate.profiles import Profile
+from calibrate.fitting.curve_fit import quantity
+from calibrate.prediction.profiles import Profile
 from calibrate.report.drawing import PALETTE, SYMBOLS, dashed, empty_figure
 from calibrate.report.view import Shown, View
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.comparison import Comparison
-from calibrate.open_models import OpenModel
-from calibrate.open_queue import waiting
-from calibrate.report.compared.parts import add_observed
+from calibrate.models.open import OpenModel
+from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.open_queue import waiting
+from calibrate.report.compared.figure_elements import add_observed
 from calibrate.report.drawing import BLUE, dashed, empty_figure, solid
 
 if TYPE_CHECKING:

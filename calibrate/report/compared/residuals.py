@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from calibrate.comparison import Comparison
 from calibrate.inference.parameters import Array
-from calibrate.report.compared.parts import at_axis, axes_of, load_figure
+from calibrate.prediction.comparison import Comparison
+from calibrate.report.compared.figure_elements import at_axis, axes_of, load_figure
 from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, faint, marker
 from measure.units import format_percent
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from calibrate.comparison import Comparison
+from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.evidence import Evidence, evidence_of
 from calibrate.report.compared.views import SeriesViews, overview, views_of
 from calibrate.report.view import Group, View

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calibrate.comparison import Comparison
+from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, ordering, queue, residuals
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.knees import knee_view

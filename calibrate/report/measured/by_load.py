@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting import LEVEL, Fit, fit
-from calibrate.knee import Knee
-from calibrate.knees import NamedKnee
+from calibrate.fitting.curve_fit import LEVEL, Fit, fit
+from calibrate.knees.definitions import NamedKnee
+from calibrate.knees.knee import Knee
 from calibrate.next.advice import advice
 from calibrate.report.drawing import ORANGE, PALETTE
 from calibrate.report.measured.drawings import MOST_LINES, lines
@@ -20,8 +20,8 @@ from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import axis_of, columns_of, rate_of, word_of
 from calibrate.report.view import View
 from measure import repeats
-from measure.dataset import Sweep
 from measure.errors import DataError
+from measure.sweep import Sweep
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

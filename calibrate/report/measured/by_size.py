@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting import LEVEL
+from calibrate.fitting.curve_fit import LEVEL
 from calibrate.report.axes import bandwidth_axis, throughput_axis
 from calibrate.report.drawing import AXIS, BLUE, GREY, ORANGE, RED, empty_figure
 from calibrate.report.measured.crossover import Crossover, crossover

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, stats
 
-from calibrate.fitting import LEVEL
+from calibrate.fitting.curve_fit import LEVEL
 from calibrate.inference.parameters import Array
 
 _SMALLEST_SHARE = 1e-6  # of a term, below which it is not identifiable

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from measure.auditing import audit
-from measure.dataset import LOAD_NAMES, LoadKind, Provenance, Sweep, describe_series
+from measure.auditing.all_checks import audit
 from measure.datasets import about, dataset_table, load_dataset
 from measure.datasets.audited import audit_dataset
 from measure.findings import SEVERITIES, Finding
 from measure.repeats import flag_outliers, half_width, intervals
+from measure.sweep import LOAD_NAMES, LoadKind, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
 
 PERCENTILES = {

@@ -13,8 +13,8 @@ from calibrate.report.files import write_tables
 from calibrate.report.measured.against import memory_against_storage
 from calibrate.report.measured.points import Measured
 from calibrate.report.view import Group, View
-from measure.dataset import Provenance
 from measure.findings import Finding
+from measure.sweep import Provenance
 
 
 @dataclass(frozen=True)

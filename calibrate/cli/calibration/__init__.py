@@ -1,0 +1,1 @@
+"""Commands that calibrate, predict and compare."""

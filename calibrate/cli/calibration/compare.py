@@ -1,0 +1,347 @@
+"""``qsim compare``: predict from a few points, and hold the prediction against the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.calibration.baseline_table import say_baselines
+from calibrate.cli.calibration.compare_data import (
+    Calibration,
+    Device,
+    against_fits,
+    against_sealed,
+    baseline_first,
+    compared,
+    short_names,
+    sources_of,
+)
+from calibrate.cli.calibration.compare_pages import Pages, Told, beside_document, pages_of, say_beside
+from calibrate.cli.calibration.compare_tails import add_tails, say_tails, tails_of_all
+from calibrate.cli.console import print_json, say, table, warn
+from calibrate.cli.data import Source, tell, tell_findings
+from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
+from calibrate.cli.knee_tables import knee_table, knees_of
+from calibrate.cli.measuring.audit import check_findings
+from calibrate.cli.options import (
+    AsJson,
+    AsPublished,
+    Columns,
+    Data,
+    DeviceModel,
+    FailOn,
+    Knees,
+    Level,
+    Objective,
+    Peak,
+    Report,
+    Series,
+    Share,
+    Use,
+)
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+
+if TYPE_CHECKING:
+    from calibrate import Comparison
+    from calibrate.knees.definitions import NamedKnee
+    from calibrate.prediction.profiles import Profile
+    from calibrate.sealing.sealed_prediction import Seal
+
+HELP = """Calibrate on a few points, predict the others, and report what is missed.
+
+Prints the parameters with their intervals, the knee, observed against predicted at every load, and the verdict.
+Datasets are compared corrected by what their audit proves (--as-published: as printed).
+Several DATA (directories, or files that hold a curve each) are devices side by side: the first, or the --baseline, is
+what the others are held against. Files of single points are read together as one device.
+
+\b
+Examples:
+qsim compare sweep/ --use 1,32 --report report.html
+qsim compare --dataset 003-ssd-read --max-error 10
+qsim compare sweep/ --baselines
+qsim compare old-drive/ new-drive/ --report both.html --plots plots --format png
+qsim compare a/ b/ c/ --baseline c/
+qsim compare tonight/ --fit yesterday.json --fail-on error
+qsim compare tonight/ --sealed before.json
+"""
+
+
+def compare(
+    data: Data = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", metavar="NAME", show_default=False,
+                     help="A published table instead of DATA (see qsim datasets), or beside it; may be given several "
+                     "times."),
+    ] = None,
+    columns: Columns = None,
+    as_published: AsPublished = False,
+    use: Use = None,
+    series: Series = None,
+    model: DeviceModel = None,
+    fit: Annotated[
+        Path | None,
+        typer.Option("--fit", metavar="FIT", parser=parsing.path, show_default=False,
+                     help="Hold this fit against DATA instead of calibrating on it."),
+    ] = None,
+    sealed: Annotated[
+        Path | None,
+        typer.Option("--sealed", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Hold this sealed prediction (qsim predict --seal) against DATA; refused where DATA was "
+                     "used in it."),
+    ] = None,
+    only_new: Annotated[
+        bool, typer.Option("--only-new", help="With --sealed: leave the points out that the prediction was made from.")
+    ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", metavar="DEVICE", show_default=False,
+                     help="The one of several DATA or datasets that the others are held against. Default: the first."),
+    ] = None,
+    level: Level = None,
+    peak: Peak = None,
+    report: Report = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
+    profiles: Annotated[
+        bool,
+        typer.Option("--profiles/--no-profiles",
+                     help="Whether what is written, and --json, hold the profile likelihoods: what the points alone, "
+                     "without priors, say of each parameter."),
+    ] = True,
+    slo: Objective = None,
+    share: Share = None,
+    knees: Knees = False,
+    baselines: Annotated[
+        bool,
+        typer.Option("--baselines", help="Print what simple baselines miss on the same held-out points: the plain "
+                     "bound, the most probable p-norm, the Universal Scalability Law, interpolation."),
+    ] = False,
+    fail_on: FailOn = None,
+    max_error: Annotated[
+        float | None,
+        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
+                     help="Exit with 3 where the mean held-out error of any curve exceeds this many percent, in "
+                     "throughput or in response time."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Load, compare every series or the one named, print, report, check."""
+    brought = {"--use": use, "--model": model, "--level": level, "--peak": peak}
+    _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
+    outputs = Outputs(report, csv, plots, image)
+
+    from calibrate.fitting.curve_fit import model_named
+
+    if model is not None:
+        model_named(model)
+    sources = sources_of(data or (), dataset or (), columns, as_published, together=bool(fit or sealed))
+    sources = baseline_first(sources, baseline)
+    outputs.check()
+    held = None if sealed is None else _read_seal(sealed)
+    devices = _devices(sources, Calibration(series, use, model, level, peak), fit, held, sealed, only_new=only_new)
+    asked = as_json or knees or slo is not None or share is not None
+    told = [
+        Told(
+            d, _knees(d, slo, share, over_repeats=knees) if asked or outputs.wanted or len(devices) > 1 else (),
+            _profiles(d) if profiles and (as_json or outputs.wanted) else (),
+            *tails_of_all(d.done, d.sweep, held),
+        )
+        for d in devices
+    ]  # fmt: skip
+    title = _title([d.name for d in devices]) if len(devices) > 1 else sources[0].name
+    title += "" if held is None else f", predicted before: SHA-256 {held.sha256}"
+    found = pages_of(told, title, drawn=outputs.wanted)
+    written = outputs.write(found.sections, title)
+
+    _warn(devices, found)
+    if not as_json:
+        _tell(told, held, found, knees=asked, every=knees, baselines=baselines)
+        written.tell()
+    document = {
+        **_document(told, knees=asked), **beside_document(told, found.beside),
+        "seal": None if held is None else held.to_dict(), **written.to_dict(),
+    }  # fmt: skip
+    _check([c for d in devices for c in d.done], fail_on, max_error, document if as_json else None)
+    if as_json:
+        print_json(document)
+
+
+def _devices(
+    sources: Sequence[Source], chosen: Calibration, fit: Path | None, held: Seal | None, sealed: Path | None, *,
+    only_new: bool,
+) -> list[Device]:  # fmt: skip
+    """Every device, calibrated on itself, or the one that is held against what was brought."""
+    names = short_names(sources)
+    if sealed is not None and held is not None:
+        return [against_sealed(sources[0], names[0], chosen.series, held, sealed, only_new)]
+    if fit is not None:
+        return [against_fits(sources[0], names[0], chosen.series, fit)]
+    return [compared(s, n, chosen, several=len(sources) > 1) for s, n in zip(sources, names, strict=True)]
+
+
+def _title(devices: Sequence[str]) -> str:
+    """The heading of a page of several devices."""
+    from calibrate.report.compared.devices import MOST_IN_FULL
+
+    return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
+
+
+def _knees(
+    device: Device, slo: parsing.Objective | None, share: float | None, *, over_repeats: bool
+) -> list[tuple[NamedKnee, ...]]:
+    """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
+    return [
+        knees_of(c.fit, slo, device.sweep, float(c.points.load.max()), share=share,
+                 over_repeats=over_repeats and not c.held_out.all())
+        for c in device.done
+    ]  # fmt: skip
+
+
+def _profiles(device: Device) -> list[tuple[Profile, ...]]:
+    """The profile likelihoods of every comparison; none of a prediction that was made elsewhere."""
+    from calibrate.prediction.profiles import profile_parameters
+
+    return [profile_parameters(c.fit) if c.calibrated_here and c.fit.points is not None else () for c in device.done]
+
+
+def _warn(devices: Sequence[Device], found: Pages) -> None:
+    """What the importer noticed, what speaks against a calibration, what could not be compared or held together."""
+    from calibrate.fitting.fit_warnings import matters
+
+    for device in devices:
+        name = device.name if len(devices) > 1 else ""
+        tell_findings(device.sweep, device.names, name)
+        tell([f for c in device.done for f in c.audit
+              if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings], name)  # fmt: skip
+        for name, reason in device.refused.items():
+            where = f"{device.name}: {name}" if len(devices) > 1 else name
+            warn(f"not compared: {where}: {reason.removeprefix(f'{name}: ')}")
+    if found.apart:
+        warn(found.apart)
+
+
+def _tell(
+    told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool, every: bool, baselines: bool
+) -> None:  # fmt: skip
+    """Every curve of every device, the device's name before them where there are several, then all side by side."""
+    if held is not None:
+        say(f"{held}\n")
+    for number, one in enumerate(told):
+        done = one.device.done
+        if len(told) > 1:
+            blank = "\n\n" if number else ""
+            say(f"{blank}== {one.device.name} ==\n")
+        tables = [f"\n\n{knee_table(k, c.fit, every=every)}" for c, k in zip(done, one.knees, strict=False)]
+        say("\n\n\n".join(f"{c}{''.join(tables[i : i + 1]) if knees else ''}" for i, c in enumerate(done)))
+        if baselines:
+            say_baselines(done)
+        if len(done) > 1:
+            say(f"\n\n{_overview(done)}")
+        say_tails(one.tails)
+    say_beside(found.beside)
+
+
+def _document(told: Sequence[Told], *, knees: bool) -> dict[str, Any]:
+    """The JSON of every curve of every device: the first one's keys at the top, all under ``series``."""
+    parts: list[dict[str, Any]] = []
+    for one in told:
+        own = comparison_document(one.device.done, one.device.refused)["series"]
+        for part, named in zip(own, one.knees if knees else (), strict=False):
+            part["knees"] = [k.to_dict() for k in named]
+        for part, found in zip(own, one.profiles, strict=False):
+            part["profiles"] = [p.to_dict() for p in found]
+        add_tails(own, one.tails, one.untold)
+        parts += [{"device": one.device.name, **part} for part in own]
+    refused = {
+        f"{one.device.name}: {name}" if len(told) > 1 else name: reason
+        for one in told for name, reason in one.device.refused.items()
+    }  # fmt: skip
+    return {**{k: v for k, v in parts[0].items() if k != "device"}, "series": parts, "refused": refused}
+
+
+def comparison_document(
+    done: Sequence[Comparison], refused: dict[str, str], report: str | None = None
+) -> dict[str, Any]:
+    """The JSON of several comparisons: the first one's keys at the top, every one under ``series``."""
+    parts = []
+    for comparison in done:
+        part = comparison.to_dict()
+        parts.append({"name": part.pop("series"), **part})
+    return {**parts[0], "series": parts, "refused": refused, "report": report}
+
+
+def _overview(done: Sequence[Comparison]) -> str:
+    """One row for each curve: the knee and the mean held-out errors."""
+    from calibrate.load_text import loads_text
+
+    def percent(value: float | None) -> str:
+        return "none held out" if value is None else f"{value:.1f} %"
+
+    rows = [
+        (
+            c.series,
+            loads_text(c.points.load_kind, c.fit.calibrated_on),
+            "not reached" if c.knee.load is None else f"{_knee_at(c)}{'' if c.knee.identified else ' ?'}",
+            percent(c.summary.held_out_mape_throughput_pct),
+            percent(c.summary.held_out_mape_response_pct),
+        )
+        for c in done
+    ]
+    text = table(("all curves", "calibrated on", "knee", "error in throughput", "in response time"), rows)
+    return text + ("\n? not identifiable from these points" if any(" ?" in row[2] for row in rows) else "")
+
+
+def _knee_at(comparison: Comparison) -> str:
+    """The load at the knee; of a memory, whose delays say nothing to anybody, its bandwidth there."""
+    from calibrate.load_text import knee_text, throughput_text
+
+    knee, kind = comparison.knee, comparison.points.load_kind
+    if kind == "injected_delay":
+        return throughput_text(kind)(knee.throughput_per_s)
+    return "" if knee.load is None else knee_text(kind, knee.load)
+
+
+def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], only_new: bool) -> None:
+    """CommandError where a fit or a sealed prediction, which bring their calibration, is given with another."""
+    if fit is not None and sealed is not None:
+        raise wrong_usage("--fit and --sealed were both given: hold one of them against DATA")
+    for name, given in (("--fit", fit), ("--sealed", sealed)):
+        if given is not None and twice:
+            raise wrong_usage(f"{name} brings its own calibration; leave out {' and '.join(twice)}")
+    if only_new and sealed is None:
+        raise wrong_usage("--only-new is about --sealed: without it, points that were calibrated on are marked")
+
+
+def _read_seal(path: Path) -> Seal:
+    from calibrate.sealing.sealed_prediction import read_seal
+
+    return read_seal(path)
+
+
+def _check(
+    done: Sequence[Comparison], fail_on: str | None, max_error: float | None, document: dict[str, Any] | None
+) -> None:
+    """CommandError (a check failed) by --fail-on and --max-error."""
+    check_findings([f for c in done for f in c.audit], fail_on, document)
+    if max_error is None:
+        return
+    for comparison in done:
+        s = comparison.summary
+        errors = {"throughput": s.held_out_mape_throughput_pct, "response time": s.held_out_mape_response_pct}
+        for what, error in errors.items():
+            if error is None:
+                raise CommandError(
+                    f"--max-error {max_error:g}: {comparison.series} has no held-out point to check; calibrate on "
+                    "fewer loads", CHECK_FAILED, document,
+                )  # fmt: skip
+            if error > max_error:
+                raise CommandError(
+                    f"--max-error {max_error:g}: the held-out {what} of {comparison.series} is missed by {error:.3g} % "
+                    "on average", CHECK_FAILED, document,
+                )  # fmt: skip

@@ -1,0 +1,106 @@
+"""What ``qsim compare`` shows of its devices: the sections of the page, and devices side by side as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calibrate.cli.calibration.compare_data import Device
+from calibrate.cli.console import say, table
+from calibrate.cli.measuring.show import part_of
+from calibrate.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from calibrate.knees.definitions import NamedKnee
+    from calibrate.prediction.profiles import Profile
+    from calibrate.report.compared import Section
+    from calibrate.report.compared.devices import SideBySide
+    from calibrate.report.measured import MeasuredSection
+    from calibrate.tails.percentiles import Tails
+
+
+@dataclass(frozen=True)
+class Told:
+    """A device with the knees and the profile likelihoods of each of its curves, and the tails that are known.
+
+    ``knees`` and ``profiles`` are empty where nobody needs them.
+    """
+
+    device: Device
+    knees: Sequence[tuple[NamedKnee, ...]]
+    profiles: Sequence[tuple[Profile, ...]]
+    tails: Mapping[str, Tails]
+    untold: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The sections to be drawn, the devices side by side among them, and a word on those that cannot be."""
+
+    sections: Sequence[Section | MeasuredSection] = ()
+    beside: Sequence[SideBySide] = ()
+    apart: str = ""
+
+
+def pages_of(told: Sequence[Told], title: str, *, drawn: bool) -> Pages:
+    """Devices side by side first, where there are several, then each by itself.
+
+    With ``drawn`` what takes time to compute is there as well: the law of service.
+    """
+    if not drawn and len(told) < 2:
+        return Pages()
+    from calibrate.report.compared.device_views import side_section
+    from calibrate.report.compared.devices import alone, side_by_side
+
+    sections = {}
+    for one in told:
+        heading = title if len(told) == 1 else one.device.name
+        sections[one.device.name] = _section(one, heading, drawn=drawn)
+    beside = side_by_side(sections)
+    first = [side_section(one) for one in beside] if drawn else []
+    return Pages([*first, *sections.values()], beside, alone(sections))
+
+
+def _section(told: Told, title: str, *, drawn: bool) -> Section:
+    from calibrate.report.compared import Section, evidence_of
+
+    device, found = told.device, {}
+    with Bar("gathering what the report shows") as bar:
+        for i, (comparison, knees) in enumerate(zip(device.done, told.knees, strict=True)):
+            found[comparison.series] = evidence_of(
+                comparison, device.sweep, found_knees=knees, tails=told.tails.get(comparison.series),
+                profiles=told.profiles[i] if told.profiles else None, with_service=drawn,
+                progress=part_of(bar, i, len(device.done)),
+            )  # fmt: skip
+    return Section(title, device.done, device.refused, found)
+
+
+def say_beside(beside: Sequence[SideBySide]) -> None:
+    """Parameters, knees and differences of devices, as tables and a sentence."""
+    from calibrate.report.compared.devices import difference_text, parameter_text
+
+    for one in beside:
+        say(f"\n\n== {one.title.lower()}: {', '.join(one.devices)} ==")
+        if not one.matched:
+            say("\nno curve of these devices has the name of another's, so nothing is held against each other")
+        for matched in one.matched:
+            for shown in (parameter_text(matched), difference_text(matched)):
+                say(f"\n{table(shown.header, shown.rows, left=shown.words)}")
+            say(f"\n{matched.sentence()}")
+
+
+def beside_document(told: Sequence[Told], beside: Sequence[SideBySide]) -> dict[str, Any]:
+    """``devices``, ``differences`` and ``not_compared`` (what has no ratio, and why) of a JSON document."""
+    return {
+        "devices": [
+            {"name": t.device.name, "series": [c.series for c in t.device.done], "refused": t.device.refused,
+             "load": t.device.done[0].fit.load_name} for t in told
+        ],
+        "differences": [
+            {"series": m.name or None, **d.to_dict()} for one in beside for m in one.matched for d in m.differences
+        ],
+        "not_compared": [
+            {"series": m.name or None, **u.to_dict()} for one in beside for m in one.matched for u in m.untold
+        ],
+    }  # fmt: skip

@@ -1,0 +1,166 @@
+"""``qsim fit``: calibrate a device model on a few points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.data import Source, check_peak, check_use, known_series, tell, tell_findings
+from calibrate.cli.knee_tables import knee_table, knees_of, profile_table
+from calibrate.cli.options import (
+    AsJson,
+    AsPublished,
+    Columns,
+    Data,
+    Dataset,
+    DeviceModel,
+    Force,
+    Knees,
+    Level,
+    Objective,
+    Peak,
+    Series,
+    Share,
+    Use,
+)
+
+if TYPE_CHECKING:
+    from calibrate import Fit
+    from calibrate.knees.definitions import NamedKnee
+    from measure import Sweep
+
+HELP = """Calibrate a device model on the points of a sweep, or on a few of them (--use).
+
+Every parameter comes as an estimate with its interval, and with a word where the points cannot pin it.
+
+\b
+Examples:
+qsim fit sweep/ --use 1,32 --out fit.json
+qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
+"""
+
+
+def fit(
+    data: Data = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    as_published: AsPublished = False,
+    use: Use = None,
+    series: Series = None,
+    model: DeviceModel = None,
+    level: Level = None,
+    peak: Peak = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Keep the fit here, for qsim predict and qsim compare --fit."),
+    ] = None,
+    force: Force = False,
+    slo: Objective = None,
+    share: Share = None,
+    knees: Knees = False,
+    profiles: Annotated[
+        bool,
+        typer.Option("--profiles", help="Also profile the likelihood of each parameter: what the points alone, without "
+                     "priors, say of it."),
+    ] = False,
+    delay: Annotated[
+        parsing.Numbers | None,
+        typer.Option("--delay", metavar="LOW,HIGH", parser=parsing.span, show_default=False,
+                     help="The part Z of a latency that keeps no server busy, where you measured it by itself: its "
+                     "least and its most, as 80us,120us. Then c can be told where means leave it open."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Fit every series, or the one named, and keep the fits."""
+    source = Source(data or (), dataset, columns, as_published)
+
+    from calibrate.cli.fit_files import check_writable, write_fits
+    from calibrate.fitting.curve_fit import model_named
+
+    if model is not None:
+        model_named(model)
+    if out is not None:
+        check_writable(out, force=force)
+    sweep = source.load()
+    names = known_series(sweep, series)
+    check_use(sweep, names, use)
+    check_peak(sweep, peak)
+
+    from calibrate.fitting.curve_fit import LEVEL
+    from calibrate.fitting.curve_fit import fit as calibrated
+    from calibrate.fitting.fit_warnings import doubts_about
+    from calibrate.fitting.origin import with_origin
+    from calibrate.prediction.profiles import profile_parameters
+    from measure.errors import DataError
+
+    level = LEVEL if level is None else level
+    known = (delay[0], delay[1]) if delay else None
+    fits: list[Fit] = []
+    refused: dict[str, str] = {}
+    for name in names:
+        try:
+            made = calibrated(sweep, use, series=name, model=model, level=level, delay_s=known, peak_per_s=peak)
+            fits.append(with_origin(made, sweep))
+        except DataError as error:
+            refused[name] = str(error)
+    if not fits:
+        raise DataError(next(iter(refused.values())))
+    if out is not None:
+        write_fits(fits, out)
+    tell_findings(sweep, names)
+    tell([doubt for f in fits for doubt in doubts_about(f, sweep)])
+    for reason in refused.values():
+        warn(f"not fitted: {reason}")
+    wants_knees = as_json or knees or slo is not None or share is not None
+    shown = [knees_of(f, slo, sweep, share=share, over_repeats=knees) for f in fits] if wants_knees else []
+    profiled = [profile_parameters(f) for f in fits] if profiles else []
+    if as_json:
+        parts = [fit_document(f, found, sweep) for f, found in zip(fits, shown, strict=True)]
+        for part, found_profiles in zip(parts, profiled, strict=False):
+            part["profiles"] = [p.to_dict() for p in found_profiles]
+        written = str(out) if out is not None else None
+        print_json({**parts[0], "series": parts, "refused": refused, "written": written})
+        return
+    tables = [f"\n\n{knee_table(found, f, every=knees)}" for f, found in zip(fits, shown, strict=False)]
+    told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
+    say("\n\n".join(f"{f}{advice(f, sweep)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
+    if out is not None:
+        at = " --at 1..256" if all(f.load_kind == "queue_depth" for f in fits) else ""
+        say(f"\nkept in {out}; next: qsim predict {out}{at}")
+
+
+def advice(fit: Fit, sweep: Sweep) -> str:
+    """A line on what to measure next, where something would tell more: the same whatever ``fit`` was calibrated on."""
+    from calibrate.next.advice import advice as next_of
+    from calibrate.points import points_of
+
+    wanted = next_of(points_of(sweep, fit.series))
+    by = "" if len(fit.used) == fit.measured else "by all points, "
+    return "" if wanted is None else f"\n  {by}{wanted}"
+
+
+def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:
+    """A fit in JSON with its ``knees`` by every definition, without the table that only a fit file needs."""
+    from calibrate.next.advice import advice as next_of
+    from calibrate.points import points_of
+
+    wanted = None if sweep is None else next_of(points_of(sweep, fit.series))
+    return {
+        "name": fit.series,
+        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.calibrated_on)},
+        "load": fit.load_name,
+        "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
+        "knee": fit.knee.to_dict(),
+        "knees": [k.to_dict() for k in knees],
+        "level": fit.level,
+        "notes": list(fit.notes),
+        "source": fit.source,
+        "next": None if wanted is None else wanted.to_dict(),
+    }

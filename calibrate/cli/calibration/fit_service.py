@@ -1,0 +1,231 @@
+"""``qsim fit-service``: which law the service times follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.calibration.service_source import is_table, of_sweep, of_table, of_typed
+from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.data import Source, tell
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.measuring.show import part_of
+from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Level, Report, Seed, Series
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+from calibrate.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from calibrate.report.measured import MeasuredSection
+    from calibrate.service import Goodness, ServiceFit, Times
+    from measure.sweep import Provenance
+
+HELP = """Fit laws of service times to the latencies of one load, and rank them.
+
+Takes the log of every request where there is one, else the histogram (json+), else percentiles. Exponential, Erlang,
+gamma, Weibull, lognormal, Burr XII, hyperexponential, hyper-Erlang and mixtures of lognormals, each also after a fixed
+time, ranked by BIC; the best is checked by drawing from it and fitting again.
+
+\b
+Examples:
+qsim fit-service sweep/ --report service.html
+qsim fit-service --dataset 002-ssd-tails --load 1 --requests 10k
+qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2ms --requests 1e6
+qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s --service fitted:law.json
+"""
+
+MOST_REQUESTS = 1e15
+"""More than any device answers in its life; counts are exact below 2^53."""
+
+
+def fit_service(
+    data: Data = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    percentiles: Annotated[
+        str | None,
+        typer.Option("--percentiles", metavar="SPEC", show_default=False,
+                     help="Published percentiles instead of DATA: p50=80us,p99=300us."),
+    ] = None,
+    load: Annotated[
+        float | None,
+        typer.Option("--load", metavar="N", parser=parsing.number, show_default=False,
+                     help="The load whose latencies are taken. Default: the smallest, where nobody waits."),
+    ] = None,
+    series: Series = None,
+    requests: Annotated[
+        float | None,
+        typer.Option("--requests", metavar="N", parser=parsing.number, show_default=False,
+                     help="How many requests percentiles were taken from; histograms and logs know it."),
+    ] = None,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option("--bootstrap", metavar="N", parser=parsing.whole, show_default="99",
+                     help="Draws for the goodness of fit of the best family; 0 for none."),
+    ] = None,
+    level: Level = None,
+    seed: Seed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Keep the law here; wherever a law is taken, fitted:FILE is it (one curve: name it with "
+                     "--series where there are several)."),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option("--family", metavar="NAME", show_default=False,
+                     help="With --out: keep this family and not the best one, as 'shifted gamma'."),
+    ] = None,
+    force: Force = False,
+    report: Report = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Load, fit each series or the one named, print, report."""
+    _check_usage(data, dataset, percentiles, {"--series": series, "--load": load}, requests, bootstrap)
+    outputs = Outputs(report, csv, plots, image)
+    outputs.check()
+    _check_out(out, family, force=force)
+
+    from measure.errors import DataError
+
+    found, refused, provenance = (
+        of_typed(percentiles, requests) if percentiles is not None else
+        of_table(dataset, series, load, requests) if dataset is not None and is_table(dataset) else
+        of_sweep(Source(data or (), dataset, columns), series, load, requests)
+    )  # fmt: skip
+    if not found:
+        raise DataError(next(iter(refused.values())))
+    if out is not None and len(found) > 1:
+        raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
+    fits = _fitted_all(found, refused, level, bootstrap, seed or 0)
+    kept = None if out is None else _kept(out, family, fits)
+    written = outputs.write(_sections(fits, provenance) if outputs.wanted else [], "Service times")
+    for reason in refused.values():
+        warn(f"not fitted: {reason}")
+    for fit, _ in fits.values():
+        tell(fit.findings)
+    if as_json:
+        parts = [service_document(name, *pair) for name, pair in fits.items()]
+        print_json({**parts[0], "series": parts, "refused": refused, "kept": kept, **written.to_dict()})
+        return
+    say("\n\n\n".join(_text(name, *pair) for name, pair in fits.items()))
+    if kept is not None:
+        say(f"\nkept in {kept}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{kept}")
+    written.tell()
+
+
+def _check_usage(
+    data: list[str] | None, dataset: str | None, percentiles: str | None, chosen: Mapping[str, object],
+    requests: float | None, bootstrap: int | None,
+) -> None:  # fmt: skip
+    """CommandError for what does not go together; ``chosen`` are the options that choose among points."""
+    if percentiles is not None and (data or dataset is not None):
+        raise wrong_usage("--percentiles stands instead of DATA or --dataset; give one of them")
+    if percentiles is not None and (named := [option for option, value in chosen.items() if value is not None]):
+        raise wrong_usage(f"--percentiles are those of one point; leave out {' and '.join(named)}")
+    if requests is not None and not 1 <= requests <= MOST_REQUESTS:
+        raise wrong_usage(f"--requests must be from 1 to {MOST_REQUESTS:.0e}, not {requests:g}")
+    if bootstrap is not None and bootstrap != 0 and bootstrap < 19:
+        raise wrong_usage(f"--bootstrap must be 0 (none) or at least 19, not {bootstrap}")
+
+
+def _check_out(out: Path | None, family: str | None, *, force: bool) -> None:
+    """CommandError or MeasureError where the law cannot be kept where it was asked to, before any work."""
+    from calibrate.cli.fit_files import check_writable
+
+    if out is None and (family is not None or force):
+        raise wrong_usage(f"{'--force' if family is None else '--family'} is about --out FILE, where the law is kept")
+    if out is not None:
+        check_writable(out, force=force, kind="law")
+
+
+def _fitted_all(
+    found: Mapping[str, Times], refused: dict[str, str], level: float | None, bootstrap: int | None, seed: int
+) -> dict[str, tuple[ServiceFit, Goodness | None]]:
+    """The fits by name; why others cannot be goes to ``refused``, and DataError where none can."""
+    from calibrate.service.goodness import REPLICATES
+    from measure.errors import DataError
+
+    draws = REPLICATES if bootstrap is None else bootstrap
+    fits: dict[str, tuple[ServiceFit, Goodness | None]] = {}
+    with Bar("fitting") as bar:
+        for done, (name, times) in enumerate(found.items()):
+            try:
+                fits[name] = _fitted(times, level, draws, seed, part_of(bar, done, len(found)))
+            except DataError as error:
+                refused[name] = str(error)
+    if not fits:
+        raise DataError(next(iter(refused.values())))
+    return fits
+
+
+def _fitted(
+    times: Times, level: float | None, draws: int, seed: int, progress: Callable[[float], None]
+) -> tuple[ServiceFit, Goodness | None]:
+    """The fit and, with draws, how good it is."""
+    from calibrate.fitting.curve_fit import LEVEL
+    from calibrate.service import fit_service as fitted
+    from calibrate.service import goodness as checked
+
+    first = 0.3 if draws else 1.0
+    fit = fitted(times, level=LEVEL if level is None else level, progress=lambda s: progress(first * s))
+    if not draws:
+        return fit, None
+    return fit, checked(fit.best, draws, seed, lambda s: progress(first + (1 - first) * s))
+
+
+def service_document(name: str, fit: ServiceFit, goodness: Goodness | None) -> dict[str, Any]:
+    """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
+    from qsim.distributions.as_dict import law_to_dict
+
+    return {
+        "name": name,
+        "requests": fit.times.total,
+        "bins": len(fit.times.counts),
+        "kind": fit.times.kind,
+        "best": fit.best.name,
+        "law": law_to_dict(fit.law),
+        "parameters": {k: asdict(v) for k, v in fit.best.parameters.items()},
+        "level": fit.best.level,
+        "families": [f.to_dict() for f in fit.families],
+        "left_out": list(fit.left_out),
+        "goodness": None if goodness is None else goodness.to_dict(),
+        "findings": [f.to_dict() for f in fit.findings],
+    }
+
+
+def _text(name: str, fit: ServiceFit, goodness: Goodness | None) -> str:
+    requests = f"{fit.times.total:,.0f} requests in {len(fit.times.counts)} bins"
+    left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
+    tried = f"\n\n{goodness.sentence()}" if goodness is not None else ""
+    return f"{name}: {requests} ({fit.times.kind})\n\n{fit}{left}{tried}"
+
+
+def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, Goodness | None]]) -> str:
+    """Write the law of the only fit, or of the family named; CommandError where that was not fitted."""
+    from measure.formats.law_file import write_law
+
+    name, (fit, _) = next(iter(fits.items()))
+    names = [f.name for f in fit.families]
+    if family is not None and family not in names:
+        raise wrong_usage(f"--family: {parsing.not_one_of(family, names)}")
+    chosen = fit.best if family is None else fit.family(family)
+    about = {"name": name, "family": chosen.name, "requests": fit.times.total, "kind": fit.times.kind, "ks": chosen.ks}
+    write_law(chosen.law, path, about)
+    return str(path)
+
+
+def _sections(
+    fits: Mapping[str, tuple[ServiceFit, Goodness | None]], provenance: Provenance | None
+) -> list[MeasuredSection]:
+    """The section of each curve."""
+    from calibrate.report.service import service_section
+
+    return [service_section(name, fit, good, provenance) for name, (fit, good) in fits.items()]

@@ -1,0 +1,204 @@
+"""``qsim predict``: the curve and the knee, from a fit, from a few measured points, or from a data sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.calibration import what_ifs
+from calibrate.cli.calibration.compare_tails import add_tails
+from calibrate.cli.calibration.predict_tails import predicted_tails_text, tails_of_fits
+from calibrate.cli.calibration.prediction_source import Sheet, basis
+from calibrate.cli.console import print_json, say
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.options import (
+    AsJson,
+    At,
+    Columns,
+    Dataset,
+    DeviceModel,
+    Knees,
+    Level,
+    Objective,
+    Peak,
+    Report,
+    Series,
+    Share,
+    Use,
+)
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+
+if TYPE_CHECKING:
+    from calibrate import Curve, Fit
+    from calibrate.prediction.what_if import Scenario, WhatIf
+    from calibrate.report.measured import MeasuredSection
+
+HELP = """Predict throughput and response time, with bands, and the knee.
+
+From a fit (qsim fit DATA --out fit.json), from points of DATA (all, or --use), or from a data sheet before any run.
+
+\b
+Examples:
+qsim predict fit.json --at 1,8,64
+qsim predict sweep/ --use 1,32 --seal before.json
+qsim predict sweep/ --use 1 --peak-iops 600k
+qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
+qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
+"""
+
+DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
+
+
+def predict(
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FIT|DATA", show_default=False,
+                       help="A file of qsim fit; or what a tool wrote, to calibrate on its points."),
+    ] = None,
+    at: At = None,
+    series: Series = None,
+    idle_latency: Annotated[
+        float | None,
+        typer.Option(metavar="TIME", parser=parsing.seconds, show_default=False,
+                     help="Data sheet: latency of one request alone, as 80us."),
+    ] = None,
+    peak_iops: Annotated[
+        float | None,
+        typer.Option(metavar="RATE", parser=parsing.per_second, show_default=False,
+                     help="Data sheet, or beside one measured point (--use 1): peak requests a second, as 600k."),
+    ] = None,
+    sharpness: Annotated[
+        float | None,
+        typer.Option(metavar="P", parser=parsing.number, show_default=False,
+                     help="Data sheet: how sharp the knee is (near 2.6 on NVMe, 6 and more on SATA)."),
+    ] = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    use: Use = None,
+    model: DeviceModel = None,
+    level: Level = None,
+    peak: Peak = None,
+    slo: Objective = None,
+    share: Share = None,
+    knees: Knees = False,
+    seal: Annotated[
+        Path | None,
+        typer.Option("--seal", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Write the prediction with its hash and time, for qsim compare --sealed; never replaced. "
+                     "With --what-if, that of the device changed."),
+    ] = None,
+    what_if: Annotated[
+        Any,
+        typer.Option("--what-if", metavar="CHANGES", parser=what_ifs.what_if, show_default=False,
+                     help="The curve of the device changed, beside the present one: drives=1:2 (one more in the "
+                     "stripe), service=0.5 (half the service time; host=TIME of the latency is none), block=4KiB:16KiB "
+                     "(needs two sizes in the fit, or the link's bandwidth=3GB/s), write-cache=off,medium=3ms."),
+    ] = None,
+    report: Report = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Read the fit, calibrate one, or write the data sheet down, and predict."""
+    if seal is not None:
+        from calibrate.sealing.sealed_prediction import check_unsealed
+
+        check_unsealed(seal)
+    outputs = Outputs(report, csv, plots, image)
+    outputs.check()
+    if what_if is not None and slo is not None and slo.quantile is not None:
+        raise wrong_usage(
+            "--slo for a tail and --what-if were both given: no latency of a changed device was measured, so that its "
+            "tails cannot be told; give --slo for the mean, as --slo 1ms"
+        )
+    calibration = {"--use": use, "--model": model, "--level": level, "--peak": peak}
+    sheet = Sheet(idle_latency, peak_iops, sharpness)
+    found = basis(data or (), dataset, columns, sheet, series, calibration)
+    fits = found.fits
+
+    from calibrate.cli.calibration.curve_text import curve_text
+    from calibrate.cli.calibration.fit import advice, fit_document
+    from calibrate.cli.knee_tables import knee_table, knees_of
+    from calibrate.fitting.predicted_curve import predict as predicted
+
+    scenarios = _scenarios(fits, series, what_if)
+    fits = [f for f in fits if series is None or f.series == series]
+    curves = [predicted(f, at or _default_loads(f)) for f in fits]
+    changed = [predicted(s.fit, curve.load) for s, curve in zip(scenarios, curves, strict=False)]
+    tails, untold = tails_of_fits(fits, curves, found.sweep)
+    sealed = None
+    if seal is not None:
+        from calibrate.sealing.sealed_prediction import seal as write_seal
+
+        meant = [replace(s.fit, series=f.series) for s, f in zip(scenarios, fits, strict=False)] or fits
+        told = None if scenarios else [tails.get(f.series) for f in fits]
+        sealed = write_seal(meant, [list(curve.load) for curve in curves], seal, tails=told)
+    written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], _title(fits))
+    asked = as_json or knees or slo is not None or share is not None
+    shown = [knees_of(f, slo, found.sweep, share=share) for f in fits] if asked else []
+    if as_json:
+        parts = [
+            {**fit_document(f, named, found.sweep), "points": curve.to_dicts()}
+            for f, curve, named in zip(fits, curves, shown, strict=True)
+        ]
+        add_tails(parts, tails, untold)
+        for part, s, curve in zip(parts, scenarios, changed, strict=False):
+            part["what_if"] = {
+                **s.to_dict(),
+                **fit_document(s.fit, knees_of(s.fit, slo, share=share)),
+                "points": curve.to_dicts(),
+            }
+        print_json({
+            **parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict(),
+        })  # fmt: skip
+        return
+    for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
+        head = str(f) if found.sweep is None else f"{f}{advice(f, found.sweep)}"
+        blocks = [head, curve_text(f, curve), *predicted_tails_text(tails.get(f.series))]
+        blocks += [knee_table(named, f, every=knees) for named in shown[i : i + 1]]
+        blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]
+        say(("" if i == 0 else "\n") + "\n\n".join(blocks))
+    if sealed is not None:
+        say(f"\n{sealed}\nkept in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
+    written.tell()
+
+
+def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -> list[Scenario]:
+    """The scenario of each fit that is meant; the others may tell of another block size."""
+    if change is None:
+        return []
+    from calibrate.prediction.what_if import what_if
+
+    return [what_if(f, change, fits) for f in fits if series is None or f.series == series]
+
+
+def _sections(fits: Sequence[Fit], curves: Sequence[Curve], scenarios: Sequence[Scenario]) -> list[MeasuredSection]:
+    """The section of each fit, with the changed device beside it."""
+    from calibrate.report.predicted import predicted_section
+
+    beside: list[Scenario | None] = [*scenarios] if scenarios else [None] * len(fits)
+    return [predicted_section(f, list(c.load), s) for f, c, s in zip(fits, curves, beside, strict=True)]
+
+
+def _title(fits: Sequence[Fit]) -> str:
+    """The heading of the page; its sections name several fits."""
+    return f"Prediction: {fits[0].series}" if len(fits) == 1 and fits[0].series else "Prediction"
+
+
+def _default_loads(fit: Fit) -> Sequence[float]:
+    """Doubling depths; tenths of the peak as arrival rates or bandwidths; the delays of Intel's list calibrated on."""
+    peak = fit.parameters.get("B" if fit.load_kind == "bandwidth" else "Xmax")
+    if fit.load_kind in ("arrival_rate", "bandwidth") and peak is not None and peak.estimate is not None:
+        return [round(share / 10 * peak.estimate, 3) for share in range(1, 10)]
+    if fit.load_kind != "injected_delay":
+        return DEFAULT_DEPTHS
+    from measure.memory.plan import MLC_DELAYS
+
+    low, high = (min(fit.used), max(fit.used)) if fit.used else (0, max(MLC_DELAYS))
+    return [float(d) for d in MLC_DELAYS if low <= d <= high]

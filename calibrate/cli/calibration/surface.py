@@ -1,0 +1,194 @@
+"""``qsim surface``: a drive over block size, reads, depth and jobs, or a memory over mixes, from a few points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.calibration.places import Places, at_places, places, read_shares
+from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.data import Source, tell
+from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level, Report
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots, Written
+
+if TYPE_CHECKING:
+    from calibrate.surface import SurfaceComparison
+    from calibrate.surface.memory import MixComparison
+    from measure import Finding, Sweep
+
+HELP = """Predict a drive over block size, share of reads, queue depth and jobs, or a memory over shares of reads.
+
+A few points are used: the two ends of whatever varies (at most 2 sizes x 2 shares of reads x 2 depths), and those that
+narrow the bands most. All other points are predicted, with bands, and compared with what was measured, beside what a
+bilinear fit and a plain Gaussian process miss. --at predicts places that were not measured. A sweep over block sizes
+alone, or a memory's curves of latency over bandwidth at several shares of reads, is a surface too.
+
+\b
+Examples:
+qsim surface --dataset 001-ssd
+qsim surface sweep/ --use "block=4KiB,64KiB read=0,100 depth=1,32" --at "block=16KiB read=70 depth=1..64"
+qsim surface --dataset 004-ssd-block-size --use "block=4KiB,512KiB" --ask 0
+qsim surface --dataset 001-memory --series "64 B" --use "read=50,100" --at "read=60,90"
+"""
+
+MORE = "--details: every point, parameters, knees;   --report FILE: plots"
+SHOWN = 24
+UNSTEADY = ("drift-within-run", "outlier")
+"""Findings on runs that a surface should not lean on."""
+
+
+def surface(
+    data: Data = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    as_published: AsPublished = False,
+    pattern: Annotated[
+        str | None,
+        typer.Option("--pattern", metavar="PATTERN", parser=parsing.choice("random", "sequential"), show_default=False,
+                     help="Random or sequential, where DATA has both: each is a surface of its own."),
+    ] = None,
+    series: Annotated[
+        str | None,
+        typer.Option("--series", metavar="TEXT", show_default=False,
+                     help="Of a memory, only curves with this in their names, where there are several of one mix."),
+    ] = None,
+    use: Annotated[
+        Places | None,
+        typer.Option("--use", metavar="PLACES", parser=places, show_default=False,
+                     help='The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1"; what is '
+                     "not named may be anything. Default: the ends of what varies."),
+    ] = None,
+    ask: Annotated[
+        int | None,
+        typer.Option("--ask", metavar="N", parser=parsing.whole, show_default="2, of a memory 0",
+                     help="How many further points (of a memory: mixes) to calibrate on, each where it tells most."),
+    ] = None,
+    at: Annotated[
+        Places | None,
+        typer.Option("--at", metavar="PLACES", parser=places, show_default=False,
+                     help="Also predict these places, written like those of --use, measured or not; what is not named "
+                     "takes every value that was measured."),
+    ] = None,
+    level: Level = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also print every point, the parameters and the knees.")
+    ] = False,
+    report: Report = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
+    max_error: Annotated[
+        float | None,
+        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
+                     help="Exit with 3 where the median held-out error exceeds this many percent."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Load, calibrate, predict, print, write, check."""
+    from calibrate.fitting.fit_warnings import matters
+    from measure.auditing.all_checks import audit
+    from measure.findings import SEVERITIES
+
+    source = Source(data or (), dataset, columns, as_published)
+    outputs = Outputs(report, csv, plots, image)
+    outputs.check()
+    sweep = source.load()
+    noticed = sorted(dict.fromkeys((*sweep.findings, *audit(sweep))), key=lambda f: -SEVERITIES.index(f.severity))
+    told = [
+        f for f in noticed if matters(f) or f.check in UNSTEADY or (f.severity == "warning" and f in sweep.findings)
+    ]
+    compared: SurfaceComparison | MixComparison
+    if sweep.load_kind in ("injected_delay", "bandwidth"):
+        compared, predictions = _memory(sweep, series, use, ask, at, level)
+    else:
+        _refuse_series(series)
+        compared, predictions = _drive(sweep, pattern, use, ask, at, level, noticed)
+    written = Written()
+    if outputs.wanted:
+        from calibrate.report.surface import section_of
+
+        section = section_of(compared, sweep.provenance, noticed)
+        written = outputs.write([section], section.title)
+    document = {"source": source.name, **compared.to_dict(), "predictions": predictions,
+                "audit": [f.to_dict() for f in noticed], **written.to_dict()}  # fmt: skip
+    tell(told)
+    if not as_json:
+        _print(compared, predictions, details=details)
+        written.tell()
+    _check(compared, max_error, document if as_json else None)
+    if as_json:
+        print_json(document)
+
+
+def _drive(
+    sweep: Sweep, pattern: str | None, use: Places | None, ask: int | None, at: Places | None, level: float | None,
+    noticed: list[Finding],
+) -> tuple[SurfaceComparison, list[dict[str, Any]]]:  # fmt: skip
+    """The comparison of a drive, and the rows of --at."""
+    from calibrate.surface import compare_surface, surface_points
+    from calibrate.surface.compare import DEFAULT_ASKED
+    from calibrate.surface.fit import LEVEL
+
+    compared = compare_surface(
+        surface_points(sweep, pattern), None if use is None else use.columns(),
+        ask=DEFAULT_ASKED if ask is None else ask, level=level or LEVEL,
+        drifting=any(f.check == "drift-within-run" for f in noticed),
+    )  # fmt: skip
+    if at is None:
+        return compared, []
+    wanted = at_places(at, compared.points.places)
+    rows = compared.surface.predict(wanted).rows()
+    for note in set(compared.surface.guesses(wanted)) - set(compared.notes):
+        warn(note)
+    return compared, rows
+
+
+def _memory(
+    sweep: Sweep, series: str | None, use: Places | None, ask: int | None, at: Places | None, level: float | None
+) -> tuple[MixComparison, list[dict[str, Any]]]:
+    """The comparison of a memory, and the rows of --at."""
+    from calibrate.surface.memory import LEVEL, compare_mixes, mix_family
+
+    family = mix_family(sweep, series)
+    shares = None if use is None else read_shares(use, "--use")
+    compared = compare_mixes(family, shares, ask=ask or 0, level=level or LEVEL)
+    wanted = [] if at is None else read_shares(at, "--at")
+    curves = [compared.used.predict(share, level=level or LEVEL) for share in wanted]
+    return compared, [row for curve in curves for row in curve.rows()]
+
+
+def _refuse_series(series: str | None) -> None:
+    if series is not None:
+        raise wrong_usage("--series is about a memory's curves; of a drive, --use and --pattern choose points")
+
+
+def _print(compared: SurfaceComparison | MixComparison, predictions: list[dict[str, Any]], *, details: bool) -> None:
+    """The answer, the table, the worst point, what to measure next; with ``details`` the parameters and knees."""
+    from calibrate.surface.results import table_of
+
+    for note in compared.notes:
+        warn(note)
+    text = ["\n".join(compared.answer())]
+    if predictions:
+        text.append(f"Predicted\n{table_of(predictions)}")
+    else:
+        text.append(compared.table(None if details else SHOWN))
+    if details:
+        text += [f"{heading}\n{table}" for heading, table in compared.details()]
+    text.append("\n".join([*compared.last_lines(), f"MORE    {MORE}"]))
+    say("\n\n".join(text))
+
+
+def _check(
+    compared: SurfaceComparison | MixComparison, max_error: float | None, document: dict[str, Any] | None
+) -> None:
+    """CommandError (a check failed) by --max-error."""
+    missed = compared.missed_pct()
+    if max_error is not None and missed is not None and missed > max_error:
+        raise CommandError(
+            f"--max-error {max_error:g}: held-out points are missed by {missed:.3g} % at the median", CHECK_FAILED,
+            document,
+        )  # fmt: skip

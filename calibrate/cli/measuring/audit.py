@@ -1,0 +1,92 @@
+"""``qsim audit``: what a table of measurements says against itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrate.cli.console import print_json, say
+from calibrate.cli.data import Source, known_series
+from calibrate.cli.failures import CHECK_FAILED, CommandError
+from calibrate.cli.options import AsJson, Columns, Data, Dataset, FailOn, Series
+
+if TYPE_CHECKING:
+    from measure import Finding
+
+HELP = """Check measurements against Little's law, and say what would explain what is wrong.
+
+Every point of a queue-depth sweep must obey N = X R. Memory curves are held against caches and lines in flight.
+Each finding has its evidence, a hypothesis tested on all points, and the measurement that would settle it.
+
+\b
+Examples:
+qsim audit sweep/
+qsim audit fio-output.json --link pcie4x4 --fail-on warning
+qsim audit points.csv --columns load=io_depth,latency=lat:us,throughput=iops
+qsim audit --dataset 004-ssd-depth
+"""
+
+
+def audit(
+    data: Data = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    series: Series = None,
+    link: Annotated[
+        str | None,
+        typer.Option(metavar="LINK", show_default=False,
+                     help="What the data crossed, to hold the bandwidth against: sata3, pcie4x4, ddr4-3200x2."),
+    ] = None,
+    fail_on: FailOn = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Load, audit, print the findings."""
+    source = Source(data or (), dataset, columns)
+    findings = _findings(source, link, series)
+    if as_json:
+        check_findings(findings, fail_on, {"source": source.name, "findings": [f.to_dict() for f in findings]})
+        print_json({"source": source.name, "findings": [f.to_dict() for f in findings]})
+        return
+    for finding in findings:
+        say(str(finding))
+    counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "info")}
+    say(f"{source.name}: " + ", ".join(f"{n} {s}(s)" for s, n in counts.items()))
+    check_findings(findings, fail_on)
+
+
+def check_findings(findings: Sequence[Finding], fail_on: str | None, document: dict[str, object] | None = None) -> None:
+    """CommandError (a check failed) where a finding is of the severity ``fail_on`` or a worse one."""
+    if fail_on is None:
+        return
+    from measure.findings import SEVERITIES
+
+    worst = SEVERITIES[SEVERITIES.index(fail_on) :]
+    bad = [f for f in findings if f.severity in worst]
+    if bad:
+        raise CommandError(
+            f"--fail-on {fail_on}: the audit has {len(bad)} finding(s) of that severity or worse; the first: "
+            f"{bad[0].check}{f' ({bad[0].series})' if bad[0].series else ''}", CHECK_FAILED, document,
+        )  # fmt: skip
+
+
+def _findings(source: Source, link: str | None, series: str | None) -> list[Finding]:
+    from measure.auditing.all_checks import audit as audited
+    from measure.datasets.audited import audit_dataset
+    from measure.findings import SEVERITIES
+
+    if source.dataset is not None:
+        from calibrate.cli.data import known_dataset
+
+        found = list(audit_dataset(known_dataset(source.dataset), link))
+        names = tuple(dict.fromkeys(f.series for f in found if f.series is not None))
+        if series is not None and series not in names:
+            known_series(source.load(), series)
+    else:
+        sweep = source.load()
+        known_series(sweep, series)
+        found = [*sweep.findings, *audited(sweep, series, link)]
+    if series is not None:
+        found = [f for f in found if f.series in (None, series)]
+    return sorted(found, key=lambda f: -SEVERITIES.index(f.severity))

@@ -1,0 +1,329 @@
+"""``qsim measure memory``: this machine's memory, with the built-in probe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, remark, say, table
+from calibrate.cli.data import tell_findings
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.measuring.repeating import Remeasure
+from calibrate.cli.measuring.run import directory, keeping, sweep_document
+from calibrate.cli.options import AsJson, DryRun, SweepDirectory
+from calibrate.cli.progress import Bar
+from measure.memory.traffic import parse_traffics
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
+
+if TYPE_CHECKING:
+    from measure import Sweep
+    from measure.memory.probe import BufferPlan, MemoryPlan, Repeated
+
+HELP = """Measure this machine's memory: latency against bandwidth over injected delays, nothing to install.
+
+One thread chases pointers and times them; the others load the memory and idle for a delay after each burst. With
+--buffers, latency and bandwidth over buffer sizes instead, so that the caches show as steps; with --idle and --peak
+just these figures, in seconds.
+
+\b
+Examples:
+qsim measure memory --out memory
+qsim measure memory --traffic read,3:1,1:1,nt-write --out mixes --dry-run
+qsim measure memory --buffers 16KiB..1GiB --out caches
+qsim measure memory --idle --peak
+"""
+
+
+@parsing.parser
+def _traffics(text: str) -> parsing.Words:
+    return parsing.Words(traffic.name for traffic in parse_traffics(text))
+
+
+def measure_memory(
+    out: SweepDirectory = None,
+    delays: Annotated[
+        parsing.Numbers | None,
+        typer.Option(metavar="D,...", parser=parsing.delays, show_default="a list of 11 from 0 to 2500",
+                     help="Idle-loop iterations after each burst of lines."),
+    ] = None,
+    traffic: Annotated[
+        parsing.Words,
+        typer.Option(metavar="TRAFFIC,...", parser=_traffics, show_default="read",
+                     help="read, mix (2 reads to 1 write), write (1 to 1), a ratio (3:1) or a percentage of reads "
+                     "(75); past the caches, by non-temporal stores: nt-write, nt-1:1. Several give a series each."),
+    ] = parsing.Words(("read",)),
+    loaders: Annotated[
+        parsing.Numbers | None,
+        typer.Option(metavar="N,...", parser=parsing.depths, show_default="every other core",
+                     help="Loading threads; several numbers, as 1,2, give a series each."),
+    ] = None,
+    buffer_bytes: Annotated[
+        int | None,
+        typer.Option("--buffer", metavar="SIZE", parser=parsing.size, show_default="4 times the last cache",
+                     help="Each thread's own buffer; one that fits a cache is refused."),
+    ] = None,
+    buffers: Annotated[
+        parsing.Numbers | None,
+        typer.Option(metavar="SIZE,...", parser=parsing.sizes, show_default=False,
+                     help="Sweep over these buffer sizes, as 16KiB..1GiB (doubling), without any load: caches show "
+                     "as steps."),
+    ] = None,
+    strides: Annotated[
+        parsing.Numbers | None,
+        typer.Option(metavar="SIZE,...", parser=parsing.sizes, show_default="64",
+                     help="Bytes from one line that a loader touches to the next, as 64,256,4096; a series each."),
+    ] = None,
+    idle: Annotated[bool, typer.Option("--idle", help="Only print the latency of the idle memory.")] = False,
+    peak: Annotated[
+        bool, typer.Option("--peak", help="Only print the peak bandwidth of each traffic, without any delay.")
+    ] = False,
+    repeats: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Repeats of each point.")] = 3,
+    seconds_per_repeat: Annotated[
+        float, typer.Option("--seconds", metavar="TIME", parser=parsing.seconds, help="Time of one repeat.")
+    ] = 0.2,
+    remeasure: Remeasure = False,
+    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of the order and the ring.")] = 1,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Plan, say what will be done, do it, print the points."""
+    counts = None if loaders is None else [int(n) for n in loaders]
+    _refuse_contradictions(
+        modes={"--delays": delays is not None, "--buffers": buffers is not None, "--idle or --peak": idle or peak},
+        buffer=buffer_bytes is not None, strides=strides is not None, remeasure=remeasure,
+    )  # fmt: skip
+    if idle or peak:
+        if out is not None:
+            raise wrong_usage("--idle and --peak print their figures and keep nothing; leave --out out")
+        _figures(idle, peak, traffic, counts, buffer_bytes, repeats, seconds_per_repeat, seed, dry_run, as_json)
+        return
+    where = None if dry_run and out is None else directory(out)
+
+    from measure.memory.again import flagged_again
+    from measure.memory.probe import DEMO_DELAYS, plan_buffers, plan_memory, run_buffers, run_memory
+
+    plan: MemoryPlan | BufferPlan
+    if buffers is not None:
+        sizes = plan_buffers(
+            [int(b) for b in buffers], threads=counts, repeats=repeats, seconds_per_repeat=seconds_per_repeat,
+            traffic=traffic, seed=seed,
+        )  # fmt: skip
+        plan, what = sizes, f"{len(sizes.sizes)} buffer sizes"
+    else:
+        curve = plan_memory(
+            delays if delays is not None else DEMO_DELAYS, buffer_bytes=buffer_bytes, loaders=counts, repeats=repeats,
+            seconds_per_repeat=seconds_per_repeat, traffic=traffic, seed=seed,
+            strides=[int(s) for s in strides or (CACHE_LINE_BYTES,)],
+        )  # fmt: skip
+        plan, what = curve, f"{len(curve.delays)} delays"
+    further = f"; then flagged points again, {format_duration(curve.seconds_per_point())} each" if remeasure else ""
+    if dry_run or where is None:
+        _show_plan(plan, as_json, further)
+        return
+    several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
+    opening = f"{what}{several}, about {format_duration(plan.seconds())}{further}, into {where}"
+    with keeping(where), Bar("measuring", opening=opening) as bar:
+        if buffers is not None:
+            sweep = run_buffers(sizes, where, bar.points)
+        else:
+            sweep = run_memory(curve, where, bar.points, flagged_again(curve) if remeasure else None)
+    tell_findings(sweep)
+    if as_json:
+        print_json(_document(sweep, where))
+    else:
+        say(_text(sweep, where))
+
+
+def _refuse_contradictions(modes: dict[str, bool], *, buffer: bool, strides: bool, remeasure: bool) -> None:
+    """CommandError where options are given that belong to different measurements (``modes``: which were given)."""
+    asked = [name for name, given in modes.items() if given]
+    if len(asked) > 1:
+        raise wrong_usage(f"{' and '.join(asked)} are different measurements; give one of them")
+    if buffer and modes["--buffers"]:
+        raise wrong_usage("--buffer is the size for a sweep over delays; --buffers lists the sizes to sweep over")
+    over_delays = not (modes["--buffers"] or modes["--idle or --peak"])
+    for name, given in (("--strides", strides), ("--remeasure", remeasure)):
+        if given and not over_delays:
+            raise wrong_usage(f"{name} is for a sweep over delays")
+
+
+def _show_plan(plan: MemoryPlan | BufferPlan, as_json: bool, further: str) -> None:
+    """The plan on stdout, for a dry run: each point with its command and its seconds."""
+    from measure.memory.probe import BufferPlan
+
+    if isinstance(plan, BufferPlan):
+        points = [{"buffer_bytes": size, "command": plan.command(size), "seconds": plan.seconds_at(size)}
+                  for size in plan.sizes]  # fmt: skip
+    else:
+        loaded = [
+            (plan.traffics.index(p.traffic), p.loaders, p.delay, p)
+            for p in plan.points()
+            if p.kind == "loaded" and p.traffic is not None
+        ]
+        points = [{"delay": p.delay, "traffic": p.traffic.label if p.traffic else None, "loaders": p.loaders,
+                   "command": plan.command(p), "seconds": plan.seconds_per_point()}
+                  for *_, p in sorted(loaded, key=lambda entry: entry[:3])]  # fmt: skip
+    if as_json:
+        print_json({"dry_run": True, "points": points, "commands": [plan.command()], "seconds": plan.seconds(),
+                    "settings": plan.settings(), "notes": list(plan.notes)})  # fmt: skip
+    else:
+        say(plan.describe() + further + "\n\n" + plan.command())
+
+
+def _figures(
+    idle: bool, peak: bool, traffics: parsing.Words, counts: list[int] | None, buffer_bytes: int | None,
+    repeats: int, seconds_per_repeat: float, seed: int, dry_run: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """``--idle`` and ``--peak``: measure and print, keep nothing."""
+    from measure.memory.probe import idle_latency, peak_bandwidths, seconds_for_figures
+
+    seconds = seconds_for_figures(
+        idle, traffics if peak else (), counts, buffer_bytes, repeats, seconds_per_repeat
+    )  # fmt: skip
+    parts = (["idle latency"] if idle else []) + ([f"peak bandwidth of {', '.join(traffics)}"] if peak else [])
+    what = " and ".join(parts)
+    plan = f"{what}: {repeats} repeats of {seconds_per_repeat:g} s each, about {seconds:.0f} s in all"
+    if dry_run:
+        if as_json:
+            print_json({"dry_run": True, "measures": what, "seconds": seconds})
+        else:
+            say(plan)
+        return
+    remark(plan)
+    rows: list[tuple[str, ...]] = []
+    document: dict[str, Any] = {}
+    if idle:
+        latency = idle_latency(buffer_bytes, repeats, seconds_per_repeat, seed)
+        rows.append(("idle latency", *_cells(latency, format_duration)))
+        document["idle_latency_s"] = _figure(latency)
+    if peak:
+        peaks = peak_bandwidths(traffics, counts, buffer_bytes, repeats, seconds_per_repeat)
+        rows += [
+            (f"peak bandwidth, {name}, {_threads(count)}", *_cells(bandwidth, format_bandwidth))
+            for (name, count), bandwidth in peaks.items()
+        ]
+        document["peak_bandwidths_bytes_per_s"] = [
+            {"traffic": name, "threads": count, **_figure(bandwidth)} for (name, count), bandwidth in peaks.items()
+        ]
+    if as_json:
+        print_json(document)
+    else:
+        say(table(("", "best", "mean", "95 % interval", "spread"), rows))
+
+
+def _cells(value: Repeated, show: Callable[[float], str]) -> tuple[str, str, str, str]:
+    """Best, mean, interval and spread of a repeated quantity."""
+    return _row_cells(_figure(value), "", show)
+
+
+def _row_cells(row: Mapping[Any, Any], prefix: str, show: Callable[[float], str]) -> tuple[str, str, str, str]:
+    """The same from a row of a summary; without interval and spread where there is one repeat."""
+    best, mean, low, high, spread = (float(row[prefix + n]) for n in ("best", "mean", "low", "high", "spread"))
+    if not math.isfinite(spread):
+        return show(best), show(mean), "", ""
+    return show(best), show(mean), f"{show(low)} to {show(high)}", f"{100 * spread:.2g} %"
+
+
+def _figure(value: Repeated) -> dict[str, Any]:
+    low, high = value.interval()
+    return {"best": value.best, "mean": value.mean, "low": low, "high": high, "spread": value.spread,
+            "repeats": list(value.values)}  # fmt: skip
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' if count != 1 else ''}"
+
+
+def _text(sweep: Sweep, where: Path) -> str:
+    """The points as tables, what they show, where they are kept, and the next command."""
+    if sweep.load_kind == "buffer_size":
+        return "\n\n".join([_sizes_text(sweep), _plateaus_text(sweep), f"kept in {where}"])
+    from measure.memory.probe import summarize
+
+    header = ("delay", "bandwidth", "best", "spread", "latency", "95 % interval", "best", "spread")
+    parts = []
+    for series, group in summarize(sweep).groupby("series", sort=False):
+        rows = []
+        for row in group.to_dict("records"):
+            bandwidth = _row_cells(row, "bandwidth_", format_bandwidth)
+            latency = _row_cells(row, "latency_", format_duration)
+            rows.append((f"{row['load']:g}", bandwidth[1], bandwidth[0], bandwidth[3],
+                         latency[1], latency[2], latency[0], latency[3]))  # fmt: skip
+        parts.append(f"{series}\n{table(header, rows, left=0)}")
+    details = sweep.provenance.details
+    figures = [f"idle latency {format_duration(details['idle_latency_s'])}"] if "idle_latency_s" in details else []
+    peaks = details.get("peaks_bytes_per_s", {})
+    figures += [f"peak of {name} {format_bandwidth(peak['mean'])}" for name, peak in peaks.items()]
+    following = f"kept in {where}; next: qsim compare {where} --report report.html"
+    return "\n\n".join([*parts, *([", ".join(figures)] if figures else []), following])
+
+
+def _sizes_text(sweep: Sweep) -> str:
+    """Latency and bandwidths by buffer size."""
+    from measure.memory.probe import summarize
+
+    summary = summarize(sweep)
+    header = ["buffer", "latency", "best", "spread"]
+    for name in sweep.series:
+        header += [name, "best", "spread"]
+    rows = []
+    for size in sorted(set(summary["load"])):
+        group = summary[summary["load"] == size]
+        first = group.iloc[0]
+        latency = _row_cells(first, "latency_", format_duration)
+        row = [format_bytes(float(size)), latency[1], latency[0], latency[3]]
+        for name in sweep.series:
+            of_series = group[group["series"] == name]
+            cells = ("", "", "", "")
+            if len(of_series):
+                cells = _row_cells(of_series.iloc[0], "bandwidth_", format_bandwidth)
+            row += [cells[1], cells[0], cells[3]]
+        rows.append(row)
+    return table(header, rows, left=0)
+
+
+def _plateaus_text(sweep: Sweep) -> str:
+    """The plateaus and the steps between them, beside the caches that the machine reports."""
+    from measure.memory.probe import plateaus, steps
+    from measure.recorded import recorded_caches
+
+    caches = recorded_caches(sweep.provenance.details)
+    found = plateaus(sweep)
+    rows = [
+        (f"{format_bytes(p.first_bytes)} to {format_bytes(p.last_bytes)}", format_duration(p.latency_s),
+         *(format_bandwidth(p.bandwidths[s]) if s in p.bandwidths else "" for s in sweep.series), _where(p.cache))
+        for p in found
+    ]  # fmt: skip
+    lines = [table(("plateau", "latency", *sweep.series, "fits"), rows)]
+    for step in steps(found, caches):
+        named = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in step.caches.items())
+        lines.append(
+            f"step between {format_bytes(step.after_bytes)} and {format_bytes(step.upto_bytes)}: latency x "
+            f"{step.factor:.3g}{f', where {named} ends' if named else ', where no reported cache ends'}"
+        )
+    told = ", ".join(f"{name} {format_bytes(size)}" for name, size in caches.items())
+    return "\n".join([*lines, f"reported caches: {told}" if told else "this system reports no caches"])
+
+
+def _where(cache: str) -> str:
+    return f"the {cache} cache" if cache.startswith("level") else cache or "?"
+
+
+def _document(sweep: Sweep, where: Path) -> dict[str, Any]:
+    """The sweep in JSON, with each point's best, mean, interval and spread, and the plateaus of a buffer sweep."""
+    from dataclasses import asdict
+
+    from measure.memory.probe import plateaus, steps, summarize
+    from measure.recorded import recorded_caches
+
+    document = {**sweep_document(sweep, where), "summary": summarize(sweep).to_dict("records")}
+    if sweep.load_kind == "buffer_size":
+        found = plateaus(sweep)
+        document["plateaus"] = [asdict(p) for p in found]
+        document["steps"] = [asdict(s) for s in steps(found, recorded_caches(sweep.provenance.details))]
+    return document

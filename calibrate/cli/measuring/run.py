@@ -1,0 +1,195 @@
+"""What every measurement has in common: the plan before it, the points after it, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrate.cli.console import plain, table
+from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
+from calibrate.cli.measuring.plan_table import varying
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from measure import Sweep
+
+
+def directory(out: Path | None) -> Path:
+    """The sweep directory; CommandError where none was named."""
+    if out is None:
+        raise wrong_usage("--out is missing: name the directory to keep the points in, or only look: --dry-run")
+    return out
+
+
+@contextmanager
+def keeping(out: Path) -> Iterator[None]:
+    """Let an interruption say what is kept, in the sweep ``out`` or in those right below it, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        finished = len([*out.glob("points/*.json"), *out.glob("*/points/*.json")])
+        kept = f"{finished} finished point(s) are kept in {out}" if finished else "no point was finished yet"
+        raise CommandError(
+            f"interrupted; {kept}; the same command goes on from there", INTERRUPTED,
+            {"directory": str(out), "points_kept": finished},
+        ) from error  # fmt: skip
+
+
+@contextmanager
+def naming_consent() -> Iterator[None]:
+    """Let the refusal of a target name the options by which a user consents to it."""
+    from measure.errors import UnsafeTargetError
+
+    try:
+        yield
+    except UnsafeTargetError as error:
+        text = str(error).replace("consent to its being read", "consent to its being read with --allow-read")
+        text = text.replace("give its name again as the device to write (", "give its name again (--write-device ")
+        raise type(error)(text) from error
+
+
+def points_text(sweep: Sweep, out: Path) -> str:
+    """The table of points, where they are kept, and the next command."""
+    tables = _memory_tables(sweep) if sweep.load_kind == "injected_delay" else [_points_table(sweep)]
+    return "\n\n".join([*tables, f"kept in {out}; next: {_next(sweep, out)}"])
+
+
+def _next(sweep: Sweep, out: Path) -> str:
+    """The command that such a sweep was measured for: over the load, over the block size, or from a single depth."""
+    compared = f"qsim compare {out} --report report.html"
+    if sweep.load_kind != "queue_depth":
+        return compared
+    points = sweep.points
+    place = [points["read_fraction"], points["pattern"], points["load"]]
+    several_sizes = (points["block_bytes"].groupby(place, dropna=False).nunique() > 1).any()
+    several_depths = (points.groupby("series")["load"].nunique() > 1).any()
+    sized = f"qsim surface {out}"
+    if several_depths:
+        return f"{compared}, and over the block size too: {sized}" if several_sizes else compared
+    return sized if several_sizes else f"qsim predict {out} --at 1..64"
+
+
+def _memory_tables(sweep: Sweep) -> Iterator[str]:
+    for series, group in sweep.mean_points().groupby("series", sort=False):
+        columns = {
+            "delay": [f"{n:g}" for n in group["load"]],
+            "bandwidth": [format_bandwidth(64 * x) for x in group["throughput_per_s"]],
+            "": _reaches(group, "throughput"),
+            "latency": [format_duration(r) for r in group["latency_s"]],
+            " ": _reaches(group, "latency"),
+        }
+        yield f"{series}\n{_columns(columns)}{_interval_note(group)}"
+
+
+def _points_table(sweep: Sweep) -> str:
+    """All points of a drive in one table, with a column for each thing that varies between the curves."""
+    from measure.sweep import describe_series
+
+    points = sweep.mean_points()
+    curves = points.groupby("series", sort=False)
+    several = {
+        "block": [_known(b, format_bytes) for b in points["block_bytes"]],
+        "pattern": [str(p) for p in points["pattern"]],
+        "reads": [_known(f, lambda f: f"{100 * f:.0f} %") for f in curves["read_fraction"].transform("mean")],
+        "jobs": [_known(j, "{:g}".format) for j in points["jobs"]] if (points["depth"] > 1).any() else [],
+    }  # fmt: skip
+    columns: dict[str, Sequence[str]] = dict(varying(several))
+    told = list(zip(*columns.values(), points["load"], strict=True))
+    if len(set(told)) < len(points):  # hosts, engines, ways of mixing: only the name tells them apart
+        columns = {"curve": [str(s) for s in points["series"]]}
+    if sweep.load_kind == "arrival_rate":
+        if "asked_rate_per_s" in points:
+            columns["asked"] = [_known(r, format_rate) for r in points["asked_rate_per_s"]]
+        columns["arrivals"] = [format_rate(r) for r in points["load"]]
+    else:
+        columns["outstanding" if (points["jobs"] > 1).any() else "depth"] = [f"{n:g}" for n in points["load"]]
+        columns["throughput"] = [format_rate(x) for x in points["throughput_per_s"]]
+        columns[""] = _reaches(points, "throughput")
+    if "block" in columns:
+        columns["bandwidth"] = [_known(b, format_bandwidth) for b in points["bandwidth_bytes_per_s"]]
+    columns["latency"] = [format_duration(r) for r in points["latency_s"]]
+    columns[" "] = _reaches(points, "latency")
+    for direction in ("read", "write"):
+        if (name := f"{direction}_latency_s") in points:
+            means = sweep.points.groupby(["series", "load"])[name].mean()
+            columns[f"{direction}s take"] = [
+                _known(means[key], format_duration) for key in zip(points["series"], points["load"], strict=True)
+            ]
+    if points["repeats"].nunique() > 1:
+        columns["repeats"] = [f"{n:g}" for n in points["repeats"]]
+    columns["flagged"] = _flagged(sweep, points)
+    fixed = [points[c].iloc[0] if points[c].nunique() == 1 else None for c in ("block_bytes", "pattern")]
+    title = (
+        sweep.series[0] if len(curves) == 1 else f"{len(curves)} curves: {describe_series(fixed[0], None, fixed[1])}"
+    )
+    again = "\nflagged points can be measured again: --remeasure" if any(columns["flagged"]) else ""
+    return f"{title}\n{_columns(columns)}{_interval_note(points)}{again}"
+
+
+def _reaches(points: DataFrame, what: str) -> list[str]:
+    """How far the interval of each mean reaches, as a share of it; the side that reaches further."""
+    middle = points["throughput_per_s" if what == "throughput" else "latency_s"]
+    shares = (points[f"{what}_high"] - middle) / middle
+    return [f"± {100 * share:.2g} %" if math.isfinite(share) else "" for share in shares]
+
+
+def _interval_note(points: DataFrame) -> str:
+    counts = sorted({int(n) for n in points["repeats"] if n > 1})
+    if not counts:
+        return ""
+    several = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"\n±: 95 % interval of the mean of {several} repeats (Student's t)"
+
+
+def _flagged(sweep: Sweep, points: DataFrame) -> list[str]:
+    """What is wrong with the runs of each point, and with how many of them."""
+    from measure.flagged import flags
+
+    table = sweep.points.assign(flag=flags(sweep))
+    told = []
+    for series, load in zip(points["series"], points["load"], strict=True):
+        rows = table[(table["series"] == series) & (table["load"] == load)]
+        counts = rows.loc[rows["flag"] != "", "flag"].value_counts(sort=False)
+        told.append(", ".join(f"{flag} ({n} of {len(rows)})" if len(rows) > 1 else str(flag)
+                              for flag, n in counts.items()))  # fmt: skip
+    return told
+
+
+def _known(value: float, show: Callable[[float], str]) -> str:
+    return show(value) if math.isfinite(value) else ""
+
+
+def _columns(columns: Mapping[str, Sequence[str]]) -> str:
+    shown = {name: values for name, values in columns.items() if any(values)}
+    return table(list(shown), list(zip(*shown.values(), strict=True)), left=int("curve" in shown))
+
+
+def _means(sweep: Sweep) -> list[dict[str, Any]]:
+    """The means over repeats with their intervals; null where there is one repeat only."""
+    names = ["series", "load", "repeats", "throughput_per_s", "throughput_low", "throughput_high",
+             "latency_s", "latency_low", "latency_high"]  # fmt: skip
+    return [{str(k): v for k, v in row.items()} for row in sweep.mean_points()[names].to_dict("records")]
+
+
+def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
+    """A measured sweep in JSON, SI units."""
+    from measure.repeats import LEVEL
+
+    rows = sweep.points.to_dict("records")
+    kept = [{str(k): v for k, v in row.items() if plain(v) is not None} for row in rows]  # without what is not known
+    return {
+        "directory": str(out),
+        "load_kind": sweep.load_kind,
+        "load_unit": sweep.load_unit,
+        "series": list(sweep.series),
+        "points": kept,
+        "means": _means(sweep),
+        "level": LEVEL,
+        "findings": [f.to_dict() for f in sweep.findings],
+        "provenance": sweep.provenance.to_dict(),
+    }

@@ -1,0 +1,179 @@
+"""``qsim show``: what was measured, as tables and plots, without a model of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, table
+from calibrate.cli.data import Source, known_dataset
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.knee_tables import asked_points
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Report, Series, Share
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+from calibrate.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from calibrate.report.measured import Measured, MeasuredSection, View
+    from calibrate.report.measured.by_load import Answers
+    from measure.findings import Finding
+
+HELP = """Show what was measured as tables and plots, with its audit: no prediction.
+
+What varies in the data decides: baselines, throughput and latency against depth, block size, mix, delay or arrival
+rate, IOPS and bandwidth on two axes with their crossover, heat maps, tails, the latency-bandwidth curve with its knee.
+Each directory is a section of its own, and so is each sweep in it; a memory and a drive are also drawn together.
+
+\b
+Examples:
+qsim show course/ --report measured.html
+qsim show --dataset 004-ssd-block-size --dataset 004-ssd-mix --csv tables
+qsim show memory/ sweep/ --datasheet-iops 600k --report both.html
+"""
+
+LONGEST_TABLE = 40
+_TELL_EVERY_POINT = ("baseline", "tails")
+
+DatasheetIops = Annotated[
+    float | None,
+    typer.Option("--datasheet-iops", metavar="RATE", parser=parsing.per_second, show_default=False,
+                 help="What the drive's data sheet promises, to stand beside the peak: 600k."),
+]  # fmt: skip
+
+
+def show(
+    data: Data = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", metavar="NAME", show_default=False,
+                     help="A published table, also one that is no curve; may be given several times."),
+    ] = None,
+    columns: Columns = None,
+    as_published: AsPublished = False,
+    series: Series = None,
+    report: Report = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
+    datasheet_iops: DatasheetIops = None,
+    slo: Objective = None,
+    share: Share = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Load every source, print its tables, write the page and the CSV files."""
+    if not data and not dataset:
+        raise wrong_usage(
+            "give DATA (a file or a directory), or a published table: --dataset 004-ssd-mix (see qsim datasets)"
+        )
+    if as_published and not dataset:
+        raise wrong_usage("--as-published is about datasets: files are always read as they are")
+    if columns is not None and not data:
+        raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
+    for name in dataset or ():
+        known_dataset(name)
+    check_datasheet(datasheet_iops)
+    outputs = Outputs(report, csv, plots, image)
+    outputs.check()
+    shown = of_series(_measured(data or (), dataset or (), columns, as_published), series)
+    show_measured(
+        shown, title=" ".join([*(data or ()), *(dataset or ())]), outputs=outputs, datasheet_iops=datasheet_iops,
+        as_json=as_json, answers=partial(asked_points, objective=slo, share=share) if slo or share else None,
+    )  # fmt: skip
+
+
+def of_series(shown: Sequence[Measured], series: str | None) -> Sequence[Measured]:
+    """What was measured of one curve, where it was; CommandError listing the names where nothing has it."""
+    if series is None:
+        return shown
+    names = list(dict.fromkeys(name for one in shown for name in one.series))
+    if series not in names:
+        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
+    return [one.of(series) for one in shown if series in one.series]
+
+
+def check_datasheet(iops: float | None) -> None:
+    """CommandError where a data sheet cannot promise that."""
+    if iops is not None and iops <= 0:
+        raise wrong_usage(f"--datasheet-iops must be above 0, not {iops:g}")
+
+
+def show_measured(
+    shown: Sequence[Measured], *, title: str, outputs: Outputs, datasheet_iops: float | None, as_json: bool,
+    answers: Answers | None = None,
+) -> None:  # fmt: skip
+    """Print the tables (or one JSON document), and write the files that were asked for."""
+    from calibrate.report.measured import section_of, together, views_of
+
+    sections = []
+    with Bar("drawing") as bar:
+        for done, one in enumerate(shown):
+            told = part_of(bar, done, len(shown))
+            views = views_of(one, datasheet_iops=datasheet_iops, progress=told, answers=answers)
+            sections.append(section_of(one, views))
+    sections += together(shown)
+    written = outputs.write(sections, sections[0].title if len(sections) == 1 else title)
+    if as_json:
+        print_json({"sections": [s.to_dict() for s in sections], **written.to_dict()})
+        return
+    say("\n\n\n".join(section_text(s) for s in sections if any(v.text for v in s.views)))
+    written.tell()
+
+
+def part_of(bar: Bar, done: int, total: int) -> Callable[[float], None]:
+    """The progress of one of ``total`` measurements as a part of the whole."""
+    return lambda share: bar.share((done + share) / total)
+
+
+def section_text(section: MeasuredSection) -> str:
+    """A section as text: the tables of its views, and what the audit found."""
+    told = {len(v.text.rows) for v in section.views if v.text is not None and v.kind in _TELL_EVERY_POINT}
+    tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in told)]
+    parts = [section.title, *section.notes, *map(_view_text, tables)]
+    if section.findings:
+        parts.append("audit: " + ", ".join(_counted(section.findings)))
+        parts += [f"  {f}" for f in section.findings if f.severity == "error"]
+    return "\n\n".join(p for p in parts if p)
+
+
+def _counted(findings: Sequence[Finding]) -> Iterator[str]:
+    """How many findings of each severity there are, and what the warnings are about."""
+    for severity in ("error", "warning", "info"):
+        checks = [f.check for f in findings if f.severity == severity]
+        about = f" ({', '.join(dict.fromkeys(checks))})" if severity == "warning" else ""
+        if checks:
+            yield f"{len(checks)} {severity}(s){about}"
+
+
+def _view_text(view: View) -> str:
+    if view.text is None:
+        return ""
+    rows = view.text.rows
+    text = table(view.text.header, rows[:LONGEST_TABLE])
+    left_out = len(rows) - LONGEST_TABLE
+    return f"{view.title}\n{text}" + (f"\n... and {left_out} more (--json, --csv or --report)" if left_out > 0 else "")
+
+
+def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None, as_published: bool) -> list[Measured]:
+    """Each sweep of a directory, the files together as one, each dataset."""
+    from calibrate.report.measured import measured, published
+
+    found: list[Measured] = []
+    files = [name for name in data if not Path(name).is_dir()]
+    for name in (name for name in data if Path(name).is_dir()):
+        found += [measured(Source([str(p)], None, columns).load(), str(p)) for p in _sweeps_in(Path(name))]
+    if files:
+        found.insert(0, measured(Source(files, None, columns).load(), ", ".join(files)))
+    return [*found, *(published(name, corrected=not as_published) for name in datasets)]
+
+
+def _sweeps_in(directory: Path) -> list[Path]:
+    """The sweeps of ours in ``directory``, each to be shown by itself; the directory where it is one, or holds none."""
+    from measure.store.directory import MANIFEST
+
+    inside = sorted(p.parent for p in directory.glob(f"*/{MANIFEST}"))
+    return [directory] if (directory / MANIFEST).is_file() or not inside else inside

@@ -1,0 +1,240 @@
+"""``qsim measure suite``: the questions that people ask of a drive, by name, measured and shown in one command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, table, warn
+from calibrate.cli.failures import FAILED, CommandError, wrong_usage
+from calibrate.cli.measuring.repeating import Preconditioning, precondition_of
+from calibrate.cli.measuring.run import directory, keeping, naming_consent
+from calibrate.cli.measuring.show import DatasheetIops, check_datasheet, part_of, section_text
+from calibrate.cli.options import AllowRead, AsJson, DryRun, Keep, SweepDirectory
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+from calibrate.cli.progress import Bar
+from measure.suites.questions import SUITE_NAMES
+from measure.units import format_bytes, format_duration
+
+if TYPE_CHECKING:
+    from calibrate.report.measured import MeasuredSection
+    from measure.suites.runs import Step, SuitePlan, SuiteResults
+
+HELP = """Measure what a report on a drive wants, by name, and write its tables and plots.
+
+\b
+baseline     one request at a time: mean, deviation, p95, p99
+block-size   IOPS and bandwidth on two axes, with their crossover
+mix          every mix of reads and writes at several sizes: heat maps
+depth        throughput and latency over depths, the knee, read against write
+tails        p50 to p99.9 over depths
+rate         latency of requests that arrive by themselves (open loop)
+course       all of them
+
+TARGET is what it is for qsim measure fio: a directory, or a file that does not exist yet. The test file serves all
+suites and is removed at the end; a target that is not ours is only read. The same command goes on where it was.
+
+\b
+Examples:
+qsim measure suite course /mnt/drive --out course --budget 10min
+qsim measure suite tails /mnt/drive --out tails --runtime 10s
+qsim measure suite course /mnt/drive --quick --plan
+"""
+
+REPORT = "report.html"
+
+
+def measure_suite(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", parser=parsing.choice(*SUITE_NAMES), help=f"One of {', '.join(SUITE_NAMES)}."),
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
+    ],
+    out: SweepDirectory = None,
+    runtime_s: Annotated[
+        float | None,
+        typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="2s, and 4s for tails",
+                     help="Time per point."),
+    ] = None,
+    ramp_s: Annotated[
+        float | None,
+        typer.Option("--ramp", metavar="TIME", parser=parsing.seconds, show_default="a quarter of a point's time",
+                     help="Time before each point that is not counted."),
+    ] = None,
+    budget_s: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="TIME", parser=parsing.seconds, show_default=False,
+                     help="Time for the whole, instead of --runtime: 10min."),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=parsing.whole, show_default="3, or what the budget allows",
+                     help="Rounds over all points of a suite."),
+    ] = None,
+    size_bytes: Annotated[
+        int | None,
+        typer.Option("--size", metavar="SIZE", parser=parsing.size, show_default="1GiB for a new file",
+                     help="How much of the target is used."),
+    ] = None,
+    precondition: Preconditioning = "auto",
+    engine: Annotated[str, typer.Option(metavar="NAME", help="fio's I/O engine, as for qsim measure fio.")] = "auto",
+    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter points, 64MiB: under a minute.")] = False,
+    keep: Keep = False,
+    allow_read: AllowRead = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",
+                     help="The page with all tables and plots."),
+    ] = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
+    datasheet_iops: DatasheetIops = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Plan, measure every suite, print the tables, write the page."""
+    if not target.strip():
+        raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
+    where = None if dry_run and out is None else directory(out)
+    page = report if report is not None or where is None else where / REPORT
+    check_datasheet(datasheet_iops)
+    outputs = Outputs(page, csv, plots, image)
+    outputs.check()
+
+    from measure.suites.runs import plan_suites, run_suites
+
+    with naming_consent():
+        plan = plan_suites(
+            name, target, quick=quick, runtime_s=runtime_s, ramp_s=ramp_s, budget_s=budget_s, repeats=repeats,
+            size_bytes=size_bytes, engine=engine, seed=seed, keep=keep, consent="read" if allow_read else None,
+            precondition=precondition_of(precondition),
+        )  # fmt: skip
+    if dry_run or where is None:
+        if as_json:
+            print_json(_plan_document(plan))
+        else:
+            say(_plan_text(plan))
+        return
+    for line in plan.left_out:
+        warn(line)
+    sweeps = f"{len(plan.steps)} sweep{'s' if len(plan.steps) > 1 else ''}"
+    opening = f"{plan.points} points of {sweeps}, about {minutes(plan.seconds())}, into {where}"
+    with keeping(where), Bar(name, opening=opening) as bar:
+        results = run_suites(plan, where, bar.points)
+    _tell(plan, results, where, outputs, datasheet_iops, as_json=as_json)
+
+
+def _tell(
+    plan: SuitePlan,
+    results: SuiteResults,
+    where: Path,
+    outputs: Outputs,
+    datasheet_iops: float | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the tables, write the page; CommandError where a suite failed."""
+    sections = _sections(plan, results, datasheet_iops)
+    written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")
+    document = {
+        "suite": plan.name, "directory": str(where), "sections": [s.to_dict() for s in sections],
+        "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
+    }  # fmt: skip
+    if not as_json:
+        say("\n\n\n".join(section_text(s) for s in sections))
+        written.tell()
+        closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
+        following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
+        say(f"kept in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
+    if results.failed:
+        failed = "; ".join(f"{name}: {reason}" for name, reason in results.failed.items())
+        raise CommandError(
+            f"{len(results.failed)} of {len(plan.steps)} sweeps failed: {failed}; the same command tries them again",
+            FAILED, document if as_json else None,
+        )  # fmt: skip
+    if as_json:
+        print_json(document)
+
+
+def _named(target: str) -> str:
+    """The target as it is known elsewhere too: a path from the root."""
+    return target if "://" in target else str(Path(target).resolve())
+
+
+def _sections(plan: SuitePlan, results: SuiteResults, datasheet_iops: float | None) -> list[MeasuredSection]:
+    """A section for each suite that was measured, with the views that answer its question."""
+    from calibrate.report.measured import measured, section_of, views_of
+
+    sections = []
+    # The peak only serves the rates.
+    drawn = [s for s in plan.steps if s.directory in results.sweeps and bool(s.suite.fractions) == bool(s.fractions)]
+    with Bar("drawing") as bar:
+        for done, step in enumerate(drawn):
+            shown = measured(results.sweeps[step.directory], step.directory)
+            iops = datasheet_iops if step.suite.name == "depth" or len(drawn) == 1 else None
+            views = views_of(
+                shown, kinds=step.suite.views, datasheet_iops=iops, progress=part_of(bar, done, len(drawn))
+            )
+            sections.append(section_of(shown, views, step.suite.purpose))
+    return sections
+
+
+def _plan_text(plan: SuitePlan) -> str:
+    """The plan in words: a row for each sweep, then the whole."""
+    rows = [
+        (step.directory, str(step.count), str(plan.repeats), format_duration(plan.runtime_of(step)),
+         minutes(plan.step_seconds(step)))
+        for step in plan.steps
+    ]  # fmt: skip
+    size = "" if plan.size_bytes is None else f", {format_bytes(plan.size_bytes)} of it"
+    lines = [f"{plan.name} on {plan.target}{size}", *plan.left_out, ""]
+    columns = table(("sweep", "points", "rounds", "each", "in all"), rows).splitlines()
+    lines += [columns[0], *(f"{c}  {_what(step)}" for c, step in zip(columns[1:], plan.steps, strict=True))]
+    if plan.fill_seconds:
+        lines.append(f"\nwriting the test file takes about {minutes(plan.fill_seconds)}")
+    lines.append(f"about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}")
+    return "\n".join(lines)
+
+
+def _what(step: Step) -> str:
+    """What varies in a sweep, in a few words."""
+    if step.fractions:
+        return "arrivals at " + ", ".join(f"{100 * f:g} %" for f in step.fractions) + f" of the peak of {step.after}"
+    axes: Mapping[str, list[str]] = {
+        "depth": [str(w.depth) for w in step.workloads],
+        "block": [format_bytes(w.block_bytes) for w in step.workloads],
+        "reads": [f"{w.read_percent} %" for w in step.workloads],
+        "": [w.pattern for w in step.workloads],
+    }
+    return "; ".join(f"{name} {', '.join(dict.fromkeys(values))}".strip() for name, values in axes.items())
+
+
+def _plan_document(plan: SuitePlan) -> dict[str, Any]:
+    """The plan in JSON, SI units: every sweep with its points, and its commands where they are known before."""
+    sweeps = [
+        {
+            "directory": step.directory, "suite": step.suite.name, "purpose": step.suite.purpose,
+            "points": step.count * plan.repeats, "runtime_s": plan.runtime_of(step), "seconds": plan.step_seconds(step),
+            "fractions": list(step.fractions),
+            "commands": [] if step.fractions else list(plan.fio_plan(step, {}).commands),
+        }
+        for step in plan.steps
+    ]  # fmt: skip
+    return {
+        "dry_run": True, "suite": plan.name, "target": plan.target, "size_bytes": plan.size_bytes,
+        "repeats": plan.repeats, "ramp_s": plan.ramp_s, "fill_seconds": plan.fill_seconds, "points": plan.points,
+        "seconds": plan.seconds(), "left_out": list(plan.left_out), "sweeps": sweeps,
+    }  # fmt: skip
+
+
+def minutes(seconds: float) -> str:
+    """A time for people: "4.5 min", "38 s"."""
+    return f"{seconds / 60:.2g} min" if seconds >= 90 else format_duration(seconds, 2)

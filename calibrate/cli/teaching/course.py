@@ -1,0 +1,242 @@
+"""``qsim course``: everything that the course reports wanted, measured on this machine, or built from their data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, table, warn
+from calibrate.cli.failures import FAILED, CommandError, wrong_usage
+from calibrate.cli.measuring.repeating import Preconditioning, precondition_of
+from calibrate.cli.measuring.run import keeping, naming_consent
+from calibrate.cli.measuring.show import DatasheetIops, check_datasheet
+from calibrate.cli.measuring.suite import REPORT, minutes
+from calibrate.cli.options import AllowRead, AsJson, DryRun, Keep
+from calibrate.cli.outputs import Csv, Image, Outputs, Plots, Written
+from calibrate.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from calibrate.course import CoursePlan, CourseResults
+    from calibrate.course.predictions import Part
+
+HELP = """The course in one command: measure the memory and a drive as the course reports did, and write the report.
+
+Baselines, block sizes, mixes, depths, tails, arrival rates, memory under load, caches: their tables and plots for this
+machine, audited, with a prediction beside each sweep, and the method with the exact commands. The time it takes is said
+first; the same command goes on where it was. With --dataset the same is built from published tables, without hardware.
+
+\b
+Examples:
+qsim course --disk /mnt/drive --out course --plan
+qsim course --disk /mnt/drive --out course --budget 10min
+qsim course --dataset 003 --out published
+qsim course --dataset 004-ssd-mix --dataset 001-memory --out published
+"""
+
+MODELLING = "a minute or two for the models"
+
+
+def course(
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FOLDER", parser=parsing.path, show_default=False,
+                     help="Where the points and report.html go; the same command goes on where it was interrupted."),
+    ] = None,
+    disk: Annotated[
+        str | None,
+        typer.Option("--disk", metavar="DIR", show_default=False,
+                     help="A directory on the drive (a test file is made there and removed), or a file that does not "
+                     "exist yet."),
+    ] = None,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", metavar="NAME", show_default=False,
+                     help="A published table instead (see qsim datasets), or all of a report, as 003; can be given "
+                     "again."),
+    ] = None,
+    budget_s: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="TIME", parser=parsing.seconds, show_default="10min",
+                     help="Time for the whole; it decides how many repeats there are and how long they run."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer and shorter points, a test file of 64MiB: two minutes or so.")
+    ] = False,
+    no_memory: Annotated[bool, typer.Option("--no-memory", help="Leave the memory out.")] = False,
+    size_bytes: Annotated[
+        int | None,
+        typer.Option("--size", metavar="SIZE", parser=parsing.size, show_default="1GiB for a new file",
+                     help="How much of the drive is used."),
+    ] = None,
+    precondition: Preconditioning = "auto",
+    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of orders and addresses.")] = 1,
+    datasheet_iops: DatasheetIops = None,
+    keep: Keep = False,
+    allow_read: AllowRead = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",
+                     help="The page."),
+    ] = None,
+    csv: Csv = None,
+    plots: Plots = None,
+    image: Image = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Plan, say how long it takes, measure, model, write the page; or build it from published tables."""
+    check_datasheet(datasheet_iops)
+    measuring = {
+        "--disk": disk is not None, "--budget": budget_s is not None, "--quick": quick, "--no-memory": no_memory,
+        "--size": size_bytes is not None, "--keep": keep, "--plan": dry_run,
+    }  # fmt: skip
+    if dataset:
+        if given := [name for name, value in measuring.items() if value]:
+            raise wrong_usage(f"{given[0]} is about measuring, and --dataset measures nothing")
+        _published(dataset, _outputs(out, report, csv, plots, image), datasheet_iops, as_json=as_json)
+        return
+    if disk is None:
+        raise wrong_usage(
+            "--disk is missing: name a directory on the drive, or build a published report: --dataset 003"
+        )
+    if not disk.strip():
+        raise wrong_usage("--disk is empty; name a directory on the drive, or a file that does not exist yet")
+    if quick and budget_s is not None:
+        raise wrong_usage("--quick and --budget were both given; give one of them")
+    outputs = None if dry_run and out is None else _outputs(out, report, csv, plots, image)
+
+    from calibrate.course import course_sections, plan_course, run_course
+
+    with naming_consent():
+        plan = plan_course(
+            disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, size_bytes=size_bytes, seed=seed,
+            keep=keep, consent="read" if allow_read else None, precondition=precondition_of(precondition),
+        )  # fmt: skip
+    if dry_run or out is None or outputs is None:
+        _say_plan(plan, as_json=as_json)
+        return
+    for line in plan.left_out:
+        warn(line)
+    time = f"{minutes(plan.seconds())} and then {MODELLING}"
+    opening = f"{plan.points} points of {len(_rows(plan))} sweeps, about {time}, into {out}"
+    with keeping(out), Bar("course", opening=opening) as bar:
+        results = run_course(plan, out, bar.points)
+    with Bar("modelling") as bar:
+        sections = course_sections(plan, results, bar.share, datasheet_iops=datasheet_iops)
+    written = outputs.write(sections, f"Course: the memory and the drive behind {disk}")
+    _tell(plan, results, sections, out, written, as_json=as_json)
+
+
+def _outputs(out: Path | None, report: Path | None, csv: Path | None, plots: Path | None, image: str | None) -> Outputs:
+    """Where the page goes, and what else is wanted, checked before any work."""
+    if out is None:
+        raise wrong_usage("--out is missing: name the folder to keep everything in, or only look: --plan")
+    if out.exists() and not out.is_dir():
+        raise wrong_usage(f"--out: {out} is a file; name a folder")
+    outputs = Outputs(out / REPORT if report is None else report, csv, plots, image)
+    outputs.check()
+    return outputs
+
+
+def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | None, *, as_json: bool) -> None:
+    """The tables and plots of published reports on a page."""
+    from calibrate.course import published_names, published_sections
+    from measure.errors import DataError
+
+    wanted: list[str] = []
+    for name in names:
+        try:
+            wanted += [n for n in published_names(name) if n not in wanted]
+        except DataError as error:
+            raise wrong_usage(f"--dataset: {error}") from error
+    with Bar("modelling") as bar:
+        sections = published_sections(wanted, bar.share, datasheet_iops=datasheet_iops)
+    written = outputs.write(sections, "As published: " + ", ".join(wanted))
+    if as_json:
+        print_json({"datasets": wanted, "sections": _documents(sections), **written.to_dict()})
+        return
+    say(_verdicts(sections))
+    written.tell()
+
+
+def _tell(
+    plan: CoursePlan, results: CourseResults, sections: Sequence[Part], out: Path, written: Written, *, as_json: bool
+) -> None:  # fmt: skip
+    document = {
+        "directory": str(out), "sections": _documents(sections), "failed": dict(results.failed),
+        "left_out": list(plan.left_out), **written.to_dict(),
+    }  # fmt: skip
+    if not as_json:
+        say(_verdicts(sections))
+        written.tell()
+        say(f"kept in {out}; look again: qsim show {out}")
+    if results.failed:
+        failed = "; ".join(f"{name}: {reason}" for name, reason in results.failed.items())
+        raise CommandError(
+            f"{len(results.failed)} part(s) of the course failed: {failed}; the same command tries them again",
+            FAILED, document if as_json else None,
+        )  # fmt: skip
+    if as_json:
+        print_json(document)
+
+
+def _verdicts(sections: Sequence[Part]) -> str:
+    """What was predicted of each sweep, and how well; what the audit found."""
+    from calibrate.report.compared import Section
+
+    lines: list[str] = []
+    for section in sections:
+        if isinstance(section, Section):
+            lines += ["", section.title, *(f"  {c.series}: {c.verdict()}" for c in section.comparisons)]
+            lines += [f"  {name}: not compared: {reason}" for name, reason in section.refused.items()]
+            continue
+        counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}
+        found = ", ".join(f"{n} {s}(s)" for s, n in counts.items() if n)
+        lines += ["", section.title + (f": audit: {found}" if found else "")]
+        lines += [f"  {view.title}: {view.caption}" for view in section.views if view.kind.startswith("predicted")]
+        lines += [f"  {section.lead}"] if any(view.kind.startswith("surface") for view in section.views) else []
+    return "\n".join(lines[1:])
+
+
+def _documents(sections: Sequence[Part]) -> list[dict[str, Any]]:
+    from calibrate.cli.calibration.compare import comparison_document
+    from calibrate.report.compared import Section
+
+    return [
+        {"title": s.title, **comparison_document(s.comparisons, dict(s.refused))} if isinstance(s, Section)
+        else s.to_dict()
+        for s in sections
+    ]  # fmt: skip
+
+
+def _rows(plan: CoursePlan) -> list[tuple[str, int, float, str]]:
+    """(sweep, points, seconds, purpose) of everything that is planned."""
+    rows = [(s.directory, s.count, s.plan.seconds(), s.purpose) for s in plan.memory]
+    if plan.storage is not None:
+        storage = plan.storage
+        rows += [(s.directory, s.count * storage.repeats, storage.step_seconds(s), s.suite.purpose)
+                 for s in storage.steps]  # fmt: skip
+    return rows
+
+
+def _say_plan(plan: CoursePlan, *, as_json: bool) -> None:
+    rows = _rows(plan)
+    fill_s = 0.0 if plan.storage is None else plan.storage.fill_seconds
+    if as_json:
+        sweeps = [{"directory": d, "points": n, "seconds": s, "purpose": p} for d, n, s, p in rows]
+        print_json({
+            "dry_run": True, "points": plan.points, "seconds": plan.seconds(), "fill_seconds": fill_s,
+            "sweeps": sweeps, "left_out": list(plan.left_out),
+        })  # fmt: skip
+        return
+    columns = table(("sweep", "points", "time"), [(d, str(n), minutes(s)) for d, n, s, _ in rows]).splitlines()
+    lines = [*plan.left_out, columns[0]]
+    lines += [f"{line}  {purpose}" for line, (*_, purpose) in zip(columns[1:], rows, strict=True)]
+    if fill_s:
+        lines.append(f"\nwriting the test file takes about {minutes(fill_s)}")
+    lines.append(f"about {minutes(plan.seconds())} in all, and then {MODELLING}")
+    say("\n".join(lines))

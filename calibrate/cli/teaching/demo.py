@@ -1,0 +1,251 @@
+"""``qsim demo``: the main job on this machine, in a few minutes: measure, calibrate, predict, compare, report."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, remark, say
+from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError
+from calibrate.cli.options import AsJson
+from calibrate.cli.progress import Bar
+from calibrate.cli.report_files import check_report_path, free_report_path
+from measure.units import format_duration
+
+if TYPE_CHECKING:
+    from calibrate import Comparison
+    from measure import Sweep
+
+HELP = """Measure this machine, predict its curves from a few points, and write report.html.
+
+Its memory with the built-in probe; its disk with fio where fio is here, in a test file of its own in a temporary
+folder, removed at the end. Takes a minute and a half to two, three at most. The measurements are kept in ./qsim-demo.
+
+\b
+Examples:
+qsim demo
+qsim demo --quick --out try --report try.html
+"""
+
+STEPS = 4
+DIRECTORY, REPORT = Path("qsim-demo"), Path("report.html")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much is measured: the points and the seconds of each part."""
+
+    delays: Sequence[float]
+    repeats: int
+    seconds_per_repeat: float
+    depths: Sequence[int]
+    rounds: int
+    runtime_s: float
+    ramp_s: float
+    size_bytes: int
+
+
+# The depths are measured in rounds: a device or a machine that changes meanwhile shows as repeats that disagree.
+FULL = Pace((0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500), 3, 0.2,
+            (1, 2, 4, 8, 16, 32, 64), 3, 1.2, 0.2, 512 * 2**20)  # fmt: skip
+QUICK = Pace((0, 50, 200, 500, 2500), 1, 0.1, (1, 2, 8, 16, 32, 64), 1, 0.5, 0.2, 64 * 2**20)
+
+
+def demo(
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", parser=parsing.path, show_default="qsim-demo, or the next free name",
+                     help="Where the measurements are kept; an interrupted demo goes on in its directory."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html",
+                     help="The page. Without this option a numbered name is taken where another file has it."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer and shorter points, once each: seconds, not minutes.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Run the four steps and print the verdicts."""
+    from calibrate.prediction.comparison import compare_all
+
+    started = time.monotonic()
+    pace = QUICK if quick else FULL
+    directory = out if out is not None else _free_directory(DIRECTORY)
+    page = report if report is not None else free_report_path(REPORT)
+    check_report_path(page)
+    for folder in (directory, page.parent):
+        _check_writable(folder)
+
+    sweeps: dict[str, Sweep] = {}
+    skipped: dict[str, str] = {}
+    with _resumable(directory):
+        for number, (name, measured) in enumerate((("memory", _memory), ("disk", _disk)), 1):
+            result = measured(pace, directory / name, f"[{number}/{STEPS}]")
+            if isinstance(result, str):
+                skipped[name] = result
+                remark(f"[{number}/{STEPS}] {name}: left out: {result}")
+            else:
+                sweeps[name] = result
+    if not sweeps:
+        raise CommandError("nothing could be measured: " + "; ".join(f"{k}: {v}" for k, v in skipped.items()), FAILED)
+
+    remark(f"[3/{STEPS}] calibrating on a few points, predicting the others")
+    compared = {name: compare_all(sweep) for name, sweep in sweeps.items()}
+    remark(f"[4/{STEPS}] writing {page}")
+    _write(compared, sweeps, page)
+
+    if as_json:
+        print_json(_document(compared, skipped, directory, page))
+        return
+    for name, (done, _) in compared.items():
+        for comparison in done:
+            say(f"{name}: {comparison.series}\n  {comparison.verdict()}\n")
+    for name, reason in skipped.items():
+        say(f"{name}: not measured: {reason}\n")
+    say(f"report: {page}")
+    say(f"measurements: {directory} (look again: qsim compare {directory / next(iter(sweeps))})")
+    remark(f"done in {format_duration(time.monotonic() - started)}")
+
+
+def _memory(pace: Pace, out: Path, step: str) -> Sweep | str:
+    """The sweep of the memory, or why there is none."""
+    from measure.memory.probe import plan_memory, run_memory
+
+    try:
+        plan = plan_memory(pace.delays, repeats=pace.repeats, seconds_per_repeat=pace.seconds_per_repeat)
+    except ValueError as error:  # one core, or no room for buffers larger than the caches
+        return str(error)
+    opening = f"{step} memory: {len(plan.delays)} delays with the built-in probe, about {_about(plan.seconds())}"
+    with Bar("memory", opening=opening) as bar:
+        return run_memory(plan, out, bar.points)
+
+
+def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
+    """The sweep of the disk in the first suitable temporary folder, or why there is none."""
+    from measure.errors import ToolFailedError, ToolMissingError, UnsafeTargetError
+    from measure.fio.measuring_again import flagged_again
+    from measure.fio.sweep import plan_fio, run_fio
+
+    reasons: list[str] = []
+    for place in _places():
+        try:
+            with _private_folder(place, out) as folder:
+                plan = plan_fio(
+                    folder, pace.depths, runtime_s=pace.runtime_s, ramp_s=pace.ramp_s, size_bytes=pace.size_bytes,
+                    repeats=pace.rounds, label=f"a test file in {place}",
+                )  # fmt: skip
+                again = flagged_again(plan) if pace.rounds > 1 else None
+                rounds = f" in {pace.rounds} rounds" if pace.rounds > 1 else ""
+                opening = (
+                    f"{step} disk: {len(pace.depths)} depths{rounds} with fio in {place}, about "
+                    f"{_about(plan.seconds())}{', and flagged points again, twice at most' if again else ''}"
+                )
+                with Bar("disk", opening=opening) as bar:
+                    return run_fio(plan, out, bar.points, again)
+        except (ToolMissingError, ToolFailedError) as error:
+            return str(error)
+        except (UnsafeTargetError, OSError) as error:
+            reasons.append(str(error))
+    return "no folder on a real disk was found; " + "; ".join(reasons)
+
+
+@contextmanager
+def _private_folder(place: Path, out: Path) -> Iterator[Path]:
+    """A folder of ours in ``place``, removed at the end when it is empty again.
+
+    Its name depends on ``out`` alone, so that a demo that goes on measures the same file as before. Raises OSError
+    where a folder of that name is somebody else's.
+    """
+    folder = place / f"qsim-demo-{os.getuid()}-{zlib.crc32(os.fsencode(out.resolve())):08x}"
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        status = folder.lstat()
+        if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
+            raise
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # not empty: another run is in it
+            folder.rmdir()
+
+
+def _places() -> list[Path]:
+    """Where a test file may go, the likeliest first: the temporary folders, then here."""
+    places = (Path(tempfile.gettempdir()), Path("/var/tmp"), Path.cwd())  # noqa: S108  (only a private folder in it)
+    return [p for p in dict.fromkeys(p.resolve() for p in places) if p.is_dir()]
+
+
+def _write(
+    compared: Mapping[str, tuple[list[Comparison], dict[str, str]]], sweeps: Mapping[str, Sweep], page: Path
+) -> None:
+    from calibrate.report.compared import Section, evidence_of
+    from calibrate.report.page import write_sections
+
+    titles = {"memory": "The memory of this machine", "disk": "The disk of this machine"}
+    sections = [
+        Section(titles[name], done, refused, {c.series: evidence_of(c, sweeps[name]) for c in done})
+        for name, (done, refused) in compared.items()
+    ]
+    write_sections(sections, page, title="qsim demo: this machine, measured and predicted")
+
+
+def _document(
+    compared: Mapping[str, tuple[list[Comparison], dict[str, str]]], skipped: Mapping[str, str], out: Path, page: Path
+) -> dict[str, Any]:
+    from calibrate.cli.calibration.compare import comparison_document
+
+    return {
+        **{name: comparison_document(done, refused) for name, (done, refused) in compared.items()},
+        "skipped": skipped,
+        "report": str(page),
+        "directory": str(out),
+    }
+
+
+@contextmanager
+def _resumable(directory: Path) -> Iterator[None]:
+    """Let an interruption say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        message = f"interrupted; finished points are kept in {directory}; go on with: qsim demo --out {directory}"
+        raise CommandError(message, INTERRUPTED, {"directory": str(directory)}) from error
+
+
+def _free_directory(path: Path) -> Path:
+    """``path``, or the first numbered name beside it that does not exist."""
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
+
+
+def _check_writable(folder: Path) -> None:
+    """CommandError where nothing can be kept in ``folder``, or in its nearest parent that exists."""
+    from measure.machine.host import nearest_existing
+
+    place = nearest_existing(folder)
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        raise CommandError(
+            f"nothing can be written to {place}; go to a folder that you may write to, or name one: --out DIR "
+            "--report FILE", FAILED,
+        )  # fmt: skip
+
+
+def _about(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s"

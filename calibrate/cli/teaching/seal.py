@@ -1,0 +1,223 @@
+"""``qsim seal``: guesses that a class commits to before the measurement, and reveals after it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, table, warn
+from calibrate.cli.data import Source, known_series, tell_findings
+from calibrate.cli.failures import FAILED, CommandError, wrong_usage
+from calibrate.cli.options import AsJson, Columns, Dataset, Series
+
+if TYPE_CHECKING:
+    from calibrate import Fit
+    from calibrate.sealing.guesses import Revealed, Row
+    from measure import Sweep
+
+HELP = "Seal guesses of a knee before the measurement, and reveal them after it. Predictions: qsim predict --seal."
+
+HELP_ADD = """Seal a guess: only its hash goes to the list that everybody sees.
+
+The guess itself stays in a file of its own (--keep) until the reveal.
+
+\b
+Examples:
+qsim seal add class.json --name Ada --knee 24 --peak 600k
+"""
+
+HELP_SHOW = """Show who sealed a guess, when, and the hash that stands for the list; no guess is shown.
+
+\b
+Examples:
+qsim seal show class.json
+"""
+
+HELP_REVEAL = """Open the sealed guesses and hold them against the measurement: who came closest?
+
+FILE: the list, guesses that lie elsewhere, and sealed predictions of qsim, which take part.
+
+\b
+Examples:
+qsim seal reveal class.json --data sweep/
+qsim seal reveal class.json prediction.json --data sweep/ --json
+"""
+
+List = Annotated[Path, typer.Argument(metavar="FILE", parser=parsing.path, help="The list of sealed guesses.")]
+
+
+def add(
+    file: List,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Who guesses.")],
+    knee: Annotated[
+        float, typer.Option(metavar="LOAD", parser=parsing.number, help="The guessed knee, outstanding requests.")
+    ],
+    peak: Annotated[
+        float | None,
+        typer.Option(metavar="RATE", parser=parsing.per_second, show_default=False,
+                     help="The guessed peak, requests a second, as 600k."),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Where the guess itself is kept until the reveal. Default: beside the list."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Commit to one guess."""
+    from calibrate.sealing.guesses import Guess, add_guess
+
+    entry, own = add_guess(file, Guess(name, knee, peak), keep)
+    if as_json:
+        print_json({"name": entry.name, "made_at": entry.made_at, "commitment": entry.commitment,
+                    "head": entry.chained, "list": str(file), "kept": str(own)})  # fmt: skip
+        return
+    say(f"{entry.name}'s guess is sealed: {entry.commitment}")
+    say(f"the list up to here:   {entry.chained}")
+    say(f"the guess itself is in {own}: show it to nobody, and do not lose it, until qsim seal reveal")
+
+
+def show(file: List, as_json: AsJson = False) -> None:
+    """The list without any guess."""
+    from calibrate.sealing.guesses import read_list
+
+    entries = read_list(file)
+    head = entries[-1].chained if entries else ""
+    if as_json:
+        guesses = [{"name": e.name, "made_at": e.made_at, "commitment": e.commitment} for e in entries]
+        print_json({"guesses": guesses, "head": head})
+        return
+    say(table(("who", "sealed at", "hash of the guess"), [(e.name, e.made_at, e.commitment) for e in entries]))
+    say(f"\nthe whole list: {head}")
+
+
+def reveal(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", parser=parsing.path, help="The list, guesses, predictions.")
+    ],
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", metavar="DATA", show_default=False, help="What was measured since; may be repeated."),
+    ] = None,
+    dataset: Dataset = None,
+    columns: Columns = None,
+    series: Series = None,
+    as_json: AsJson = False,
+) -> None:
+    """The leaderboard."""
+    if not data and dataset is None:
+        raise wrong_usage("--data is missing: what was measured since, as --data sweep/ (or --dataset NAME)")
+    source = Source(data or (), dataset, columns)
+
+    from calibrate.sealing.guesses import leaderboard, read_revealed
+    from measure.sweep import LOAD_NAMES
+
+    revealed = read_revealed(files)
+    sweep = source.load()
+    names = known_series(sweep, series)
+    if len(names) > 1:
+        raise wrong_usage(f"--series: the data hold {len(names)} curves; guesses are of one: {', '.join(names)}")
+    if revealed.entries and sweep.load_kind != "queue_depth":
+        raise CommandError(
+            "the guesses are of a knee in outstanding requests, and these data vary the "
+            f"{LOAD_NAMES[sweep.load_kind]}: measure over depths", FAILED,
+        )  # fmt: skip
+    sweep = sweep.select(names[0])
+    revealed, apart = _disqualified(revealed, sweep)
+    observed = _observed(sweep, names[0])
+    rows = [*leaderboard(revealed, observed, sweep), *apart]
+    tell_findings(sweep, names)
+    if late := _sealed_late(rows, sweep):
+        warn(f"some of these points were measured before {late} sealed: they may have known them")
+    if not observed.knee.identified:
+        warn("the knee of these data is not identifiable: measure deeper before you praise anybody")
+    if as_json:
+        print_json({
+            "name": observed.series, "knee": observed.knee.to_dict(),
+            "peak_per_s": observed.parameters["Xmax"].estimate if "Xmax" in observed.parameters else None,
+            "leaderboard": [row.to_dict() for row in rows],
+        })  # fmt: skip
+        return
+    say(_told(observed, rows))
+
+
+def _disqualified(revealed: Revealed, sweep: Sweep) -> tuple[Revealed, list[Row]]:
+    """What takes part, and a row for each sealed prediction of another load, or made from these very data.
+
+    CommandError where nothing else takes part.
+    """
+    from calibrate.sealing.guesses import Row, of_another_load
+    from calibrate.sealing.sealed_prediction import unseen
+    from measure.errors import DataError
+    from measure.sweep import LOAD_NAMES
+
+    blind, rows, why = [], [], []
+    for name, seal in revealed.predictions:
+        if other := of_another_load(seal, sweep):
+            rows.append(Row(None, name, seal.made_at, f"is over another load: {other}"))
+            why.append(f"{name} is over {other}, these data over {LOAD_NAMES[sweep.load_kind]} ({sweep.load_unit}): "
+                       "measure over the load that was predicted")  # fmt: skip
+            continue
+        try:
+            unseen(seal, sweep)
+        except DataError:
+            rows.append(Row(None, name, seal.made_at, "was made from these data"))
+            why.append(f"{name} knew these data: measure again into another directory")
+        else:
+            blind.append((name, seal))
+    if rows and not blind and not revealed.entries:
+        raise CommandError("; ".join(why), FAILED)
+    return replace(revealed, predictions=tuple(blind)), rows
+
+
+def _sealed_late(rows: Sequence[Row], sweep: Sweep) -> str:
+    """Who sealed after a point was measured, where the data tell when; "" for nobody."""
+
+    def moment(text: str) -> dt.datetime:
+        found = dt.datetime.fromisoformat(text)
+        return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+
+    try:
+        first = min((moment(str(t)) for t in sweep.points["started_at"].dropna()), default=None)
+        late = [] if first is None else [row.name for row in rows if moment(row.made_at) > first]
+    except ValueError:
+        return ""
+    return ", ".join(late)
+
+
+def _observed(sweep: Sweep, series: str) -> Fit:
+    """The fit to every point."""
+    from calibrate.fitting.curve_fit import fit
+    from calibrate.points import points_of
+
+    return fit(sweep, list(points_of(sweep, series).load), series=series)
+
+
+def _told(observed: Fit, rows: list[Row]) -> str:
+    from measure.units import format_rate
+
+    knee, peak = observed.knee, observed.parameters.get("Xmax")
+    interval = "" if knee.low is None or knee.high is None else f" [{knee.low:.3g}, {knee.high:.3g}]"
+    head = f"{observed.series}: the knee is at {knee.load or 0:.3g}{interval}"
+    if peak is not None and peak.estimate is not None:
+        head += f", the peak {format_rate(peak.estimate)}"
+
+    def percent(value: float | None) -> str:
+        return "" if value is None else f"{value:.0f} %"
+
+    def cells(row: Row) -> tuple[Any, ...]:
+        rate = "" if row.peak_per_s is None else format_rate(row.peak_per_s)
+        note = row.state if row.state != "revealed" else "inside the interval" if row.inside else ""
+        guess = "" if row.knee is None else f"{row.knee:.3g}"
+        place = "" if row.rank is None else f"{row.rank}."
+        return (place, row.name, guess, percent(row.knee_error_pct), rate, percent(row.peak_error_pct), note)
+
+    header = ("", "who", "knee", "off by", "peak", "off by", "")
+    scale = "off by: |ln(guess / measured)|, so that half and twice as much are equally wrong"
+    return f"{head}\n\n{table(header, [cells(r) for r in rows], left=2)}\n\n{scale}"

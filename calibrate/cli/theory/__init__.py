@@ -1,0 +1,1 @@
+"""Commands of the theory: queues by formula and by simulation."""

@@ -1,0 +1,119 @@
+"""Distributions as typed: ``lognormal:mean=80us,scv=2``, ``lognormal:80us:scv=2``, ``fitted:FILE``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calibrate.cli import parsing
+from measure.units import parse_count, parse_duration
+
+if TYPE_CHECKING:
+    from qsim import Distribution
+
+
+@dataclass(frozen=True)
+class Law:
+    """A distribution as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``, or one that is in ``file``."""
+
+    text: str
+    family: str
+    values: Mapping[str, float]
+    has_unit: bool
+    file: Path | None = None
+
+    def distribution(self) -> Distribution:
+        """The distribution itself. Raises DataError where its file holds none."""
+        import qsim
+
+        if self.file is not None:
+            return _read(self.family, self.file)
+        v = dict(self.values)
+        shift = v.pop("shift", None)
+        made: dict[str, Callable[..., Distribution]] = {
+            "exponential": qsim.Exponential,
+            "deterministic": _constant,
+            "erlang": qsim.Erlang,
+            "gamma": qsim.Gamma,
+            "hyperexponential": qsim.HyperExponential.from_moments,
+            "lognormal": qsim.LogNormal,
+            "weibull": qsim.Weibull,
+            "burr": qsim.BurrXII,
+        }
+        base = made[self.family](**v)
+        return base if shift is None else qsim.Shifted(base=base, shift=shift)
+
+
+LAWS: Mapping[str, tuple[str, ...]] = {
+    "exponential": ("mean",),
+    "deterministic": ("mean",),
+    "erlang": ("k", "mean"),
+    "gamma": ("mean", "scv"),
+    "hyperexponential": ("mean", "scv"),
+    "lognormal": ("mean", "scv"),
+    "weibull": ("shape", "mean"),
+    "burr": ("c", "k", "mean"),
+    "histogram": ("FILE",),
+    "fitted": ("FILE",),
+}
+FILES = (
+    "histogram:FILE (fio's json+ output, or a table with the header latency_s,count), fitted:FILE (the law that qsim "
+    "fit-service --out kept)"
+)
+"""The laws that a file holds, for help texts."""
+_TIMES = ("mean", "shift")
+
+
+def _law(text: str) -> Law:
+    family, _, rest = text.partition(":")
+    family = family.strip().lower()
+    if family not in LAWS:
+        raise ValueError(
+            f"distribution {parsing.not_one_of(family, tuple(LAWS))}; write it like lognormal:mean=80us,scv=2"
+        )
+    if LAWS[family] == ("FILE",):
+        made = Law(text, family, {}, True, parsing.path(rest.strip()))
+        made.distribution()  # raises for a file that holds no law
+        return made
+    wanted = LAWS[family]
+    example = f"{family}:{','.join(f'{name}=...' for name in wanted)}"
+    values: dict[str, float] = {}
+    has_unit = False
+    parts = [p.strip() for p in rest.replace(":", ",").split(",") if p.strip()]
+    for position, part in enumerate(parts):
+        name, equals, number = (p.strip() for p in part.partition("="))
+        if not equals and position == 0:  # the first may go without its name: the mean
+            name, number = "mean", part
+        if name not in (*wanted, "shift") or name in values:
+            raise ValueError(f"{part!r} does not belong to the distribution {family}; write it like {example}")
+        if name in _TIMES:
+            values[name] = parse_duration(number, name)
+            has_unit |= number[-1:].isalpha()
+        else:
+            values[name] = parse_count(number, name)
+    if missing := [name for name in wanted if name not in values]:
+        raise ValueError(f"the distribution {family} needs {' and '.join(missing)}; write it like {example}")
+    made = Law(text, family, values, has_unit)
+    made.distribution()  # raises ValueError for parameters that this family cannot have
+    return made
+
+
+law = parsing.parser(_law)
+
+
+def _read(family: str, path: Path) -> Distribution:
+    if family == "fitted":
+        from measure.formats.law_file import read_law
+
+        return read_law(path)
+    from measure.formats.histogram_file import read_histogram
+
+    return read_histogram(path)
+
+
+def _constant(mean: float) -> Distribution:
+    from qsim import Deterministic
+
+    return Deterministic(mean)

@@ -1,0 +1,184 @@
+"""``qsim network``: several stations solved by formula, with the derivation: traffic equations, or mean values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, table
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.options import AsJson
+from calibrate.cli.parsing import Quantity
+from calibrate.cli.theory import queue_options as q
+from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, value_text
+from measure.units import parse_count
+
+if TYPE_CHECKING:
+    from qsim import Closed, Metrics, OpenNetwork
+
+HELP = """Solve a network of stations by formula: one that is fed from outside, or one in which so many circle.
+
+A station is written [NAME:]TIME[,visits=V][,servers=C]; services are exponential. With --arrival-rate customers come
+from outside (Jackson): stations in a row, each visited once, are a tandem; visits= says how often each is visited in
+all, or --routing who goes where next. With --population so many circle (mean value analysis, Buzen).
+
+\b
+Examples:
+qsim network --station 2ms --station 1ms --arrival-rate 300/s --explain
+qsim network --station cpu:40ms,visits=5 --station disk:30ms,visits=2.5 --arrival-rate 4/s
+qsim network --station 1 --station 0.5,servers=2 --arrival-rate .3,.2 --routing "0,.5;.2,0" --explain
+qsim network --station .605 --station 2.1 --station 1.35 --population 3 --think-time 15 --explain
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A station as typed."""
+
+    name: str
+    time: Quantity
+    visits: float = 1.0
+    servers: int = 1
+
+
+@parsing.parser
+def place(text: str) -> Place:
+    """``cpu:40ms,visits=5,servers=2``."""
+    head, *parts = (p.strip() for p in text.split(","))
+    name, _, time = head.rpartition(":")
+    given: dict[str, float] = {}
+    for part in parts:
+        key, equals, value = (p.strip() for p in part.partition("="))
+        if key not in ("visits", "servers") or not equals or key in given:
+            raise ValueError(f"{part!r} does not belong to a station; write it like cpu:40ms,visits=5,servers=2")
+        given[key] = parse_count(value)
+    servers = given.get("servers", 1.0)
+    if servers != int(servers):
+        raise ValueError(f"servers={servers:g} is no whole number")
+    return Place(name, parsing.time(time), given.get("visits", 1.0), int(servers))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Arrival rates as typed: one at the network, or one for each station."""
+
+    each: tuple[Quantity, ...]
+
+
+@parsing.parser
+def rates(text: str) -> Rates:
+    """``4/s`` or ``.3,.2,0``."""
+    return Rates(tuple(parsing.rate(part) for part in text.split(",")))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Probabilities of going from a station, a row, to each other one."""
+
+    rows: tuple[tuple[float, ...], ...]
+
+
+@parsing.parser
+def matrix(text: str) -> Matrix:
+    """``0,.5;.2,0``: a row for each station."""
+    return Matrix(tuple(tuple(parse_count(v) for v in row.split(",")) for row in text.strip(" ;").split(";")))
+
+
+def network(
+    station: Annotated[
+        list[Place] | None,
+        typer.Option("--station", metavar="STATION", parser=place, show_default=False,
+                     help="[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order."),
+    ] = None,
+    arrival_rate: Annotated[
+        Rates | None,
+        typer.Option("--arrival-rate", metavar="RATE[,...]", parser=rates, show_default=False,
+                     help="Arrivals from outside; with --routing one for each station, in their order."),
+    ] = None,
+    routing: Annotated[
+        Matrix | None,
+        typer.Option("--routing", metavar="P,P;P,P", parser=matrix, show_default=False,
+                     help="A row for each station: the probability to go from there to each one; the rest leaves."),
+    ] = None,
+    population: q.Population = None,
+    think_time: q.ThinkTime = None,
+    explain: q.Explain = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Build the network, solve it, print it as a whole and station by station."""
+    if not station:
+        raise wrong_usage("--station is missing; give one for each, as --station cpu:40ms --station disk:30ms,visits=2")
+    if (arrival_rate is None) == (population is None):
+        raise wrong_usage(
+            "give either --arrival-rate, for a network fed from outside, or --population, for a closed one"
+        )
+    typed = (
+        [s.time for s in station] + [t for t in (think_time,) if t] + list(arrival_rate.each if arrival_rate else ())
+    )
+    with_units = any(quantity.has_unit for quantity in typed)
+    if arrival_rate is not None:
+        if think_time is not None:
+            raise wrong_usage("--think-time goes with --population: who comes from outside leaves in the end")
+        model: Closed | OpenNetwork = _open(station, arrival_rate, routing)
+    else:
+        model = _closed(station, population or 0, think_time, routing)
+
+    import qsim
+    from calibrate.cli.theory.derivation_text import derivation_document, derivation_text
+    from qsim.derivations import derive
+
+    metrics = qsim.solve(model)
+    derivation = derive(model) if explain else None
+    if as_json:
+        document = metrics_document(metrics, with_units=with_units)
+        print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
+        return
+    say(metrics_text(metrics, with_units=with_units))
+    if with_units and metrics.stations:  # without units its own text has them already
+        say(f"\n{_stations(metrics)}")
+    if derivation is not None:
+        say(f"\n{derivation_text(derivation, with_units=with_units)}")
+
+
+def _open(places: list[Place], arrival_rate: Rates, routing: Matrix | None) -> OpenNetwork:
+    from qsim import OpenNetwork
+
+    values = [r.value for r in arrival_rate.each]
+    if routing is None:
+        if len(values) != 1:
+            raise wrong_usage("--arrival-rate lists several rates, which go with --routing: who goes where from there?")
+        return OpenNetwork(values[0], _made(places))
+    if len(values) != len(places):
+        raise wrong_usage(f"--arrival-rate must list a rate for each of the {len(places)} stations, not {len(values)}")
+    return OpenNetwork(values, _made(places), routing.rows)
+
+
+def _closed(places: list[Place], population: int, think_time: Quantity | None, routing: Matrix | None) -> Closed:
+    from qsim import Closed, Delay
+
+    if routing is not None:
+        raise wrong_usage(
+            "--routing goes with --arrival-rate; where all circle, visits= says how often each is visited"
+        )
+    thinking = [Delay(think_time.value)] if think_time is not None else []
+    return Closed(population, [*thinking, *_made(places)])
+
+
+def _made(places: list[Place]) -> list[Any]:
+    from qsim import Exponential, Station
+
+    return [Station(Exponential(p.time.value), p.servers, p.visits, name=p.name) for p in places]
+
+
+def _stations(metrics: Metrics) -> str:
+    """A row for each station, per visit."""
+    names = {"throughput": "X", "utilization": "rho", "L": "L", "Lq": "Lq", "W": "W", "Wq": "Wq"}
+    rows = [
+        (part.name, *("" if math.isnan(v := getattr(part, n)) else value_text(n, v, True) for n in names))
+        for part in metrics.stations
+    ]
+    return table(("per visit", *names.values()), rows)

@@ -1,0 +1,150 @@
+"""``qsim simulate``: a queue by simulation, with confidence intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.failures import FAILED, CommandError, wrong_usage
+from calibrate.cli.options import AsJson
+from calibrate.cli.progress import Bar
+from calibrate.cli.theory import queue_options as q
+from calibrate.cli.theory.queue_models import MODELS_HELP, ModelName, queue_of
+
+HELP = f"""Simulate a queue to its steady state, with confidence intervals.
+
+Both engines read the same model: compiled (numba, fast) and reference (SimPy, the one to read). A run too short for a
+steady state is refused with its estimate; --allow-short prints it.
+
+\b
+Models:
+{MODELS_HELP}
+
+\b
+Examples:
+qsim simulate mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --customers 1e7
+qsim simulate mg1 --arrival-rate 10k/s --service lognormal:mean=80us,scv=2
+qsim simulate mmcn --population 64 --service-time 80us --servers 32 --seed 1
+qsim simulate mm1 --arrival-rate 0.95 --service-rate 1 --replications 20 --workers 2
+"""
+
+
+def simulate(
+    model: ModelName,
+    arrival_rate: q.ArrivalRate = None,
+    service_rate: q.ServiceRate = None,
+    service_time: q.ServiceTime = None,
+    servers: q.Servers = None,
+    capacity: q.Capacity = None,
+    population: q.Population = None,
+    think_time: q.ThinkTime = None,
+    queues: q.Queues = None,
+    discipline: q.Discipline = None,
+    batch_size: q.BatchSize = None,
+    service: q.Service = None,
+    scv: q.Scv = None,
+    arrivals: q.Arrivals = None,
+    arrival_scv: q.ArrivalScv = None,
+    customers: Annotated[
+        float, typer.Option(metavar="N", parser=parsing.number, help="Customers to simulate, warm-up included.")
+    ] = 1e6,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", parser=parsing.whole, show_default="a fresh one", help="Seed.")
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(metavar="ENGINE", parser=parsing.choice("compiled", "reference"),
+                     help="compiled (fast) or reference (SimPy)."),
+    ] = "compiled",
+    confidence: Annotated[
+        float, typer.Option(metavar="SHARE", parser=parsing.number, help="Level of the intervals.")
+    ] = 0.95,
+    warmup: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE|N", parser=parsing.number, show_default="the run decides (MSER-5)",
+                     help="What to leave out at the beginning: a share below 1, or a number of customers."),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
+                     help="Go on until the interval of W is at most this many percent wide to each side."),
+    ] = None,
+    most_customers: Annotated[
+        float, typer.Option(metavar="N", parser=parsing.number, help="Where --precision gives up.")
+    ] = 1e9,
+    intervals: Annotated[
+        str,
+        typer.Option(metavar="METHOD", parser=parsing.choice("batch", "regenerative"),
+                     help="How intervals are made: batch (means) or regenerative (cycles of a queue that empties)."),
+    ] = "batch",
+    replications: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=parsing.whole, show_default=False,
+                     help="Make N independent runs of --customers each; intervals come from their spread."),
+    ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(metavar="N", parser=parsing.whole, help="Processes that share --replications; -1: one a core."),
+    ] = 1,
+    allow_short: Annotated[
+        bool, typer.Option("--allow-short", help="Print the estimate of a run too short for a steady state.")
+    ] = False,
+    quantiles: q.Quantiles = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Build the queue that the options describe, simulate it, print it."""
+    given = q.Given(model, {
+        "arrival-rate": arrival_rate, "service-rate": service_rate, "service-time": service_time, "servers": servers,
+        "capacity": capacity, "population": population, "think-time": think_time, "queues": queues,
+        "discipline": discipline, "batch-size": batch_size,
+        "service": service, "scv": scv, "arrivals": arrivals, "arrival-scv": arrival_scv,
+    })  # fmt: skip
+    queue = queue_of(given)
+    if replications is not None and (precision is not None or intervals != "batch"):
+        raise wrong_usage("--replications make intervals of their own: leave out --precision and --intervals")
+    if workers != 1 and replications is None:
+        raise wrong_usage("--workers share replications: give --replications too, such as --replications 20")
+
+    import qsim
+    from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
+
+    with_units = given.with_units
+    chosen_engine: Literal["compiled", "reference"] = "reference" if engine == "reference" else "compiled"
+    chosen_warmup: Literal["mser5"] | float = "mser5" if warmup is None else warmup
+    with Bar(f"simulating {queue.kendall}") as bar:
+        try:
+            if replications is not None:
+                metrics = qsim.replicate(
+                    queue, replications=replications, customers=customers, seed=seed, engine=chosen_engine,
+                    warmup=chosen_warmup, confidence=confidence, allow_short=allow_short, workers=workers,
+                    progress=bar.share,
+                )  # fmt: skip
+            else:
+                metrics = qsim.simulate(
+                    queue, customers=customers, seed=seed, engine=chosen_engine,
+                    warmup=chosen_warmup, confidence=confidence, allow_short=allow_short,
+                    intervals="regenerative" if intervals == "regenerative" else "batch means",
+                    precision=None if precision is None else precision / 100, most_customers=most_customers,
+                    progress=bar.share,
+                )  # fmt: skip
+        except qsim.SteadyStateError as error:
+            low, high = error.metrics.intervals.get("W", (error.metrics.W, error.metrics.W))
+            message = str(error).replace("most_customers or precision", "--most-customers or --precision")
+            message = message.replace("allow_short=True to see the estimate as it is", "--allow-short to print it all")
+            raise CommandError(
+                f"{message} The estimate as it is: W = {error.metrics.W:.4g} [{low:.4g}, {high:.4g}]", FAILED,
+                {"estimate": metrics_document(error.metrics, with_units=with_units)},
+            ) from error  # fmt: skip
+    wanted = quantiles or ()
+    for warning in metrics.warnings:
+        warn(warning)
+    if as_json:
+        print_json(metrics_document(metrics, with_units=with_units, quantiles=wanted))
+    else:
+        said = replace(metrics, warnings=())  # they went to stderr
+        say(metrics_text(said, with_units=with_units, quantiles=wanted))
+        say(f"{metrics.customers:,} customers, the first {metrics.warmup:,} left out, seed {metrics.seed}")

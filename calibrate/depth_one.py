@@ -1,0 +1,41 @@
+"""Requests that were alone (depth 1): how variable their latencies are, and how short the shortest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from measure.formats.fio.sweep import histograms
+from measure.sweep import Sweep
+
+SHORTEST = 0.01
+"""The share of latencies below the one that is taken as the shortest: a few stray ones tell nothing."""
+
+
+@dataclass(frozen=True)
+class LoneRequests:
+    """The latencies at depth 1: their squared coefficient of variation, and the shortest, in seconds."""
+
+    scv: float
+    shortest_s: float
+
+
+def lone_requests(sweep: Sweep) -> LoneRequests | None:
+    """Those of a closed sweep of one series; None where it has no depth 1 or kept no spread of latencies.
+
+    The scv is the mean over repeats. Where no histogram was kept, the mean latency takes the place of the shortest,
+    which it is for constant times. Raises DataError where a raw file is gone.
+    """
+    table = sweep.points
+    rows = table[(table["load"] == 1) & table["latency_sd_s"].notna()]
+    if sweep.load_kind != "queue_depth" or rows.empty:
+        return None
+    names = {PurePosixPath(str(source)).name for source in rows["source"]}
+    raw = tuple(p for p in sweep.raw if p.name in names) if sweep.provenance.tool == "fio" else ()
+    kept = histograms(replace(sweep, points=rows, raw=raw))
+    shortest = [h.quantile(SHORTEST) for h in kept.values()] or rows["latency_s"].tolist()
+    return LoneRequests(
+        float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean()), float(np.median(shortest))
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""From points to a fit, and from a fit to a predicted curve."""

@@ -1,0 +1,213 @@
+"""Fit a device model to the points of a sweep, or to the figures of a data sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from calibrate.default_loads import IN_WORDS
+from calibrate.fitting.fitted import Fit
+from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity, reaching
+from calibrate.knees.knee import SHEET
+from calibrate.load_text import counted
+from calibrate.models.curves import CurveModel, Peak, PNorm
+from calibrate.models.names import model_for, model_named
+from calibrate.points import Points, points_of, with_delay
+from measure.auditing.calibration import check_submission
+from measure.errors import DataError
+from measure.sweep import Sweep
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
+
+__all__ = [
+    "LEVEL",
+    "Estimate",
+    "Fit",
+    "fit",
+    "fit_points",
+    "from_datasheet",
+    "model_named",
+    "needed",
+    "quantity",
+    "reaching",
+]
+
+TOLERANCE = 0.1
+"""How far (relative standard deviation) a data sheet's figures are from what a device reaches."""
+
+BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace these assumptions"
+
+
+def fit(
+    sweep: Sweep,
+    use: Sequence[float] | None = None,
+    *,
+    series: str | None = None,
+    model: str | None = None,
+    level: float = LEVEL,
+    delay_s: tuple[float, float] | None = None,
+    peak_per_s: float | None = None,
+) -> Fit:
+    """Calibrate a device model on the points of ``sweep`` at the loads ``use``, or on all of them.
+
+    ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
+    (with a decline, where the points show one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
+    queue or a queue for each server (``open_choice``). ``level`` is that of intervals and bands. ``delay_s`` is the
+    least and the most that the delay Z of a closed sweep may be (at 90 %), where it was measured by itself: then the
+    number of servers is told where means alone leave it open. ``peak_per_s`` is a peak throughput known from elsewhere
+    (a data sheet), taken as right to 10 %; of a memory it is the bandwidth in bytes/s that a bandwidth test gives, and
+    None takes that of the sweep where it holds one.
+
+    The same points give the same fit, on any machine. Raises ValueError where the arguments make no sense, DataError
+    where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
+    open one, three for a memory.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
+    'p-norm with onset'
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
+    points = with_delay(points_of(sweep, series), delay_s)
+    chosen = points.choose(use)
+    if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
+        raise DataError(
+            f"{points.series}: {counted(len(points))} cannot calibrate a model: {apart[0].message.rstrip('.')}, and "
+            f"each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
+        )
+    _check_count(chosen, model or "usual")
+    made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
+    return replace(made, measured=len(points))
+
+
+def fit_points(
+    points: Points, curve_model: CurveModel, *, level: float = LEVEL, peak_per_s: float | None = None
+) -> Fit:
+    """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
+    _check_count(points, curve_model.name)
+    peak = _told_peak(points, peak_per_s)
+    return Fit.of(curve_model, points, curve_model.weights(points, peak), level, _assumed(points, peak), peak)
+
+
+def _check_count(points: Points, model: str) -> None:
+    if len(points) < needed(points):
+        here = f" (here: {points.loads_text()})" if len(points) else ""
+        raise DataError(
+            f"{points.series}: {counted(len(points))} cannot calibrate the {model} model, which needs "
+            f"{needed(points)}; {_lacking(points)}{here}"
+        )
+
+
+def needed(points: Points) -> int:
+    """How many points a model of this kind of load needs."""
+    return {"queue_depth": 1, "arrival_rate": 2}.get(points.load_kind, 3)
+
+
+def _told_peak(points: Points, peak_per_s: float | None) -> Peak | None:
+    """The peak from elsewhere; ValueError or DataError where it cannot be that of these points."""
+    memory = points.load_kind in ("injected_delay", "bandwidth")
+    if peak_per_s is None:
+        return Peak(points.known_peak_per_s, TOLERANCE) if points.known_peak_per_s is not None else None
+    if not (np.isfinite(peak_per_s) and peak_per_s > 0):
+        raise ValueError(f"the peak must be a positive number, not {peak_per_s!r}")
+    if points.load_kind == "arrival_rate":
+        raise ValueError(f"a known peak is for queue depths and memories, and {points.series} varies the arrival rate")
+    each, written = (CACHE_LINE_BYTES, format_bandwidth) if memory else (1, format_rate)
+    best = int(np.argmax(points.throughput_per_s))
+    highest = each * float(points.throughput_per_s[best])
+    if highest >= peak_per_s * (1 + TOLERANCE):
+        where = {"queue_depth": " at depth {:g}", "injected_delay": " at delay {:g}"}.get(points.load_kind, "").format(
+            points.load[best]
+        )
+        raise DataError(
+            f"{points.series}: {written(highest)}{where} is above the given peak, {written(peak_per_s)}; check its unit"
+            f"{' and the traffic' if memory else ', block size and direction'}"
+        )
+    return Peak(peak_per_s / each, TOLERANCE)
+
+
+def _assumed(points: Points, peak: Peak | None) -> list[str]:
+    """What a single point, or a given peak, leaves to assumptions."""
+    notes = []
+    if peak is not None and points.load_kind in ("injected_delay", "bandwidth"):
+        whose = "is the tool's own" if peak.per_s == points.known_peak_per_s else "is given"
+        notes.append(f"the peak of {format_bandwidth(peak.per_s * CACHE_LINE_BYTES)} {whose}")
+    elif peak is not None:
+        notes.append(f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %")
+    if len(points) == 1 and points.load_kind == "queue_depth":
+        rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
+        deep = "a second, deep point" if points.load[0] <= 4 else "depth 1"
+        notes.append(f"1 point (depth {points.load[0]:g}): {rest} are assumed as on public devices; measure {deep}")
+    return notes
+
+
+def _lacking(points: Points) -> str:
+    """What else to measure, where the points are too few, and by which command."""
+    measured = {
+        "arrival_rate": "more rates: qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR",
+        "injected_delay": "more delays: qsim measure memory --delays 0,100,500,2500 --out DIR",
+        "bandwidth": "more of the curve: qsim measure memory --out DIR",
+    }
+    depths = f"depths {IN_WORDS}: qsim measure fio TARGET --depths 1,32 --out DIR"
+    return f"name (--use) or measure {measured.get(points.load_kind, depths)}"
+
+
+def from_datasheet(
+    idle_latency: float,
+    peak_iops: float,
+    *,
+    sharpness: float | None = None,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+) -> Fit:
+    """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
+
+    Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within ``tolerance``
+    (relative standard deviation), and a knee sharpness as it is over public devices (None), or around ``sharpness``
+    within a factor of two. Raises ValueError for a figure that is not positive.
+
+    >>> from calibrate import from_datasheet
+    >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
+    48
+    """
+    for name, value in (
+        ("idle_latency", idle_latency),
+        ("peak_iops", peak_iops),
+        ("sharpness", 1.0 if sharpness is None else sharpness),
+    ):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a positive number, not {value!r}")
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance must lie in 0 < tolerance < 1, not {tolerance!r}")
+    if idle_latency * peak_iops < 1:
+        raise ValueError(
+            f"idle_latency x peak_iops = {idle_latency * peak_iops:.3g} outstanding requests, less than one: a device "
+            "that answers in that time can do more than that rate; check the units (seconds, requests a second)"
+        )
+    model = PNorm(sharpness)
+    sheet = _sheet(idle_latency, tolerance)
+    made = Fit.of(model, sheet, model.weights(sheet, Peak(peak_iops, tolerance)), level, [BEFORE])
+    found = estimates(model, made.table, {}, level)
+    from_sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
+    told = {
+        name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
+        for name, e in found.items()
+    }
+    none: tuple[float, ...] = ()
+    sheet_fit = replace(
+        made, used=none, used_throughput_per_s=none, used_noise=none, used_response_s=none, used_response_noise=none,
+        told=told, points=None, details={SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}},
+    )  # fmt: skip
+    return replace(sheet_fit, told={**told, "N*": replace(told["N*"], estimate=sheet_fit.knee.load)})
+
+
+def _sheet(idle_latency: float, tolerance: float) -> Points:
+    """A data sheet's latency as what depth 1 would show."""
+    one = np.ones(1)
+    return Points(
+        series="data sheet", load_kind="queue_depth", load_unit="requests", load=one,
+        throughput_per_s=one / idle_latency, response_time_s=one * idle_latency, repeats=one,
+        throughput_spread=one * tolerance, response_spread=one * tolerance, source="data sheet",
+    )  # fmt: skip

@@ -1,0 +1,215 @@
+"""A calibrated device model: what was fitted to which points, and what is needed to predict with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from calibrate.fitting.fit_checks import TABLE, USED, check_fields, check_numbers
+from calibrate.inference.estimates import LEVEL, Estimate, estimates
+from calibrate.inference.parameters import Array, Mask
+from calibrate.inference.weights import Predictive, Weights, predictive
+from calibrate.knees.knee import Knee, knee_of
+from calibrate.knees.peak_share import share_knee, share_text
+from calibrate.load_text import counted, knee_text, loads_text, throughput_text
+from calibrate.models.curves import CurveModel, Peak
+from calibrate.models.names import model_named
+from calibrate.models.servers_and_delay import servers_and_think
+from calibrate.points import Points
+from measure.errors import DataError
+from measure.sweep import LOAD_NAMES, LoadKind
+
+if TYPE_CHECKING:
+    from calibrate.fitting.predicted_curve import Curve
+
+SCHEMA = "qsim-fit/3"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A calibrated device model: a table of weights, and from it parameters with intervals, the knee, predictions.
+
+    ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
+    sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
+    ``measured`` says how many points the curve has in all (0: unknown).
+    ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
+    ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). It prints itself as
+    a table.
+    """
+
+    model: str
+    assumption: str
+    load_kind: LoadKind
+    load_unit: str
+    series: str
+    used: tuple[float, ...]
+    used_throughput_per_s: tuple[float, ...]
+    used_noise: tuple[float, ...]
+    used_response_s: tuple[float, ...]
+    used_response_noise: tuple[float, ...]
+    table: Weights
+    level: float = LEVEL
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    told: Mapping[str, Estimate] | None = None
+    measured: int = 0
+    points: Points | None = field(default=None, repr=False, compare=False)
+    known_peak_per_s: float | None = None
+
+    @classmethod
+    def of(
+        cls, curve_model: CurveModel, points: Points, table: Weights, level: float, notes: Sequence[str] = (),
+        peak: Peak | None = None,
+    ) -> Fit:  # fmt: skip
+        """The fit of a model to points, from the table that they leave."""
+        noise = points.noise()
+        columns = (points.load, points.throughput_per_s, noise[0], points.response_time_s, noise[1])
+        used, throughput, x_noise, response, r_noise = (tuple(float(v) for v in column) for column in columns)
+        return cls(
+            model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
+            load_unit=points.load_unit, series=points.series, used=used, used_throughput_per_s=throughput,
+            used_noise=x_noise, used_response_s=response, used_response_noise=r_noise, table=table, level=level,
+            notes=(*points.notes, *notes), source=points.source, points=points,
+            known_peak_per_s=None if peak is None else peak.per_s,
+        )  # fmt: skip
+
+    @cached_property
+    def curve_model(self) -> CurveModel:
+        """The model that draws the curve."""
+        return model_named(self.model)
+
+    @property
+    def load_name(self) -> str:
+        """What the load is, with its unit."""
+        name = LOAD_NAMES[self.load_kind]
+        return name if self.load_kind == "queue_depth" else f"{name} ({self.load_unit})"
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Estimate]:
+        """The parameters as people name them, with intervals; of queue depths also c, S and Z."""
+        if self.told is not None:
+            return self.told
+        columns = (self.used, self.used_throughput_per_s, self.used_response_s)
+        priors = {
+            p.name: p.prior_log_sd for p in self.curve_model.parameters(*(np.array(c) for c in columns))
+            if p.prior_log_sd is not None
+        }  # fmt: skip
+        found = estimates(self.curve_model, self.table, priors, self.level)
+        if "N*" in found:  # one knee, whoever asks
+            k = self.knee
+            found["N*"] = replace(found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified)
+        return {**found, **(servers_and_think(self.points, self.level) if self.points is not None else {})}
+
+    @cached_property
+    def knee(self) -> Knee:
+        """The knee with its interval (:mod:`calibrate.knees.knee`)."""
+        return knee_of(self)
+
+    @cached_property
+    def ninety(self) -> Knee:
+        """The load that gives 90 % of the peak, with its interval (:mod:`calibrate.knees.peak_share`)."""
+        return share_knee(self)
+
+    def measurements(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Predictive:
+        """What is expected of new measurements at ``loads`` (m,), in logarithms."""
+        which = 0 if what == "throughput" else 1
+        observed, noise = (
+            (self.used_throughput_per_s, self.used_noise),
+            (self.used_response_s, self.used_response_noise),
+        )
+        seen, error = (np.array(column) for column in (observed, noise)[which])
+        return predictive(
+            self.table, lambda values, at: self.curve_model.curve(values, at)[which], self.curve_model.process,
+            np.array(self.used), error, seen, loads,
+        )  # fmt: skip
+
+    def predict(self, at: Sequence[float] | Array) -> Curve:
+        """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
+        from calibrate.fitting.predicted_curve import predict
+
+        return predict(self, at)
+
+    def was_used(self, points: Points) -> Mask:
+        """True (m,) for those of ``points`` that this fit was calibrated on: the same load and the same throughput."""
+        pairs = list(zip(self.used, self.used_throughput_per_s, strict=True))
+        measured = zip(points.load, points.throughput_per_s, strict=True)
+        return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, with the table, so that ``from_dict`` predicts the same bands."""
+        left_out = ("table", "points", "told")
+        return {
+            "schema": SCHEMA,
+            **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out},
+            "parameters": {k: asdict(v) for k, v in self.parameters.items()},
+            "knee": self.knee.to_dict(),
+            "table": {**{name: getattr(self.table, name).tolist() for name in TABLE}, "scale": self.table.scale},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Fit:
+        """The inverse of ``to_dict``. Raises DataError for another schema or a missing or damaged field."""
+        if values.get("schema") != SCHEMA:
+            raise DataError(f"this is not a fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
+        try:
+            needed = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
+            check_fields(values, [*needed, "parameters"])
+            kept = {k: values[k] for k in cls.__dataclass_fields__ if k in values}
+            kept["told"] = {k: Estimate(**v) for k, v in values["parameters"].items()}
+            read = {name: np.asarray(values["table"][name], dtype=float) for name in TABLE}
+            rows, misfit, weight, along = (read[name] for name in TABLE)
+            kept["table"] = Weights(rows, misfit, weight, along, scale=values["table"].get("scale"))
+            kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
+            fit = cls(**kept)
+            check_numbers(fit)
+        except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+            raise DataError(
+                f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json"
+            ) from error
+        return fit
+
+    @property
+    def calibrated_on(self) -> tuple[float, ...]:
+        """``used``, where it was measured; nothing where the curve is of a device that nobody has."""
+        return self.used if self.curve_model.measurable else ()
+
+    @property
+    def basis(self) -> str:
+        """What it was calibrated on, in words: ``all 8 points``, ``1, 32 (2 of 8 points)``, no measurement."""
+        if not self.calibrated_on:
+            return "a fit to other drives" if self.used else "no measurement (data sheet)"
+        if self.measured == len(self.used) > 1:
+            return f"all {counted(self.measured)}"
+        part = f" ({len(self.used)} of {counted(self.measured)})" if self.measured > len(self.used) else ""
+        return f"{loads_text(self.load_kind, self.calibrated_on)}{part}"
+
+    def __str__(self) -> str:
+        return self.text(f"{self.series or 'device'}: {self.model} from {self.basis}")
+
+    def text(self, heading: str) -> str:
+        """The fit as a table below a ``heading``: parameters with intervals, the knee, notes."""
+        lines = [heading, f"  assumes: {self.assumption}"]
+        for name, e in self.parameters.items():
+            lines.append(f"  {name:<6} {e}{'' if e.identified else '   not identifiable'}")
+            if e.note:
+                lines.append(f"         {e.note}")
+        return "\n".join([*lines, *self._knee_lines(), *(f"  note: {n}" for n in self.notes)])
+
+    def _knee_lines(self) -> list[str]:
+        """The knee, and of queue depths where 90 % of the peak is had: that first where the knee is not sharp."""
+        k = self.knee
+        if k.load is None:
+            return [f"  knee   {k.note} (throughput {throughput_text(self.load_kind)(k.throughput_per_s)})"]
+        told = partial(knee_text, self.load_kind, digits=4)
+        interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
+        open_end = "" if k.identified else "   not identifiable"
+        knee = f"{told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
+        ninety = share_text(self.ninety, partial(knee_text, self.load_kind)) if self.load_kind == "queue_depth" else ""
+        if k.sharp:
+            return [f"  knee   {knee}", *([f"         {ninety}"] if ninety else [])]
+        return [f"  no sharp knee: {ninety or '90 % of the peak is not reached'}", f"  N*     {knee}"]

@@ -1,0 +1,141 @@
+"""Predicted curves: throughput and response time at given loads, each with its band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrate.fitting.fitted import Fit
+from calibrate.inference.parameters import Array
+from calibrate.models.past_the_peak import DECLINE_FROM, Declining
+from calibrate.points import GIVEN
+from measure.errors import DataError
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_rate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
+
+    The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
+    quantiles of the same distribution: an estimate lies in its band.
+    """
+
+    load: Array
+    throughput_per_s: Array
+    throughput_low_per_s: Array
+    throughput_high_per_s: Array
+    response_time_s: Array
+    response_time_low_s: Array
+    response_time_high_s: Array
+    level: float
+    load_name: str
+    notes: tuple[str, ...] = ()
+
+    def table(self) -> pd.DataFrame:
+        """One row per load, columns as the attributes."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def to_dicts(self) -> list[dict[str, float]]:
+        """JSON-ready rows, SI units."""
+        columns = self._columns()
+        return [{name: float(column[i]) for name, column in columns.items()} for i in range(len(self.load))]
+
+    def _columns(self) -> dict[str, Array]:
+        named = [f for f in self.__dataclass_fields__ if f not in ("level", "load_name", "notes")]
+        return {name: getattr(self, name) for name in named}
+
+    def __str__(self) -> str:
+        percent = f"{100 * self.level:g} %"
+        lines = [f"{self.load_name:>26}  {'throughput':>12}  {f'[{percent} band]':>24}  "
+                 f"{'response':>10}  {f'[{percent} band]':>22}"]  # fmt: skip
+        for row in self.to_dicts():
+            x = f"[{format_rate(row['throughput_low_per_s'])}, {format_rate(row['throughput_high_per_s'])}]"
+            r = f"[{format_duration(row['response_time_low_s'])}, {format_duration(row['response_time_high_s'])}]"
+            lines.append(
+                f"{row['load']:>26g}  {format_rate(row['throughput_per_s']):>12}  {x:>24}  "
+                f"{format_duration(row['response_time_s']):>10}  {r:>22}"
+            )
+        return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
+
+
+def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
+    """Throughput and response time at the loads ``at``, with bands, by a fitted (or data-sheet) model.
+
+    ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
+    not positive (zero is allowed for an injected delay) or not finite.
+    """
+    loads = np.atleast_1d(np.asarray(at, dtype=float))
+    allows_zero = fit.load_kind == "injected_delay"
+    bad = ~np.isfinite(loads) | ((loads < 0) if allows_zero else (loads <= 0))
+    if loads.size == 0 or bad.any():
+        what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
+        least = "zero or more" if allows_zero else "greater than zero"
+        raise ValueError(f"cannot predict at load {what}: every load must be {least}")
+    _check_reach(fit, loads)
+    shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
+    if fit.load_kind in GIVEN:  # what arrives leaves, but for a peak below it
+        x, x_low, x_high = _given(fit, loads, shares)
+    else:
+        x, x_low, x_high = fit.measurements(loads).quantiles(shares)
+    if fit.load_kind == "queue_depth":
+        r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
+    else:
+        r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
+    return Curve(
+        load=loads,
+        throughput_per_s=x, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
+        response_time_s=r, response_time_low_s=r_low, response_time_high_s=r_high,
+        level=fit.level, load_name=fit.load_name,
+        notes=_not_covered(fit, loads),
+    )  # fmt: skip
+
+
+BEYOND = 1.001
+"""So far above the highest bandwidth a load is taken as that."""
+
+
+def _check_reach(fit: Fit, loads: Array) -> None:
+    """DataError for a bandwidth beyond the highest: where the wall lies is unknown, and errors are 70 % and more."""
+    if fit.load_kind != "bandwidth" or not fit.used:
+        return
+    highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
+    if loads.max() > highest * BEYOND:
+        what = "the highest calibrated on" if highest == max(fit.used) else "the known peak"
+        wanted = format_bandwidth(float(loads.max()))
+        raise DataError(
+            f"{fit.series}: {wanted} is beyond {what}, {format_bandwidth(highest)}; give the peak of a bandwidth test"
+            f", as --peak {wanted.replace(' ', '')}, or calibrate on a higher bandwidth"
+        )
+
+
+def _given(fit: Fit, loads: Array, shares: Sequence[float]) -> Array:
+    """Quantiles (3, m) of the throughput where the load is the throughput itself."""
+    each = [fit.table.quantiles(lambda v, n=n: fit.curve_model.curve(v, np.array([n]))[0], shares) for n in loads]  # type: ignore[misc]
+    return np.array(each).T
+
+
+def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
+    """A word on depths where throughput may decline, and nothing was measured."""
+    covered = max((*fit.used, DECLINE_FROM - 1))
+    if fit.load_kind != "queue_depth" or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
+        return ()
+    return (
+        f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
+        f"measure depth {loads.max():g}, and the decline is fitted",
+    )
+
+
+def grid(low: float, high: float, points: int = 120) -> Array:
+    """Loads for a smooth curve: logarithmic, or linear-logarithmic from zero where ``low`` is zero."""
+    if low <= 0:
+        return np.concatenate([[0.0], np.geomspace(max(high / 1e4, 1e-3), high, points - 1)])
+    return np.geomspace(low, high, points)

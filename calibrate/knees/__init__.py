@@ -1,0 +1,1 @@
+"""Where the knee is, by every definition."""

@@ -1,0 +1,133 @@
+"""Knees by every definition: the same fit, asked several questions.
+
+``asymptotes``  N* = R1 Xpeak of a closed system (Denning and Buzen 1978), and
+``tangent``     rho* of maximal power of an open latency curve: these two are the fit's own knee (``knee``)
+``power``       the load at which throughput over response time X / R is largest (Kleinrock, ICC 1979). Of
+                X = [(N/R1)^-p + Xmax^-p]^(-1/p) that is N* itself, whatever p; of an open curve it is the tangent
+``ninety``      the first load with 90 % of the peak throughput: where throughput is had (``peak_share``)
+``share``       the same for a share that the user names
+``objective``   the largest load whose predicted mean response time is within an objective (``mean_objective``)
+``kneedle``     where the curve, scaled to the unit square, is furthest from the diagonal (Satopaa, Albrecht, Irwin and
+                Raghavan, ICDCS workshops 2011). Of a smooth curve with one bend this is the whole of their algorithm,
+                whose smoothing and threshold are for noisy points. It depends on where the curve is cut off
+
+Each but the first and the objective is computed for some devices that stand for the fit's table of weights; the
+estimate is their median, and further quantiles are the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrate.inference.estimates import quantity
+from calibrate.inference.parameters import Array
+from calibrate.knees.curve_places import Path, highest, load_at, middle_of, paths, scaled
+from calibrate.knees.knee import Knee
+from calibrate.knees.mean_objective import objective_knee
+from calibrate.knees.peak_share import USUAL, knee_at, share_knee, share_of_peak
+from calibrate.load_text import knee_text, throughput_text
+
+if TYPE_CHECKING:
+    from calibrate.fitting.fitted import Fit
+    from measure.sweep import LoadKind
+
+DEFINITIONS: Mapping[str, str] = {
+    "power": "maximal power X / R (Kleinrock)",
+    "ninety": "90 % of the peak throughput",
+    "kneedle": "Kneedle, furthest from the diagonal",
+}
+
+
+@dataclass(frozen=True)
+class NamedKnee:
+    """A knee by one definition. ``bootstrap``: its interval over resampled repeats, None where nobody asked for one."""
+
+    name: str
+    knee: Knee
+    bootstrap: tuple[float, float] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        interval = None if self.bootstrap is None else {"low": self.bootstrap[0], "high": self.bootstrap[1]}
+        return {"name": self.name, **self.knee.to_dict(), "bootstrap": interval}
+
+
+def named_knees(
+    fit: Fit, *, objective_s: float | None = None, share: float | None = None, deepest: float | None = None
+) -> tuple[NamedKnee, ...]:
+    """The knees of ``fit`` by every definition, each with its interval.
+
+    ``objective_s`` is the response time in seconds that is still good enough, ``share`` the part of the peak that is
+    wanted; without them these two are left out.
+    ``deepest`` is the load at which Kneedle cuts the curve off (default: the heaviest calibrated on, or four times the
+    knee). Raises ValueError for an objective that is not positive or a share that is not between 0 and 1.
+    """
+    if objective_s is not None and not (np.isfinite(objective_s) and objective_s > 0):
+        raise ValueError(f"slo must be a positive time, not {objective_s!r}")
+    best = paths(fit)
+    cut = _cut(fit, best.load, deepest)
+    named = [NamedKnee("asymptotes" if best.is_closed else "tangent", fit.knee)]
+    for name in ("power", "ninety", "kneedle"):
+        if name == "power" and not best.is_closed:
+            continue  # the tangent is it
+        named.append(NamedKnee(name, knee_at(fit, best, DEFINITIONS[name], _index(name, best, cut))))
+    if objective_s is not None:
+        named.insert(-1, NamedKnee("objective", objective_knee(fit, best.load, objective_s)))
+    if share is not None:
+        named.insert(-1, NamedKnee("share", share_knee(fit, share, best)))
+    return tuple(named)
+
+
+def estimated_knees(fit: Fit, deepest: float | None, count: int) -> dict[str, float]:
+    """The load of the knee by each definition; infinite where there is none."""
+    path = paths(fit, count)
+    cut = _cut(fit, path.load, deepest)
+    own = np.inf if fit.knee.load is None else fit.knee.load
+    found = {name: middle_of(load_at(path.load, _index(name, path, cut))) for name in DEFINITIONS}
+    return {"asymptotes": own, "tangent": own, **found}
+
+
+def _cut(fit: Fit, loads: Array, deepest: float | None) -> int:
+    """How many of ``loads`` Kneedle looks at."""
+    if fit.load_kind == "injected_delay":
+        return len(loads)
+    heaviest = deepest or (max(fit.used) if fit.used else 4 * (fit.knee.load or float(loads[-1])))
+    return int(np.clip(np.searchsorted(loads, heaviest * (1 + 1e-9), side="right"), 8, len(loads)))
+
+
+def _index(name: str, path: Path, cut: int) -> Array:
+    """Where along the path (w,), between the steps; NaN: before its beginning; infinity: beyond its end."""
+    if name == "power":
+        at = highest(np.log(path.throughput) - np.log(path.response))
+        return np.where(at >= path.throughput.shape[1] - 1, np.inf, at)
+    if name == "ninety":
+        return share_of_peak(path, USUAL)
+    x, y = (path.load[None, :], path.throughput) if path.is_closed else (path.throughput, path.response)
+    x, y = (scaled(np.broadcast_to(v, path.throughput.shape)[:, :cut]) for v in (x, y))
+    return highest(y - x if path.is_closed else x - y)
+
+
+def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...]]:
+    """Lines of a table: definition, load, interval, throughput, response time, the bootstrap's interval, a remark."""
+
+    def ends(low: float | None, high: float | None) -> str:
+        if low is None and high is None:
+            return ""
+        return f"[{'0' if low is None else knee_text(kind, low)}, {'...' if high is None else knee_text(kind, high)}]"
+
+    rows: list[tuple[str, ...]] = []
+    show = throughput_text(kind)
+    for one in found:
+        k = one.knee
+        remark = k.note if k.load is None or k.identified else f"not identifiable{f'; {k.note}' if k.note else ''}"
+        rows.append((
+            k.definition, "" if k.load is None else knee_text(kind, k.load), ends(k.low, k.high),
+            show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
+            quantity(k.response_time_s, "s") if np.isfinite(k.response_time_s) else "",
+            "" if one.bootstrap is None else ends(*one.bootstrap), remark or k.note,
+        ))  # fmt: skip
+    return rows

@@ -1,0 +1,1 @@
+"""Device models as curves: throughput and response time at a load."""

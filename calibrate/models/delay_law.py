@@ -1,0 +1,268 @@
+"""The memory delay law: injected delay is think time.
+
+Loader threads keep N cache lines in flight and wait d between bursts; a probe chases pointers, one line at a time:
+
+    X_l = N / ((kappa d)^q + R^q)^(1/q)      the loaders, a closed population with think time
+    X_p = 1 / R                              the probe, a population of one without think time
+    X_l + X_p = rho B                        both load the same memory of peak B
+    R = L0 + a rho / (1 - rho)               an open queue's latency at utilization rho
+
+so that one delay d fixes both axes, throughput and latency. Parameters: N (lines in flight), kappa (seconds per unit of
+d), L0 (idle latency), a (queueing time scale), B (peak, lines/s), q (overlap). With q = 1 delay and access follow one
+another; a processor that waits while its accesses are under way overlaps the two, and as q grows the longer one alone
+counts.
+
+Three delays are six measurements: they determine L0, N / kappa and the throughput of the shortest delay. B and a
+separately only close to saturation, and q only by a point near the bend. These have stated priors, the middle and the
+spread of ten machines (``docs/accuracy_memory.py --priors``). A time between bursts without any delay is left out: no
+three delays determine it, and no prediction depends on it. What the law misses goes together at neighbouring delays,
+and a miss in throughput says nothing of one in latency.
+
+An explicit law, X = (A^-p + Xm^-p)^(-1/p) of the offered A = c / (d + s c / Xm) + 1 / L0 with latency
+L0 exp(b rho) / (1 - rho^4)^w, needs no root; learned in the same way it misses a quarter more in throughput.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrate.inference.linearised import Measured, linearised
+from calibrate.inference.misfit import MisfitProcess
+from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.weights import Weights
+from calibrate.models.curves import CurveModel, KneePoint
+
+if TYPE_CHECKING:
+    from calibrate.models.curves import Peak
+    from calibrate.points import Points
+
+MISSES = MisfitProcess(length=1.0, own=0.2, pivot=20.0)
+"""Misses alike within a factor e of the delay; below 20 units a delay hardly differs from none. A fifth of the variance
+is of one measurement alone: published memory curves are ragged."""
+
+MISFIT = MisfitPrior(median=0.045, log_sd=0.8)
+
+FLAT_LOG_SD = 2.0
+"""The points determine N and kappa: their priors have no say."""
+
+THROUGHPUT, RESPONSE = 0.0, 1.0
+
+
+@dataclass(frozen=True)
+class LawPriors:
+    """Median and standard deviation of the logarithm of what three delays leave open."""
+
+    idle: tuple[float, float] = (1.0, 0.3)
+    """L0 over the least latency of the two longest delays; a machine whose longest delay is short is far from idle."""
+    queueing: tuple[float, float] = (0.25, 1.1)
+    """a over L0."""
+    headroom: tuple[float, float] = (1.15, 0.13)
+    """B over the highest throughput, measured or known."""
+    overlap: tuple[float, float] = (1.4, 0.7)
+    """q."""
+
+
+@dataclass(frozen=True)
+class BothAxes(MisfitProcess):
+    """Misses at rows (m, 2) of a load and an observable: those of the one say nothing of those of the other."""
+
+    def place(self, loads: Array) -> Array:
+        return np.column_stack([super().place(loads[:, 0]), APART * loads[:, 1]])
+
+
+APART = 1e6
+"""So many lengths apart, exp(-APART) is zero."""
+
+
+class OverDelay(CurveModel):
+    """A model of throughput and response over the injected delay, both fitted."""
+
+    misfit = MISFIT
+    process = MISSES
+
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
+        load, x, r = points.load, points.throughput_per_s, points.response_time_s
+        return self.table(load, x, r, np.concatenate(points.noise()), 0.0 if peak is None else peak.per_s)
+
+    def table(self, loads: Array, throughput: Array, response: Array, noise: Array, known_peak: float = 0.0) -> Weights:
+        """The same from arrays (m,), and ``noise`` (2m,) of throughputs and then responses."""
+        parameters = self.parameters(loads, throughput, response, known_peak)
+        used = np.column_stack([np.tile(loads, 2), np.repeat([THROUGHPUT, RESPONSE], len(loads))])
+        observed = np.log(np.concatenate([throughput, response]))
+        return linearised(
+            parameters, np.array([p.prior_median for p in parameters]),
+            lambda values: np.log(np.concatenate(self.curve(values, loads), axis=1)),
+            Measured(observed, noise, used), BothAxes(self.process.length, self.process.own, self.process.pivot),
+            self.misfit,
+        )  # fmt: skip
+
+    def observables(self, throughput: Array, response: Array) -> Array:
+        """What of the points is fitted, in logarithms, along the last axis."""
+        return np.concatenate([np.log(throughput), np.log(response)], axis=-1)
+
+    def parameters(
+        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
+    ) -> tuple[Parameter, ...]:
+        """The parameters, with bounds and priors."""
+        raise NotImplementedError
+
+
+class DelayLaw(OverDelay):
+    """The law of this module; loads are injected delays in whatever unit the tool counts."""
+
+    name = "delay law"
+    assumption = (
+        "loaders with N lines in flight think for the injected delay, partly while they access (overlap q); the probe "
+        "adds 1/R; R = L0 + a rho/(1-rho) at rho = X/B"
+    )
+    knee_definition = "tangent rho* = 1 / (1 + sqrt(a / L0))"
+
+    def __init__(self, priors: LawPriors | None = None) -> None:
+        self.priors = priors or LawPriors()
+
+    def parameters(
+        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
+    ) -> tuple[Parameter, ...]:
+        lines, per_unit, idle, highest = _scales(loads, throughput, response)
+        known = self.priors
+        idle, idle_sd = idle * known.idle[0], known.idle[1]
+        queueing, queueing_sd = idle * known.queueing[0], known.queueing[1]
+        peak, peak_sd = max(highest, known_peak) * known.headroom[0], known.headroom[1]
+        overlap, overlap_sd = known.overlap
+        return (
+            Parameter("N", "lines", lines / 1e3, lines * 1e3, lines, FLAT_LOG_SD),
+            Parameter("kappa", "s per unit", per_unit / 1e4, per_unit * 1e4, per_unit, FLAT_LOG_SD),
+            Parameter("L0", "s", idle / 10, idle * 4, idle, idle_sd),
+            Parameter("a", "s", queueing / 1e4, queueing * 1e4, queueing, queueing_sd),
+            Parameter("B", "lines/s", highest * 1.0001, max(peak, highest) * 20, peak, peak_sd),
+            Parameter("q", "", 0.5, 12.0, overlap, overlap_sd),
+        )
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        units = {"N": "lines", "kappa": "s per unit", "L0": "s", "a": "s", "B": "lines/s", "q": ""}
+        return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(units.items())}
+
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        """Solves the law for the odds u = ln(rho / (1 - rho)): demand falls with them and supply rises, one root.
+
+        Newton's steps on the logarithm of demand over supply, and half of what is left where one would leave it.
+        """
+        law = _Law(values, values[:, 1, None] * loads[None, :])
+        low, high = np.full(law.think.shape, -LOGIT_RANGE), np.full(law.think.shape, LOGIT_RANGE)
+        odds = law.first_odds()
+        for _ in range(MOST_STEPS):
+            excess, slope = law.excess(odds)
+            more = excess > 0
+            low, high = np.where(more, odds, low), np.where(more, high, odds)
+            step = odds - excess / slope
+            before, odds = odds, np.where((low <= step) & (step <= high), step, 0.5 * (low + high))
+            if np.abs(odds - before).max() < CLOSE:
+                break
+        return law.throughput(odds), law.response(odds)
+
+    def knee(self, values: Array) -> KneePoint:
+        lines, per_unit, idle, queueing, peak, overlap = values.T
+        rho = 1 / (1 + np.sqrt(queueing / idle))
+        response = idle + queueing * rho / (1 - rho)
+        from_loaders = rho * peak - 1 / response
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            beyond = (lines / (from_loaders * response)) ** overlap - 1
+            delay = response * beyond ** (1 / overlap) / per_unit
+        reached = (from_loaders > 0) & (delay >= 0)
+        return KneePoint(np.where(reached, delay, np.nan), rho * peak, response)
+
+
+def _scales(loads: Array, throughput: Array, response: Array) -> tuple[float, float, float, float]:
+    """Rough N (lines), kappa (s per unit), idle latency (s) and the highest throughput (1/s) of some points (m,)."""
+    deep, idle_point = int(np.argmin(loads)), int(np.argmax(loads))
+    middle = int(np.argsort(loads)[len(loads) // 2])
+    idle = float(min(response[idle_point], response[middle]))
+    lines = max((throughput[deep] - 1 / response[deep]) * response[deep], 0.1)
+    loaders_middle = max(throughput[middle] - 1 / response[middle], throughput[middle] / 50)
+    span = max(loads[middle] - loads[deep], 1e-9)
+    per_unit = max(lines / loaders_middle - response[middle], 0.3 * response[deep]) / span
+    return float(lines), float(per_unit), idle, float(throughput.max())
+
+
+LOGIT_RANGE = 20.0
+"""Utilizations from 2e-9 to all but 2e-9."""
+
+MOST_STEPS, CLOSE = 40, 1e-6
+"""Four steps as a rule; a step of Newton squares what is left, so that after one as short as this 1e-12 is."""
+
+SHORTEST = 1e-300
+"""A think time of zero, for its logarithm."""
+
+
+class _Law:
+    """The law's two sides at logits u (n, m) of the utilization, for parameters (n, 6) and think times (n, m)."""
+
+    def __init__(self, values: Array, think: Array) -> None:
+        self.lines, self.idle, self.queueing, self.peak, self.overlap = (values[:, i, None] for i in (0, 2, 3, 4, 5))
+        self.think = think
+        self.log_think = np.log(np.maximum(think, SHORTEST))
+
+    def first_odds(self) -> Array:
+        """Where Newton's steps begin: what is offered at the idle latency, bent below the peak."""
+        log_offered = np.log((self.lines / (self.think + self.idle) + 1 / self.idle) / self.peak)
+        return np.asarray(np.clip(log_offered, -0.9 * LOGIT_RANGE, 1.0))
+
+    def throughput(self, u: Array) -> Array:
+        return np.asarray(self.peak / (1 + np.exp(-u)))
+
+    def response(self, u: Array) -> Array:
+        return np.asarray(self.idle + self.queueing * np.exp(u))
+
+    def excess(self, u: Array) -> tuple[Array, Array]:
+        """ln demand - ln supply, and its slope over u, which is negative."""
+        odds = np.exp(u)
+        waiting = self.queueing * odds
+        response = self.idle + waiting
+        q_log = self.overlap * (self.log_think - np.log(response))
+        alone = np.exp(-np.logaddexp(0.0, q_log))  # R^q over (kappa d)^q + R^q
+        loaders = self.lines * alone ** (1 / self.overlap)
+        demand = (loaders + 1) / response
+        falls = -waiting / response * (loaders * alone + 1) / (loaders + 1)
+        return np.log(demand * (1 + odds) / (odds * self.peak)), falls - 1 / (1 + odds)
+
+
+class Unloaded(OverDelay):
+    """The delay law without queueing: every access takes the idle latency until the peak is reached.
+
+    X = min(N / (kappa d + L0) + 1 / L0, B) and R = L0. It is the bound that the law bends away from.
+    """
+
+    name = "no queueing"
+    assumption = "every access takes the idle latency; the peak is a wall"
+    knee_definition = "the delay at which the peak is reached"
+
+    def parameters(
+        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
+    ) -> tuple[Parameter, ...]:
+        lines, per_unit, idle, highest = _scales(loads, throughput, response)
+        peak = max(highest, known_peak)
+        return (
+            Parameter("N", "lines", lines / 1e3, lines * 1e3, lines, FLAT_LOG_SD),
+            Parameter("kappa", "s per unit", per_unit / 1e4, per_unit * 1e4, per_unit, FLAT_LOG_SD),
+            Parameter("L0", "s", idle / 10, idle * 10, idle, FLAT_LOG_SD),
+            Parameter("B", "lines/s", peak / 2, peak * 20, peak, FLAT_LOG_SD),
+        )
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        units = {"N": "lines", "kappa": "s per unit", "L0": "s", "B": "lines/s"}
+        return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(units.items())}
+
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        lines, per_unit, idle, peak = (values[:, i, None] for i in range(4))
+        offered = lines / (per_unit * loads[None, :] + idle) + 1 / idle
+        return np.minimum(offered, peak), np.broadcast_to(idle, offered.shape)
+
+    def knee(self, values: Array) -> KneePoint:
+        lines, per_unit, idle, peak = values.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            delay = (lines / (peak - 1 / idle) - idle) / per_unit
+        return KneePoint(np.where(delay >= 0, delay, np.nan), peak, idle)

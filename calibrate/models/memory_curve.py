@@ -1,0 +1,190 @@
+"""Latency over bandwidth, where a curve was published without what was varied: the load is the bandwidth x itself.
+
+    MemoryCurve    R = L0 exp(b rho) / (1 - rho^4)^w,   rho = x / B
+    MemoryQueue    R = L0 + a rho / (1 - rho)
+
+The second is the open queue of the delay law. Over published memories its one bend is too sharp or too soft: latency
+first climbs steadily, as banks and buses conflict (b), and then at a wall (w), and the first form gives each its own
+parameter; the fourth power keeps the wall out of the climb. B lies just above the highest bandwidth, measured or known
+from a bandwidth test; b and w have priors, the middle and the spread of eleven machines
+(``docs/accuracy_memory.py --priors``), and what the curve misses goes together at near bandwidths. A curve that bends
+back has two latencies at one bandwidth, and only the lower branch is a function of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrate.inference.linearised import Measured, linearised
+from calibrate.inference.misfit import MisfitProcess
+from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.weights import Weights
+from calibrate.models.curves import CurveModel, KneePoint
+from measure.units import CACHE_LINE_BYTES
+
+if TYPE_CHECKING:
+    from calibrate.models.curves import Peak
+    from calibrate.points import Points
+
+WALL_POWER = 4
+"""How near to B the wall begins: 2 and 3 miss published memories by more, and 6 by as much."""
+
+HALVINGS = 40
+"""Of the interval in which the knee is looked for: 1e-12 of it is left."""
+
+NEVER_BEYOND = 0.9999
+"""Utilizations are drawn up to here; beyond, a curve over the bandwidth says nothing."""
+
+
+@dataclass(frozen=True)
+class CurvePriors:
+    """Median and standard deviation of the logarithm of what three bandwidths leave open."""
+
+    idle: tuple[float, float] = (1.0, 0.3)
+    """L0 over the latency at the lowest bandwidth."""
+    climb: tuple[float, float] = (0.43, 0.6)
+    """b."""
+    wall: tuple[float, float] = (0.07, 1.0)
+    """w."""
+    headroom: tuple[float, float] = (1.02, 0.003)
+    """B over the highest bandwidth, measured or known; taken as known, as three points cannot tell it from the wall."""
+
+
+@dataclass(frozen=True)
+class AlongBandwidth(MisfitProcess):
+    """Nearness in x / B - 0.1 ln(1 - x / B): even at low bandwidths, and stretched towards the wall at B."""
+
+    highest: float = 1.0
+
+    def seen(self, used: Array) -> AlongBandwidth:
+        return replace(self, highest=float(used.max()))
+
+    def place(self, loads: Array) -> Array:
+        share = np.minimum(loads / self.highest / 1.01, NEVER_BEYOND)
+        return np.asarray(share - 0.1 * np.log1p(-share))
+
+
+class OverBandwidth(CurveModel):
+    """A model of the latency over the bandwidth; loads are bandwidths in bytes a second."""
+
+    misfit = MisfitPrior(median=0.08, log_sd=1.0)
+    process: MisfitProcess = AlongBandwidth(length=0.3, own=0.05)
+
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
+        noise = points.noise()[1]
+        known = 0.0 if peak is None else peak.per_s * CACHE_LINE_BYTES
+        return self.table(points.load, points.response_time_s, noise, known)
+
+    def table(self, loads: Array, response: Array, noise: Array, known_peak: float = 0.0) -> Weights:
+        """The same from arrays (m,); ``known_peak`` in bytes/s."""
+        parameters = self.parameters(loads, loads, response, known_peak)
+        return linearised(
+            parameters, np.array([p.prior_median for p in parameters]),
+            lambda values: np.log(self.curve(values, loads)[1]),
+            Measured(np.log(response), noise, loads), self.process, self.misfit,
+        )  # fmt: skip
+
+    def parameters(
+        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
+    ) -> tuple[Parameter, ...]:
+        """The parameters, with bounds and priors."""
+        raise NotImplementedError
+
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        rho = np.minimum(loads[None, :] / values[:, -1, None], NEVER_BEYOND)
+        lines = np.broadcast_to(loads / CACHE_LINE_BYTES, rho.shape)
+        return lines, self.latency(values, rho)
+
+    def latency(self, values: Array, rho: Array) -> Array:
+        """R (n, m) at utilizations (n, m)."""
+        raise NotImplementedError
+
+    def knee_utilization(self, values: Array) -> Array:
+        """The utilization (n,) of maximal power rho / R."""
+        raise NotImplementedError
+
+    def knee(self, values: Array) -> KneePoint:
+        rho = self.knee_utilization(values)
+        load = rho * values[:, -1]
+        return KneePoint(load, load / CACHE_LINE_BYTES, self.latency(values, rho[:, None])[:, 0])
+
+    def observables(self, throughput: Array, response: Array) -> Array:
+        """What of the points is fitted, in logarithms, along the last axis."""
+        return np.log(response)
+
+
+class MemoryQueue(OverBandwidth):
+    """The open queue of this module's text."""
+
+    name = "latency of a queue"
+    assumption = "R = L0 + a rho/(1-rho) at rho = x/B, one bend"
+    knee_definition = "tangent: rho* of maximal power rho / R"
+    misfit = MisfitPrior(median=0.15)
+
+    def parameters(
+        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
+    ) -> tuple[Parameter, ...]:
+        idle, highest = float(response[np.argmin(loads)]), float(loads.max())
+        queueing = max(float(response[np.argmax(loads)]) - idle, 0.05 * idle) / 10
+        peak = max(highest, known_peak) * 1.1
+        return (
+            Parameter("L0", "s", idle / 4, idle * 4, idle, CurvePriors.idle[1]),
+            Parameter("a", "s", queueing / 1e3, queueing * 1e3, queueing, 1.5),
+            Parameter("B", "B/s", highest * 1.0001, peak * 10, peak, 0.1),
+        )
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {"L0": ("s", values[:, 0]), "a": ("s", values[:, 1]), "B": ("B/s", values[:, 2])}
+
+    def latency(self, values: Array, rho: Array) -> Array:
+        return np.asarray(values[:, 0, None] + values[:, 1, None] * rho / (1 - rho))
+
+    def knee_utilization(self, values: Array) -> Array:
+        return np.asarray(1 / (1 + np.sqrt(values[:, 1] / values[:, 0])))
+
+
+class MemoryCurve(OverBandwidth):
+    """A steady climb and a wall."""
+
+    name = "latency curve"
+    assumption = "R = L0 exp(b rho) / (1 - rho^4)^w, rho = x/B: a steady climb and a wall just above the highest used"
+    knee_definition = MemoryQueue.knee_definition
+
+    def __init__(self, priors: CurvePriors | None = None) -> None:
+        self.priors = priors or CurvePriors()
+
+    def parameters(
+        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
+    ) -> tuple[Parameter, ...]:
+        known, highest = self.priors, float(loads.max())
+        idle = float(response[np.argmin(loads)]) * known.idle[0]
+        peak = max(highest, known_peak) * known.headroom[0]
+        return (
+            Parameter("L0", "s", idle / 4, idle * 4, idle, known.idle[1]),
+            Parameter("b", "", 1e-3, 10.0, *known.climb),
+            Parameter("w", "", 1e-4, 10.0, *known.wall),
+            Parameter("B", "B/s", highest * 1.0005, peak * 1.2, peak, known.headroom[1]),
+        )
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        units = {"L0": "s", "b": "", "w": "", "B": "B/s"}
+        return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(units.items())}
+
+    def latency(self, values: Array, rho: Array) -> Array:
+        idle, climb, wall = (values[:, i, None] for i in range(3))
+        return np.asarray(idle * np.exp(climb * rho - wall * np.log1p(-(rho**WALL_POWER))))
+
+    def knee_utilization(self, values: Array) -> Array:
+        """d ln(rho / R) = 0: b rho + 4 w rho^4 / (1 - rho^4) = 1, of which the left side only grows with rho."""
+        _, climb, wall, _ = values.T
+        low, high = np.zeros_like(climb), np.ones_like(climb)
+        for _ in range(HALVINGS):
+            rho = 0.5 * (low + high)
+            from_peak = 1 - rho**WALL_POWER
+            before = climb * rho * from_peak + WALL_POWER * wall * (1 - from_peak) < from_peak
+            low, high = np.where(before, rho, low), np.where(before, high, rho)
+        return np.asarray(0.5 * (low + high))

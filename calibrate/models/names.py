@@ -1,0 +1,80 @@
+"""Device models by name, and the usual one for each kind of load."""
+
+from __future__ import annotations
+
+from calibrate.models.curves import (
+    AsymptoticBounds,
+    ClosedModel,
+    CurveModel,
+    DelayMMc,
+    OnsetPNorm,
+    PNorm,
+    RandomRouting,
+)
+from calibrate.models.delay_law import DelayLaw, Unloaded
+from calibrate.models.general_service import general_named
+from calibrate.models.host_limits import HostLimit, host_limit_of
+from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
+from calibrate.models.open import OpenModel, ggc, open_named
+from calibrate.models.open_layout import usual_open
+from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
+from calibrate.models.stripe import Striped, striped_name
+from calibrate.points import Points
+from measure.sweep import LOAD_NAMES
+
+
+def model_for(points: Points, name: str | None) -> CurveModel:
+    """The model of that name, or the usual one; ValueError where it is for another kind of load."""
+    is_open = points.load_kind == "arrival_rate"
+    if name is None and points.load_kind == "queue_depth":
+        return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
+    if name is None:
+        return usual_open(points) if is_open else MemoryCurve() if points.load_kind == "bandwidth" else DelayLaw()
+    found = model_named(name)
+    if isinstance(found, Striped):
+        raise ValueError(f"model {name!r} is that of a what-if and is not calibrated; take {found.base.name!r}")
+    if isinstance(found, MemoryQueue) != (points.load_kind == "bandwidth"):
+        raise ValueError(
+            f"model {name!r} is for {'' if isinstance(found, MemoryQueue) else 'no '}curves over the bandwidth itself, "
+            f"and the load of {points.series} is {LOAD_NAMES[points.load_kind]}"
+        )
+    if isinstance(found, OpenModel) != is_open:
+        meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
+        raise ValueError(f"model {name!r} is for a sweep over {meant}, and {points.series} is none")
+    if isinstance(found, HostLimit):
+        return host_limit_of(points)
+    if name == "G/G/c":
+        if points.variability is None:
+            raise ValueError(
+                "model 'G/G/c' takes the measured variability of arrivals and service, which this sweep does not hold; "
+                "take M/G/c, where that of the service is fitted"
+            )
+        return ggc(*points.variability)
+    return found
+
+
+def model_named(name: str) -> CurveModel:
+    """The device model of that name (``p-norm``, ``delay + M/M/4``...). Raises ValueError listing what there is."""
+    models: dict[str, CurveModel] = {
+        m.name: m
+        for m in (
+            OnsetPNorm(), Declining(), PNorm(), AsymptoticBounds(), RandomRouting(), HostLimit(), ScalabilityLaw(),
+            DelayLaw(), Unloaded(), MemoryCurve(), MemoryQueue(),
+        )
+    }  # fmt: skip
+    if name in models:
+        return models[name]
+    if (found := open_named(name)) is not None:
+        return found
+    if (general := general_named(name)) is not None:
+        return general
+    if (stripe := striped_name(name)) is not None and isinstance(base := model_named(stripe[0]), ClosedModel):
+        return Striped(base, *stripe[1:])
+    servers = name.removeprefix("delay + M/M/")
+    if servers != name and servers.isdigit() and int(servers) > 0:
+        return DelayMMc(int(servers))
+    raise ValueError(
+        f"model {name!r} is unknown; there are: {', '.join(models)}, delay + M/M/c, delay + G/c "
+        "(and: delay + G/c, a queue each), and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a "
+        "queue each), G/G/c, where the c of the delays and of M/M/c is a number"
+    )

@@ -1,0 +1,91 @@
+"""c, S and Z of a closed sweep as parameters with intervals, and the measurement that would tell them apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrate.inference.estimates import Estimate, reaching
+from calibrate.models.closed_structures import busy_servers
+from calibrate.models.structure import BEYOND, StructurePosterior, laws, structure_posterior
+from calibrate.points import Points
+
+PINNED = 1.2
+"""Numbers of servers whose ends differ by no more than this factor count as known."""
+UNLIKELY = 0.08
+"""The relative error of the model beyond which every structure is held to be wrong."""
+UNSATURATED = 0.1
+"""The probability of a peak far above all that was seen, beyond which the points are held not to reach it."""
+MOST_CROSSING = 2048.0
+"""Where the asymptotes cross beyond so many requests, numbers of servers are not tried."""
+MOST_POINTS = 32
+"""Of more points so many are taken, evenly over the logarithm of the load."""
+UNITS = {"c": "", "S": "s", "Z": "s"}
+
+
+def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
+    """c, S and Z of a closed sweep with their intervals at ``level``; none where no structure explains the points."""
+    if points.load_kind != "queue_depth":
+        return {}
+    crossing = float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min())
+    if crossing > MOST_CROSSING:
+        why = f"the asymptotes cross at {crossing:.3g} requests: more servers than are tried, {MOST_CROSSING:g}"
+        return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
+    if len(points) > MOST_POINTS:
+        steps = np.geomspace(points.load[0], points.load[-1], MOST_POINTS)
+        points = points.at(np.isin(np.arange(len(points)), np.searchsorted(points.load, steps * (1 - 1e-9))))
+    found = structure_posterior(points)
+    if (missed := found.median_error()) > UNLIKELY:
+        why = f"no number of servers explains these points: the best misses them by about {100 * missed:.2g} %"
+        return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
+    likely = found.likely_servers(level)
+    low, high = likely[0], likely[-1]
+    known = high <= PINNED * low
+    why = (
+        ""
+        if known
+        else f"any number of servers from {low} to {high} explains these points; {pins(points, found, likely)}"
+    )
+    tails = (0.5 * (1 - level), 0.5 * (1 + level))
+    times = [found.times(found.servers == c, tails) for c in likely]
+    s_ends, z_ends = (np.array([one[i] for one in times]).T for i in (0, 1))
+    z_low, z_high = float(z_ends[0].min()), float(z_ends[1].max())
+    ends = {
+        "c": (float(low), float(high)),
+        "S": (float(s_ends[0].min()), float(s_ends[1].max())),
+        "Z": (reaching(z_low, z_high, 0.0, level), z_high),
+    }
+    best = found.best_servers()
+    service, delay = (float(v[0]) for v in found.times(found.servers == best, (0.5,)))
+    middle = {"c": float(best), "S": service, "Z": delay}
+    notes = {"c": why, **dict.fromkeys("SZ", "" if known else "open as long as c is")}
+    return {n: Estimate(middle[n] if known else None, *ends[n], known, unit, notes[n]) for n, unit in UNITS.items()}
+
+
+def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
+    """The measurement that would tell the ``likely`` numbers of servers apart, in words.
+
+    It is the depth where they differ most, if that is by more than the error of the model; else no depth tells.
+    """
+    if found.share(found.crossing > 0.5 * BEYOND * found.crossing.min()) > UNSATURATED:
+        return f"the peak may lie far beyond these points: measure depth {4 * points.load[-1]:g}"
+    means = np.exp(np.average(np.log(found.crossing), weights=found.mass))
+    depths = np.array([n for n in (*range(1, 17), *(2.0**i for i in range(5, 12))) if n <= max(4.0, 2 * means)])
+    curves = []
+    for servers in likely:
+        of = found.servers == servers
+        i = int(np.flatnonzero(of)[np.argmax(found.log_mass[of])])
+        ratio = found.ratio[i : i + 1]
+        scv = next(laws(points, ratio))[0]
+        busy = busy_servers("random" if found.own_queues[i] else "shared", servers, scv, servers * (1 + ratio), depths)[
+            0
+        ]
+        curves.append(np.log(busy / found.service_s[i]))
+    apart = np.ptp(curves, axis=0)
+    best = int(np.argmax(apart))
+    if apart[best] > 2 * found.median_error():
+        return f"depth {depths[best]:g}, repeated, would tell them apart"
+    rate = 0.7 * float(points.throughput_per_s.max())
+    return (
+        "no depth would tell them apart: measure the delay by itself, or the response time under Poisson arrivals "
+        f"(--arrival-rates {rate:.3g}), of which more servers keep fewer waiting"
+    )

@@ -1,0 +1,276 @@
+"""Hold a prediction against the measurement: calibrate on a few points, predict the others, report what is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrate.default_loads import to_calibrate_on
+from calibrate.fitting.curve_fit import LEVEL, Fit, fit, needed
+from calibrate.fitting.fit_warnings import doubts_of_its_points
+from calibrate.fitting.predicted_curve import Curve, grid, predict
+from calibrate.inference.parameters import Array, Mask
+from calibrate.knees.knee import Knee
+from calibrate.load_text import counted, loads_text
+from calibrate.next.advice import advice
+from calibrate.next.fourth import loads_with_fourth
+from calibrate.next.load import NextLoad
+from calibrate.points import Points, points_of
+from calibrate.prediction.baseline_errors import BaselineError, baseline_errors, error_of
+from calibrate.prediction.comparison_text import comparison_text
+from calibrate.prediction.fit_ladder import Rung, ladder
+from calibrate.prediction.open_queue import waiting
+from calibrate.prediction.summary import Summary, residuals_pct, summary_of
+from calibrate.prediction.truth import TruthCheck, check_truth, true_curve
+from calibrate.prediction.verdict import verdict
+from measure.auditing.all_checks import audit
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.sweep import LoadKind, Provenance, Sweep
+
+DRAWN = 120  # loads of a smooth curve
+LOADS_NAMED: Mapping[LoadKind, str] = {
+    "queue_depth": "depths", "injected_delay": "delays", "arrival_rate": "rates", "bandwidth": "bandwidths",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One series: the fit, its predictions at every measured load, and the residuals (predicted over observed - 1)."""
+
+    fit: Fit
+    points: Points
+    held_out: Mask
+    predicted: Curve
+    audit: tuple[Finding, ...]
+    provenance: Provenance
+
+    @property
+    def series(self) -> str:
+        """The curve's name."""
+        return self.points.series
+
+    @property
+    def knee(self) -> Knee:
+        """The fit's knee."""
+        return self.fit.knee
+
+    @property
+    def calibrated_here(self) -> bool:
+        """Whether all that the model was calibrated on is among these points."""
+        return 0 < len(self.fit.used) <= int((~self.held_out).sum())
+
+    @cached_property
+    def models(self) -> tuple[Rung, ...]:
+        """The ladder of models on the same points; none where too few of these points were calibrated on."""
+        return tuple(ladder(self.points, self.fit)) if (~self.held_out).sum() >= needed(self.points) else ()
+
+    @cached_property
+    def smooth(self) -> Curve:
+        """The predicted curve on a fine grid over the measured loads, for drawing."""
+        load = self.points.load
+        if self.is_open:
+            return predict(self.fit, np.linspace(0.02, 1.0, DRAWN) * float(load.max()))
+        low = 0.0 if self.points.load_kind == "injected_delay" else min(1.0, float(load.min()))
+        return predict(self.fit, grid(low, float(load.max())))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the loads are throughputs themselves (arrival rates, or bandwidths): response times are predicted."""
+        return self.points.throughput_is_given
+
+    @cached_property
+    def truth(self) -> TruthCheck | None:
+        """The fit against the truth, where the device is one whose truth is known."""
+        return check_truth(self.provenance.details, self.fit, self.points.load)
+
+    @cached_property
+    def true_smooth(self) -> tuple[Array, Array] | None:
+        """The true throughput and response time at the loads of ``smooth``, where the truth is known."""
+        return None if self.truth is None else true_curve(self.truth.truth, self.fit.load_kind, self.smooth.load)
+
+    @cached_property
+    def residual_throughput_pct(self) -> Array:
+        """100 (predicted / observed - 1), (m,)."""
+        return residuals_pct(self.predicted.throughput_per_s, self.points.throughput_per_s)
+
+    @cached_property
+    def residual_response_pct(self) -> Array:
+        """100 (predicted / observed - 1), (m,)."""
+        return residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The errors, held out and in sample, with the noise of repeats beside them."""
+        return summary_of(self.points, self.predicted, self.held_out)
+
+    @cached_property
+    def baselines(self) -> tuple[BaselineError, ...]:
+        """What each baseline misses on the same held-out points; empty where none can be calibrated here."""
+        return baseline_errors(self.points, self.held_out) if self.calibrated_here else ()
+
+    @cached_property
+    def model_error(self) -> BaselineError:
+        """What the model itself misses on the held-out points (at least one), in the terms of ``baselines``."""
+        unseen, made = self.points.at(self.held_out), self.predicted
+        predicted = made.throughput_per_s[self.held_out], made.response_time_s[self.held_out]
+        observed = None if self.is_open else unseen.throughput_per_s
+        return error_of(self.fit.model, predicted, observed, unseen.response_time_s)
+
+    @cached_property
+    def next(self) -> NextLoad | None:
+        """The load to measure next, by all points (:mod:`calibrate.next.advice`)."""
+        return advice(self.points)
+
+    @property
+    def split(self) -> str:
+        """``calibrated on depths 1, 8, 64; the other 5 points are held out``."""
+        used, held = loads_text(self.points.load_kind, self.fit.calibrated_on), int(self.held_out.sum())
+        if not self.calibrated_here:
+            made = f"calibrated elsewhere, on {LOADS_NAMED[self.fit.load_kind]} {used}" if used else "not calibrated"
+            return f"{made}; {_are(held, 'all ' if held == len(self.points) else '')} held out"
+        if not held:
+            return f"calibrated on all {counted(len(self.points))}; none is held out"
+        return f"calibrated on {LOADS_NAMED[self.fit.load_kind]} {used}; the other {_are(held)} held out"
+
+    def verdict(self) -> str:
+        """The result in a few sentences with numbers."""
+        return verdict(self.fit, self.points, self.summary, self.truth, self.audit, self.next)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units, the keys of ``qsim compare --json``."""
+        points = [
+            {
+                "load": float(self.points.load[i]),
+                "held_out": bool(self.held_out[i]),
+                "observed": {
+                    "throughput_per_s": float(self.points.throughput_per_s[i]),
+                    "response_time_s": float(self.points.response_time_s[i]),
+                    "repeats": int(self.points.repeats[i]),
+                },
+                "predicted": {k: v for k, v in row.items() if k != "load"},
+                "residual_pct": {
+                    "throughput_per_s": float(self.residual_throughput_pct[i]),
+                    "response_time_s": float(self.residual_response_pct[i]),
+                },
+            }
+            for i, row in enumerate(self.predicted.to_dicts())
+        ]
+        return {
+            "series": self.series,
+            "load": self.fit.load_name,
+            "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.calibrated_on)},
+            "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
+            "knee": self.knee.to_dict(),
+            "points": points,
+            "summary": asdict(self.summary),
+            "audit": [f.to_dict() for f in self.audit],
+            "models": [m.to_dict() for m in self.models],
+            "baselines": [e.to_dict() for e in self.baselines],
+            "verdict": self.verdict(),
+            "next": None if self.next is None else self.next.to_dict(),
+            "queue": [q.to_dict() for q in waiting(self.fit, self.points)],
+            "notes": list(self.fit.notes),
+            "provenance": self.provenance.to_dict(),
+            **self._truth_dict(),
+        }
+
+    def _truth_dict(self) -> dict[str, Any]:
+        """The truth beside each estimate and each point, where it is known."""
+        check = self.truth
+        if check is None:
+            return {}
+        served, error = self.points.served_response_s, self.points.response_error
+        points = [
+            {
+                "load": float(self.points.load[i]),
+                "throughput_per_s": float(check.throughput_per_s[i]),
+                "response_time_s": float(check.response_time_s[i]),
+                "served_response_time_s": self.points.served(i),
+                "served_response_error_s": None if served is None or error is None else float(served[i] * error[i]),
+            }
+            for i in range(len(self.points))
+        ]
+        return {"truth": {**check.to_dict(), "points": points}}
+
+    def __str__(self) -> str:
+        heading = f"{self.series}: {self.split} ({self.fit.model})"
+        return comparison_text(
+            self.fit.text(heading), self.fit, self.points, self.predicted, self.held_out, self.truth, self.verdict()
+        )
+
+
+def _are(points: int, before: str = "") -> str:
+    """``5 points are``, ``1 point is``."""
+    return f"{before}{counted(points)} {'is' if points == 1 else 'are'}"
+
+
+def compare(
+    sweep: Sweep,
+    use: Sequence[float] | None = None,
+    *,
+    series: str | None = None,
+    model: str | None = None,
+    fitted: Fit | None = None,
+    level: float = LEVEL,
+    peak_per_s: float | None = None,
+) -> Comparison:
+    """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
+
+    ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends and
+    the middle (:mod:`calibrate.default_loads`), and of six or more of a memory a fourth near the bend
+    (:mod:`calibrate.next.fourth`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes
+    a fit made before (from a data sheet, another run, or this one) in place of a calibration; a point counts as
+    calibrated on when that very measurement, load and throughput, is among the fit's. Raises DataError and ValueError
+    as ``fit`` does.
+    """
+    points = points_of(sweep, series)
+    if fitted is None:
+        chosen = _to_calibrate_on(points, peak_per_s) if use is None else use
+        fitted = fit(sweep, chosen, series=series, model=model, level=level, peak_per_s=peak_per_s)
+    made = fitted
+    if made.load_kind != points.load_kind:
+        raise DataError(
+            f"the fit is for {made.load_name}, but {points.series} varies the {points.load_kind.replace('_', ' ')}; "
+            "fit this sweep itself: qsim fit DATA"
+        )
+    used = made.was_used(points)
+    noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
+    return Comparison(
+        fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
+        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed),
+        provenance=sweep.provenance,
+    )  # fmt: skip
+
+
+def _to_calibrate_on(points: Points, peak_per_s: float | None) -> list[float]:
+    memory = points.load_kind in ("injected_delay", "bandwidth")
+    return loads_with_fourth(points, peak_per_s) if memory else to_calibrate_on(points)
+
+
+def compare_all(
+    sweep: Sweep,
+    use: Sequence[float] | None = None,
+    *,
+    model: str | None = None,
+    level: float = LEVEL,
+    peak_per_s: float | None = None,
+) -> tuple[list[Comparison], dict[str, str]]:
+    """``compare`` for every series that has points enough, and {series: why not} for the others.
+
+    Raises DataError where not one series can be compared, with the first reason.
+    """
+    done: list[Comparison] = []
+    refused: dict[str, str] = {}
+    for series in sweep.series:
+        try:
+            done.append(compare(sweep, use, series=series, model=model, level=level, peak_per_s=peak_per_s))
+        except DataError as error:
+            refused[series] = str(error)
+    if not done:
+        raise DataError(next(iter(refused.values())))
+    return done, refused

@@ -1,0 +1,210 @@
+"""The ladder: several device models fitted to the same points, from the crudest to the most particular.
+
+Each rung states what it assumes. The ranking is by the error at the points that no rung was fitted to; where every
+point was calibrated on, by that of leaving each out in its turn. It only ranks: the model that a comparison reports was
+fixed before the held-out points were looked at. A rung's predictions are the means of the logarithm over its table of
+weights; those of the model that was fitted are the fit's own, medians.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrate.fitting.curve_fit import fit_points, needed
+from calibrate.fitting.fitted import Fit
+from calibrate.fitting.predicted_curve import predict
+from calibrate.inference.parameters import Array
+from calibrate.inference.weights import Predictive
+from calibrate.models.curves import (
+    AsymptoticBounds,
+    CurveModel,
+    DelayMMc,
+    OnsetPNorm,
+    PNorm,
+    RandomRouting,
+    server_counts,
+)
+from calibrate.models.delay_law import DelayLaw, Unloaded
+from calibrate.models.general_service import KINDS, GeneralService
+from calibrate.models.host_limits import host_limit_of
+from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
+from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, ggc, mmc
+from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
+from calibrate.points import GIVEN, Points
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One model of the ladder: errors are mean absolute percentages; held-out ones are None without such points.
+
+    ``left_out`` errors are those of leaving out each calibrated point; None where there are held-out points, or too
+    few to leave one out. It is ranked by its throughput, and in open sweeps, whose throughput is given, by its response
+    time.
+    """
+
+    name: str
+    assumption: str
+    parameters: dict[str, float]
+    in_sample_mape_throughput_pct: float
+    in_sample_mape_response_pct: float
+    held_out_mape_throughput_pct: float | None
+    held_out_mape_response_pct: float | None
+    left_out_mape_throughput_pct: float | None
+    left_out_mape_response_pct: float | None
+    ranked_by: Literal["throughput", "response time"]
+    rank: int
+    why: str
+
+    @property
+    def in_sample_pct(self) -> float:
+        """The error at the calibrated points of what it is ranked by."""
+        open_sweep = self.ranked_by == "response time"
+        return self.in_sample_mape_response_pct if open_sweep else self.in_sample_mape_throughput_pct
+
+    @property
+    def held_out_pct(self) -> float | None:
+        """The error at the held-out points of what it is ranked by."""
+        open_sweep = self.ranked_by == "response time"
+        return self.held_out_mape_response_pct if open_sweep else self.held_out_mape_throughput_pct
+
+    @property
+    def left_out_pct(self) -> float | None:
+        """The error of leaving out each point, in what it is ranked by."""
+        open_sweep = self.ranked_by == "response time"
+        return self.left_out_mape_response_pct if open_sweep else self.left_out_mape_throughput_pct
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def mape(predicted: Array, observed: Array) -> float:
+    """Mean absolute error in percent of what was observed."""
+    return float(100 * np.mean(np.abs(predicted / observed - 1)))
+
+
+FOLDS = 8
+"""Points are left out in so many groups, one after another."""
+
+
+def ladder(points: Points, fitted: Fit) -> list[Rung]:
+    """Every model that fits these points' kind of load, calibrated on the points of ``fitted``, best first."""
+    calibrated = fitted.was_used(points)
+    chosen, rest = points.at(calibrated), points.at(~calibrated)
+    models = _models(chosen, float(points.load.max()))
+    if fitted.model not in {m.name for m in models}:
+        models.append(fitted.curve_model)
+    climbed = [_climb(model, chosen, rest, fitted) for model in models]
+    by_error = sorted(climbed, key=_order)
+    return [Rung(**{**asdict(rung), "rank": i, "why": _why(rung, by_error[0])}) for i, rung in enumerate(by_error, 1)]
+
+
+MOST_POPULATION = 4096
+"""Beyond so many requests the models that are computed exactly, one population after another, are left out."""
+
+
+def _models(points: Points, deepest: float) -> list[CurveModel]:
+    if points.load_kind == "injected_delay":
+        return [DelayLaw(), Unloaded()]
+    if points.load_kind == "bandwidth":
+        return [MemoryCurve(), MemoryQueue()]
+    if points.load_kind == "arrival_rate":
+        known = [ggc(*points.variability)] if points.variability is not None else []
+        servers = float(MGc.weights(points).most_probable[1])
+        return [MGc, MGcEach, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
+    crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
+    decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
+    formulas: list[CurveModel] = [
+        OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), RandomRouting(), host_limit_of(points), ScalabilityLaw(),
+    ]  # fmt: skip
+    if max(deepest, crossing) > MOST_POPULATION:
+        return formulas
+    return [*formulas, *(DelayMMc(c) for c in server_counts(crossing)), *_general(crossing)]
+
+
+def _general(crossing: float) -> list[CurveModel]:
+    """General service with all the servers that the asymptotes allow, and with half of them behind a delay."""
+    most = max(1, round(crossing))
+    counts = sorted({most, max(1, most // 2)})
+    return [GeneralService(c, kind) for c in counts for kind in KINDS if c > 1 or kind == "one queue"]
+
+
+def _climb(model: CurveModel, chosen: Points, rest: Points, fitted: Fit) -> Rung:
+    own = model.name == fitted.model
+    made = fitted if own else fit_points(chosen, model)
+    expected = _predicted if own else _expected
+    at_chosen = expected(made, chosen.load)
+    missed = _missed(rest, *expected(made, rest.load)) if len(rest) else None
+    parameters = {
+        name: float(np.exp(made.table.weight @ np.log(np.maximum(values, 1e-300))))
+        for name, (_, values) in model.report(made.table.values).items()
+    }
+    left_out = None if len(rest) else _left_out(model, chosen)
+    (x_held, r_held), (x_left, r_left) = missed or (None, None), left_out or (None, None)
+    return Rung(
+        model.name, model.assumption, parameters, *_missed(chosen, *at_chosen), x_held, r_held, x_left, r_left,
+        "response time" if chosen.throughput_is_given else "throughput", 0, "",
+    )  # fmt: skip
+
+
+def _predicted(fit: Fit, loads: Array) -> tuple[Array, Array]:
+    """Throughput and response (m,) at ``loads`` as a comparison says them: medians."""
+    curve = predict(fit, loads)
+    return curve.throughput_per_s, curve.response_time_s
+
+
+def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:
+    """Throughput and response (m,) at ``loads``: means of the logarithm."""
+    if fit.load_kind == "queue_depth":
+        throughput = _mean(fit.measurements(loads))
+        return throughput, loads / throughput
+    response = _mean(fit.measurements(loads, "response"))
+    if fit.load_kind in GIVEN:
+        return np.exp(fit.table.weight @ np.log(fit.curve_model.curve(fit.table.values, loads)[0])), response
+    return _mean(fit.measurements(loads)), response
+
+
+def _mean(expected: Predictive) -> Array:
+    return np.asarray(np.exp(expected.weight @ expected.mean))
+
+
+def _missed(points: Points, throughput: Array, response: Array) -> tuple[float, float]:
+    return mape(throughput, points.throughput_per_s), mape(response, points.response_time_s)
+
+
+def _left_out(model: CurveModel, points: Points) -> tuple[float, float] | None:
+    """The errors at points that are left out in their turn; None where too few are left to calibrate on."""
+    if len(points) <= needed(points):
+        return None
+    throughput, response = np.empty(len(points)), np.empty(len(points))
+    folds = np.arange(len(points)) % min(FOLDS, len(points))
+    for fold in np.unique(folds):
+        out = folds == fold
+        kept = points.at(~out)
+        throughput[out], response[out] = _expected(fit_points(kept, model), points.load[out])
+    return _missed(points, throughput, response)
+
+
+def _order(rung: Rung) -> tuple[float, float]:
+    unseen = rung.held_out_pct if rung.held_out_pct is not None else rung.left_out_pct
+    return (np.inf if unseen is None else unseen, rung.in_sample_pct)
+
+
+def _why(rung: Rung, best: Rung) -> str:
+    if rung.left_out_pct is not None and best.left_out_pct is not None:
+        error = f"misses points that are left out of the calibration by {rung.left_out_pct:.3g} % on average"
+        return f"{error}, {_beside(rung, best, best.left_out_pct)}"
+    if rung.held_out_pct is None or best.held_out_pct is None:
+        return (
+            f"no held-out point; misses its own calibration points by {rung.in_sample_pct:.2g} %, "
+            "which says little about others"
+        )
+    error = f"misses the held-out {rung.ranked_by}s by {rung.held_out_pct:.3g} % on average"
+    return f"{error}, {_beside(rung, best, best.held_out_pct)}"
+
+
+def _beside(rung: Rung, best: Rung, least: float) -> str:
+    return "the least of all" if rung.name == best.name else f"against {least:.3g} % for {best.name}"

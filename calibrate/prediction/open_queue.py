@@ -1,0 +1,62 @@
+"""The mean number waiting in an open sweep, as measured, by the fitted model, and by the textbook's M/M/1.
+
+By Little's law the requests that wait are Lq = lambda (W - S): the measured arrival rate and response time, less the
+mean service time S, which is the fit's. Beside it Lq = rho^2 / (1 - rho) of M/M/1 (Kleinrock 1975, section 3.2) at the
+same utilization rho = lambda S / c. With more servers, or times that vary otherwise, the two differ: that is what is to
+be seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from calibrate.fitting.curve_fit import Fit
+from calibrate.models.open import OpenModel
+from calibrate.points import Points
+from measure.units import format_rate
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """One rate: the utilization and the mean number waiting (measured: below zero where W is below the fitted S).
+
+    ``mm1`` is None from a utilization of 1 on, where M/M/1 has no steady state.
+    """
+
+    arrival_rate_per_s: float
+    utilization: float
+    measured: float
+    model: float
+    mm1: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def waiting(fit: Fit, points: Points) -> tuple[Waiting, ...]:
+    """The queue at each of ``points``; empty where ``fit`` is none of an open sweep."""
+    model = fit.curve_model
+    if not isinstance(model, OpenModel):
+        return ()
+    values, rates = fit.table.most_probable[None, :], points.load
+    rho, by_model = model.utilization(values, rates)[0], model.queue(values, rates)[0]
+    measured = rates * (points.response_time_s - model.service(values)[0])
+    return tuple(
+        Waiting(float(x), float(u), float(seen), float(told), float(u**2 / (1 - u)) if u < 1 else None)
+        for x, u, seen, told in zip(rates, rho, measured, by_model, strict=True)
+    )
+
+
+def waiting_rows(queue: tuple[Waiting, ...]) -> list[str]:
+    """The lines of a table for people; none for an empty queue."""
+    if not queue:
+        return []
+    rows = [f"{'arrivals':>10}  {'utilization':>11} {'waiting Lq':>11} {'the model':>11} {'rho^2/(1-rho)':>14}"]
+    rows += [
+        f"{format_rate(q.arrival_rate_per_s):>10}  {q.utilization:>11.3f} {q.measured:>11.3g} {q.model:>11.3g} "
+        f"{'' if q.mm1 is None else f'{q.mm1:.3g}':>14}"
+        for q in queue
+    ]
+    return ["", *(row.rstrip() for row in rows)]

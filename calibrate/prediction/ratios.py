@@ -1,0 +1,207 @@
+"""What differs between two fitted devices, and by how much: ratios of their parameters, with intervals.
+
+Each fit's table of weights stands for some devices, independently of the other's. So every device of the one over
+every device of the other is one value of their ratio, and its quantiles are the interval. A difference lies beyond the
+intervals where that of the ratio does not hold 1. The intervals know the points of each fit and their repeats, and
+nothing of another day, another temperature or another drive of the same make: to compare makes, measure several of
+each.
+
+Servers, service and delay (c, S, Z) have intervals alone: the logarithms of their ratio's ends add in squares.
+They have no ratio where either device leaves them open.
+
+At a level of 90 % one ratio in ten lies beyond its interval by chance, even between a device and itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrate.fitting.curve_fit import Fit
+from calibrate.fitting.predicted_curve import Curve, predict
+from calibrate.inference.estimates import Estimate
+from calibrate.inference.parameters import Array
+from measure.errors import DataError
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``ratio`` of one quantity, ``other`` device over the ``first``, with the ends of its interval.
+
+    ``beyond`` is whether 1 lies outside them; ``first_value`` and ``other_value`` are in ``unit``.
+    """
+
+    quantity: str
+    unit: str
+    first: str
+    other: str
+    first_value: float
+    other_value: float
+    ratio: float
+    low: float
+    high: float
+    level: float
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the two differ by more than the intervals allow."""
+        return not self.low <= 1 <= self.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        return {**asdict(self), "beyond": self.beyond}
+
+    def sentence(self) -> str:
+        """In words, without the names of the devices: percent up to a factor of two, beyond it the factor."""
+        every = (self.ratio, self.low, self.high)
+        if not 0.5 < self.ratio < 2:
+            ratio, low, high = (f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in every)
+            return f"{self.quantity} {ratio} times [{low}, {high}]"
+        ratio, low, high = (f"{round(100 * (v - 1), 0 if abs(v - 1) > 0.1 else 1):+g} %" for v in every)
+        return f"{self.quantity} {ratio} [{low}, {high}]"
+
+
+@dataclass(frozen=True)
+class Untold:
+    """A quantity that has no ratio of the ``other`` device over the ``first``, and why."""
+
+    quantity: str
+    first: str
+    other: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ``ratio`` (m,) of two curves at ``load`` (m,), with the ends of its band."""
+
+    load: Array
+    ratio: Array
+    low: Array
+    high: Array
+    level: float
+
+
+def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Difference, ...]:
+    """Every parameter that both fits have, and the knee, ``other`` over ``first``; ``names`` are the devices'.
+
+    What has no ratio is left out (``untold``). Raises DataError where the fits are of different kinds of load, whose
+    parameters mean different things.
+    """
+    check_same_kind(first, other, names)
+    level = min(first.level, other.level)
+    ours, theirs = (f.curve_model.report(f.table.spread()[0]) for f in (first, other))
+    found = [
+        _difference(name, unit, names, (first.parameters[name].estimate, other.parameters[name].estimate), values,
+                    theirs[name][1], level)
+        for name, (unit, values) in ours.items() if name in theirs
+    ]  # fmt: skip
+    found += [_by_intervals(n, first.parameters[n], other.parameters[n], names, level) for n in _undrawn(first, other)]
+    if "N*" not in ours:  # which is the knee itself
+        found.append(_knee(first, other, names, level))
+    return tuple(d for d in found if d is not None)
+
+
+def untold(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Untold, ...]:
+    """Every parameter of either fit that ``differences`` leaves out, with the reason."""
+    told = {d.quantity for d in differences(first, other, names)}
+    ours, theirs = first.parameters, other.parameters
+    left = [n for n in dict.fromkeys((*ours, *theirs)) if n not in told]
+    return tuple(Untold(n, *names, _why(n, (ours.get(n), theirs.get(n)), names)) for n in left)
+
+
+def _why(name: str, estimates: tuple[Estimate | None, Estimate | None], names: tuple[str, str]) -> str:
+    lacking = [device for device, e in zip(names, estimates, strict=True) if e is None]
+    if lacking:
+        return f"the model of {lacking[0]} has no {name}"
+    opened = [device for device, e in zip(names, estimates, strict=True) if e is not None and not e.identified]
+    return f"not identifiable on {' and '.join(opened)}" if opened else "it may be zero, and then has no ratio"
+
+
+def _undrawn(first: Fit, other: Fit) -> list[str]:
+    """Parameters that both fits have beside those of their models: c, S and Z."""
+    drawn = {*first.curve_model.report(first.table.values[:1]), *other.curve_model.report(other.table.values[:1])}
+    return [name for name in first.parameters if name in other.parameters and name not in drawn]
+
+
+def _by_intervals(
+    quantity: str, first: Estimate, other: Estimate, names: tuple[str, str], level: float
+) -> Difference | None:
+    """The ratio of two estimates; None where either is open or has an end that is not positive."""
+    ends = (first.low, first.estimate, first.high, other.low, other.estimate, other.high)
+    if not (first.identified and other.identified) or any(v is None or v <= 0 for v in ends):
+        return None
+    low_1, mid_1, high_1, low_2, mid_2, high_2 = (np.log(v) for v in ends if v is not None)
+    ratio = mid_2 - mid_1
+    low, high = ratio - np.hypot(mid_2 - low_2, high_1 - mid_1), ratio + np.hypot(high_2 - mid_2, mid_1 - low_1)
+    return Difference(
+        quantity, first.unit, *names, float(np.exp(mid_1)), float(np.exp(mid_2)), float(np.exp(ratio)),
+        float(np.exp(low)), float(np.exp(high)), level,
+    )  # fmt: skip
+
+
+def check_same_kind(first: Fit, other: Fit, names: tuple[str, str]) -> None:
+    """DataError where the loads of two fits are of different kinds or units."""
+    if (first.load_kind, first.load_unit) != (other.load_kind, other.load_unit):
+        raise DataError(
+            f"{names[0]} varies the {first.load_name} and {names[1]} the {other.load_name}: their parameters mean "
+            "different things and are not compared"
+        )
+
+
+def ratio_of_curves(
+    first: Fit, other: Fit, loads: Sequence[float] | Array, names: tuple[str, str], what: Literal["x", "r"] = "x"
+) -> Ratio:
+    """Throughput ("x") or response time ("r") of ``other`` over ``first`` at ``loads`` (m,), predicted.
+
+    The band is that of one new measurement of each device: the widths of their two bands add in squares, in logarithms.
+    Raises DataError as ``differences`` does.
+    """
+    check_same_kind(first, other, names)
+    (low_1, mid_1, high_1), (low_2, mid_2, high_2) = (_logs(predict(f, loads), what) for f in (first, other))
+    ratio = mid_2 - mid_1
+    return Ratio(
+        np.asarray(loads, dtype=float), np.exp(ratio), np.exp(ratio - np.hypot(mid_2 - low_2, high_1 - mid_1)),
+        np.exp(ratio + np.hypot(high_2 - mid_2, mid_1 - low_1)), min(first.level, other.level),
+    )  # fmt: skip
+
+
+def _logs(curve: Curve, what: Literal["x", "r"]) -> tuple[Array, Array, Array]:
+    """Logarithms (m,) of the lower end, the prediction, and the upper end."""
+    ends = (
+        (curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s)
+        if what == "x" else (curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s)
+    )  # fmt: skip
+    low, middle, high = (np.log(v) for v in ends)
+    return low, middle, high
+
+
+def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Difference | None:
+    """The knee's load; of delays, whose knee is told by what gets through, its throughput."""
+    by_load = first.load_kind != "injected_delay"
+    values = [f.knee.load if by_load else f.knee.throughput_per_s for f in (first, other)]
+    rows = [(f.curve_model, f.table.spread()[0]) for f in (first, other)]
+    ours, theirs = (m.knee_load(v) if by_load else m.knee(v).throughput for m, v in rows)
+    unit = {"queue_depth": "", "arrival_rate": "1/s", "bandwidth": "B/s"}.get(first.load_kind, "lines/s")
+    return _difference("knee", unit, names, (values[0], values[1]), ours, theirs, level)
+
+
+def _difference(
+    quantity: str, unit: str, names: tuple[str, str], values: tuple[float | None, float | None], first: Array,
+    other: Array, level: float,
+) -> Difference | None:  # fmt: skip
+    """The ratio of independent devices; None where either has no estimate, or is not positive in all of them."""
+    ours, theirs = values
+    if ours is None or theirs is None or not all(np.isfinite(v).all() and (v > 0).all() for v in (first, other)):
+        return None
+    low, high = np.percentile(other[:, None] / first[None, :], [50 * (1 - level), 50 * (1 + level)])
+    return Difference(
+        quantity, unit, *names, float(ours), float(theirs), float(theirs / ours), float(low), float(high), level
+    )  # fmt: skip

@@ -1,0 +1,200 @@
+"""Estimate against truth: what a fit says of a device whose truth is known, parameter by parameter, and its true curve.
+
+The truth comes from the provenance (:mod:`measure.known_device.truth`). The true curve is solved where there is an
+exact formula and simulated where there is none:
+
+closed, one queue      X = min(N, c) / S for any law where nothing but the station is visited: at N >= c no server is
+                       ever idle, below it nobody waits; with a delay Z, exact for exponential service (the machine
+                       repairman) and constant times, X = min(N / (Z + S), c / S), simulated otherwise
+closed, a queue each   random routing: exact for exponential service (Gordon and Newell 1967), simulated otherwise
+open, one queue        M/G/1, M/M/c, M/D/c exactly, simulated otherwise
+open, a queue each     c times M/G/1 with a c-th of the arrivals (a random split of a Poisson process is one)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrate.fitting.curve_fit import Estimate, Fit
+from calibrate.inference.parameters import Array
+from calibrate.models.open import MGcEach
+from measure.known_device.truth import Truth
+from measure.sweep import LoadKind
+from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve
+from qsim.distributions.as_dict import law_to_dict
+
+SIMULATED = 200_000
+DRAWN = 24
+
+
+@dataclass(frozen=True)
+class Against:
+    """One quantity: what is true, what was estimated, and whether its interval holds the truth (None: no interval)."""
+
+    name: str
+    truth: float
+    unit: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    inside: bool | None
+
+
+@dataclass(frozen=True)
+class TruthCheck:
+    """A fit held against the truth: its parameters, its knee, and the true curve at the measured loads (m,)."""
+
+    truth: Truth
+    parameters: tuple[Against, ...]
+    knee: Against
+    throughput_per_s: Array
+    response_time_s: Array
+
+    @property
+    def held(self) -> tuple[Against, ...]:
+        """The parameters and the knee that have an interval."""
+        return tuple(a for a in (*self.parameters, self.knee) if a.inside is not None)
+
+    def sentence(self) -> str:
+        """The outcome in words."""
+        missed, held = [a.name for a in self.held if not a.inside], len(self.held)
+        outcome = f"outside theirs: {', '.join(missed)}" if missed else "none is missed"
+        return f"Of {held} intervals {held - len(missed)} hold the truth ({self.truth.label}); {outcome}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        return {
+            "device": self.truth.to_dict(),
+            "parameters": {a.name: asdict(a) for a in self.parameters},
+            "knee": asdict(self.knee),
+            "sentence": self.sentence(),
+        }
+
+
+def check_truth(details: Mapping[str, Any], fit: Fit, loads: Array) -> TruthCheck | None:
+    """The fit against the truth in a sweep's ``details``; None where they hold none.
+
+    Raises DataError where the truth is damaged.
+    """
+    if "truth" not in details or fit.load_kind not in ("queue_depth", "arrival_rate"):
+        return None
+    truth, knee = Truth.from_dict(details["truth"]), fit.knee
+    known = _known(truth, fit)
+    throughput, response = true_curve(truth, fit.load_kind, loads)
+    unit = "1/s" if fit.load_kind == "arrival_rate" else ""
+    return TruthCheck(
+        truth,
+        tuple(_against(name, known[name], e) for name, e in fit.parameters.items() if name in known),
+        _against("knee", known["knee"], Estimate(knee.load, knee.low, knee.high, knee.identified, unit)),
+        throughput, response,
+    )  # fmt: skip
+
+
+def true_curve(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array]:
+    """Throughput and response time (m,) of the device at ``loads`` (m,); infinite where there is no steady state.
+
+    Between whole numbers of requests, and between the at most 24 loads that are simulated, it is interpolated.
+    """
+    loads = np.asarray(loads, dtype=float)
+    at, response = _response_at(truth, kind, loads)
+    drawn = np.exp(np.interp(np.log(loads), np.log(at), np.log(response)))
+    if kind == "queue_depth":
+        return loads / drawn, drawn
+    peak = truth.peak_throughput_per_s
+    return np.minimum(loads, peak), np.where(loads < peak, drawn, np.inf)
+
+
+def _response_at(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array]:
+    """Loads at which the response is computed, and it."""
+    law, servers, central = truth.service, truth.servers, truth.queueing == "central" or truth.servers == 1
+    if kind == "queue_depth":
+        at = np.unique(np.concatenate([np.floor(loads), np.ceil(loads), [servers, truth.crossing]]).clip(min=1))
+        if central and (not truth.delay_s or isinstance(law, Deterministic)):
+            return at, np.maximum(at / servers * law.mean, law.mean + truth.delay_s)
+        if not isinstance(law, Exponential):
+            at = _fewer(at)
+        queues: Literal["shared", "random"] = "shared" if central else "random"
+        return at, np.array([_closed(_Law(law), servers, queues, truth.delay_s, int(n)) for n in at])
+    below = np.unique(loads[loads < truth.peak_throughput_per_s])
+    if len(below) == 0:
+        below = np.array([0.5 * truth.peak_throughput_per_s])
+    one = servers if central else 1
+    exact = one == 1 or isinstance(law, Exponential | Deterministic)
+    at = below if exact else _fewer(below)
+    return at, np.array([_open(_Law(law), one, float(rate) * one / servers) for rate in at])
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A law that can be a key of the cache, whatever it holds."""
+
+    law: Distribution
+
+    def __hash__(self) -> int:
+        return hash(repr(law_to_dict(self.law)))
+
+
+@lru_cache(maxsize=1024)
+def _closed(law: _Law, servers: int, queues: Literal["shared", "random"], delay_s: float, population: int) -> float:
+    """The response time with ``population`` requests, the delay included; a request alone waits for nobody."""
+    if population == 1:
+        return law.law.mean + delay_s
+    station = Station(law.law, servers=servers, queues=queues)
+    model = Closed(population, [Delay(Deterministic(delay_s)), station] if delay_s else [station])
+    exact = isinstance(law.law, Exponential)
+    metrics: Metrics = solve(model) if exact else simulate(model, customers=SIMULATED, seed=1, allow_short=True)
+    return float(population / metrics.throughput)
+
+
+@lru_cache(maxsize=1024)
+def _open(law: _Law, servers: int, rate: float) -> float:
+    """W of M/G/c."""
+    model = GGc(Exponential(1 / rate), law.law, servers)
+    metrics = solve(model)
+    if metrics.kind != "exact":
+        metrics = simulate(model, customers=5 * SIMULATED, seed=1, allow_short=True)
+    return float(metrics.W)
+
+
+def _fewer(loads: Array) -> Array:
+    """At most ``DRAWN`` of ascending loads, both ends among them."""
+    return loads if len(loads) <= DRAWN else loads[np.unique(np.linspace(0, len(loads) - 1, DRAWN).astype(int))]
+
+
+def _known(truth: Truth, fit: Fit) -> dict[str, float]:
+    """The true value of everything that ``fit`` may estimate, the knee by its definition among it.
+
+    Of open sweeps ``c`` is meant with the model's queues, so that a device with others has no such number.
+    """
+    mean, peak = truth.service.mean, truth.peak_throughput_per_s
+    lone = mean + truth.delay_s
+    known = {"R1": lone, "Rbusy": lone, "onset": 1.0, "Xmax": peak, "N*": truth.crossing}
+    if fit.load_kind == "arrival_rate":
+        rho = _best_utilization(truth)
+        known = {"S": mean, "Xmax": peak, "scv": truth.service.scv, "arrival scv": 1.0, "rho*": rho, "knee": rho * peak}
+        if truth.servers == 1 or (truth.queueing == "per-server") == (fit.model == MGcEach.name):
+            known["c"] = float(truth.servers)
+    else:
+        known["knee"] = known["N*"]
+        known.update({"c": float(truth.servers), "S": mean, "Z": truth.delay_s})
+    return known
+
+
+def _best_utilization(truth: Truth) -> float:
+    """rho* of maximal power rho / W: 1 / (1 + sqrt((1 + scv) / 2)) for M/G/1, else looked for on the true curve."""
+    if truth.servers == 1 or truth.queueing == "per-server":
+        return float(1 / (1 + np.sqrt((1 + truth.service.scv) / 2)))
+    rho = np.linspace(0.05, 0.95, 91)
+    _, response = true_curve(truth, "arrival_rate", rho * truth.peak_throughput_per_s)
+    return float(rho[np.argmax(rho / response)])
+
+
+def _against(name: str, truth: float, estimate: Estimate) -> Against:
+    low, high = estimate.low, estimate.high
+    inside = None if low is None or high is None else bool(low <= truth <= high)
+    return Against(name, truth, estimate.unit, estimate.estimate, low, high, inside)

@@ -1,0 +1,1 @@
+"""Predictions and guesses that were there before the data."""

@@ -1,0 +1,263 @@
+"""Sealed predictions: a file that shows that a prediction was there before the data it is held against.
+
+A seal holds the fits with all that draws their curves and bands, the curve and the knee that they predict, which data
+they were calibrated on (hashes of the raw files and the points themselves), when and by which version, and the SHA-256
+of all that in a canonical form. Whoever changes a digit changes the hash. The hash cannot tell when it was made: for
+that it must be known to somebody else before the measurement (a board, a mail, a time-stamping service, RFC 3161).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrate.fitting.curve_fit import Fit
+from calibrate.fitting.origin import hashes_of
+from calibrate.fitting.predicted_curve import predict
+from calibrate.inference.parameters import Mask
+from calibrate.points import points_of
+from calibrate.sealing.sealed_tails import tails_from_dict, tails_to_dict
+from calibrate.tails.percentiles import Tails
+from measure.errors import DataError, MeasureError
+from measure.machine.durable import sync_directory
+from measure.sweep import Sweep
+
+SCHEMA = "qsim-seal/1"
+REDRAWN = 1e-3
+"""How far (relative) the curve that this version draws from a sealed fit may be from the sealed one."""
+
+_REMEDY = "a seal is written with: qsim predict FIT --seal FILE"
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
+
+    ``tails`` are those of each fit, None where none were predicted.
+    """
+
+    fits: tuple[Fit, ...]
+    points: tuple[tuple[Mapping[str, float], ...], ...]
+    tails: tuple[Tails | None, ...]
+    made_at: str
+    version: str
+    sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: what identifies the seal, without the prediction."""
+        return {"sha256": self.sha256, "made_at": self.made_at, "version": self.version}
+
+    def __str__(self) -> str:
+        return f"sealed at {self.made_at} by qsim {self.version}, SHA-256 {self.sha256}"
+
+
+def canonical(document: Mapping[str, Any]) -> bytes:
+    """The one form of a JSON document that is hashed: keys sorted, no blanks, UTF-8. ValueError for NaN, infinity."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode()
+
+
+def sha256_of(document: Mapping[str, Any]) -> str:
+    """SHA-256 (hex) over the canonical form, without the key ``sha256`` itself."""
+    return hashlib.sha256(canonical({k: v for k, v in document.items() if k != "sha256"})).hexdigest()
+
+
+def now() -> str:
+    """This moment in ISO 8601, in UTC."""
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+
+
+def seal(
+    fits: Sequence[Fit],
+    loads: Sequence[Sequence[float]],
+    path: Path,
+    *,
+    tails: Sequence[Tails | None] | None = None,
+    made_at: str | None = None,
+) -> Seal:
+    """Write the prediction of ``fits`` at ``loads`` (one list for each) to ``path``, which must not exist yet.
+
+    ``tails`` (one for each fit, None where there are none) are sealed with it. Raises MeasureError where ``path``
+    exists or cannot be written.
+    """
+    from importlib.metadata import version
+
+    check_unsealed(path)
+    curves = [predict(fit, at).to_dicts() for fit, at in zip(fits, loads, strict=True)]
+    told = [None] * len(fits) if tails is None else list(tails)
+    document: dict[str, Any] = {
+        "schema": SCHEMA, "made_at": made_at or now(), "version": version("qsim"),
+        "predictions": [
+            {"fit": fit.to_dict(), "points": points, "knee": fit.knee.to_dict(),
+             "tails": None if one is None else tails_to_dict(one)}
+            for fit, points, one in zip(fits, curves, told, strict=True)
+        ],
+    }  # fmt: skip
+    document["sha256"] = sha256_of(document)
+    write_new(path, document)
+    return Seal(
+        tuple(fits), tuple(map(tuple, curves)), tuple(told), document["made_at"], document["version"],
+        document["sha256"],
+    )  # fmt: skip
+
+
+def check_unsealed(path: Path) -> None:
+    """MeasureError where ``path`` exists or cannot be created."""
+    if path.exists():
+        raise MeasureError(f"{path} exists, and what is sealed is never replaced; choose another name")
+    if not path.parent.is_dir():
+        raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
+
+
+def write_new(path: Path, document: Mapping[str, Any], mode: int = 0o644) -> None:
+    """Write a document to a file that is not there yet. MeasureError where that cannot be; then nothing is left."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError as error:
+        raise MeasureError(f"{path} exists, and what is sealed is never replaced; choose another name") from error
+    except OSError as error:
+        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        sync_directory(path.parent)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise
+
+
+def read_json(path: Path, remedy: str) -> dict[str, Any]:
+    """The JSON object in a file. DataError naming the file, what is wrong and ``remedy``."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
+    except ValueError as error:
+        raise DataError(f"{path} is no JSON; {remedy}") from error
+    if not isinstance(document, dict):
+        raise DataError(f"{path} holds no JSON object; {remedy}")
+    return document
+
+
+def read_seal(path: Path) -> Seal:
+    """The sealed prediction in ``path``, verified.
+
+    Raises DataError where it is no seal, where its hash is not that of its content, and where this version draws
+    another curve from its fit than the one that was sealed.
+    """
+    document = read_json(path, _REMEDY)
+    if document.get("schema") != SCHEMA:
+        raise DataError(f"{path} is no sealed prediction (schema {document.get('schema')!r}); {_REMEDY}")
+    try:
+        found = sha256_of(document)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path}: the seal is broken: {error}") from error
+    if document.get("sha256") != found:
+        raise DataError(
+            f"{path}: the seal is broken: the content has SHA-256 {found[:16]}..., and the seal says "
+            f"{str(document.get('sha256'))[:16]}...; the file was edited or damaged after it was sealed"
+        )
+    try:
+        parts = document["predictions"]
+        fits = tuple(Fit.from_dict(part["fit"]) for part in parts)
+        tails = tuple(None if part.get("tails") is None else tails_from_dict(part["tails"]) for part in parts)
+        points = tuple(tuple({str(k): float(v) for k, v in row.items()} for row in part["points"]) for part in parts)
+        made_at = _moment(str(document["made_at"])).isoformat(timespec="seconds")
+        version = str(document["version"])
+        for fit, rows in zip(fits, points, strict=True):
+            _check_redrawn(fit, rows, version, path)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{path}: the seal lacks a part or holds one that cannot be ({error}); {_REMEDY}") from error
+    if not fits:
+        raise DataError(f"{path} holds no prediction; {_REMEDY}")
+    return Seal(fits, points, tails, made_at, version, found)
+
+
+def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:
+    drawn = predict(fit, [row["load"] for row in rows]).to_dicts()
+    pairs = [(a[k], b[k]) for a, b in zip(drawn, rows, strict=True) for k in ("throughput_per_s", "response_time_s")]
+    if not all(np.isclose(a, b, rtol=REDRAWN) for a, b in pairs):
+        raise DataError(
+            f"{path}: this version of qsim draws another curve from the sealed fit than qsim {version} did; hold the "
+            "data against it with that version"
+        )
+
+
+def used_rows(seal: Seal, sweep: Sweep) -> Mask:
+    """True (m,) for the rows of ``sweep`` that a sealed prediction was calibrated on.
+
+    A row is known by its raw file's hash, or by its load and throughput (of the row, or of the mean over repeats).
+    """
+    hashes = hashes_of(sweep)
+    sealed = {h for fit in seal.fits for h in dict(fit.details.get("calibrated_on", {})).get("files", {}).values()}
+    table = sweep.points
+    found = np.array([hashes.get(str(name)) in sealed for name in table["source"]], dtype=bool)
+    if len(hashes) == 1 and set(hashes.values()) & sealed:
+        found[:] = True
+    pairs = [p for fit in seal.fits for p in zip(fit.used, fit.used_throughput_per_s, strict=True)]
+    for series in sweep.series:
+        points = points_of(sweep, series)
+        means = dict(zip(points.load, points.throughput_per_s, strict=True))
+        for i in np.flatnonzero(table["series"] == series):
+            load = float(table["load"].iloc[i])
+            measured = (float(table["throughput_per_s"].iloc[i]), float(means.get(load, np.nan)))
+            found[i] |= any(np.isclose(load, n) and np.isclose(measured, x).any() for n, x in pairs)
+    return found
+
+
+def unseen(seal: Seal, sweep: Sweep, *, drop: bool = False) -> Sweep:
+    """``sweep``, if the sealed predictions know nothing of it; with ``drop`` without the rows that they know.
+
+    Raises DataError where rows were used, or, with ``drop``, where none is left.
+    """
+    used = used_rows(seal, sweep)
+    if not used.any():
+        return sweep
+    known = ", ".join(f"{n:g}" for n in sorted(set(sweep.points["load"][used])))
+    where = sweep.name or "the data"
+    if not drop:
+        raise DataError(
+            f"{where} was used in the sealed prediction (the points at load {known}, or the files that hold them); "
+            "measure again into another directory, or leave these points out with --only-new"
+        )
+    if used.all():
+        raise DataError(
+            f"{where} has no point that the sealed prediction did not have at hand (they were used, or the files that "
+            "hold them); measure again"
+        )
+    return replace(sweep, points=sweep.points[~used])
+
+
+def told_beforehand(seal: Seal, sweep: Sweep) -> str:
+    """What speaks against a prediction before the measurement, in a sentence; "" where nothing does."""
+    times = sweep.points["started_at"].dropna()
+    if times.empty:
+        return f"when the data were measured cannot be told from them; the prediction was sealed at {seal.made_at}"
+    try:
+        early = sum(_moment(str(t)) < _moment(seal.made_at) for t in times)
+    except ValueError:
+        return f"when the data were measured cannot be told from them; the prediction was sealed at {seal.made_at}"
+    if not early:
+        return ""
+    return (
+        f"{early} of {len(times)} points were measured before the prediction was sealed ({seal.made_at}): whoever "
+        "sealed it may have known them"
+    )
+
+
+def _moment(text: str) -> dt.datetime:
+    """A time in ISO 8601, in UTC where it names no zone. ValueError where it is none."""
+    moment = dt.datetime.fromisoformat(text)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)

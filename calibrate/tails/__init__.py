@@ -1,0 +1,1 @@
+"""Percentiles of the response time at every depth."""

@@ -1,0 +1,328 @@
+"""Tails at every depth: percentiles of the response time from the histogram at depth 1 and a structure of queues.
+
+A device is taken as c servers whose service times are those of the requests that were alone (the histogram at depth
+1, played back), before one queue or with a queue each that requests join at random, and perhaps a part of every request
+that keeps no server busy (the host, the link), a constant. A closed network of that kind is simulated at each depth by
+the compiled engine. How many servers, which queues and which constant is what the calibrated depths decide, by the mean
+and the percentiles that were seen there: each structure counts by how well it does (weights of a normal likelihood
+whose standard deviation is ``MISFIT``, which even a right structure has). The prediction is the mean of the logarithms.
+
+What the best structures still miss at the calibrated depths is corrected there, and between them in proportion to the
+logarithm of the depth, as real devices are slower or faster when busy. So a percentile seen at a deep depth is met.
+Where no structure does well, as on a virtual disk whose host has other things to do, the mean is that of the fitted
+curve, and the structures only say how far the percentiles lie from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from calibrate.fitting.predicted_curve import predict
+from calibrate.inference.parameters import Array
+from calibrate.points import points_of
+from calibrate.service.times import of_histogram
+from calibrate.tails.structures import Structure, candidates, response
+from measure.errors import DataError
+from measure.formats.fio.latency_bins import Histogram
+from measure.formats.fio.sweep import histograms
+from measure.sweep import Sweep
+from measure.units import format_duration
+
+if TYPE_CHECKING:
+    from calibrate.fitting.curve_fit import Fit
+    from calibrate.prediction.comparison import Comparison
+
+QUANTILES: Mapping[str, float] = {"p50_s": 0.5, "p95_s": 0.95, "p99_s": 0.99, "p999_s": 0.999}
+CUSTOMERS = 60_000
+MISFIT = 0.06
+"""Relative error of a percentile that a structure which is right for all purposes has."""
+DRIFT = (0.05, 0.05, 0.05, 0.2)
+"""Relative errors of the percentiles that come on top with each doubling of the depth away from a calibrated one."""
+UNTRUSTED_DRIFT = 0.2
+"""The same where no structure does well at the calibrated depths."""
+WRONG = 10
+"""Half the trust in a structure is lost when the mean square of what it misses is this many times MISFIT squared."""
+UNREPEATED = (0.1, 0.3, 0.6, 0.4)
+"""Noise of the percentiles of one measurement where no structure does well and nothing was repeated, so that it is not
+known: what repeats on a busy virtual machine had."""
+KEPT = 6
+_Z90 = 1.645
+_TERMS = 2.5  # at each calibrated depth: the mean, and half of each of three percentiles
+
+
+Seen: TypeAlias = Mapping[float, tuple[float, Array | None]]
+"""At each calibrated depth: the mean response time, and the percentiles where there is a histogram."""
+Run: TypeAlias = Callable[[Structure, float], tuple[float, Array]]
+
+
+@dataclass(frozen=True)
+class TailPoint:
+    """The tails at one load: observed, predicted, the ends of 90 % intervals, by the names of ``QUANTILES``."""
+
+    load: float
+    held_out: bool
+    observed: Mapping[str, float]
+    predicted: Mapping[str, float]
+    low: Mapping[str, float]
+    high: Mapping[str, float]
+
+    @property
+    def residual_pct(self) -> dict[str, float]:
+        """100 (predicted / observed - 1)."""
+        return {name: 100 * (self.predicted[name] / seen - 1) for name, seen in self.observed.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        return {**asdict(self), "residual_pct": self.residual_pct}
+
+
+@dataclass(frozen=True)
+class Tails:
+    """Predicted and observed tails of one curve, and the structures they were predicted with: the likeliest first."""
+
+    points: tuple[TailPoint, ...]
+    structures: tuple[tuple[Structure, float], ...]
+    trust: float
+    """How well the likeliest structure does at the calibrated depths: 1 as well as one that is right, 0 not at all."""
+    noise: float | None = None
+    """By how much the p99 of one repeat differs from another's (relative standard deviation); None where unknown."""
+    sampling: float | None = None
+    """The relative standard error of p99 at depth 1 that so many requests have."""
+
+    @property
+    def structure(self) -> Structure:
+        """The likeliest structure."""
+        return self.structures[0][0]
+
+    def median_error_pct(self, quantile: str = "p99_s", *, held_out: bool = True) -> float | None:
+        """The median absolute residual of one percentile over the held-out loads (or all); None without any."""
+        errors = [
+            abs(p.residual_pct[quantile]) for p in self.points
+            if quantile in p.observed and (p.held_out or not held_out)
+        ]  # fmt: skip
+        return float(np.median(errors)) if errors else None
+
+    def sentence(self) -> str:
+        """The outcome in words."""
+        error = self.median_error_pct()
+        missed = "" if error is None else f"; p99 is missed by {error:.2g} % (median of the held-out depths)"
+        if missed and self.noise is not None:
+            missed += f", and differs by {100 * self.noise:.2g} % between repeats of one depth"
+        elif missed and self.sampling is not None:
+            missed += (
+                f"; nothing was repeated, so how much of that is noise is not known, but that the requests at depth 1 "
+                f"tell p99 to ±{100 * _Z90 * self.sampling:.2g} % at best"
+            )
+        share = self.structures[0][1]
+        doubt = (
+            ""
+            if self.trust > 0.5
+            else ", which does not do well at the calibrated depths, so that the means are the fit's"
+        )
+        return f"Tails as of {self.structure.label} ({100 * share:.0f} % of the weight){doubt}{missed}."
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """JSON-ready: one entry a load."""
+        return [p.to_dict() for p in self.points]
+
+    def structures_to_list(self) -> list[dict[str, Any]]:
+        """JSON-ready: each structure with its weight, the likeliest first."""
+        return [{**asdict(structure), "weight": weight} for structure, weight in self.structures]
+
+
+def predict_tails(
+    seen_at: Mapping[float, Histogram],
+    used: Mapping[float, float],
+    at: Sequence[float],
+    *,
+    curve: Mapping[float, float] | None = None,
+    noise: Array | None = None,
+    typical: Mapping[float, Array] | None = None,
+    customers: int = CUSTOMERS,
+    seed: int = 0,
+) -> Tails:
+    """The tails at the depths ``at`` from those in ``used``, {depth: mean response time in seconds}.
+
+    ``seen_at`` {depth: histogram} are calibrated on at the depths in ``used`` and compared with at all others; that
+    of the smallest used depth, which must be 1, is the law of service. ``curve`` {depth: mean response time} is what a
+    fit predicts, for structures that do not do; ``noise`` (4,) the relative standard deviation of one measurement of
+    each percentile, by repeats; ``typical`` {depth: percentiles (4,)} the medians over repeats, which one disturbed
+    repeat does not move, in place of the histogram's own. A histogram of one bin has no shape: at a deeper depth only
+    its mean counts. Raises DataError where depth 1 is missing or has one bin, or where no deeper depth was used, so
+    that nothing tells how many requests are served at once.
+    """
+    if 1 not in used or 1 not in seen_at:
+        raise DataError(
+            "tails need the histogram at depth 1 among the points calibrated on; measure depth 1 with json+ (qsim "
+            "measure fio does) and calibrate on it: --use 1,32"
+        )
+    deep = sorted(n for n in used if n > 1)
+    if not deep:
+        raise DataError("tails need a deep point to count the servers by; calibrate on one as well: --use 1,32")
+    alone = seen_at[1]
+    if not _has_shape(alone):
+        raise DataError(
+            f"tails need the law of service, and the histogram at depth 1 has one bin "
+            f"({format_duration(float(alone.middle_s[0]))}), which has no shape; measure with finer bins: qsim measure "
+            "fio TARGET --depths 1 --out DIR (fio --output-format=json+)"
+        )
+    known: dict[tuple[Structure, float], tuple[float, Array]] = {}
+
+    def run(structure: Structure, depth: float) -> tuple[float, Array]:
+        if (structure, depth) not in known:
+            shares = np.array(list(QUANTILES.values()))
+            known[structure, depth] = response(alone, structure, depth, shares, customers, seed)
+        return known[structure, depth]
+
+    shaped = [n for n, one in seen_at.items() if _has_shape(one)]
+    told = {n: _observed(seen_at[n]) if typical is None or n not in typical else typical[n] for n in shaped}
+    seen: Seen = {n: (used[n], told.get(n)) for n in (1.0, *deep)}
+    tried = candidates(alone, deep[-1], used[deep[-1]])
+    allowed = np.full(len(QUANTILES), MISFIT) if noise is None else np.hypot(MISFIT, noise)
+    misfits = np.array([_misfit(run, c, seen, allowed) for c in tried])
+    order = np.argsort(misfits)[:KEPT]
+    weights = np.exp(-(misfits[order] - misfits[order[0]]) / 2)
+    structures = tuple((tried[i], float(w)) for i, w in zip(order, weights / weights.sum(), strict=True))
+    trust = 1 / (1 + (misfits[order[0]] / (_TERMS * len(deep)) / WRONG) ** 2)
+    own_noise = (1 - trust) * np.array(UNREPEATED) if noise is None else noise
+    sampling = _sampling(alone)
+    points = []
+    for depth in at:
+        centre, spread = _blended(run, structures, depth, seen, trust, (curve or {}).get(depth))
+        spread = np.sqrt(spread**2 + own_noise**2 + sampling**2)
+        predicted, half = np.exp(centre), np.exp(_Z90 * spread)
+        names = list(QUANTILES)
+        observed = told.get(depth)
+        points.append(TailPoint(
+            float(depth), depth not in used,
+            {} if observed is None else dict(zip(names, map(float, observed), strict=True)),
+            *(dict(zip(names, map(float, v), strict=True)) for v in (predicted, predicted / half, predicted * half)),
+        ))  # fmt: skip
+    p99 = list(QUANTILES).index("p99_s")
+    noise_of_p99 = None if noise is None else float(noise[p99])
+    return Tails(tuple(points), structures, float(trust), noise_of_p99, float(sampling[p99]))
+
+
+def _misfit(run: Run, structure: Structure, seen: Seen, allowed: Array) -> float:
+    """The sum of squares of what the structure misses at the calibrated depths, in units of what is ``allowed``."""
+    total = 0.0
+    for depth, (mean, quantiles) in seen.items():
+        own_mean, own = run(structure, depth)
+        total += (math.log(own_mean / mean) / MISFIT) ** 2
+        if quantiles is not None:
+            total += float(np.sum((np.log(own / quantiles) / allowed)[:3] ** 2)) / 2  # they go together
+    return total
+
+
+def _blended(
+    run: Run, structures: Sequence[tuple[Structure, float]], depth: float, seen: Seen, trust: float,
+    mean_s: float | None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """The mean of the structures' log percentiles at a depth, corrected, and its standard error."""
+    weights = np.array([w for _, w in structures])
+    logs = np.array([_corrected(run, s, depth, seen, trust, mean_s) for s, _ in structures])
+    centre = weights @ logs
+    away = float(np.min(np.abs(np.log2(list(seen)) - math.log2(depth))))
+    between = weights @ (logs - centre) ** 2
+    drift = trust * np.array(DRIFT) + (1 - trust) * UNTRUSTED_DRIFT
+    return centre, np.sqrt(between + MISFIT**2 / 4 + (drift * away) ** 2)
+
+
+def _corrected(
+    run: Run, structure: Structure, depth: float, seen: Seen, trust: float, mean_s: float | None
+) -> Array:  # fmt: skip
+    """A structure's log percentiles at a depth, less what it misses at the calibrated ones, even in log depth.
+
+    Where only a mean was seen, the percentiles are off as much as it. As far as the structure is not to be trusted, the
+    mean is ``mean_s``, that of the fitted curve.
+    """
+    at_mean, at_quantiles = [], []
+    for n, (mean, quantiles) in seen.items():
+        own_mean, own = run(structure, n)
+        at_mean.append(math.log(mean / own_mean))
+        at_quantiles.append(np.full(len(QUANTILES), at_mean[-1]) if quantiles is None else np.log(quantiles / own))
+    x, here = np.log(list(seen)), math.log(depth)
+    own_mean, own = run(structure, depth)
+    found = np.log(own) + [np.interp(here, x, column) for column in np.transpose(at_quantiles)]
+    if mean_s is None:
+        return np.asarray(found)
+    drawn = math.log(own_mean) + float(np.interp(here, x, at_mean))
+    return np.asarray(found + (1 - trust) * (math.log(mean_s) - drawn))
+
+
+def _sampling(histogram: Histogram) -> Array:
+    """Relative standard errors of the percentiles of so many requests, from the times on either side of them."""
+    shares = np.array(list(QUANTILES.values()))
+    error = np.sqrt(shares * (1 - shares) / histogram.total)
+    low, high = (
+        np.array([histogram.quantile(float(q)) for q in np.clip(shares + side * error, 0, 1)]) for side in (-1, 1)
+    )
+    return np.asarray(np.log(high / low) / 2)
+
+
+def _has_shape(histogram: Histogram) -> bool:
+    """Whether more than one bin holds anything."""
+    return int(np.count_nonzero(histogram.counts)) > 1
+
+
+def _observed(histogram: Histogram) -> Array:
+    return np.array([histogram.quantile(q) for q in QUANTILES.values()])
+
+
+def tails_of(comparison: Comparison, sweep: Sweep, *, seed: int = 0) -> Tails | None:
+    """The tails of a compared curve at every depth measured: ``fitted_tails`` of its fit."""
+    return fitted_tails(comparison.fit, sweep, comparison.series, seed=seed)
+
+
+def fitted_tails(
+    fit: Fit, sweep: Sweep, series: str, at: Sequence[float] | None = None, *, seed: int = 0
+) -> Tails | None:
+    """The tails of one curve of ``sweep`` at the depths ``at`` (None: those measured), by the points that ``fit`` used.
+
+    None where the sweep varies no depth or kept no two histograms. Raises DataError as ``predict_tails``, where the
+    points calibrated on cannot tell the tails.
+    """
+    if sweep.load_kind != "queue_depth" or not sweep.raw:
+        return None
+    by_depth: dict[float, list[Histogram]] = {}
+    for (name, load, _), one in histograms(sweep).items():
+        if name == series:
+            by_depth.setdefault(load, []).append(one)
+    if len(by_depth) < 2:
+        return None
+    points = points_of(sweep, series)
+    pooled = {load: _together(several) for load, several in by_depth.items()}
+    used = {
+        float(load): float(response)
+        for load, response, was_used in zip(points.load, points.response_time_s, fit.was_used(points), strict=True)
+        if was_used
+    }
+    typical = {n: np.exp(np.median([np.log(_observed(h)) for h in several], axis=0)) for n, several in by_depth.items()}
+    noise = _repeat_noise([by_depth[load] for load, one in pooled.items() if load in used and _has_shape(one)])
+    depths = sorted(pooled) if at is None else [float(n) for n in at]
+    curve = dict(zip(depths, map(float, predict(fit, depths).response_time_s), strict=True))
+    return predict_tails(pooled, used, depths, curve=curve, noise=noise, typical=typical, seed=seed)
+
+
+def _repeat_noise(at_depths: Sequence[Sequence[Histogram]]) -> Array | None:
+    """The standard deviation of the log percentiles of one repeat, of all the depths repeated (root mean square).
+
+    Not the median over depths: what disturbs a machine now and then shows at one of them, and counts at all.
+    """
+    variances = [np.var([np.log(_observed(h)) for h in s], axis=0, ddof=1) for s in at_depths if len(s) > 1]
+    return np.asarray(np.sqrt(np.mean(variances, axis=0))) if variances else None
+
+
+def _together(several: Sequence[Histogram]) -> Histogram:
+    """The requests of all repeats."""
+    if len(several) == 1:
+        return several[0]
+    if len({(h.lower_s[0], h.upper_s[-1]) for h in several}) == 1 and not any(_has_shape(h) for h in several):
+        return replace(several[0], counts=np.sum([h.counts for h in several], axis=0))
+    times = of_histogram(several)
+    return Histogram(times.lower_s, times.upper_s, np.rint(times.counts).astype(np.int64), several[0].kind)

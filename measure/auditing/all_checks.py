@@ -1,0 +1,180 @@
+"""``audit``: what a table of measurements says against itself, with a hypothesis and the run that would settle it.
+
+Closed sweeps are held against Little's law (:mod:`measure.auditing.littles_law`) and looked at for drift and falls past
+the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lines in flight
+(:mod:`measure.auditing.memory`), open sweeps for the arrival rate that was reached; both for what a calibration needs
+of them (:mod:`measure.auditing.calibration`). All of them are asked how the runs were made
+(:mod:`measure.auditing.runs`), whether they were steady (:mod:`measure.formats.fio.steady_state`), which points are
+outliers (:mod:`measure.repeats`) and what the link could carry (:mod:`measure.auditing.link`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from measure.auditing.block_size import BlockVerdict, ratios_by_claim
+from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
+from measure.auditing.curve_shape import check_bandwidth, check_curve, check_open
+from measure.auditing.link import check_link, check_speed, parse_link
+from measure.auditing.littles_law import Diagnosis, diagnoses
+from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, check_memory
+from measure.auditing.runs import FILELESS_ENGINES, check_latency_kind, check_repeats, check_working_set
+from measure.closed_curves import COMPUTED, closed_curves
+from measure.findings import SEVERITIES, Finding
+from measure.fio.device_log import check_arrivals, check_way
+from measure.fio.preconditioning import check_preconditioning
+from measure.formats.fio.steady_state import check_steady
+from measure.machine.scheduling_delay import check_wakeups
+from measure.recorded import is_direct, recorded_options
+from measure.repeats import check_outliers
+from measure.sweep import Sweep
+from measure.units import format_bytes
+
+_MOST_NAMED = 10
+
+
+def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> list[Finding]:
+    """Everything the numbers say against themselves, errors first. What the importer noticed is in ``sweep.findings``.
+
+    One finding per curve and cause; where three curves or more tell the same, one finding for all of them. The list is
+    never empty: where Little's law holds, an info says how well. With ``series`` only what concerns that curve (or the
+    whole table), still judged beside its siblings: reads alone and writes alone tell what is wrong with a mix, and
+    several block sizes what is wrong with all of them, so audit the whole sweep and not one selected curve.
+
+    ``link`` names what the data crossed ("sata3", "pcie4x4", "ddr4-3200x6"), to hold the bandwidth against; without it,
+    the one in ``sweep.provenance.details["link"]`` counts. Raises ValueError for a link that is unknown.
+    """
+    told = link or sweep.provenance.details.get("link")
+    crossed = parse_link(str(told)) if told else None
+    if sweep.load_kind == "injected_delay":
+        found = list(check_memory(sweep))
+    elif sweep.load_kind == "arrival_rate":
+        found = list(check_open(sweep))
+    elif sweep.load_kind == "bandwidth":
+        found = list(check_bandwidth_curves(sweep))
+    elif sweep.load_kind == "buffer_size":
+        found = list(check_buffer_sizes(sweep))
+    else:
+        found = [*_littles_law(sweep), *check_bandwidth(sweep)]
+        for curve in closed_curves(sweep, computed=True):
+            found += check_curve(curve)
+    if sweep.load_kind in ("queue_depth", "arrival_rate"):
+        found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
+        found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
+        found += [*check_saturation(sweep), *check_percentiles(sweep), *check_bins(sweep), *check_submission(sweep)]
+    found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
+    found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
+    if crossed is not None:
+        found += check_link(sweep, crossed)
+    if series is not None:
+        return _sorted([f for f in found if f.series in (None, series)])
+    return _sorted(_merged(found))
+
+
+def _littles_law(sweep: Sweep) -> Iterator[Finding]:
+    verdict, found = diagnoses(sweep)
+    if not found and "unchecked" in sweep.points and sweep.points["unchecked"].eq(COMPUTED).any():
+        yield Finding(
+            "littles-law", "info",
+            "N = X R cannot be checked at any point: latency or throughput was computed by it.",
+            "only one of the two was recorded.",
+            "measure both.",
+        )  # fmt: skip
+    elif not found:
+        yield Finding(
+            "littles-law", "info",
+            "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",
+            "the load was not recorded, or it was given in requests a second and not in requests.",
+            "measure a few depths without a rate limit: qsim measure fio TARGET --depths 1,8,64 --out DIR",
+        )  # fmt: skip
+    if verdict is not None:
+        yield _block_finding(verdict)
+    holding = [d for d in found if d.cause == "holds"]
+    if holding:
+        deviation = np.concatenate([np.abs(d.curve.ratio - 1) for d in holding])
+        yield Finding(
+            "littles-law", "info",
+            f"N = X R holds at {len(deviation)} point(s) of {len(holding)} curve(s): the deviation is "
+            f"{100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
+        )  # fmt: skip
+    units = [d for d in found if d.cause == "unit"]
+    if len(units) > 1 and len({d.factor for d in units}) == 1:
+        yield _unit_finding(units)
+        found = [d for d in found if d.cause != "unit"]
+    for d in found:
+        if d.cause != "holds":
+            yield Finding("littles-law", d.severity, d.evidence, d.hypothesis, d.remedy, d.curve.series,
+                          float(d.curve.load[d.curve.worst]))  # fmt: skip
+
+
+def _block_finding(verdict: BlockVerdict) -> Finding:
+    words = ratios_by_claim(verdict)
+    block = format_bytes(verdict.block_bytes)
+    return Finding(
+        "littles-law", "error",
+        f"at the lowest depth X R / N is {words['before']} with blocks of {words['claimed']} as tabulated; with blocks "
+        f"of {block} it is {words['after']}.",
+        f"the size of the file (fio's size=) was taken for the size of a block (bs=); the block was {block}.",
+        "look for bs= in the command; fio's default is 4 KiB, and its JSON tells it as bandwidth / iops.",
+    )  # fmt: skip
+
+
+def _unit_finding(units: Sequence[Diagnosis]) -> Finding:
+    ratios = np.concatenate([d.curve.ratio for d in units])
+    first, factor = units[0], units[0].factor
+    after = ratios / factor
+    return Finding(
+        "littles-law", "error",
+        f"X R / N is {ratios.min():.3g} to {ratios.max():.3g} over all {len(ratios)} points of {len(units)} curves; "
+        f"with the latency {'divided' if factor > 1 else 'multiplied'} by {max(factor, 1 / factor):,.0f} it is "
+        f"{after.min():.3f} to {after.max():.3f}.",
+        first.hypothesis, first.remedy,
+    )  # fmt: skip
+
+
+def _buffered(sweep: Sweep) -> Iterator[Finding]:
+    """Runs whose recorded options show no direct I/O went through the page cache."""
+    for options in recorded_options(sweep.provenance.details):
+        engine = options.get("ioengine", "psync")
+        if not is_direct(options) and engine not in FILELESS_ENGINES and options:
+            yield Finding(
+                "buffered", "warning",
+                f"the recorded options do not hold direct=1 (ioengine {engine}).",
+                "reads and writes went through the page cache, so memory was measured beside the device.",
+                "run again with --direct=1.",
+            )  # fmt: skip
+            return
+
+
+def _merged(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding where three curves or more say the same but for their numbers; the first speaks for all."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for f in findings:
+        says = re.sub(r"[\d.]+ ?[kmunKMGT]?(?:iB|B|s|/s)?", "#", f.hypothesis)
+        groups.setdefault((f.check, f.severity, says), []).append(f)
+    merged: list[Finding] = []
+    for group in groups.values():
+        names = list(dict.fromkeys(f.series for f in group if f.series))
+        if len(names) < 3:
+            merged += group
+            continue
+        first = group[0]
+        shown = ", ".join(names[1:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+        more = f"Likewise {len(names) - 1} more curves: {shown}."
+        merged.append(replace(first, message=f"{names[0]}: {first.message} {more}", series=None, load=None))
+    return merged
+
+
+def _sorted(findings: list[Finding]) -> list[Finding]:
+    return sorted(
+        findings, key=lambda f: (-SEVERITIES.index(f.severity), f.check, _natural_key(f.series or ""), f.load or 0.0)
+    )
+
+
+def _natural_key(series: str) -> list[str | int]:
+    """A sort key that puts "4 KiB" before "16 KiB"."""
+    return [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", series)]

@@ -1,0 +1,146 @@
+"""Checks of what a calibration needs of a sweep: a saturated point, one way of handing requests over, ordered tails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from measure.findings import Finding
+from measure.sweep import Sweep
+from measure.units import format_duration, format_rate
+
+PERCENTILES: Mapping[str, str] = {
+    "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
+}  # fmt: skip
+RISING = 0.7
+"""The throughput still follows the depth: d ln X / d ln N, which is 1 far below the knee and 0 far beyond it."""
+FEWEST_POINTS = 3
+BUSY = 1.3
+"""Of an open sweep: the longest response time over the shortest, from which on a queue is seen at all."""
+SAME = 1 - 1e-3
+"""Percentiles that are equal to rounding are in order."""
+
+
+def check_saturation(sweep: Sweep) -> Iterator[Finding]:
+    """Curves whose heaviest load does not saturate the device, so that no point tells its peak."""
+    if sweep.load_kind not in ("queue_depth", "arrival_rate"):
+        return
+    for series, group in sweep.mean_points().groupby("series", sort=False):
+        if len(group) < FEWEST_POINTS:
+            continue
+        load, x, r = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
+        if sweep.load_kind == "arrival_rate":
+            yield from _never_busy(str(series), x, r)
+        elif (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
+            deeper = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8))
+            yield Finding(
+                "no-saturated-point", "warning",
+                f"the throughput still rises from {format_rate(x[-2])} at depth {load[-2]:g} to {format_rate(x[-1])} "
+                f"at depth {load[-1]:g}, as the depth to the power of {slope:.2f}.",
+                "the sweep ends below the knee, so that the peak and the knee of any model are extrapolations.",
+                f"measure deeper: qsim measure fio TARGET --depths {deeper} --out DIR.",
+                str(series), float(load[-1]),
+            )  # fmt: skip
+
+
+def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterator[Finding]:
+    if response.max() >= BUSY * response.min():
+        return
+    top = int(rates.argmax())
+    yield Finding(
+        "no-saturated-point", "warning",
+        f"the response time is {format_duration(response.min())} to {format_duration(response.max())} at all rates up "
+        f"to {format_rate(rates[top])}.",
+        "requests hardly wait, so that no point tells how many servers there are or what their peak is.",
+        "measure higher rates: qsim measure fio TARGET --arrival-rates "
+        f"{','.join(f'{round(rates[top] * k):d}' for k in (2, 4))} --out DIR (a known device: qsim measure device "
+        "--utilizations .5,.7,.9).",
+        series, float(rates[top]),
+    )  # fmt: skip
+
+
+def check_percentiles(sweep: Sweep) -> Iterator[Finding]:
+    """Points whose percentiles are out of order: the worst of each curve."""
+    columns = [c for c in PERCENTILES if c in sweep.points]
+    if len(columns) < 2:
+        return
+    for series, group in sweep.points.groupby("series", sort=False):
+        values = group[columns].to_numpy(float)
+        reached = np.fmax.accumulate(values, axis=1)[:, :-1]  # the largest of those before, over gaps
+        share = np.where(np.isnan(values[:, 1:]), np.nan, values[:, 1:] / reached)
+        if not np.any(share < SAME):
+            continue
+        row, column = np.unravel_index(int(np.nanargmin(share)), share.shape)
+        before = int(np.nanargmax(values[row, : column + 1]))
+        low, high = columns[before], columns[column + 1]
+        yield Finding(
+            "percentile-order", "error",
+            f"{PERCENTILES[high]} = {format_duration(values[row, column + 1])} is below {PERCENTILES[low]} = "
+            f"{format_duration(values[row, before])} (at {int((share < SAME).any(axis=1).sum())} point(s) of the "
+            "curve).",
+            "two columns are swapped, or are in different units.",
+            "name the columns with their units (--columns latency_p99=COLUMN:us), or measure again: qsim measure fio "
+            "TARGET --out DIR.",
+            str(series), float(group["load"].iloc[int(row)]),
+        )  # fmt: skip
+
+
+def check_bins(sweep: Sweep) -> Iterator[Finding]:
+    """Points whose percentiles are all the same, so that their histogram has one bin: nothing is known of the tails."""
+    columns = [c for c in PERCENTILES if c in sweep.points]
+    if len(columns) < 2:
+        return
+    for series, group in sweep.points.groupby("series", sort=False):
+        values = group[columns].to_numpy(float)
+        known = np.isfinite(values).sum(axis=1) > 1
+        alike = known & (np.nanmax(values, axis=1, initial=0.0) == np.nanmin(values, axis=1, initial=np.inf))
+        if alike.any():
+            row = int(np.flatnonzero(alike)[0])
+            yield Finding(
+                "one-bin", "warning",
+                f"all percentiles are {format_duration(float(np.nanmax(values[row])))}, at {int(alike.sum())} of "
+                f"{len(group)} point(s): their histogram has one bin.",
+                "the bins are too coarse, or latencies lie beyond fio's last one (17 s); no tail can be told from it.",
+                "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
+                f"{group['load'].iloc[row]:g} --out DIR (fio --output-format=json+).",
+                str(series), float(group["load"].iloc[row]),
+            )  # fmt: skip
+
+
+def check_submission(sweep: Sweep) -> Iterator[Finding]:
+    """The same requests handed to the device in several ways, so that depths and latencies do not compare."""
+    if "engine" not in sweep.points:
+        return
+    known = sweep.points.dropna(subset=["engine"])
+    way = known["engine"].astype(str)
+    if "submission" in known:
+        mode = known["submission"].fillna("inline").astype(str)
+        way = way.where(mode == "inline", way + " (" + mode + ")")
+    known = known.assign(way=way, mix=known["read_fraction"].round(2))
+    for series, group in known.groupby("series", sort=False):
+        if group["way"].nunique() > 1:
+            yield _mixed(
+                group, "this curve holds requests that were", "load each way apart, and fit it apart", str(series)
+            )
+    for _, group in known.groupby(["block_bytes", "mix", "pattern"], dropna=False, sort=False):
+        apart = not (group.groupby("series")["way"].nunique() > 1).any()
+        if apart and group["way"].nunique() > 1:
+            yield _mixed(group, "the same requests were", "compare depths of one curve only", None)
+
+
+def _mixed(group: pd.DataFrame, what: str, advice: str, series: str | None) -> Finding:
+    ways = []
+    for way, rows in group.groupby("way", sort=False):
+        ways.append(f"{way} (loads {', '.join(f'{n:g}' for n in sorted(set(rows['load'])))})")
+    return Finding(
+        "mixed-submission", "error" if series else "warning",
+        f"{what} handed to the device in {len(ways)} ways: {' and '.join(ways)}.",
+        "a synchronous engine has one request outstanding for each job, an asynchronous one its depth, and with "
+        "offload a thread of its own stands between: their latencies hold different things.",
+        f"{advice}, or measure all depths in one way: qsim measure fio TARGET --engine "
+        f"{group['way'].iloc[0].split()[0]} --depths 1,8,64 --out DIR.",
+        series,
+    )  # fmt: skip

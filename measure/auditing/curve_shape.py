@@ -1,0 +1,115 @@
+"""What the shape of a closed curve says beyond Little's law: drift, a fall past the peak, latencies out of order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from measure.closed_curves import Curve
+from measure.findings import Finding
+from measure.sweep import Sweep
+from measure.units import format_bytes, format_duration, format_rate
+
+_KNOWN_SCALES = (
+    (1.024, "a kB of 1000 bytes was printed for 1024, or an MB of 1000 KiB"),
+    (1.048576, "an MB of 2^20 bytes was printed for 10^6"),
+)
+
+
+def check_curve(curve: Curve) -> Iterator[Finding]:
+    """Findings on the shape of one curve, over the depths as they are."""
+    if len(curve.load) > 1:
+        yield from _drift(curve)
+        yield from _past_the_peak(curve)
+        yield from _latency_order(curve)
+
+
+def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
+    """Bandwidth against throughput x block, where all three are given."""
+    points = sweep.points.dropna(subset=["bandwidth_bytes_per_s", "block_bytes"])
+    if points.empty:
+        return
+    scale = points["bandwidth_bytes_per_s"] / (points["throughput_per_s"] * points["block_bytes"])
+    middle = float(scale.median())
+    if abs(middle - 1) <= 0.015:
+        return
+    known = next((text for s, text in _KNOWN_SCALES for f in (s, 1 / s) if abs(middle / f - 1) < 0.002), "")
+    if not known and abs(middle - 1) < 0.05:
+        known = "bandwidth and throughput were counted over different times, as in a short run"
+    per_request = float((points["bandwidth_bytes_per_s"] / points["throughput_per_s"]).iloc[0])
+    yield Finding(
+        "bandwidth-block", "info" if known else "warning",
+        f"bandwidth / throughput is {middle:.3f} times the block size (the first row: {format_bytes(per_request)} a "
+        f"request where the block is {format_bytes(float(points['block_bytes'].iloc[0]))}).",
+        f"{known}." if known else "the block is another one, or reads and writes were counted apart.",
+        "" if known else "compare the bs= of the command with the table.",
+    )  # fmt: skip
+
+
+def check_open(sweep: Sweep) -> Iterator[Finding]:
+    """Open arrivals: the rate reached against the rate asked for. N = X R is no check there, L is not given."""
+    for series, group in sweep.mean_points().groupby("series", sort=False):
+        asked = group["asked_rate_per_s" if "asked_rate_per_s" in group else "load"].to_numpy(float)
+        reached = group["throughput_per_s"].to_numpy(float)
+        share = reached / np.where(asked > 0, asked, np.nan)
+        counted = (group["requests"] * group["repeats"]).to_numpy(float) if "requests" in group else np.nan
+        by_chance = 3 / np.sqrt(counted)  # three standard errors of a Poisson count
+        if not np.any(np.abs(share - 1) > np.fmax(0.02, by_chance)):
+            yield Finding("arrival-rate", "info", "every rate that was asked for came, within 2 % or the error of "
+                          "counting.", series=str(series))  # fmt: skip
+            continue
+        worst = int(np.nanargmax(np.abs(share - 1)))
+        short = share[worst] < 1
+        yield Finding(
+            "arrival-rate", "warning",
+            f"{format_rate(asked[worst])} was asked for and {format_rate(reached[worst])} came "
+            f"({100 * (share[worst] - 1):+.1f} %).",
+            "the device is saturated, or the jobs are too few to send that fast." if short else
+            "the tool rounds the gaps between arrivals to whole microseconds.",
+            "calibrate on the measured rate, never on the one asked for.", str(series), float(asked[worst]),
+        )  # fmt: skip
+
+
+def _drift(curve: Curve) -> Iterator[Finding]:
+    """Throughput that falls from the first depth to the second and stays down is a drive that changed, not a queue."""
+    first, second = curve.throughput[:2]
+    if second >= 0.85 * first or curve.throughput[1:].max() >= 0.95 * first:
+        return
+    yield Finding(
+        "drift", "warning",
+        f"the throughput falls from {format_rate(first)} at depth {curve.load[0]:g} to {format_rate(second)} at depth "
+        f"{curve.load[1]:g} ({100 * (second / first - 1):.0f} %) and does not come back.",
+        "the drive left its write cache, or throttled, during the sweep: drift, not queueing.",
+        "precondition the drive until its throughput is steady, or measure the depths in another order and again.",
+        curve.series, float(curve.load[1]),
+    )  # fmt: skip
+
+
+def _past_the_peak(curve: Curve) -> Iterator[Finding]:
+    peak = int(np.argmax(curve.throughput))
+    last = curve.throughput[-1]
+    if peak == 0 or last >= 0.97 * curve.throughput[peak]:
+        return
+    yield Finding(
+        "past-the-peak", "info",
+        f"the throughput peaks at {format_rate(curve.throughput[peak])} at depth {curve.load[peak]:g} and falls to "
+        f"{format_rate(last)} at {curve.load[-1]:g} ({100 * (last / curve.throughput[peak] - 1):.0f} %).",
+        "overhead of the host or of the drive beyond the knee, a regime of its own.",
+        "give the model a measured point beyond the peak, or leave those depths out.",
+        curve.series, float(curve.load[peak]),
+    )  # fmt: skip
+
+
+def _latency_order(curve: Curve) -> Iterator[Finding]:
+    falls = np.flatnonzero(curve.latency[1:] < 0.95 * curve.latency[:-1])
+    if not len(falls):
+        return
+    i = int(falls[0])
+    yield Finding(
+        "latency-order", "info",
+        f"the latency falls from {format_duration(curve.latency[i])} at depth {curve.load[i]:g} to "
+        f"{format_duration(curve.latency[i + 1])} at depth {curve.load[i + 1]:g}.",
+        "idle states of host or drive at low depth." if curve.load[i] < 4 else "noise, or a drive that changed.",
+        "" if curve.load[i] < 4 else "repeat the two depths.", curve.series, float(curve.load[i + 1]),
+    )  # fmt: skip

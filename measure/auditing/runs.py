@@ -1,0 +1,127 @@
+"""Checks of how the runs were made: repeats that disagree, caches that answered, which latency was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from measure.findings import Finding
+from measure.formats.fio.record import parse_fio_size
+from measure.recorded import is_direct, recorded_caches, recorded_options
+from measure.sweep import Sweep
+from measure.units import format_bytes, format_rate
+
+#: The relative standard deviation between repeats of one point from which on they disagree, and badly so.
+_DISAGREE, _DISAGREE_BADLY = 0.10, 0.30
+#: The block that ``qsim measure fio`` takes where none is named.
+_USUAL_BLOCK = 4096
+#: A file that fits the DRAM of a drive, or a cache of the host, is no sample of the device.
+_SMALL_FILE_BYTES = 2**30
+#: Engines that read no file of this machine, so that no page cache stands before them.
+FILELESS_ENGINES = ("null", "nbd", "rbd", "http", "net")
+
+_DRIVE_LOADS = {"queue_depth": "--depths", "arrival_rate": "--arrival-rates"}
+_MEMORY_TOOLS = {"qsim memory probe": "memory", "mlc": "mlc"}
+
+
+def check_repeats(sweep: Sweep) -> Iterator[Finding]:
+    """Points that were measured again and came out otherwise: the worst of each curve."""
+    points = sweep.mean_points()
+    for series, group in points[points["repeats"] > 1].groupby("series", sort=False):
+        spread = group["throughput_spread"].to_numpy(float)
+        if not np.isfinite(spread).any():
+            continue
+        worst = int(np.nanargmax(spread))
+        if spread[worst] < _DISAGREE:
+            continue
+        row = group.iloc[worst]
+        measured = sweep.points[(sweep.points["series"] == series) & (sweep.points["load"] == row["load"])]
+        rates = measured["throughput_per_s"]
+        # Our own repeats of one point have files that differ in the number of the repeat only.
+        sources = measured["source"].dropna().astype(str).str.replace(r"\.r\d+(?=\.json$)", "", regex=True).unique()
+        yield Finding(
+            "repeats-disagree", "error" if spread[worst] > _DISAGREE_BADLY else "warning",
+            f"{int(row['repeats'])} repeats give {format_rate(rates.min())} to {format_rate(rates.max())}, a standard "
+            f"deviation of {100 * spread[worst]:.0f} %.",
+            "the device changed between the runs (write cache, temperature, other programs), or these are runs of "
+            f"different things: {', '.join(map(str, sources[:3]))}."
+            if len(sources) > 1 else
+            "the device changed between the runs (write cache, temperature, other programs).",
+            f"measure this load five times in a row{_again(sweep, row)}, and compare the first with the last.",
+            str(series), float(row["load"]),
+        )  # fmt: skip
+
+
+def _again(sweep: Sweep, row: pd.Series) -> str:
+    """The command that measures a point five times, in brackets; empty where none of ours measures the like."""
+    if sweep.load_kind in _DRIVE_LOADS:
+        command = f"fio TARGET {_DRIVE_LOADS[sweep.load_kind]} {row['load']:g}{_workload(row)}"
+    elif sweep.load_kind == "injected_delay" and sweep.provenance.tool in _MEMORY_TOOLS:
+        command = f"{_MEMORY_TOOLS[sweep.provenance.tool]} --delays {row['load']:g}"
+    else:
+        return ""
+    return f" (qsim measure {command} --repeats 5 --out DIR)"
+
+
+def _workload(row: pd.Series) -> str:
+    """The options of a point's block, share of reads and pattern, as far as they are known and not the usual ones."""
+    block, read = row["block_bytes"], row["read_fraction"]
+    told = [] if pd.isna(block) or block == _USUAL_BLOCK else [f"--block {format_bytes(block).replace(' ', '')}"]
+    told += [] if pd.isna(read) or read == 1 else [f"--read {100 * read:g}"]
+    told += ["--pattern sequential"] if row["pattern"] == "sequential" else []
+    return "".join(f" {option}" for option in told)
+
+
+def check_working_set(sweep: Sweep) -> Iterator[Finding]:
+    """A file that is small enough for a cache between the program and the device.
+
+    Direct I/O goes past the caches of the CPU and of the system, so there it is the drive's own that is in doubt.
+    """
+    for options in recorded_options(sweep.provenance.details):
+        size = parse_fio_size(options.get("size", options.get("filesize", "")))
+        if size is None or size >= _SMALL_FILE_BYTES or options.get("ioengine", "psync") in FILELESS_ENGINES:
+            continue
+        name, cache = _smallest_cache_that_holds(size, sweep.provenance.details)
+        fits = f" and fits the {name} cache of {format_bytes(cache)}" if name else ""
+        yield Finding(
+            "small-file", "warning" if name and not is_direct(options) else "info",
+            f"the file has {format_bytes(size)}{fits}; a drive's own memory holds 1 GiB and more.",
+            "a cache of the host or of the drive may have answered part of the requests.",
+            f"run again with --size={4 * _SMALL_FILE_BYTES // 2**30}g (or four times the memory where direct=0) and "
+            "compare.",
+        )  # fmt: skip
+        return
+
+
+def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
+    """Total or completion latency: which one the means and the percentiles are of, where the two differ."""
+    points = sweep.points
+    if "latency_of" not in points or "percentiles_of" not in points:
+        return
+    kinds = set(points["latency_of"].dropna())
+    if len(kinds) > 1:
+        counts = points["latency_of"].value_counts()
+        told = " and ".join(f"{counts[k]} points of {_WORDS[k]}" for k in ("lat", "clat") if k in counts)
+        yield Finding(
+            "latency-definitions", "warning", f"the table mixes {told}.",
+            "some runs were made with disable_lat or gtod_reduce.", "leave those runs out, or measure them again.",
+        )  # fmt: skip
+    mixed = points[(points["latency_of"] == "lat") & (points["percentiles_of"] == "clat")]
+    if len(mixed):
+        yield Finding(
+            "latency-definitions", "info",
+            f"at {len(mixed)} point(s) the mean is of the total latency and the percentiles are of the completion "
+            "latency, which leaves out the submission.",
+            "fio's default.", "measure with --lat_percentiles=1 where tails matter.",
+        )  # fmt: skip
+
+
+_WORDS = {"lat": "total latency (lat)", "clat": "completion latency (clat)"}
+
+
+def _smallest_cache_that_holds(size: float, details: Mapping[str, Any]) -> tuple[str, float]:
+    return next(((n, c) for n, c in recorded_caches(details).items() if size <= c), ("", math.nan))

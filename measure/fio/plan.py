@@ -1,0 +1,291 @@
+"""Planning a fio sweep: the target and the settings are checked and every command is written down; nothing runs.
+
+iodepth is a closed population: N requests circle between fio and the device, each submitted when one completes.
+Arrival rates are an open stream. A sweep holds one kind of load, over any block sizes, directions and patterns. What
+fio is asked for, and why, is in :mod:`measure.fio.command`.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from measure.fio.command import Common, point_command, stagger_s
+from measure.fio.engines import choose_engine, choose_submitting_engine
+from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
+from measure.fio.settings import FioSettings
+from measure.fio.settling import Settling
+from measure.fio.target import check_room, file_for
+from measure.fio.workload import FioJob, Mixing, Pattern
+from measure.fio.workloads import combinations
+from measure.formats.fio.record import SYNC_ENGINES
+from measure.machine.host import tool_version
+from measure.machine.process import find_tool
+from measure.machine.target import Target
+from measure.units import format_bytes, format_duration, format_rate
+
+DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+START_S = 0.6  # what fio takes to start and to stop, beside its run
+SHORTEST_RUN_S = 0.5  # what a budget must leave for each point
+GAPS = 10  # between the arrivals of one job of an open loop, in the shortest of runs
+MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
+
+
+@dataclass(frozen=True)
+class FioPoint:
+    """One point to be measured: its key in the store, what it asks for, and the exact command."""
+
+    key: str
+    job: FioJob
+    repeat: int
+    argv: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """The command as it could be typed into a shell."""
+        return shlex.join(self.argv)
+
+
+@dataclass(frozen=True)
+class FioPlan:
+    """What will be done, before anything is done. ``file`` is None for a network block device (``uri``).
+
+    ``engine_reason`` says why the engine was chosen; ``settling`` is what each point waits for before it is measured;
+    ``passes`` write to the file before all points, after which it is ``preconditioned`` so.
+    """
+
+    points: tuple[FioPoint, ...]
+    file: Target | None
+    uri: str
+    label: str
+    engine: str
+    engine_reason: str
+    runtime_s: float
+    ramp_s: float
+    seed: int
+    keep: bool
+    fio_version: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    settling: Settling | None = None
+    log: bool = False
+    passes: tuple[Pass, ...] = ()
+    preconditioned: str = ""
+
+    @property
+    def fill(self) -> tuple[str, ...] | None:
+        """The command that writes the file first; None where it is written already, or is not ours."""
+        return self.passes[0].argv if self.passes else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the points are arrival rates, not depths."""
+        return self.points[0].job.is_open
+
+    @property
+    def point_limit_s(self) -> float:
+        """The hard time limit of one point."""
+        stagger = max(stagger_s(p.job) for p in self.points)
+        return stagger + self.ramp_s + self.runtime_s + max(MARGIN_S, 0.5 * self.runtime_s)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Every command, in order, as it could be typed into a shell."""
+        fill = [shlex.join(p.argv) for p in self.passes]
+        if self.settling is None:
+            return (*fill, *(p.command for p in self.points))
+        return (*fill, *(c for p in self.points for c in (shlex.join(self.settling.command(p.argv)), p.command)))
+
+    def point(self, job: FioJob, repeat: int) -> FioPoint:
+        """The point of a workload and repeat, with the command by which this plan measures it."""
+        key = f"{job.key}.r{repeat}"
+        common = Common(self.file, self.uri, self.engine, self.runtime_s, self.ramp_s)
+        return FioPoint(key, job, repeat, point_command(key, job, common, self.seed, log=self.log))
+
+    def fill_seconds(self) -> float:
+        """How long the writing of the file before all points will about take."""
+        return sum(p.seconds + START_S for p in self.passes)
+
+    def seconds(self, finished: Collection[str] = ()) -> float:
+        """How long the sweep will about take, without the points (their keys) that are ``finished``."""
+        missing = [p for p in self.points if p.key not in finished]
+        each = len(missing) * self.point_seconds + sum(stagger_s(p.job) for p in missing)
+        return self.fill_seconds() + each if missing else 0.0
+
+    def within(self, budget_s: float) -> FioPlan:
+        """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs.
+
+        Points that settle are given all the time that they may take.
+        """
+        count = len(self.points)
+        runtime_s = math.floor(10 * (self.runtime_s + (budget_s - self.most_seconds()) / count)) / 10
+        shortest_s = max(shortest_run_s(p.job, self.ramp_s) for p in self.points)
+        if runtime_s < shortest_s:
+            least = self.most_seconds() + count * (shortest_s - self.runtime_s)
+            raise ValueError(
+                f"budget of {format_duration(budget_s)} is too short for {_points(count)}: that takes "
+                f"{format_duration(least)} at least, {format_duration(shortest_s)} each and what comes "
+                "before it (start, ramp, settling, the file's filling); give more time, or fewer points"
+            )
+        plan = replace(self, runtime_s=min(runtime_s, 86400.0))
+        return replace(plan, points=tuple(plan.point(p.job, p.repeat) for p in self.points))
+
+    @property
+    def point_seconds(self) -> float:
+        """How long one point takes once its jobs have started, where it settles within one window."""
+        settling_s = self.settling.window_s + START_S if self.settling else 0.0
+        return settling_s + self.ramp_s + self.runtime_s + START_S
+
+    def most_seconds(self) -> float:
+        """How long the whole sweep takes at most, where no point settles before its time is up."""
+        if self.settling is None:
+            return self.seconds()
+        return self.seconds() + len(self.points) * (self.settling.longest_s - self.settling.window_s)
+
+    def describe(self) -> str:
+        """The plan in words."""
+        what = self.label
+        if self.file is not None:
+            what += {
+                "own file": f": a test file of {format_bytes(self.file.size_bytes)}, "
+                + ("kept" if self.keep else "removed at the end"),
+                "foreign file": ": only read",
+                "block device": ": written" if self.file.writable else ": only read",
+            }[self.file.kind]
+        writing = ", ".join(p.text for p in self.passes)
+        writing = f"\nfirst {writing}: about {format_duration(self.fill_seconds())}" if writing else ""
+        settling = f"\neach point runs first {self.settling}" if self.settling else ""
+        most = f", {format_duration(self.most_seconds())} at most" if self.settling else ""
+        return (
+            f"{what}\n{_points(len(self.points))} ({self._axes()}), {format_duration(self.runtime_s)} each after "
+            f"{format_duration(self.ramp_s)} of ramp{writing}{settling}\nengine {self.engine}: {self.engine_reason}\n"
+            f"about {format_duration(self.seconds())} in all{most}"
+        )
+
+    def _axes(self) -> str:
+        """What is varied, in words; what is not is told only where it matters (the load)."""
+        jobs = [p.job for p in self.points]
+        loads = [format_rate(j.load) if self.is_open else str(j.depth) for j in jobs]
+        axes: dict[str, list[str]] = {
+            "arrival rates" if self.is_open else "depths": loads,
+            "jobs": [] if self.is_open else [str(j.jobs) for j in jobs],
+            "blocks": [format_bytes(j.block_bytes) for j in jobs],
+            "reads": [f"{j.read_percent} %" for j in jobs],
+            "patterns": [j.pattern for j in jobs],
+        }
+        distinct = {name: list(dict.fromkeys(values)) for name, values in axes.items()}
+        first = next(iter(distinct))
+        return "; ".join(f"{n} {', '.join(v)}" for n, v in distinct.items() if len(v) > 1 or n == first)
+
+    def settings(self) -> dict[str, Any]:
+        """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
+        settling = {"settling": asdict(self.settling)} if self.settling else {}
+        return {
+            "target": self.label, "size_bytes": self.file.size_bytes if self.file else None, "engine": self.engine,
+            "seed": self.seed, "runtime_s": self.runtime_s, "ramp_s": self.ramp_s,
+            "load_kind": "arrival_rate" if self.is_open else "queue_depth", **settling,
+            **({"log": True} if self.log else {}),
+        }  # fmt: skip
+
+
+def plan_fio(
+    target: str | Path,
+    depths: Sequence[int] = DEFAULT_DEPTHS,
+    *,
+    block_bytes: int | Sequence[int] = 4096,
+    read_percent: int | Sequence[int] = 100,
+    pattern: Pattern | Sequence[Pattern] = "random",
+    jobs: int | Sequence[int] | None = None,
+    arrival_rates: Sequence[float] | None = None,
+    mixing: Mixing = "mixed",
+    **settings: Any,
+) -> FioPlan:
+    """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
+
+    ``jobs`` is how many jobs there are of each depth (default 1), or how many share the arrivals (default: as many as
+    :func:`measure.fio.workload.submitters` says). ``settings`` are those of :class:`measure.fio.settings.FioSettings`.
+    The rest is as in :func:`plan_workloads`, and so are the errors raised.
+    """
+    workloads = combinations(
+        depths, block_bytes=block_bytes, read_percent=read_percent, pattern=pattern, jobs=jobs,
+        arrival_rates=arrival_rates, mixing=mixing,
+    )  # fmt: skip
+    return plan_workloads(target, workloads, FioSettings(**settings))
+
+
+def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: FioSettings | None = None) -> FioPlan:
+    """A sweep of ``target`` over any workloads, all closed or all open, measured by ``settings``.
+
+    ``target`` is a file that does not exist yet, a directory, or see :mod:`measure.machine.safety`; ``nbd+unix:///?socket=PATH``
+    names a network block device, which needs no file.
+
+    Nothing is written. Raises ToolMissingError (no fio), ValueError (a setting, named), UnsafeTargetError.
+    """
+    settings = settings or FioSettings()
+    workloads = list(dict.fromkeys(workloads))
+    check_workloads(workloads, settings)
+    find_tool("fio")
+    version = tool_version("fio") or ""
+    uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
+    is_open = workloads[0].is_open
+    file = None
+    if uri:
+        chosen, reason = "nbd", "the target is a network block device"
+    else:
+        file = file_for(
+            Path(target), settings.size_bytes, writes=any(w.read_percent < 100 for w in workloads),
+            consent=settings.consent, write_device=settings.write_device,
+        )  # fmt: skip
+        check_room(file.size_bytes, workloads)
+        chosen, reason = (choose_submitting_engine if is_open else choose_engine)(settings.engine)
+        if is_open and chosen not in SYNC_ENGINES:
+            raise ValueError(f"engine is {chosen}; an open loop takes a synchronous one, as psync (see the manual)")
+        if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
+            reason += "; it is synchronous, so a depth of N is N jobs with one request each"
+    state = chosen_state(settings.precondition, file, workloads)
+    plan = FioPlan(
+        (), file, uri, settings.label or (uri if file is None else str(file.path)), chosen, reason, settings.runtime_s,
+        settings.ramp_s, settings.seed, settings.keep, version, dict(settings.details), settings.settling, settings.log,
+        passes(state, file, chosen, workloads), state_after(state, file),
+    )  # fmt: skip
+    return replace(plan, points=tuple(plan.point(job, repeat) for job, repeat in settings.rounds(workloads)))
+
+
+def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
+    """ValueError where the workloads are no sweep, or cannot be measured by ``settings``."""
+    if not workloads:
+        raise ValueError("workloads is empty; give at least one")
+    is_open = workloads[0].is_open
+    if any(w.is_open != is_open for w in workloads):
+        raise ValueError("workloads holds depths and arrival rates; measure them into two directories, as two sweeps")
+    if not is_open:
+        return
+    if settings.settling is not None:
+        raise ValueError("settling is for depths; arrivals at a given rate come at that rate, steady or not")
+    if settings.ramp_s <= 0:
+        raise ValueError(
+            f"ramp_s is {settings.ramp_s:g}; every job of an open loop begins with a request of its own, so give it a "
+            "ramp of some 0.5 s that is not counted"
+        )
+    for job in workloads:
+        if settings.runtime_s < (shortest_s := shortest_run_s(job, settings.ramp_s)):
+            raise ValueError(
+                f"runtime_s is {settings.runtime_s:g}; after a ramp of {settings.ramp_s:g} s, {format_rate(job.load)} "
+                f"shared among {job.jobs} jobs take a runtime of {math.ceil(10 * shortest_s) / 10:g} s at least"
+            )
+
+
+def _points(count: int) -> str:
+    return f"{count} point{'' if count == 1 else 's'}"
+
+
+def shortest_run_s(job: FioJob, ramp_s: float) -> float:
+    """The least runtime of a point.
+
+    fio 3.33 loses the latencies of a job at a rate whose run is not longer than its ramp, counted from the request
+    with which its ramp ends; so an open point runs for the ramp and several gaps between the arrivals of one job.
+    """
+    return max(SHORTEST_RUN_S, ramp_s + GAPS * job.jobs / job.load) if job.is_open else SHORTEST_RUN_S

@@ -1,0 +1,118 @@
+"""What is written to a test file before anything is measured, so that the drive is in the state that is asked about.
+
+Reads of blocks never written touch no medium, so that a file of ours is written once from end to end in any case. The
+first random writes after that are faster than any later ones: the drive's map is in order, and its write cache empty.
+SNIA therefore writes twice the capacity in sequence, then the workload's own writes until they are steady (Solid State
+Storage Performance Test Specification 2.0.2, 3.1, workload independent and dependent preconditioning). So here:
+
+``none``        written once from end to end
+``sequential``  twice
+``random``      twice, then each block once more in random order, in blocks of the workload, for a minute at most
+``auto``        ``random`` where random writes are to be measured into a file of ours, else ``none``
+
+A file is a part of its drive: what the rest of the drive holds is not touched, and a small file on a large drive stays
+far from the state that a full drive is in. ``--steady`` lets each point settle on top of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import pandas as pd
+
+from measure.findings import Finding
+from measure.fio.command import fill_command
+from measure.fio.workload import FioJob
+from measure.machine.target import FILE_STATES, Precondition, Target
+
+SEQUENTIAL_BYTES_PER_S = 200e6  # for the estimates only
+RANDOM_BYTES_PER_S = 50e6
+SLOWEST_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
+LONGEST_RANDOM_S = 60.0
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One run of fio over the file: the words for it, the command, about how long it takes, and at most.
+
+    ``leaves`` is what the file has got when the pass is done (of ``FILE_STATES``); ``job`` is the pass as a workload.
+    """
+
+    text: str
+    argv: tuple[str, ...]
+    seconds: float
+    limit_s: float
+    leaves: str
+    job: FioJob
+
+
+def chosen_state(asked: Precondition, file: Target | None, workloads: Sequence[FioJob]) -> str:
+    """The state that the file is to have. ValueError where it cannot be given."""
+    if asked not in get_args(Precondition):
+        raise ValueError(f"precondition is {asked!r}; it must be one of {', '.join(get_args(Precondition))}")
+    ours = file is not None and file.kind == "own file"
+    if asked == "auto":
+        writes = any(w.read_percent < 100 and w.pattern == "random" for w in workloads)
+        return "random" if writes and ours else "none" if ours else ""
+    if asked in ("sequential", "random") and (file is None or not file.writable):
+        raise ValueError(
+            f"precondition is {asked}, but only a file or block device that may be written here can be prepared; leave "
+            "it out, or name a new file"
+        )
+    return asked
+
+
+def state_after(state: str, file: Target | None) -> str:
+    """What the file has got when the passes for ``state`` are done: that, or more from before."""
+    return max(state, file.preconditioned if file else "", key=FILE_STATES.index)
+
+
+def passes(state: str, file: Target | None, engine: str, workloads: Sequence[FioJob]) -> tuple[Pass, ...]:
+    """What is still to be written until the file has ``state``; a block device is written for more than "none" only."""
+    if file is None or not file.writable or (file.kind == "block device" and state in ("", "none")):
+        return ()
+    size = file.size_bytes
+    writing = [w.block_bytes for w in workloads if w.read_percent < 100]
+    block = min(writing, default=4096)
+    command = fill_command(file, engine)
+    once_s, limit_s = size / SEQUENTIAL_BYTES_PER_S, 60.0 + size / SLOWEST_BYTES_PER_S
+    stream, scatter = FioJob(8, 1, 2**20, 0, "sequential"), FioJob(32, 1, block, 0, "random")
+    all_passes = (
+        Pass("writing the test file", command, once_s, limit_s, "none", stream),
+        Pass("writing it a second time", command, once_s, limit_s, "sequential", stream),
+        Pass("writing it at random", _scattered(file, engine, block),
+             min(LONGEST_RANDOM_S, size / RANDOM_BYTES_PER_S), LONGEST_RANDOM_S + 60.0, "random", scatter),
+    )  # fmt: skip
+    had, wanted = FILE_STATES.index(file.preconditioned), FILE_STATES.index(state)
+    return tuple(p for p in all_passes if had < FILE_STATES.index(p.leaves) <= wanted)
+
+
+def _scattered(file: Target, engine: str, block_bytes: int) -> tuple[str, ...]:
+    """Each block once in random order, until the time is up."""
+    return (
+        "fio", "--output-format=json", "--eta=never", "--name=scatter", f"--filename={file.path}",
+        f"--size={file.size_bytes}", "--rw=randwrite", f"--bs={block_bytes}", f"--runtime={LONGEST_RANDOM_S:.0f}s",
+        f"--ioengine={engine}", "--iodepth=32", "--direct=1", "--thread=1", "--refill_buffers=1", "--end_fsync=1",
+        "--allow_file_create=0",
+    )  # fmt: skip
+
+
+def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
+    """A finding for each curve of random writes into a file written in sequence only, points that settled apart."""
+    if "preconditioned" not in points:
+        return
+    writes = points[(points["read_fraction"] < 1) & (points["pattern"] == "random")]
+    if "settled" in writes:
+        writes = writes[writes["settled"] != 1]
+    for series, rows in writes[writes["preconditioned"].isin(["none", "sequential"])].groupby("series", sort=False):
+        times = "once" if (rows["preconditioned"] == "none").any() else "twice"
+        yield Finding(
+            "not-preconditioned", "warning",
+            f"random writes were measured into a file that had been written {times} in sequence, and never at random.",
+            "the first random writes are faster than any later ones.",
+            "measure into a new directory with --precondition random (the default), or let each point settle with "
+            "--steady.",
+            str(series),
+        )  # fmt: skip

@@ -1,0 +1,77 @@
+"""fio's log of every request, written beside a point's result on request.
+
+fio keeps the log in memory and writes it when the point ends, one file for each job, about 30 bytes a request. The
+files of a point are joined, in the order of the jobs and with every line as fio wrote it, and kept as one.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from measure.errors import StoreError
+from measure.fio.plan import FioPlan, FioPoint
+from measure.machine.host import storage_behind
+from measure.units import format_bytes, format_rate
+
+SUFFIX = "_lat.log"
+LINE_BYTES = 30
+FASTEST_PER_S = 200_000  # the rate that is made room for where it is not known beforehand
+SPARE_BYTES = 64 * 2**20
+_FOLDER = ".logs-"
+_JOB = re.compile(r"_lat\.(\d{1,6})\.log$")
+
+
+def log_bytes(plan: FioPlan, points: Sequence[FioPoint]) -> float:
+    """How large the logs of the points may become; 0 where the plan keeps none."""
+    if not plan.log:
+        return 0.0
+    rates = (p.job.load if p.job.is_open else FASTEST_PER_S for p in points)
+    return sum(LINE_BYTES * rate * plan.runtime_s for rate in rates)
+
+
+def check_room(plan: FioPlan, points: Sequence[FioPoint], directory: Path) -> None:
+    """StoreError where the logs of ``points`` may not fit into ``directory``."""
+    needed, free = log_bytes(plan, points), storage_behind(directory).free_bytes
+    if needed and free < needed + SPARE_BYTES:
+        raise StoreError(
+            f"{directory} has {format_bytes(free)} free, and the logs of {len(points)} points may take "
+            f"{format_bytes(needed)} ({LINE_BYTES} bytes a request, at {format_rate(FASTEST_PER_S)} where the rate is "
+            "not known); name another directory, shorten the runtime, or measure without logs"
+        )
+
+
+@contextmanager
+def log_folder(directory: Path) -> Iterator[Path]:
+    """A folder in the sweep's directory for fio to write its logs into, removed at the end.
+
+    What killed runs left of theirs is removed: only for who holds the directory.
+    """
+    for left in directory.glob(f"{_FOLDER}*"):
+        shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=_FOLDER, dir=directory.absolute()) as folder:
+        yield Path(folder)
+
+
+def joined_log(folder: Path) -> Path | None:
+    """The logs that one point left in ``folder`` as one file; None where there is none."""
+    parts = {int(match[1]): path for path in folder.iterdir() if (match := _JOB.search(path.name))}
+    if not parts:
+        return None
+    whole = folder / "whole.log"
+    with whole.open("wb") as target:
+        for _, path in sorted(parts.items()):
+            with path.open("rb") as source:
+                shutil.copyfileobj(source, target, 2**20)
+            path.unlink()
+    return whole
+
+
+def emptied(folder: Path) -> None:
+    """Remove what the point before left in ``folder``."""
+    for path in folder.iterdir():
+        path.unlink()

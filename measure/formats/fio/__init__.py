@@ -1,0 +1,1 @@
+"""fio's output in all its forms: reports, logs, histograms."""

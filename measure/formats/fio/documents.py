@@ -1,0 +1,145 @@
+"""The JSON documents in what fio printed, among messages, cut off or several in one text; and their fields.
+
+Each document is an object with "fio version" and a list of jobs. Of a run that printed a snapshot every so often
+(``--status-interval``) the snapshots come together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from measure.formats.fio.record import IMPOSSIBLE
+
+MAX_FAILED_DOCUMENTS = 64  # a bound on the work that a hostile or damaged text can cause
+
+_START = re.compile(r'\{\s*"fio version"')
+
+
+def fio_documents(text: str) -> tuple[list[dict[str, Any]], bool]:
+    """Every fio document in the text, and whether one was begun and not finished."""
+    text = text.removeprefix("\ufeff")
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        whole = None
+    if whole is not None:
+        candidates = whole if isinstance(whole, list) else [whole]
+        return [d for d in candidates if isinstance(d, dict) and _is_fio(d)], False
+    decoder = json.JSONDecoder()
+    found: list[dict[str, Any]] = []
+    failed, end = 0, 0
+    for match in _START.finditer(text):
+        if match.start() < end:
+            continue
+        try:
+            document, end = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            failed += 1
+            if failed >= MAX_FAILED_DOCUMENTS:
+                break
+            continue
+        if _is_fio(document):
+            found.append(document)
+    return found, failed > 0
+
+
+def _is_fio(document: Mapping[str, Any]) -> bool:
+    return "fio version" in document and isinstance(_listed(document), list)
+
+
+def jobs_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The jobs of a document, or in client/server mode those of every host."""
+    return [job for job in _listed(document) if isinstance(job, dict)]
+
+
+def _listed(document: Mapping[str, Any]) -> Any:
+    return document.get("jobs", document.get("client_stats"))
+
+
+def why_nothing(text: str, name: str, truncated: bool) -> str:
+    """One sentence: what the text is, if it is not fio's JSON."""
+    again = "run fio with --output-format=json --output=FILE"
+    body = text.strip("\ufeff \t\r\n")
+    messages = [line.strip() for line in body.splitlines() if line.startswith(("fio:", "verify:"))]
+    reasons = (
+        (not body, "is empty; fio was stopped before it wrote anything, so measure again"),
+        (
+            "\x00" in text or text.count("\ufffd") > len(text) // 20,
+            "is binary, not fio JSON; give the file that fio wrote with --output-format=json",
+        ),
+        (
+            truncated or _START.search(text),
+            "is cut off: its fio JSON has no end; fio was killed or the disk was full, so measure again",
+        ),
+        (re.match(r"\d;fio-", body), f"is fio's terse output, which lacks what is needed here; {again}"),
+        (
+            "verify failed" in body or any(m.startswith("verify:") for m in messages),
+            f"holds no JSON: fio's data verification failed in this run; settle that, then {again}",
+        ),
+        (
+            re.search(r"\(g=\d+\): rw=|^\s+(?:read|write)\s*: (?:IOPS|io)=", body, re.MULTILINE),
+            f"is fio's human-readable report without JSON; {again}",
+        ),
+        (
+            messages,
+            f"holds no JSON, only fio's message {''.join(messages[:1])[:160]!r}; settle that, then {again}",
+        ),
+        (body[:1] in ("{", "["), f'is not fio JSON (no "fio version" with jobs in it); {again}'),
+        (True, f"is not fio's JSON output; {again}"),
+    )
+    return f"{name} {next(sentence for holds, sentence in reasons if holds)}"
+
+
+def runs_of(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The documents of each run: one, or the cumulative snapshots that --status-interval writes."""
+    runs: list[list[dict[str, Any]]] = []
+    for document in documents:
+        if runs and _continues(runs[-1][-1], document):
+            runs[-1].append(document)
+        else:
+            runs.append([document])
+    return runs
+
+
+def _continues(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
+    """Whether ``later`` is a further snapshot of the same run: same jobs, same start, counters that only grew."""
+
+    def identity(document: Mapping[str, Any]) -> list[Any]:
+        return [[j.get("jobname"), j.get("groupid"), j.get("job options")] for j in jobs_of(document)]
+
+    def progress(document: Mapping[str, Any]) -> tuple[float, float]:
+        parts = [section_of(j, d) for j in jobs_of(document) for d in ("read", "write", "trim", "mixed")]
+        return max((number_in(p, "runtime") for p in parts), default=0.0), sum(number_in(p, "io_bytes") for p in parts)
+
+    if earlier.get("fio version") != later.get("fio version") or identity(earlier) != identity(later):
+        return False
+    (runtime_0, bytes_0), (runtime_1, bytes_1) = progress(earlier), progress(later)
+    if runtime_1 < runtime_0 or bytes_1 < bytes_0:
+        return False
+    time_0, time_1 = number_in(earlier, "timestamp_ms"), number_in(later, "timestamp_ms")
+    if not time_0 or not time_1:
+        return runtime_1 > runtime_0
+    return abs((time_1 - time_0) - (runtime_1 - runtime_0)) <= max(500.0, 0.25 * (runtime_1 - runtime_0))
+
+
+def section_of(parent: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The object under a key; empty where there is none."""
+    value = parent.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def number_in(section: Mapping[str, Any], key: str) -> float:
+    """The number under a key; 0 where there is none that a drive could show."""
+    return positive(section.get(key))
+
+
+def positive(value: Any) -> float:
+    """A positive number that a drive could show, from a number or a string of one; 0 for anything else."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return number if 0 < number < IMPOSSIBLE else 0.0

@@ -1,0 +1,313 @@
+"""Reading fio's JSON: text in, records out. Pure functions; nothing is run and no file is opened.
+
+fio's JSON changed over fifteen years, and people store it with messages around it. What is handled here:
+
+- messages before and after the JSON, several documents in one text, cumulative ``--status-interval`` snapshots
+  (the last of each run counts), by :mod:`measure.formats.fio.documents`;
+- fio 2.x (``lat``, ``clat`` in microseconds, ``io_bytes`` in KiB) and 3.x (``lat_ns``, bytes);
+- ``jobs`` and ``client_stats``; ``global options`` as an object or a list; options absent because they are defaults;
+- ``unified_rw_reporting`` mixed and both; one record per clone where ``group_reporting`` is off;
+- jobs that ended with an error or measured nothing: a finding, never a number.
+
+The latency is fio's total ``lat``, submission included, because that is what Little's law is about.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.fio.documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
+from measure.formats.fio.host_work import processor_time
+from measure.formats.fio.record import FioRecord, Moments, is_set, pooled, whole
+from measure.formats.fio.windows import between_snapshots
+
+SERVER_PORT = 8765  # where fio --server listens
+MAX_JOBS = 10_000
+
+_ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
+_UNITS_S = {"_ns": 1e-9, "": 1e-6}  # fio 3.x and fio 2.x; fio has never written another suffix
+_OF_REPORTING = frozenset({"unified_rw_reporting", "group_reporting", "percentile_list"})  # these tell no workload
+_CONSTANTS = "FIO_IO_U_PLAT_"
+_BIN_CONSTANT = "FIO_IO_U_PLAT_BITS"
+
+
+def parse_fio(text: str, name: str) -> list[FioRecord]:
+    """The records in one fio output; ``name`` is the file's name, for the messages.
+
+    Records of failed jobs are among them, with ``error`` set. Raises DataError, in one sentence, where the text
+    holds no fio JSON: empty, truncated, binary, another format, only error messages, or edited by hand.
+    """
+    documents, truncated = fio_documents(text)
+    if not documents:
+        raise DataError(why_nothing(text, name, truncated))
+    records = [record for snapshots in runs_of(documents) for record in _records_of_run(snapshots, name)]
+    if not records:
+        raise DataError(f"{name}: fio wrote its JSON, but no job is in it; run the job again")
+    if truncated:
+        cut = Finding(
+            "truncated-document", "warning", f"{name}: a further fio document in this file is cut off and was left out",
+            "fio was stopped while it wrote, or the disk was full",
+            "measure that run again; df says what room is left",
+        )  # fmt: skip
+        records[0] = replace(records[0], findings=(*records[0].findings, cut))
+    return records
+
+
+def _records_of_run(snapshots: Sequence[dict[str, Any]], name: str) -> list[FioRecord]:
+    """The records of the last snapshot, each with the windows between the snapshots."""
+    if len(snapshots) == 1:
+        return list(_records(snapshots[0], name))
+    seen = [list(_records(document, name)) for document in snapshots]
+    last = seen[-1]
+    alike = [records for records in seen if len(records) == len(last)]
+
+    def counts(record: FioRecord) -> tuple[float, float, float]:
+        completed = record.throughput_per_s * record.runtime_s
+        return record.runtime_s, completed, completed * (record.latency.mean_s if completed else 0.0)
+
+    return [replace(r, windows=between_snapshots([counts(s[i]) for s in alike])) for i, r in enumerate(last)]
+
+
+def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
+    shared = _global_options(document.get("global options"))
+    jobs = jobs_of(document)
+    if len(jobs) > MAX_JOBS:
+        raise DataError(
+            f"{name} lists {len(jobs):,} jobs, more than the {MAX_JOBS:,} that are read; run fio with --group_reporting"
+        )
+    groups: dict[str, list[dict[str, Any]]] = {}
+    # "All clients" is the sum of the others, where there are others.
+    for job in [job for job in jobs if job.get("jobname") != "All clients"] or jobs:
+        own = _options(job.get("job options"))
+        key = json.dumps([job.get("jobname"), job.get("groupid"), _host(job), own], sort_keys=True, default=str)
+        groups.setdefault(key, []).append(job)
+    for clones in groups.values():
+        own = _options(clones[0].get("job options"))
+        # Clones exist only where numjobs asked for them; equal names alone are different jobs.
+        asked = whole({**shared, **own}.get("numjobs", "1"), 1)
+        parts = [clones] if asked > 1 and own | shared else [[job] for job in clones]
+        # Of a client fio 2.6 records how to report alone, so that nothing is known of what it ran.
+        options = {} if not own and shared.keys() <= _OF_REPORTING else {**shared, **own}
+        for part in parts:
+            yield _record(document, part, options, name)
+
+
+def _record(
+    document: Mapping[str, Any], clones: Sequence[Mapping[str, Any]], options: Mapping[str, str], name: str
+) -> FioRecord:
+    job = str(clones[0].get("jobname", ""))
+    findings: list[Finding] = []
+    flows = [flow for clone in clones for flow in _flows(clone, name, job, options)]
+    rate = math.fsum(f.rate for f in flows)
+    reads = math.fsum(f.reads for f in flows)
+    total = math.fsum(f.requests for f in flows)
+    latency = pooled([(f.rate, f.latency) for f in flows if f.rate > 0])
+    error = next((e for c in clones if (e := int(number_in(c, "error")))), 0)
+    total_errors = sum(int(number_in(c, "total_err")) for c in clones)
+    if total_errors and not error:
+        findings.append(Finding(
+            "io-errors", "warning", f"{name}: job {job!r} went on after {total_errors} I/O error(s)",
+            "a failing device or a full file system", "look at the kernel's log (dmesg), then measure again",
+        ))  # fmt: skip
+    if rate > 0 and latency.kind == "clat":
+        findings.append(Finding(
+            "completion-latency-only", "warning",
+            f"{name}: job {job!r} has completion latency (clat) only; the time to submit is missing from it",
+            "disable_lat or a tool that dropped the field",
+            "measure with total latency (no disable_lat, no gtod_reduce)",
+        ))  # fmt: skip
+    asked = whole(options.get("numjobs", "1"), 1)
+    if asked > 1 and len(clones) == 1 and rate * latency.mean_s > 1.2 * whole(options.get("iodepth", "1"), 1):
+        # fio does not record the bare flag --group_reporting; more in flight than one clone can hold tells it.
+        options = {**options, "group_reporting": "1"}
+    if asked > 1 and len(clones) != asked and not (len(clones) == 1 and is_set(options, "group_reporting")):
+        findings.append(Finding(
+            "clones-missing", "warning", f"{name}: job {job!r} asked for {asked} clones, {len(clones)} are reported",
+            "clones that failed to start", "read fio's messages",
+        ))  # fmt: skip
+    if any(is_set(options, key) for key in ("rate", "rate_iops", "thinktime")):
+        findings.append(Finding(
+            "rate-limited", "info",
+            f"{name}: job {job!r} was limited in rate or paused between requests, so fewer requests were outstanding "
+            "than its depth allows",
+            "rate, rate_iops or thinktime was set, so the throughput is what was asked for and not what the device "
+            "can do",
+            "run again without rate=, rate_iops= and thinktime=, or read the run as open arrivals",
+        ))  # fmt: skip
+    runtime_s = max((f.runtime_s for f in flows), default=0.0)
+    return FioRecord(
+        source=name, job=job, options=dict(options), throughput_per_s=rate,
+        bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows), latency=latency,
+        read_fraction=reads / total if total else math.nan, requests=int(total), runtime_s=runtime_s,
+        records=len(clones), error=error, version=str(document.get("fio version", "")),
+        started_at=_started_at(document, runtime_s), host=_host(clones[0]),
+        device=options.get("filename", "") or _disk(document),
+        iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
+        findings=tuple(findings), directions=_by_direction(flows),
+        cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """One direction of one clone; "" where both directions were reported as one."""
+
+    rate: float
+    bandwidth: float
+    requests: float
+    reads: float
+    runtime_s: float
+    latency: Moments
+    direction: str = ""
+
+
+def _by_direction(flows: Sequence[_Flow]) -> dict[str, tuple[float, Moments]]:
+    if not all(f.direction for f in flows):
+        return {}
+    parts = {d: [(f.rate, f.latency) for f in flows if f.direction == d and f.rate > 0] for d in ("read", "write")}
+    return {d: (math.fsum(rate for rate, _ in each), pooled(each)) for d, each in parts.items() if each}
+
+
+def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, str]) -> Iterator[_Flow]:
+    """The directions that did something; of unified reporting the mixed record only, as it holds them all."""
+    rw = options.get("rw", "").partition(":")[0]
+    read, write, mixed = (section_of(clone, d) for d in ("read", "write", "mixed"))
+    if mixed:
+        flow = _flow(mixed, name, job, 0.0)
+        if read or write:  # unified_rw_reporting=both
+            r, w = _requests(read), _requests(write)
+            fraction = r / (r + w) if r + w else math.nan
+        else:
+            fraction = _read_fraction_asked(rw, options)
+        yield replace(flow, reads=fraction * flow.requests)
+        return
+    # Reads inside a write job come from verification only; without it somebody has edited the file.
+    contradicted = {"write": read, "randwrite": read, "read": write, "randread": write}.get(rw, {})
+    if number_in(contradicted, "iops") > 0 and not is_set(options, "verify"):
+        other = "reads" if "write" in rw else "writes"
+        raise DataError(
+            f"{name}: job {job!r} was asked for rw={rw}, yet it records {other}; fio does not write this, so the file "
+            "was edited; measure again or give the original"
+        )
+    for direction, section in (("read", read), ("write", write)):
+        if section and (number_in(section, "iops") > 0 or number_in(section, "runtime") > 0):
+            yield replace(_flow(section, name, job, 1.0 if direction == "read" else 0.0), direction=direction)
+
+
+def _flow(section: Mapping[str, Any], name: str, job: str, read: float) -> _Flow:
+    rate = number_in(section, "iops")
+    requests = _requests(section)
+    runtime_s = number_in(section, "runtime") / 1e3
+    requests = requests or rate * runtime_s  # fio 2.1 has no total_ios
+    bandwidth = number_in(section, "bw_bytes") or number_in(section, "bw") * 1024
+    latency = _latency(section, name, job)
+    return _Flow(rate, bandwidth, requests, read * requests, runtime_s, latency)
+
+
+def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
+    """Total latency where there is one, else completion latency; percentiles of the total where they were asked for."""
+    strange = [k for k in section if re.fullmatch(r"[sc]?lat_(?:us|ms|s)", k)]
+    if strange:
+        raise DataError(
+            f"{name}: job {job!r} has the key {strange[0]!r}, which no version of fio writes; the file was edited, so "
+            "its units cannot be trusted; give the original"
+        )
+    percentiles: dict[float, float] = {}
+    percentiles_kind = ""
+    bins: dict[float, int] = {}
+    bins_kind, bins_unit_s = "", 1e-9
+    mean, sd, kind = math.nan, math.nan, ""
+    for base in ("lat", "clat"):
+        for suffix, unit in _UNITS_S.items():
+            stats = section_of(section, base + suffix)
+            if not stats:
+                continue
+            if not kind and number_in(stats, "mean") > 0:
+                mean, sd, kind = number_in(stats, "mean") * unit, number_in(stats, "stddev") * unit, base
+            if not percentiles and (listed := section_of(stats, "percentile")):
+                percentiles = {positive(p): positive(v) * unit for p, v in listed.items() if positive(p) > 0}
+                percentiles_kind = base
+            if not bins and (listed := section_of(stats, "bins")):
+                _refuse_damaged(listed, name, job)
+                bins, bins_kind, bins_unit_s = _bins(listed, unit), base, unit
+    return Moments(mean, sd, kind, percentiles, percentiles_kind, bins, bins_kind, bins_unit_s)
+
+
+def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
+    """DataError for a bin that is no number, or that holds no count."""
+    for key, count in listed.items():
+        known = key.startswith(_CONSTANTS) or (key.isascii() and key.isdigit())
+        if not known or not re.fullmatch(r"\d+(?:\.0*)?", str(count)):
+            raise DataError(
+                f"{name}: job {job!r} counts {str(count)[:20]} in the bin {key[:20]!r} of its histogram, which no "
+                "version of fio does; the file was edited or damaged: give the original, or measure the point again"
+            )
+
+
+def _bins(listed: Mapping[str, Any], unit_s: float) -> dict[float, int]:
+    """{midpoint in seconds: count}. fio 2 names the bins by their numbers, and says so by its constants."""
+    counted = {k: int(n) for k, v in listed.items() if (n := positive(v)) > 0 and k.isascii() and k.isdigit()}
+    if _BIN_CONSTANT not in listed:
+        return {positive(k) * unit_s: n for k, n in counted.items() if positive(k) > 0 or k == "0"}
+    bits = int(number_in(listed, _BIN_CONSTANT)) or 6
+    made: dict[float, int] = {}
+    for key, count in counted.items():
+        number = int(key[:9])
+        octave = max(0, (number >> min(bits, 16)) - 1)
+        if octave < 60:
+            made[(number - (octave << min(bits, 16)) + (0.5 if octave else 0.0)) * 2.0**octave * unit_s] = count
+    return made
+
+
+def _global_options(value: Any) -> dict[str, str]:
+    parts = value if isinstance(value, list) else [value]
+    return {k: v for part in parts for k, v in _options(part).items()}
+
+
+def _options(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {_ALIASES.get(str(k), str(k)): str(v) for k, v in value.items()}
+
+
+def _requests(section: Mapping[str, Any]) -> float:
+    return number_in(section, "total_ios")
+
+
+def _read_fraction_asked(rw: str, options: Mapping[str, str]) -> float:
+    if rw in ("randrw", "rw", "readwrite"):
+        return min(100.0, positive(options.get("rwmixread", "50"))) / 100
+    return {"": 1.0 if options else math.nan, "read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(
+        rw, math.nan
+    )
+
+
+def _host(job: Mapping[str, Any]) -> str:
+    """The host that a client's record came from, with its port where that is not fio's usual one."""
+    name, port = str(job.get("hostname", "")), number_in(job, "port")
+    return f"{name}:{port:.0f}" if name and port and port != SERVER_PORT else name
+
+
+def _disk(document: Mapping[str, Any]) -> str:
+    disks = document.get("disk_util")
+    if isinstance(disks, list) and disks and isinstance(disks[0], dict):
+        return str(disks[0].get("name", ""))
+    return ""
+
+
+def _started_at(document: Mapping[str, Any], runtime_s: float) -> str:
+    """When the run began, as finely as fio stamped its end (to the millisecond or second); empty without a stamp."""
+    ended_ms = number_in(document, "timestamp_ms")
+    ended = ended_ms / 1e3 or number_in(document, "timestamp")
+    if not 0 < ended - runtime_s < 32503680000:  # the year 3000
+        return ""
+    resolution = "milliseconds" if ended_ms else "seconds"
+    return datetime.fromtimestamp(ended - runtime_s, UTC).isoformat(timespec=resolution)

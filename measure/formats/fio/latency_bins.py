@@ -1,0 +1,142 @@
+"""fio's latency histogram: which bin a latency falls into, where the bins end, and the bins of a point as arrays.
+
+fio counts latencies in bins that are 1 unit wide up to 128 units and then 64 to an octave, so that a bin is at most
+1/64 of its latency wide (fio's stat.c, ``plat_val_to_idx`` and ``plat_idx_to_val``). The unit is 1 ns from version 3 on
+and 1 us before. json+ names each bin by its midpoint (by its number in version 2), histogram logs list the counts of
+all bins, or of 2^c neighbours together where ``log_hist_coarseness=c``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from measure.errors import DataError
+from measure.formats.fio.record import FioRecord
+
+BITS = 6
+PER_OCTAVE = 2**BITS
+#: Bins of fio 2 (19 octaves, counted in us) and of fio 3 (29 octaves, counted in ns).
+BINS_FIO_2, BINS_FIO_3 = 19 * PER_OCTAVE, 29 * PER_OCTAVE
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Latencies counted in bins: arrays (m,) of the bins' lower and upper edges in seconds and of the counts.
+
+    Only bins that hold something, in ascending order; neighbours need not touch. ``kind`` is "lat" (total) or "clat".
+    """
+
+    lower_s: Floats
+    upper_s: Floats
+    counts: Counts
+    kind: str = ""
+
+    @property
+    def middle_s(self) -> Floats:
+        """The midpoints of the bins, seconds."""
+        return (self.lower_s + self.upper_s) / 2
+
+    @property
+    def total(self) -> int:
+        """How many latencies were counted."""
+        return int(self.counts.sum())
+
+    @property
+    def mean_s(self) -> float:
+        """The mean latency from the midpoints, seconds; within 0.8 % of the true mean."""
+        return float(self.counts @ self.middle_s / self.counts.sum())
+
+    @property
+    def sd_s(self) -> float:
+        """The standard deviation from the midpoints, seconds."""
+        return float(np.sqrt(self.counts @ (self.middle_s - self.mean_s) ** 2 / self.counts.sum()))
+
+    def quantile(self, fraction: float) -> float:
+        """The latency below which ``fraction`` of the requests lie, seconds: the midpoint of the bin that holds it.
+
+        Raises ValueError where ``fraction`` is not between 0 and 1.
+        """
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"fraction {fraction:g} must lie between 0 and 1, like 0.99")
+        seen = np.cumsum(self.counts)
+        return float(self.middle_s[int(np.searchsorted(seen, fraction * seen[-1]))])
+
+
+def bin_of(value: ArrayLike) -> NDArray[np.int64]:
+    """The number of the bin that counts ``value`` (whole units of fio, zero or more).
+
+    >>> bin_of([0, 127, 128, 130, 255, 256]).tolist()
+    [0, 127, 128, 129, 191, 192]
+    """
+    values = np.asarray(value, dtype=np.int64)
+    _, exponent = np.frexp(values.astype(float))  # exact below 2^53, which no latency reaches
+    error_bits = np.maximum(exponent - 1 - BITS, 0)
+    return np.asarray(error_bits * PER_OCTAVE + (values >> error_bits), dtype=np.int64)
+
+
+def bin_edges(index: ArrayLike) -> tuple[Floats, Floats]:
+    """The lower and upper edges, in fio's units, of the bins with these numbers.
+
+    >>> [edge.tolist() for edge in bin_edges([5, 128, 192])]
+    [[5.0, 128.0, 256.0], [6.0, 130.0, 260.0]]
+    """
+    numbers = np.asarray(index, dtype=np.int64)
+    error_bits = np.maximum((numbers >> BITS) - 1, 0)
+    within = numbers - error_bits * PER_OCTAVE
+    width = np.exp2(error_bits)
+    return within * width, (within + 1) * width
+
+
+def coarse_edges(bins: int) -> tuple[Floats, Floats, float]:
+    """Edges (in fio's units) of the ``bins`` bins of a histogram log, and the unit in seconds.
+
+    The number of bins tells fio's version and the coarseness, as fio 2 has 19 octaves and fio 3 has 29.
+    Raises DataError where no version of fio writes so many.
+    """
+    for coarseness in range(BITS + 1):
+        fine = bins << coarseness
+        if fine in (BINS_FIO_2, BINS_FIO_3):
+            lower, upper = bin_edges(np.arange(fine))
+            unit_s = 1e-6 if fine == BINS_FIO_2 else 1e-9
+            return lower[:: 1 << coarseness], upper[(1 << coarseness) - 1 :: 1 << coarseness], unit_s
+    raise DataError(
+        f"a histogram log with {bins} bins is none of fio's, which have {BINS_FIO_2} (version 2) or {BINS_FIO_3} "
+        "(version 3), or these halved up to six times; give the log as fio wrote it"
+    )
+
+
+def histogram_of_bins(middles_s: Mapping[float, int], unit_s: float, kind: str = "") -> Histogram:
+    """A Histogram from {midpoint of a bin in seconds: count}, where fio counted in units of ``unit_s``.
+
+    >>> found = histogram_of_bins({129e-9: 3, 5e-9: 1}, 1e-9)
+    >>> found.lower_s.tolist(), found.counts.tolist()
+    ([5e-09, 1.28e-07], [1, 3])
+    """
+    numbers = bin_of(np.rint(np.array(sorted(middles_s)) / unit_s))
+    counts = np.array([middles_s[m] for m in sorted(middles_s)], dtype=np.int64)
+    distinct, where = np.unique(numbers, return_inverse=True)
+    together = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(together, where, counts)
+    lower, upper = bin_edges(distinct)
+    scale = round(1 / unit_s)
+    return Histogram(lower / scale, upper / scale, together, kind)
+
+
+def histogram(record: FioRecord) -> Histogram:
+    """The latency histogram of one point, both directions and all clones together.
+
+    Raises DataError where the record has none: fio writes them with ``--output-format=json+`` only.
+    """
+    if not record.latency.bins_s:
+        raise DataError(
+            f"{record.source}: job {record.job!r} holds no histogram; measure with --output-format=json+"
+            " (and --lat_percentiles=1 for that of the total latency)"
+        )
+    return histogram_of_bins(record.latency.bins_s, record.latency.bins_unit_s, record.latency.bins_kind)

@@ -1,0 +1,145 @@
+"""fio's logs as points of a sweep, and as the course of the runs whose results lie beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.fio.log_names import LogKind, LogName, log_name
+from measure.formats.fio.log_summary import LogSummary
+from measure.formats.fio.logs import summarise
+from measure.formats.fio.record import FioRecord, Moments, pooled
+from measure.formats.fio.windows import Window
+
+#: Which of several logs of one run to read: the total latency before completion alone, requests before histograms.
+_PREFERENCE: tuple[LogKind, ...] = ("lat", "lat_hist", "clat", "clat_hist")
+_PERCENTILES = (50.0, 95.0, 99.0, 99.9)
+
+
+@dataclass(frozen=True)
+class LogGroup:
+    """The logs of one run and of one kind: one file per job."""
+
+    name: LogName
+    files: tuple[Path, ...]
+
+
+def choose_logs(paths: Iterable[Path]) -> tuple[list[LogGroup], list[Path]]:
+    """The logs to read, one kind per run, and those that are left aside (bandwidth, IOPS, submission latency)."""
+    runs: dict[tuple[Path, str], dict[LogKind, list[Path]]] = {}
+    aside: list[Path] = []
+    for path in paths:
+        found = log_name(path.name)
+        if found is None or found.kind not in _PREFERENCE:
+            aside.append(path)
+        else:
+            runs.setdefault((path.parent, found.stem), {}).setdefault(found.kind, []).append(path)
+    chosen = []
+    for (_, stem), kinds in runs.items():
+        kind = next(k for k in _PREFERENCE if k in kinds)
+        chosen.append(LogGroup(LogName(stem, kind, None), tuple(sorted(kinds[kind]))))
+        aside += [p for k, files in kinds.items() if k != kind for p in files]
+    return chosen, aside
+
+
+def with_windows(records: Sequence[FioRecord], groups: Iterable[LogGroup]) -> tuple[list[FioRecord], list[LogGroup]]:
+    """The records with the windows of the logs that they wrote, and the groups that belong to none of them.
+
+    A record says in its options under which name it logged (``write_lat_log``, ``write_hist_log``); a name that several
+    records share tells nothing.
+    """
+    known = list(records)
+    left: list[LogGroup] = []
+    for group in groups:
+        owners = [i for i, r in enumerate(known) if group.name.stem in _logged_as(r)]
+        if len(owners) == 1:
+            windows = _together([summarise(path).windows for path in group.files])
+            known[owners[0]] = replace(known[owners[0]], windows=windows)
+        elif not owners:
+            left.append(group)
+    return known, left
+
+
+def record_of_logs(group: LogGroup) -> FioRecord:
+    """One record of the logs of a run; depth and direction are known where the name has fio-plot's form.
+
+    Raises DataError where a log is none, or holds means over intervals, which are no requests.
+    """
+    logs = [summarise(path) for path in group.files]
+    for log, path in zip(logs, group.files, strict=True):
+        if log.averaged:
+            raise DataError(
+                f"{path} holds means over intervals (log_avg_msec), not requests, so neither rate nor percentiles "
+                "can be had from it; give fio's JSON, or measure again without --log_avg_msec"
+            )
+    kind = "lat" if group.name.kind.startswith("lat") else "clat"
+    rates = [log.requests / log.runtime_s for log in logs]
+    total = math.fsum(log.requests for log in logs)
+    blocks = {log.block_bytes for log in logs}
+    options = dict(group.name.options)
+    if options and len(blocks) == 1 and (block := blocks.pop()) > 0:
+        options["bs"] = f"{block:.0f}"
+    if options and len(logs) == 1 and options["numjobs"] != "1":
+        options["group_reporting"] = "1"
+    return FioRecord(
+        source=group.files[0].name, job=Path(group.name.stem).name, options=options,
+        throughput_per_s=math.fsum(rates),
+        bandwidth_bytes_per_s=math.fsum(log.bandwidth_bytes_per_s for log in logs),
+        latency=pooled([(rate, _moments(log, kind)) for rate, log in zip(rates, logs, strict=True)]),
+        read_fraction=math.fsum(log.reads for log in logs) / total, requests=round(total),
+        runtime_s=max(log.runtime_s for log in logs), records=len(logs), error=0, version="", started_at="",
+        findings=tuple(_findings(logs, kind)), windows=_together([log.windows for log in logs]), all_options=False,
+    )  # fmt: skip
+
+
+def _moments(log: LogSummary, kind: str) -> Moments:
+    bins = {float(m): int(n) for m, n in zip(log.histogram.middle_s, log.histogram.counts, strict=True)}
+    percentiles = {p: log.histogram.quantile(p / 100) for p in _PERCENTILES}
+    return Moments(log.mean_s, log.sd_s, kind, percentiles, kind, bins, kind)
+
+
+def _findings(logs: Sequence[LogSummary], kind: str) -> list[Finding]:
+    found = []
+    first = logs[0].name
+    if not all(log.unit_known for log in logs):
+        found.append(Finding(
+            "latency-unit", "warning",
+            f"{first} does not tell the unit of its latencies; they are taken as ns, so that the mean is "
+            f"{logs[0].mean_s * 1e9:.4g} ns.",
+            "fio logs ns since version 3 and us before; a mean below some 2,000 ns is no drive's.",
+            "look at the version of fio that wrote it (fio --version), or load the JSON of the same run.",
+        ))  # fmt: skip
+    if kind == "clat":
+        found.append(Finding(
+            "completion-latency-only", "warning",
+            f"{first} is a log of completion latency (clat); the time to submit is missing from it",
+            "only clat was logged (histograms are of clat always)", "give the log of the total latency, NAME_lat.1.log",
+        ))  # fmt: skip
+    cut = [log.name for log in logs if log.cut]
+    if cut:
+        found.append(Finding(
+            "truncated-log", "warning", f"{cut[0]}: the last line is not whole and was left out.",
+            "fio was stopped, or the disk was full.", "measure again to the end.",
+        ))  # fmt: skip
+    return found
+
+
+def _logged_as(record: FioRecord) -> set[str]:
+    options: Mapping[str, str] = record.options
+    names = [options[k] or record.job for k in ("write_lat_log", "write_hist_log") if k in options]
+    return {Path(n).name for n in names}
+
+
+def _together(parts: Sequence[tuple[Window, ...]]) -> tuple[Window, ...]:
+    """The windows of all jobs added up where they are the same stretches; else those of the first job."""
+    first = parts[0]
+    if any(len(p) != len(first) for p in parts):
+        return first
+    return tuple(
+        Window(ws[0].start_s, ws[0].end_s, math.fsum(w.requests for w in ws), math.fsum(w.latency_sum_s for w in ws))
+        for ws in zip(*parts, strict=True)
+    )

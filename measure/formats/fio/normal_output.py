@@ -1,0 +1,293 @@
+"""Reading the report that fio prints for people (its default output), of versions 2 and 3.
+
+Read are the line that announces a job (``name: (g=0): rw=..., bs=..., ioengine=..., iodepth=...``), and of its report
+the rates, the latencies with their units, the percentiles, the depths reached and the requests issued. fio rounds the
+IOPS to three digits, so the rate is the number of issued requests over the run time where both are there. What the
+report does not tell (direct, the file, limits) stays unknown, and the records say so (``all_options`` False).
+
+A text may hold many runs, as a terminal session or a page of notes does: each run's announcement counts for the
+reports after it, and what stands before it on the line (indentation, ``> `` or ``# ``) is taken off the lines below.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.fio.record import IMPOSSIBLE, FioRecord, Moments, pooled
+from measure.formats.fio.windows import Window, between_snapshots
+
+_ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
+_REPORT = re.compile(
+    r"^(?P<job>\S.{0,200}?): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err= ?(?P<error>\d{1,9})"
+    r".{0,200}?: pid=(?P<pid>\d{1,12})"
+)
+_FLOW_3 = re.compile(
+    r"^ {1,4}(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]{1,20}\w{0,2}), BW=(?P<bw>[\d.]{1,20}\w{0,5}(?:/s)?)"
+    r" \((?P<decimal>[^)]{0,60})\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
+)
+_FLOW_2 = re.compile(
+    r"^ {1,4}(?P<way>read|write|trim|mixed) ?: io=[\d.]{1,20}\w{0,3}, bw=(?P<bw>[\d.]{1,20}\w{0,3}/s) ?, "
+    r"iops= ?(?P<iops>[\d.]{1,20}\w{0,2}) ?, runt= {0,9}(?P<ms>\d{1,12})msec"
+)
+_LATENCY = re.compile(
+    r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w? ?, max= ?[\d.]{1,20}\w? ?, "
+    r"avg= {0,9}(?P<mean>[\d.]{1,30}) ?, stdev= {0,9}(?P<sd>[\d.]{1,30})"
+)
+_PERCENTILES = re.compile(r"^ {1,6}(?P<kind>c?lat) percentiles \((?P<unit>[mnu]sec)\):")
+_PERCENTILE = re.compile(r"(\d{1,3}\.\d{1,9})th=\[ {0,20}(\d{1,18})\]")
+_DEPTHS = re.compile(r"^ {1,4}IO depths {1,6}: (?P<list>.{1,200})$")
+_ISSUED_3 = re.compile(r"^ {1,8}issued rwts?: total=(\d{1,18}),(\d{1,18}),")
+_ISSUED_2 = re.compile(r"^ {1,8}issued {1,6}: total=r=(\d{1,18})/w=(\d{1,18})/")
+_VERSION = re.compile(r"^(fio-\d[\w.\-]{0,40})$")
+_STARTS = re.compile(r"^(?P<before>[ \t>#|*]{0,20})\S.{0,200}?: \((?:g=\d|groupid=\d)")
+_SECONDS = {"nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
+_COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+_RATE = re.compile(r"([\d.]+)\s*((?:[kKMGT]i?)?)B?(?:/s)?$")
+_CARRY_LOST = re.compile(r"\d+\.0[kKMGT]")  # fio 3.1 and 3.7 print 24.96k as 24.0k
+_LONGEST_LINE = 600
+_MOST_REPORTS = 10_000
+
+
+def looks_like_normal(text: str) -> bool:
+    """Whether fio's human-readable report of a job is in the text."""
+    pattern = r"^[ \t>#|*]{0,20}\S.{0,200}?: \(groupid=\d{1,9}, jobs=\d{1,9}\): err="
+    return re.search(pattern, text, re.MULTILINE) is not None
+
+
+@dataclass
+class _Flow:
+    """One direction as printed; seconds and 1/s. The true rate may be up to ``above`` more than the printed one."""
+
+    rate: float
+    above: float
+    bandwidth: float
+    runtime_s: float
+    moments: dict[str, tuple[float, float]] = field(default_factory=dict)
+    percentiles: dict[float, float] = field(default_factory=dict)
+    percentiles_kind: str = ""
+
+    @property
+    def latency(self) -> Moments:
+        """Total latency where it was printed, else completion latency."""
+        for kind in ("lat", "clat"):
+            if kind in self.moments:
+                mean, sd = self.moments[kind]
+                return Moments(mean, sd, kind, self.percentiles, self.percentiles_kind)
+        return Moments(math.nan, math.nan, "", self.percentiles, self.percentiles_kind)
+
+
+@dataclass
+class _Report:
+    """One report of one job (or of all its clones, or one snapshot of it), in the ``run``-th run of the text."""
+
+    run: int
+    job: str
+    group: str
+    jobs: int
+    error: int
+    pid: str
+    flows: dict[str, _Flow] = field(default_factory=dict)
+    depths: dict[str, float] = field(default_factory=dict)
+    issued: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass
+class _Announced:
+    """What the line before the run says of a job."""
+
+    options: dict[str, str]
+    clones: bool = False
+
+
+def parse_normal(text: str, name: str) -> list[FioRecord]:
+    """The records of one human-readable report; ``name`` is the file's name, for the messages.
+
+    Snapshots of ``--status-interval`` become windows of their job. Raises DataError where no job's report is there.
+    """
+    announced, reports, version = _read(text, name)
+    last: dict[tuple[int, str, str, str], list[_Report]] = {}
+    for report in reports:
+        last.setdefault((report.run, report.job, report.group, report.pid), []).append(report)
+    groups: dict[tuple[int, str, str], list[list[_Report]]] = {}
+    for (run, job, group, pid), snapshots in last.items():
+        known = announced.get((run, job, group))
+        one = (run, job, group) if known and known.clones else (run, job, f"{group}/{pid}")
+        groups.setdefault(one, []).append(snapshots)
+    return [_record(announced, clones, version, name) for clones in groups.values()]
+
+
+def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced], list[_Report], str]:
+    announced: dict[tuple[int, str, str], _Announced] = {}
+    reports: list[_Report] = []
+    version, before, latest, flow = "", "", None, None
+    run = 0
+    for whole in text.splitlines():
+        if len(whole) > _LONGEST_LINE:
+            continue
+        if ": (g" in whole and (match := _STARTS.match(whole)):
+            before = match["before"]
+        line = whole.removeprefix(before)
+        if match := _REPORT.match(line):
+            found = (match["job"], match["group"], int(match["jobs"]), int(match["error"]), match["pid"])
+            reports.append(_Report(run, *found))
+            flow = None
+            if len(reports) > _MOST_REPORTS:
+                raise DataError(f"{name} holds more than {_MOST_REPORTS} reports of fio; give one run at a time")
+        elif match := _ANNOUNCED.match(line):
+            if reports and reports[-1].run == run:  # the reports of the run before are through
+                run += 1
+            latest = _Announced(_options(match["rw"], match["rest"]))
+            announced[run, match["job"], match["group"]] = latest
+        elif line == "..." and latest is not None:
+            latest.clones = True
+        elif match := _VERSION.match(line):
+            version = match[1]
+        elif reports:
+            flow = _take(line, reports[-1], flow)
+    if not reports:
+        raise DataError(f"{name} holds no report of a fio job; run fio with --output-format=json --output=FILE")
+    return announced, reports, version
+
+
+def _take(line: str, report: _Report, flow: _Flow | None) -> _Flow | None:
+    """Put what the line says into the report; the direction that the next lines belong to."""
+    if match := (newer := _FLOW_3.match(line)) or _FLOW_2.match(line):
+        bandwidth = _bytes_per_s(match["bw"], decimal=newer is not None)
+        if newer is not None and _CARRY_LOST.match(match["bw"]):
+            bandwidth = max(bandwidth, _bytes_per_s(match["decimal"], decimal=True))
+        above = _count(f"1{match['iops'][-1]}") if _CARRY_LOST.fullmatch(match["iops"]) else 0.0
+        flow = _Flow(_count(match["iops"]), above, bandwidth, float(match["ms"]) / 1e3)
+        report.flows.setdefault(match["way"], flow)
+    elif flow is not None and (match := _LATENCY.match(line)):
+        unit = _SECONDS[match["unit"]]
+        mean, sd = _float(match["mean"]) * unit, _float(match["sd"]) * unit
+        if mean > 0:
+            flow.moments.setdefault(match["kind"], (mean, sd))
+    elif flow is not None and (match := _PERCENTILES.match(line)):
+        flow.percentiles_kind = f"{match['kind']} {match['unit']}"
+    elif flow is not None and " " in flow.percentiles_kind and line.lstrip().startswith("|"):
+        unit = _SECONDS[flow.percentiles_kind.split()[1]]
+        flow.percentiles |= {_float(p): _float(v) * unit for p, v in _PERCENTILE.findall(line) if _float(v) > 0}
+    elif match := _DEPTHS.match(line):
+        parts = (part.strip().partition("=") for part in match["list"].replace(">=", ">").split(","))
+        report.depths = {k.replace(">", ">="): _float(v.rstrip("%")) for k, _, v in parts}
+        flow = None
+    elif match := _ISSUED_3.match(line) or _ISSUED_2.match(line):
+        report.issued = (float(match[1]), float(match[2]))
+    return flow
+
+
+def _record(
+    announced: Mapping[tuple[int, str, str], _Announced], clones: Sequence[Sequence[_Report]], version: str, name: str
+) -> FioRecord:
+    """One record of all clones of a job, by their last snapshots."""
+    finals = [snapshots[-1] for snapshots in clones]
+    first = finals[0]
+    known = announced.get((first.run, first.job, first.group))
+    options = dict(known.options) if known else {}
+    if first.jobs > 1:  # reported as a group
+        options |= {"numjobs": str(first.jobs), "group_reporting": "1"}
+    flows = [(way, flow) for report in finals for way, flow in _flows(report)]
+    rate = math.fsum(flow.rate for _, flow in flows)
+    reads = math.fsum(flow.rate for way, flow in flows if way == "read")
+    if any(way == "mixed" for way, _ in flows):
+        reads = math.nan
+    latency = pooled([(flow.rate, flow.latency) for _, flow in flows if flow.rate > 0])
+    findings = []
+    if rate > 0 and latency.kind == "clat":
+        findings.append(Finding(
+            "completion-latency-only", "warning",
+            f"{name}: job {first.job!r} has completion latency (clat) only; the time to submit is missing from it",
+            "disable_lat", "measure again without --disable_lat and --gtod_reduce",
+        ))  # fmt: skip
+    windows: tuple[Window, ...] = ()
+    if len(clones) == 1 and len(clones[0]) > 1:
+        windows = between_snapshots([_counts(report) for report in clones[0]])
+    return FioRecord(
+        source=name, job=first.job, options=options, throughput_per_s=rate,
+        bandwidth_bytes_per_s=math.fsum(flow.bandwidth for _, flow in flows), latency=latency,
+        read_fraction=reads / rate if rate else math.nan,
+        requests=round(math.fsum(flow.rate * flow.runtime_s for _, flow in flows)),
+        runtime_s=max((flow.runtime_s for _, flow in flows), default=0.0), records=len(finals),
+        error=next((r.error for r in finals if r.error), 0), version=version, started_at="",
+        iodepth_levels=first.depths, findings=tuple(findings), windows=windows, all_options=False,
+    )  # fmt: skip
+
+
+def _flows(report: _Report) -> list[tuple[str, _Flow]]:
+    """The directions to count, with finer rates; "mixed" only where it stands alone (unified reporting)."""
+    ways: list[str] = [w for w in ("read", "write") if w in report.flows] or (
+        ["mixed"] if "mixed" in report.flows else []
+    )
+    for way, issued in zip(("read", "write"), report.issued, strict=True):
+        flow = report.flows.get(way)
+        if flow is not None and flow.runtime_s > 0 and flow.rate > 0:
+            finer = issued / flow.runtime_s
+            near = abs(finer / flow.rate - 1) < 0.02 or (flow.rate < 50 and abs(finer - flow.rate) <= 1)
+            if near or 0 < finer - flow.rate < flow.above:
+                flow.rate = finer
+    for way in ways:
+        flow = report.flows[way]
+        flow.percentiles_kind = flow.percentiles_kind.split()[0] if flow.percentiles_kind else ""
+    return [(way, report.flows[way]) for way in ways]
+
+
+def _counts(report: _Report) -> tuple[float, float, float]:
+    """Seconds, requests and the sum of their latencies up to this snapshot."""
+    flows = [flow for _, flow in _flows(report)]
+    completed = [flow.rate * flow.runtime_s for flow in flows]
+    means = [flow.latency.mean_s for flow in flows]
+    return (
+        max((flow.runtime_s for flow in flows), default=0.0), math.fsum(completed),
+        math.fsum(n * m for n, m in zip(completed, means, strict=True) if n > 0 and m > 0),
+    )  # fmt: skip
+
+
+def _options(rw: str, rest: str) -> dict[str, str]:
+    """rw, bs, ioengine and iodepth as fio's options; a range of block sizes is left out."""
+    options = {"rw": rw}
+    for key in ("ioengine", "iodepth"):
+        if match := re.search(rf"\b{key}=([\w\-]{{1,40}})", rest):
+            options[key] = match[1]
+    way = "W" if rw in ("write", "randwrite") else "R"
+    size = re.search(rf"\({way}\) ([\d.]+\w{{0,4}})-([\d.]+\w{{0,4}})", rest)  # version 3
+    if size is None:
+        parts = re.search(r"\bbs=([\w.]+)-([\w.]+)/([\w.]+)-([\w.]+)", rest) or re.search(
+            r"\bbs=([\w.]+)-([\w.]+)", rest
+        )
+        groups = parts.groups() if parts else ()
+        pair = groups[2:4] if way == "W" and len(groups) == 4 else groups[:2]
+    else:
+        pair = size.groups()
+    if len(pair) == 2 and pair[0] == pair[1]:
+        options["bs"] = re.sub(r"i?B$", "", pair[0])
+    return options
+
+
+def _count(text: str) -> float:
+    match = re.fullmatch(r"([\d.]+)([kKMG]?)", text)
+    return _float(match[1]) * _COUNT[match[2]] if match else 0.0
+
+
+def _bytes_per_s(text: str, decimal: bool) -> float:
+    """fio's own words: KiB (or kB with ``kb_base=1000``) since version 3, KB/s of 1024 bytes before."""
+    match = _RATE.match(text)
+    if match is None:
+        return 0.0
+    prefix = match[2][:1].upper()
+    base = 1024.0 if match[2].endswith("i") or not decimal else 1000.0
+    return _float(match[1]) * base ** " KMGT".index(prefix or " ")
+
+
+def _float(text: str) -> float:
+    """A number that a drive could show; 0 for anything else."""
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0 < value < IMPOSSIBLE else 0.0

@@ -1,0 +1,178 @@
+"""One measured point as fio reports it, whatever it was read from: options, rates, latencies; several pooled as one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from measure.findings import Finding
+from measure.formats.fio.windows import Window
+
+# Engines that finish one request before they start the next, so that iodepth counts for nothing (fio: FIO_SYNCIO).
+SYNC_ENGINES = frozenset({
+    "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "sg", "falloc", "ftruncate", "filecreate",
+    "filestat", "filedelete", "e4defrag", "dev-dax", "libpmem", "pmemblk", "cpuio", "exec",
+})  # fmt: skip
+DEFAULT_ENGINE = "psync"
+IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
+
+_SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?b)?\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """A latency distribution as fio reports it: count weight, mean, standard deviation, percentiles, json+ bins.
+
+    Seconds; NaN where fio did not say. ``kind`` is "lat" (total) or "clat" (completion only, without submission).
+    ``bins_s`` are {midpoint: count}; :func:`measure.formats.fio.latency_bins.histogram` gives their edges.
+    """
+
+    mean_s: float
+    sd_s: float
+    kind: str
+    percentiles_s: Mapping[float, float] = field(default_factory=dict)
+    percentiles_kind: str = ""
+    bins_s: Mapping[float, int] = field(default_factory=dict)
+    bins_kind: str = ""
+    bins_unit_s: float = 1e-9
+
+    def percentile_s(self, percent: float) -> float:
+        """The percentile in seconds, NaN where it was not recorded."""
+        return self.percentiles_s.get(percent, math.nan)
+
+
+@dataclass(frozen=True)
+class FioRecord:
+    """One measured point of fio: a job, or all clones of a job together, both directions together.
+
+    ``options`` are the job's and the global ones as strings (absent where left at fio's default). ``error`` is
+    fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``windows`` tell how the run went
+    where snapshots or logs were kept; ``all_options`` is False where the output tells some of the options only.
+    ``directions`` tells reads and writes apart, {"read": (requests/s, latency), "write": ...}, where fio did.
+    ``cpu_s`` is the processor time of its jobs, NaN where fio does not tell.
+    """
+
+    source: str
+    job: str
+    options: Mapping[str, str]
+    throughput_per_s: float
+    bandwidth_bytes_per_s: float
+    latency: Moments
+    read_fraction: float
+    requests: int
+    runtime_s: float
+    records: int
+    error: int
+    version: str
+    started_at: str
+    host: str = ""
+    device: str = ""
+    iodepth_levels: Mapping[str, float] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    windows: tuple[Window, ...] = ()
+    all_options: bool = True
+    directions: Mapping[str, tuple[float, Moments]] = field(default_factory=dict)
+    cpu_s: float = math.nan
+
+    @property
+    def engine(self) -> str:
+        """The I/O engine; fio's default on Linux where none was named."""
+        return self.options.get("ioengine", DEFAULT_ENGINE).partition(":")[0]
+
+    @property
+    def pattern(self) -> str | None:
+        """ "random" or "sequential"; None where the options were not recorded."""
+        rw = self.options.get("rw", "").partition(":")[0]
+        if not rw:
+            return None if not self.options else "sequential"
+        return "random" if rw.startswith("rand") else "sequential"
+
+    @property
+    def jobs(self) -> int:
+        """How many clones ran: the records where each has its own, numjobs where they were reported as a group."""
+        asked = whole(self.options.get("numjobs", "1"), 1)
+        grouped = is_set(self.options, "group_reporting")
+        return asked if grouped and self.records == 1 else self.records
+
+    @property
+    def depth(self) -> int | None:
+        """Outstanding requests per job: iodepth, but 1 for synchronous engines; None where it was not recorded."""
+        if not self.options and self.iodepth_levels.get("1", 0.0) < 99.9:
+            return None
+        offloaded = self.options.get("io_submit_mode", "inline") == "offload"
+        named = "ioengine" in self.options or (self.all_options and bool(self.options))
+        if self.engine in SYNC_ENGINES and named and not offloaded:
+            return 1
+        return whole(self.options.get("iodepth", "1"), 1)
+
+    @property
+    def block_bytes(self) -> float:
+        """The block size: the option where it is one plain size, else bandwidth over throughput."""
+        size = parse_fio_size(self.options.get("bs", ""))
+        if size is not None and not any(is_set(self.options, k) for k in ("bssplit", "bsrange", "bs_unaligned")):
+            return float(size)
+        if not self.throughput_per_s:
+            return math.nan
+        return near_power_of_two(round(self.bandwidth_bytes_per_s / self.throughput_per_s), tolerance=0.01)
+
+
+def near_power_of_two(value: float, tolerance: float) -> float:
+    """``value``, or the power of two that it misses by at most the relative ``tolerance`` (fio 2.1 rounds IOPS)."""
+    power = 2.0 ** round(math.log2(value)) if value > 0 else value
+    return power if abs(value - power) <= tolerance * power else float(value)
+
+
+def parse_fio_size(text: str) -> int | None:
+    """Bytes of a fio size ("4k", "4096", "128KiB", "4k,8k": the first), None where it is not a plain size."""
+    match = _SIZE.match(text.partition(",")[0])
+    if match is None:
+        return None
+    scale = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}[match.group(2).lower()]
+    return round(float(match.group(1)) * 1024.0**scale)
+
+
+def pooled(parts: Sequence[tuple[float, Moments]]) -> Moments:
+    """Several latency distributions as one, weighted by their rates; variances by the law of total variance."""
+    if len(parts) == 1:
+        return parts[0][1]
+    total = math.fsum(rate for rate, _ in parts)
+    if not parts or total <= 0:
+        return Moments(math.nan, math.nan, "")
+    mean = math.fsum(rate * m.mean_s for rate, m in parts) / total
+    second = math.fsum(rate * (m.sd_s**2 + m.mean_s**2) for rate, m in parts) / total
+    kind = "clat" if any(m.kind == "clat" for _, m in parts) else "lat"
+    if not all(m.bins_s for _, m in parts):
+        return Moments(mean, math.sqrt(max(0.0, second - mean**2)), kind)
+    bins: dict[float, int] = {}
+    for _, moments in parts:
+        for latency, count in moments.bins_s.items():
+            bins[latency] = bins.get(latency, 0) + count
+    percentiles = {p: bin_quantile(bins, p / 100) for p in (50.0, 95.0, 99.0, 99.9)}
+    kinds = {m.percentiles_kind for _, m in parts}
+    bins_kinds = {m.bins_kind for _, m in parts}
+    return Moments(
+        mean, math.sqrt(max(0.0, second - mean**2)), kind, percentiles, kinds.pop() if len(kinds) == 1 else "", bins,
+        bins_kinds.pop() if len(bins_kinds) == 1 else "", parts[0][1].bins_unit_s,
+    )  # fmt: skip
+
+
+def bin_quantile(bins: Mapping[float, int], fraction: float) -> float:
+    """The latency below which ``fraction`` of the counted requests lie; bins are {latency: count}."""
+    target = fraction * sum(bins.values())
+    seen = 0
+    for latency in sorted(bins):
+        seen += bins[latency]
+        if seen >= target:
+            return latency
+    return math.nan
+
+
+def is_set(options: Mapping[str, str], key: str) -> bool:
+    return options.get(key, "0").strip().lower() not in ("0", "no", "false", "none")
+
+
+def whole(text: str, default: int) -> int:
+    """A count of at least 1 (iodepth, numjobs); the default where the text is none."""
+    return max(1, int(text)) if re.fullmatch(r"\s*\d{1,9}\s*", text) else default

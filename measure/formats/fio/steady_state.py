@@ -1,0 +1,223 @@
+"""Whether a run was steady: its throughput over time, judged by SNIA's definition, and whether the ramp was enough.
+
+A run is cut into five rounds of equal length, and is steady where
+
+- the range of the rounds' throughputs is at most 20 % of their mean, and
+- the straight line fitted to them changes by at most 10 % of it from the first round to the last.
+
+Source: SNIA, Solid State Storage Performance Test Specification 2.0.2 (2020), 2.1.24, whose measurement window are
+five rounds. SNIA's rounds take a minute each; ours are a fifth of the run, whatever that is.
+
+Both limits can be passed by noise alone, so a change is called a trend only where it stands out from the scatter of the
+intervals, the likeness of neighbouring ones taken into account. The beginning, a quarter of the run at most, is a
+warm-up where MSER leaves it out (:func:`qsim.engines.output.analysis.mser`) and no later stretch is like it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from measure.findings import Finding
+from measure.formats.fio.intervals import Intervals
+
+ROUNDS = 5
+MOST_RANGE = 0.20
+MOST_SLOPE = 0.10
+STANDS_OUT = 3.0
+"""Standard errors by which a change must differ from none to be called a trend."""
+STEP_STANDS_OUT = 5.0
+"""As much for a sudden change, whose place is chosen among all: scatter then passes as seldom as with the line."""
+MATTERS = 0.02
+"""The share of the mean by which a warm-up must have moved it to be worth a word."""
+
+FEWEST_INTERVALS = 10
+COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend", "warmup_s", "warmup_bias")
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """How a run went, shares of its mean throughput.
+
+    ``throughput_range`` is that of the five rounds, ``throughput_change`` (signed) that of the line through them,
+    ``throughput_trend`` whether the change is more than scatter. ``warmup_s`` is the beginning that stands out (0:
+    none), and ``warmup_bias`` by how much it moved the mean.
+    """
+
+    throughput_range: float
+    throughput_change: float
+    throughput_trend: bool
+    warmup_s: float
+    warmup_bias: float
+
+    @property
+    def steady(self) -> bool:
+        """SNIA's definition."""
+        return self.throughput_range <= MOST_RANGE and abs(self.throughput_change) <= MOST_SLOPE
+
+    def columns(self) -> dict[str, float]:
+        """The values by the names of the table's columns; 1 and 0 for yes and no."""
+        return {name: float(getattr(self, name)) for name in COLUMNS}
+
+
+def judge(intervals: Intervals) -> SteadyState | None:
+    """How the run went; None where too few intervals are known to say, or nothing completed."""
+    from qsim.engines.output.analysis import mser
+
+    rates = np.array(intervals.throughput_per_s)
+    if len(rates) < FEWEST_INTERVALS or not rates.sum() > 0:
+        return None
+    end = intervals.end_s[-1]
+    rounds = np.diff(intervals.completed(np.linspace(0.0, end, ROUNDS + 1))) / (end / ROUNDS)
+    mean = float(rounds.mean())
+    change = float(np.polyfit(np.arange(ROUNDS), rounds, 1)[0]) * (ROUNDS - 1) / mean
+    dropped, _settled = mser(rates)
+    warmup_s = intervals.end_s[dropped - 1] if dropped and _unlike_any_later(rates, dropped) else 0.0
+    rest = float(intervals.completed(np.array([end]))[0] - intervals.completed(np.array([warmup_s]))[0])
+    bias = mean * (end - warmup_s) / rest - 1 if rest > 0 else 0.0
+    if abs(bias) < MATTERS:
+        warmup_s = bias = 0.0
+    return SteadyState(float(np.ptp(rounds)) / mean, change, _is_trend(rates), warmup_s, bias)
+
+
+def _unlike_any_later(rates: NDArray[np.float64], dropped: int) -> bool:
+    """Whether the beginning is further from the mean of the rest than any later stretch as long, by half as much again.
+
+    A rate that wanders has such stretches everywhere; one that drifts has the opposite one at its end. With fewer than
+    three later stretches that cannot be told.
+    """
+    rest = rates[dropped:]
+    stretches = len(rest) // dropped
+    if stretches < 3:
+        return False
+    later = rest[len(rest) - stretches * dropped :].reshape(stretches, dropped).mean(axis=1)
+    furthest = float(np.abs(later - rest.mean()).max())
+    return abs(float(rates[:dropped].mean() - rest.mean())) > 1.5 * furthest
+
+
+def _is_trend(rates: NDArray[np.float64]) -> bool:
+    """Whether the run rises or falls, slowly or at once, by more than its scatter explains.
+
+    A line misses a sudden change: what it leaves beside a step is alike over long stretches, and looks like scatter.
+    """
+    x = np.arange(len(rates)) - (len(rates) - 1) / 2
+    slope = float(x @ rates) / float(x @ x)
+    if _stands_out(slope, 1 / float(x @ x), rates - rates.mean() - slope * x, rates.mean(), STANDS_OUT):
+        return True
+    least = len(rates) // 4
+    steps = [_step(rates, at) for at in range(least, len(rates) - least + 1)]
+    change, variance, left = min(steps, key=lambda step: float(step[2] @ step[2]))
+    return _stands_out(change, variance, left, rates.mean(), STEP_STANDS_OUT)
+
+
+def _step(rates: NDArray[np.float64], at: int) -> tuple[float, float, NDArray[np.float64]]:
+    """A change of the mean at an interval: its height, the height's variance in units of the scatter's, the rest."""
+    before, after = rates[:at], rates[at:]
+    left = np.concatenate([before - before.mean(), after - after.mean()])
+    return float(after.mean() - before.mean()), 1 / len(before) + 1 / len(after), left
+
+
+def _stands_out(change: float, variance: float, left: NDArray[np.float64], mean: float, limit: float) -> bool:
+    """Whether a change is more than ``limit`` standard errors, by what it leaves and the likeness of neighbours."""
+    square = float(left @ left)
+    if square <= (1e-9 * mean) ** 2 * len(left):
+        return change != 0
+    alike = min(max(float(left[1:] @ left[:-1]) / square, 0.0), 0.9)
+    return abs(change) > limit * math.sqrt(square / (len(left) - 2) * variance * (1 + alike) / (1 - alike))
+
+
+def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a kept point that the notes in its record give; none where there are no such notes.
+
+    Arrivals at a given rate are not judged: the throughput is theirs, whatever the device does.
+    """
+    columns: dict[str, Any] = {k: record[k] for k in ("preconditioned",) if k in record}
+    intervals, settled = record.get("intervals"), record.get("settled")
+    if intervals and record["request"].get("arrival_rate_per_s") is None:
+        found = judge(Intervals.from_dict(intervals))
+        columns |= found.columns() if found else {}
+    if settled:
+        columns |= {"settled": float(settled["attained"]), "settling_s": float(settled["seconds"])}
+    return columns
+
+
+def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
+    """Findings on the runs of a table with the columns of ``SteadyState``: one for each curve and cause."""
+    judged = set(COLUMNS) <= set(points.columns)
+    for series, group in points.groupby("series", sort=False):
+        if judged:
+            unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
+            warm = group["warmup_s"] > 0
+            yield from _warmup(str(series), group[warm], len(group))
+            yield from _trend(str(series), group[unsteady & trend & ~warm], len(group))
+            yield from _noise(str(series), group[unsteady & ~trend & ~warm], len(group))
+        yield from _unsettled(str(series), group)
+
+
+def _warmup(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
+    if runs.empty:
+        return
+    worst = runs.iloc[int(np.argmax(runs["warmup_bias"].abs()))]
+    yield Finding(
+        "warm-up", "warning",
+        f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at load {worst['load']:g} the "
+        f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
+        "the ramp was too short for the device to reach its pace, or something else ran at first.",
+        f"measure again with a ramp of {max(2.0, math.ceil(2 * float(runs['warmup_s'].max()))):g} s more (--ramp).",
+        series, float(worst["load"]),
+    )  # fmt: skip
+
+
+def _trend(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
+    if runs.empty:
+        return
+    worst = runs.iloc[int(np.argmax(runs["throughput_change"].abs()))]
+    yield Finding(
+        "drift-within-run", "warning",
+        f"{len(runs)} of {of} runs were not steady and went somewhere; at load {worst['load']:g} the throughput "
+        f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
+        ("other programs on this machine or on a shared device, or throttling"
+         if (runs["read_fraction"] == 1).all() else
+         "a write cache that fills, throttling, or a file that was not preconditioned")
+        + ": the mean is of no steady state.",
+        "measure longer (--runtime), or let each point settle first (--steady 5%:10s:2min).",
+        series, float(worst["load"]),
+    )  # fmt: skip
+
+
+def _noise(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
+    if runs.empty:
+        return
+    worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
+    yield Finding(
+        "unsteady", "info",
+        f"{len(runs)} of {of} runs were not steady by SNIA's definition, by noise and not by a trend; at load "
+        f"{worst['load']:g} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its "
+        f"mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
+        f"{100 * worst['throughput_change']:+.0f} % ({100 * MOST_SLOPE:.0f} %).",
+        "other programs on this machine or on a shared device, or too few requests in a round.",
+        "measure longer (--runtime) or more often (--repeats), so that the noise averages out.",
+        series, float(worst["load"]),
+    )  # fmt: skip
+
+
+def _unsettled(series: str, group: pd.DataFrame) -> Iterator[Finding]:
+    if "settled" not in group.columns:
+        return
+    runs = group[group["settled"] == 0]
+    if runs.empty:
+        return
+    loads = ", ".join(f"{n:g}" for n in dict.fromkeys(runs["load"]))
+    yield Finding(
+        "never-settled", "warning",
+        f"{len(runs)} of {len(group)} points were measured before they met the criterion of --steady, at load {loads}.",
+        "the device is still changing, or the criterion is tighter than its noise.",
+        "give it longer (the third part of --steady), or a wider tolerance or window.",
+        series, float(runs["load"].iloc[0]) if runs["load"].nunique() == 1 else None,
+    )  # fmt: skip

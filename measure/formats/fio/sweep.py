@@ -1,0 +1,359 @@
+"""fio's outputs as a Sweep: which records are points of one curve, at which load, and which are no points at all.
+
+``read_fio`` reads one text into records, whichever of its formats fio wrote (JSON, terse, or the report for people);
+``fio_sweep`` puts the records of many texts into one table. Both are pure functions of text.
+
+One curve holds what differs in depth only: block size, direction and pattern name it, and whatever else differs
+between the files (engine, device, number of jobs, folder, job) is added to the name. Where the depth is the same
+everywhere and the number of jobs varies, as with synchronous engines, the jobs are the load.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from measure.errors import DataError
+from measure.findings import Finding, unreadable
+from measure.formats.fio.host_work import host_columns
+from measure.formats.fio.json_output import parse_fio
+from measure.formats.fio.latency_bins import Histogram, histogram
+from measure.formats.fio.log_names import log_name
+from measure.formats.fio.normal_output import looks_like_normal, parse_normal
+from measure.formats.fio.record import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio_size, pooled
+from measure.formats.fio.record_checks import check_record
+from measure.formats.fio.terse_output import looks_like_terse, parse_terse
+from measure.recorded import is_direct
+from measure.sweep import Provenance, Sweep, describe_series
+from measure.text_files import read_text
+
+__all__ = [
+    "FioRecord",
+    "Moments",
+    "bin_quantile",
+    "fio_sweep",
+    "histograms",
+    "parse_fio",
+    "parse_fio_size",
+    "read_fio",
+    "sweep_of_records",
+    "why_unusable",
+]
+
+
+def read_fio(text: str, name: str) -> list[FioRecord]:
+    """The records in one output of fio: its JSON where there is any, else its terse lines, else its report.
+
+    ``name`` is the file's name, for the messages. Raises DataError in one sentence where nothing of it is there.
+    """
+    if '"fio version"' not in text:
+        if looks_like_terse(text):
+            return parse_terse(text, name)
+        if looks_like_normal(text):
+            return parse_normal(text, name)
+    return parse_fio(text, name)
+
+
+def fio_sweep(texts: Mapping[str, str]) -> Sweep:
+    """The sweep in one or many fio outputs, {name: text}; names tell files apart and appear in messages.
+
+    A text that cannot be read, a job that failed and a job that measured nothing become findings. Raises DataError
+    where no point is left: with one text its own sentence, else the number of texts and the first sentence.
+    """
+    return sweep_of_all(*read_all(texts))
+
+
+def read_all(texts: Mapping[str, str]) -> tuple[list[FioRecord], list[Finding], list[str]]:
+    """The records of all texts, and a finding and a sentence for each text that cannot be read."""
+    records: list[FioRecord] = []
+    findings: list[Finding] = []
+    refusals: list[str] = []
+    for name, text in texts.items():
+        try:
+            records.extend(read_fio(text, name))
+        except DataError as error:
+            refusals.append(str(error))
+            findings.append(unreadable(str(error), "error"))
+    return records, findings, refusals
+
+
+def sweep_of_all(records: Iterable[FioRecord], findings: Iterable[Finding] = (), refusals: Iterable[str] = ()) -> Sweep:
+    """The sweep of those of ``records`` that are points; ``findings`` and ``refusals`` tell what was not even read.
+
+    Raises DataError with the first refusal where no point is left.
+    """
+    findings, refusals, usable = list(findings), list(refusals), []
+    for record in records:
+        reason = why_unusable(record)
+        if reason is None:
+            usable.append(record)
+        else:
+            refusals.append(reason.message)
+            findings.append(reason)
+    if not usable:
+        if not refusals:
+            raise DataError("no fio output was given; name at least one file")
+        count = f" (and {len(refusals) - 1} more like it)" if len(refusals) > 1 else ""
+        raise DataError(f"{refusals[0]}{count}")
+    return sweep_of_records(usable, findings)
+
+
+def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] = ()) -> Sweep:
+    """The table of ``records``, all of them usable; one row each, repeats numbered in the order of their times."""
+    return sweep_of_points(_named([_point(record) for record in records]), findings)
+
+
+def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) -> Sweep:
+    """The table of records whose curve and load are known; one row each, and their findings beside ``findings``."""
+    import pandas as pd
+
+    found = list(findings)
+    for point in points:
+        noticed = (*point.record.findings, *check_record(point.record))
+        found += [replace(f, series=point.series, load=point.load) for f in noticed]
+        if point.record.depth is None:
+            found.append(Finding(
+                "depth-not-recorded", "warning",
+                f"{point.record.source}: job {point.record.job!r} does not record its depth; the load is taken as "
+                f"throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
+                "an fio before 2.17, or its terse output or a log, which do not hold the options",
+                "measure with fio 3 and --output-format=json+, or with qsim measure fio, which keep them",
+                point.series, point.load,
+            ))  # fmt: skip
+    order = {name: i for i, name in enumerate(dict.fromkeys(p.series for p in points))}
+    rows = _rows(points)
+    rows.sort(key=lambda row: (order[row["series"]], row["load"], row["repeat"]))
+    return Sweep(
+        pd.DataFrame(rows), provenance=_provenance([p.record for p in points]), findings=tuple(found),
+        name=points[0].record.source if len(points) == 1 else "",
+    )  # fmt: skip
+
+
+def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
+    """The latency histograms of a sweep's points, {(series, load, repeat): histogram}, read again from its raw files.
+
+    Points without one (no json+, or another tool's) are left out. A point is known by its file, its throughput and its
+    latency, or has a file of its own, of which it is all jobs together. Raises DataError where a raw file is gone or
+    cannot be read any more.
+    """
+    if sweep.provenance.tool not in ("fio", ""):  # tables of means, or what another tool wrote
+        return {}
+    found: dict[tuple[str, float, float], Histogram] = {}
+    whole: dict[str, Histogram] = {}
+    for path in sweep.raw:
+        if log_name(path.name) is None:
+            records = [r for r in read_fio(read_text(path), path.name) if why_unusable(r) is None]
+            for record in records:
+                if record.latency.bins_s:
+                    found[path.name, record.throughput_per_s, record.latency.mean_s] = histogram(record)
+            if records and all(r.latency.bins_s for r in records):
+                together = pooled([(r.throughput_per_s, r.latency) for r in records])
+                whole[path.name] = histogram(replace(records[0], latency=together))
+    rows = sweep.points[["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]]
+    names = [PurePosixPath(str(source)).name for source in rows["source"]]
+    rows_of = Counter(names)
+    chosen = {}
+    for name, (series, load, repeat, _, rate, latency) in zip(names, rows.itertuples(index=False), strict=True):
+        own = found.get((name, rate, latency)) or (whole.get(name) if rows_of[name] == 1 else None)
+        if own is not None:
+            chosen[series, load, int(repeat)] = own
+    return chosen
+
+
+def why_unusable(record: FioRecord) -> Finding | None:
+    """Why the record is no point, or None."""
+    where = f"{record.source}: job {record.job!r}"
+    if record.error:
+        return Finding(
+            "job-failed", "error",
+            f"{where} ended with error {record.error} ({_errno(record.error)}), so its numbers are not used; settle "
+            "the cause, then measure again",
+            "a full disk, a missing permission, no direct I/O on this file system, or a device that fails.",
+            "run this job by itself with --error_dump=1, and read the end of dmesg.",
+        )  # fmt: skip
+    if record.throughput_per_s <= 0:
+        return Finding(
+            "no-requests", "error", f"{where} completed no read or write; measure again, for longer",
+            "the run was shorter than one request, or it was stopped.", "run it with --time_based=1 --runtime=30.",
+        )  # fmt: skip
+    if not record.latency.mean_s > 0:
+        return Finding(
+            "no-latency", "error",
+            f"{where} recorded no latency; measure again without gtod_reduce, disable_lat and disable_clat",
+            "one of these options was given to save the time of looking at the clock.",
+            "run it with --gtod_reduce=0 --disable_lat=0 --disable_clat=0.",
+        )  # fmt: skip
+    return None
+
+
+def _errno(number: int) -> str:
+    return os.strerror(number) if number < 2**31 else "no error number of any system"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A record with its place: the curve's name, the load, which repeat it is (None: by its time), further columns."""
+
+    record: FioRecord
+    series: str
+    load: float
+    repeat: int | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def outstanding(self) -> float:
+        """Little's law: the mean number of outstanding requests, from throughput and latency."""
+        return self.record.throughput_per_s * self.record.latency.mean_s
+
+
+def _point(record: FioRecord) -> Placed:
+    """The record at its load, on the curve that is named by block, mix and pattern alone."""
+    point = Placed(record, describe_series(record.block_bytes, _round_mix(record), record.pattern), math.nan)
+    depth = record.depth
+    if depth is not None:
+        return replace(point, load=float(depth * record.jobs))
+    return replace(point, load=near_power_of_two(max(1, round(point.outstanding)), tolerance=0.05))
+
+
+def _round_mix(record: FioRecord) -> float:
+    """The read fraction that names the curve: as asked where fio says so, as counted otherwise.
+
+    Counts scatter around what was asked (69.8 % of 70), and every depth would get a curve of its own.
+    """
+    if record.options.get("rw", "").partition(":")[0] in ("randrw", "rw", "readwrite"):
+        try:
+            return min(1.0, max(0.0, float(record.options.get("rwmixread", "50")) / 100))
+        except ValueError:
+            pass
+    return round(record.read_fraction, 2)
+
+
+def _named(points: Sequence[Placed]) -> list[Placed]:
+    """The points with the whole names of their curves, by all that differs between them."""
+    parts: dict[int, list[str]] = {i: [] for i in range(len(points))}
+    for members in _grouped(range(len(points)), lambda i: points[i].series).values():
+        for dimension in (_folder, _device, _engine, _submission, _host):
+            values = {i: dimension(points[i].record) for i in members}
+            if len(set(values.values())) > 1:
+                for i in members:
+                    parts[i] += [values[i]] if values[i] else []
+    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].series, *parts[i]]))
+    for members in groups.values():
+        depths = {points[i].record.depth for i in members}
+        if len(depths) > 1:
+            for i in members:
+                jobs = points[i].record.jobs
+                parts[i] += [f"{jobs} jobs"] if jobs > 1 else []
+    groups = _grouped(range(len(points)), lambda i: " ".join([points[i].series, *parts[i]]))
+    for members in groups.values():
+        # Two jobs of one file at the same load differ in something that the name does not say yet.
+        seen: dict[tuple[str, float], set[str]] = defaultdict(set)
+        for i in members:
+            seen[points[i].record.source, points[i].load].add(points[i].record.job)
+        if any(len(jobs) > 1 for jobs in seen.values()):
+            for i in members:
+                parts[i].append(f"({points[i].record.job})")
+    return [replace(p, series=" ".join([p.series, *parts[i]])) for i, p in enumerate(points)]
+
+
+def _grouped(items: Iterable[int], key: Callable[[int], str]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return groups
+
+
+def _folder(record: FioRecord) -> str:
+    folder = PurePosixPath(record.source).parent.name
+    return f"in {folder}" if folder else ""
+
+
+def _device(record: FioRecord) -> str:
+    return f"on {record.device}" if record.device else ""
+
+
+def _engine(record: FioRecord) -> str:
+    known = bool(record.options) and (record.all_options or "ioengine" in record.options)
+    return record.engine if known else ""
+
+
+def _submission(record: FioRecord) -> str:
+    words = [] if is_direct(record.options) or not record.options or not record.all_options else ["buffered"]
+    if record.options.get("io_submit_mode", "inline") != "inline":
+        words.append(f"{record.options['io_submit_mode']} submission")
+    return ", ".join(words)
+
+
+def _host(record: FioRecord) -> str:
+    return f"from {record.host}" if record.host else ""
+
+
+def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
+    seen: dict[tuple[str, float], int] = defaultdict(int)
+    rows = []
+    for point in sorted(points, key=lambda p: p.record.started_at):
+        record, latency = point.record, point.record.latency
+        rows.append({
+            "series": point.series, "load": point.load,
+            "throughput_per_s": record.throughput_per_s, "latency_s": latency.mean_s,
+            "bandwidth_bytes_per_s": record.bandwidth_bytes_per_s or math.nan,
+            "block_bytes": record.block_bytes, "read_fraction": record.read_fraction, "pattern": record.pattern,
+            "depth": math.nan if record.depth is None else record.depth,
+            "jobs": math.nan if record.depth is None else record.jobs,
+            "repeat": seen[point.series, point.load] if point.repeat is None else point.repeat,
+            "latency_sd_s": latency.sd_s,
+            "latency_p50_s": latency.percentile_s(50.0), "latency_p95_s": latency.percentile_s(95.0),
+            "latency_p99_s": latency.percentile_s(99.0), "latency_p999_s": latency.percentile_s(99.9),
+            "source": record.source, "started_at": record.started_at or None,
+            "engine": _engine(record) or None, "requests": record.requests,
+            "runtime_s": record.runtime_s, "latency_of": latency.kind,
+            "percentiles_of": latency.percentiles_kind or None,
+            "unchecked": _unchecked(record), **_offloaded(record), **_directions(record),
+            **host_columns(record), **point.columns,
+        })  # fmt: skip
+        seen[point.series, point.load] += 1
+    return rows
+
+
+def _offloaded(record: FioRecord) -> dict[str, str]:
+    """How requests were handed over, where it is not as usual (inline); no column elsewhere."""
+    mode = record.options.get("io_submit_mode", "inline")
+    return {} if mode == "inline" else {"submission": mode}
+
+
+def _directions(record: FioRecord) -> dict[str, float]:
+    """Rate and latency of reads and of writes where there were both; no columns elsewhere."""
+    if len(record.directions) < 2:
+        return {}
+    rates = {f"{d}_throughput_per_s": rate for d, (rate, _) in record.directions.items()}
+    return rates | {f"{d}_latency_s": latency.mean_s for d, (_, latency) in record.directions.items()}
+
+
+def _unchecked(record: FioRecord) -> str | None:
+    """Why N = X R is no check at this point, or None."""
+    if record.depth is None:
+        return "the depth is unknown"
+    return "limited in rate" if any(f.check == "rate-limited" for f in record.findings) else None
+
+
+def _provenance(records: Sequence[FioRecord]) -> Provenance:
+    def distinct(values: Iterable[str]) -> str:
+        return ", ".join(dict.fromkeys(v for v in values if v))
+
+    first = records[0]
+    details: dict[str, Any] = {"engines": distinct(r.engine for r in records if r.options)}
+    shared = {k: v for k, v in first.options.items() if all(r.options.get(k) == v for r in records)}
+    details["options" if all(r.all_options for r in records) else "known_options"] = shared
+    sources = list(dict.fromkeys(r.source for r in records))
+    return Provenance(
+        tool="fio", tool_version=distinct(r.version for r in records), host=distinct(r.host for r in records),
+        device=distinct(r.device for r in records),
+        started_at=min((r.started_at for r in records if r.started_at), default=""),
+        source=sources[0] if len(sources) == 1 else f"{len(sources)} fio outputs",
+        details=details,
+    )  # fmt: skip

@@ -1,0 +1,47 @@
+"""A law of times in a file of its own: its family and parameters, to the last digit, and what it was fitted to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from measure.errors import DataError, MeasureError
+from measure.machine.durable import write_durably
+from measure.text_files import read_text
+from qsim import Distribution
+from qsim.distributions.as_dict import law_from_dict, law_to_dict
+
+SCHEMA = "qsim-law/1"
+_REMEDY = "write one with: qsim fit-service DATA --out law.json"
+
+
+def write_law(law: Distribution, path: Path, about: Mapping[str, Any]) -> None:
+    """Write ``law`` (times in seconds) to ``path``, whole or not at all; ``about`` says where it is from.
+
+    Raises MeasureError where the file cannot be written.
+    """
+    document = {"schema": SCHEMA, "unit": "s", "law": law_to_dict(law), "about": dict(about)}
+    try:
+        write_durably(path, json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+    except OSError as error:
+        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def read_law(path: Path) -> Distribution:
+    """The law in ``path``, in seconds, equal to the one that was written.
+
+    Raises DataError naming the file, what is wrong and the remedy.
+    """
+    try:
+        document = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is no JSON, so it is no law; {_REMEDY}") from error
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != SCHEMA:
+        raise DataError(f"{path} is JSON, but no law of qsim (schema {schema!r}); {_REMEDY}")
+    try:
+        return law_from_dict(document["law"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{path} holds a law that cannot be ({error}); {_REMEDY}") from error

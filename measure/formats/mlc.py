@@ -1,0 +1,314 @@
+"""Reading what Intel's Memory Latency Checker prints under ``--loaded_latency``.
+
+MLC makes other threads stream through memory with an idle loop of a given number of core cycles between bursts (the
+*injected delay*, the think time of a closed system) while one thread chases pointers and is timed. Each row of its
+table is one delay: the chaser's mean latency in ns and the total bandwidth in decimal MB/s.
+
+``mlc_sweep(texts)`` is a pure function of text. It finds every loaded-latency table in what may be a whole terminal
+session (prompts, indentation, CRLF, several runs, a full run with matrices around the table, a run cut in the middle
+of a row) and makes one curve of each. One request is one cache line of 64 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.read_write_mix import Mix, parse_mix
+from measure.sweep import Provenance, Sweep, describe_series
+from measure.text_files import check_rows
+from measure.units import CACHE_LINE_BYTES, counted, format_bytes
+
+_BEFORE = r"^[\s|*\"]{0,40}"  # what notes put before a line
+_HEADER = re.compile(rf"{_BEFORE}Inject\s+Latency\s+Bandwidth\s*$", re.IGNORECASE)
+_UNITS = re.compile(rf"{_BEFORE}Delay\s+\((\w+)\)\s+(\S+)\s*$", re.IGNORECASE)
+_RULE = re.compile(rf"{_BEFORE}=+\s*$")
+_ROW = re.compile(r"^\s*(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)\s*$")
+_NOTED_ROW = re.compile(rf"{_BEFORE}(\d{{5}})\s+(\d+\.\d+)\s+(\d+\.\d+)(?![\d.]).{{0,200}}$")
+_CUT_ROW = re.compile(r"^\s*\d{5}(?:\s+[\d.]*)?(?:\s+[\d.]*)?\s*$")
+_VERSION = re.compile(r"Memory Latency Checker\s*-\s*v(\S+)")
+_COMMAND = re.compile(r"^\s*Command line parameters:\s*(.*?)\s*$")
+_TRAFFIC = re.compile(r"^\s*Using\s+(.*?)\s+traffic type\s*$", re.IGNORECASE)
+_BUFFER = re.compile(r"^\s*Using buffer size of\s+(\d+(?:\.\d+)?)\s*(K|M|G)i?B", re.IGNORECASE)
+_CLOCKS = re.compile(
+    r"Each iteration took\s+(\d+(?:\.\d+)?)\s+(?:core |base frequency )?clocks\s+\(\s*(\d+(?:\.\d+)?)\s*ns"
+)
+_PEAK = re.compile(r"^\s*(ALL Reads|\d:\d Reads-Writes|Stream-triad like)\s*:\s*(\d+(?:\.\d+)?)\s*$")
+_SECTION = re.compile(r"^\s*Measuring\s+(.*?)\s*(?:\(in ns\)\.*)?\s*$")
+_HOMED = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+\((data address homed in \w+ socket)\)\s*$")
+_TRANSFER = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+(\d+(?:\.\d+)?)\s*$")
+_MATRIX_ROW = re.compile(r"^\s*(\d+)((?:\s+(?:\d+\.\d+|-))+)\s*$")
+_OTHER_FIGURES = {
+    "idle_latency_s": "an idle latency", "matrices": "matrices", "bandwidths_bytes_per_s": "peak bandwidths",
+    "cache_to_cache_s": "latencies from cache to cache",
+}  # fmt: skip
+_LONGEST_LINE = 400
+_PREFIX = {"k": 2**10, "m": 2**20, "g": 2**30}
+
+# The tool's own list of -Wn (readme of MLC 3.x): reads per write, and whether the writes bypass the caches.
+W_FLAGS: Mapping[int, Mix] = {
+    2: Mix(2 / 3), 3: Mix(3 / 4), 4: Mix(3 / 5), 5: Mix(1 / 2), 6: Mix(0.0, None, "non-temporal"),
+    7: Mix(2 / 3, None, "non-temporal"), 8: Mix(1 / 2, None, "non-temporal"), 9: Mix(3 / 4, None, "non-temporal"),
+    10: Mix(2 / 3, None, "non-temporal"), 11: Mix(3 / 4), 12: Mix(4 / 5),
+}  # fmt: skip
+
+
+@dataclass
+class _Run:
+    """One loaded-latency table with what was said before it."""
+
+    source: str
+    number: int
+    version: str = ""
+    command: str = ""
+    traffic: str = ""
+    buffer_bytes: float | None = None
+    rows: list[tuple[float, float, float]] = field(default_factory=list)
+    cut: str = ""
+
+
+def looks_like_mlc(text: str) -> bool:
+    """Whether MLC wrote (part of) this text."""
+    return "Memory Latency Checker" in text or any(_HEADER.match(line.lstrip("> ")) for line in text.splitlines())
+
+
+def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
+    """One sweep of everything in ``texts`` (file name -> text); one curve per run.
+
+    load is the injected delay in core cycles, throughput in cache lines a second. A last row that was cut is left out
+    with a Finding. What a full run prints besides goes to ``provenance.details`` under the file's name: ``matrices`` as
+    printed, ``idle_latency_matrix_s``, ``bandwidth_matrix_bytes_per_s``, ``bandwidths_bytes_per_s`` (the peaks by
+    mix), ``cache_to_cache_s``, and ``idle_latency_s`` and ``core_hz`` of an idle-latency run.
+
+    Raises DataError where no text holds a loaded-latency table, or a table has no whole row.
+    """
+    runs: list[_Run] = []
+    details: dict[str, Any] = {}
+    for source, text in texts.items():
+        check_rows(text.count("\n"), source)
+        found, others = _parse(source, text)
+        runs.extend(found)
+        if others:
+            details[source] = others
+    if not runs:
+        raise DataError(
+            f"{', '.join(texts)}: MLC's output, but without a loaded-latency table{_held(details)}; run mlc "
+            "--loaded_latency"
+        )
+    whole = [run for run in runs if run.rows]
+    if not whole:
+        raise DataError(f"{runs[0].source}: the loaded-latency table ends before its first row; run MLC again")
+    names = _name_runs(whole)
+    findings = [_cut_finding(run, name) for run, name in zip(whole, names, strict=True) if run.cut]
+    findings += [
+        Finding("mlc-empty-run", "warning", f"{r.source}: run {r.number} has no whole row and was left out.",
+                "MLC was stopped in its first delay, or the text was cut when it was copied.",
+                "measure it again: qsim measure mlc --modes loaded-latency --out DIR.")
+        for r in runs if not r.rows
+    ]  # fmt: skip
+    findings += [
+        Finding("mlc-no-curve", "info" if source in details else "warning",
+                f"{source} is MLC's output without a loaded-latency table, so it adds no curve"
+                f"{_held({source: details[source]}) if source in details else ''}.",
+                "another mode was run, or MLC was stopped before the table.",
+                "run mlc --loaded_latency.")
+        for source in texts if source not in {r.source for r in runs}
+    ]  # fmt: skip
+    points = pd.concat([_table(run, name) for run, name in zip(whole, names, strict=True)], ignore_index=True)
+    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
+    buffers = {n: r.buffer_bytes for r, n in zip(whole, names, strict=True) if r.buffer_bytes}
+    if buffers:
+        details["buffer_bytes"] = buffers
+    versions = list(dict.fromkeys(r.version for r in whole if r.version))
+    provenance = Provenance(
+        tool="mlc", tool_version=", ".join(versions),
+        commands=tuple(f"mlc {r.command}".strip() for r in whole if r.command),
+        source=", ".join(texts), details=details,
+    )  # fmt: skip
+    return Sweep(points, "injected_delay", "cycles", provenance, tuple(findings), name=next(iter(texts)))
+
+
+def _held(details: Mapping[str, Mapping[str, Any]]) -> str:
+    """What files hold that have no loaded-latency table, for their refusal."""
+    held = dict.fromkeys(_OTHER_FIGURES[key] for others in details.values() for key in others if key in _OTHER_FIGURES)
+    return f" (it holds {' and '.join(held)}, which are figures of one state and no curve)" if held else ""
+
+
+def mlc_figures(text: str) -> dict[str, Any]:
+    """What ``text`` holds besides loaded-latency tables, by the names that ``mlc_sweep`` uses; empty where nothing."""
+    check_rows(text.count("\n"), "MLC's output")
+    return _parse("MLC's output", text)[1]
+
+
+def mlc_version(text: str) -> str:
+    """The version that MLC prints at its start; "" where it does not."""
+    match = _VERSION.search(text)
+    return match[1] if match else ""
+
+
+def _parse(source: str, text: str) -> tuple[list[_Run], dict[str, Any]]:
+    """The runs in one text, and the other sections that a full run prints."""
+    runs: list[_Run] = []
+    others: dict[str, Any] = {}
+    version = command = traffic = section = ""
+    buffer_bytes: float | None = None
+    lines = _Lines(text)
+    for line in lines:
+        if match := _VERSION.search(line):
+            version, command, traffic, buffer_bytes = match[1], "", "", None
+        elif match := _COMMAND.match(line):
+            command, traffic = match[1], ""
+        elif match := _BUFFER.match(line):
+            buffer_bytes = float(match[1]) * _PREFIX[match[2].lower()]
+        elif match := _TRAFFIC.match(line):
+            traffic = match[1]
+        elif _HEADER.match(line):
+            run = _Run(source, len(runs) + 1, version, command, traffic, buffer_bytes)
+            _read_rows(lines, run)
+            runs.append(run)
+        else:
+            section = _take_other(line, section, others)
+    _add_si_matrices(others)
+    return runs, others
+
+
+def _take_other(line: str, section: str, others: dict[str, Any]) -> str:
+    """Put a line of the other sections into ``others``; the section that the next lines belong to."""
+    if match := _CLOCKS.search(line):
+        clocks, ns = float(match[1]), float(match[2])
+        others["idle_latency_s"] = ns / 1e9
+        if ns > 0:
+            others["core_hz"] = clocks / ns * 1e9
+    elif match := _PEAK.match(line):
+        others.setdefault("bandwidths_bytes_per_s", {}).setdefault(section, {})[match[1]] = float(match[2]) * 1e6
+    elif match := _TRANSFER.match(line):
+        others.setdefault("cache_to_cache_s", {})[" ".join(match[1].split())] = float(match[2]) / 1e9
+    elif match := _HOMED.match(line):
+        return f"{' '.join(match[1].split())} latency ({match[2]})"
+    elif match := _SECTION.match(line):
+        return match[1].strip()
+    elif (match := _MATRIX_ROW.match(line)) and section:
+        row = [None if v == "-" else float(v) for v in match[2].split()]
+        others.setdefault("matrices", {}).setdefault(section, {})[match[1]] = row
+    return section
+
+
+def _add_si_matrices(others: dict[str, Any]) -> None:
+    """The matrices once more as numbers in SI units under names of their own, {row: [one per column]}."""
+    for section, rows in others.get("matrices", {}).items():
+        idle = section.lower().startswith("idle latenc")
+        if idle or "bandwidths between nodes" in section.lower():
+            key = "idle_latency_matrix_s" if idle else "bandwidth_matrix_bytes_per_s"
+            scale = 1e-9 if idle else 1e6
+            others[key] = {node: [None if v is None else v * scale for v in row] for node, row in rows.items()}
+
+
+class _Lines:
+    """The lines of a text, with the possibility to put one back."""
+
+    def __init__(self, text: str) -> None:
+        # No line of MLC's is long; patterns are not tried on lines of another kind of file.
+        # A reply to a mail quotes it behind "> ".
+        self._lines = [line.lstrip("> ") if len(line) <= _LONGEST_LINE else "" for line in text.splitlines()]
+        self._next = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while self._next < len(self._lines):
+            self._next += 1
+            yield self._lines[self._next - 1]
+
+    def back(self) -> None:
+        self._next -= 1
+
+
+def _read_rows(lines: _Lines, run: _Run) -> None:
+    """Take the rows below the header; stop at the first line that belongs to something else."""
+    for line in lines:
+        if not line.strip() or _RULE.match(line):
+            continue
+        if units := _UNITS.match(line):
+            if units[1].lower() != "ns" or not units[2].upper().startswith("MB"):
+                raise DataError(
+                    f"{run.source}: MLC's table is in {units[1]} and {units[2]}, where ns and MB/sec were expected; "
+                    "load it as CSV with --columns"
+                )
+        elif row := _ROW.match(line) or _NOTED_ROW.match(line):
+            run.rows.append((float(row[1]), float(row[2]), float(row[3])))
+        elif _CUT_ROW.match(line):
+            run.cut = line.strip()
+            return
+        else:
+            lines.back()
+            return
+
+
+def _name_runs(runs: list[_Run]) -> list[str]:
+    """A name for each run: what was asked; the file or the number of the run where that is not enough."""
+    plain = [_describe(run) for run in runs]
+    names = []
+    for run, name in zip(runs, plain, strict=True):
+        twins = [r for r, n in zip(runs, plain, strict=True) if n == name]
+        files = {r.source for r in twins}
+        label = f"{run.source}: {name}" if len(files) > 1 else name
+        if sum(r.source == run.source for r in twins) > 1:
+            label += f" (run {run.number})"
+        names.append(label)
+    return names
+
+
+def _mix(run: _Run) -> Mix:
+    flag = re.search(r"(?:^|\s)-W\s*(\d{1,3})", run.command)
+    if flag is not None and int(flag[1]) in W_FLAGS:
+        return W_FLAGS[int(flag[1])]
+    if flag is None and (re.search(r"(?:^|\s)-R\b", run.command) or (run.command and not run.traffic)):
+        return Mix(1.0)  # reads are the default of --loaded_latency
+    return parse_mix(run.traffic)
+
+
+def _stride(run: _Run) -> float:
+    flag = re.search(r"(?:^|\s)-l\s*(\d{1,9})", run.command)
+    return float(flag[1]) if flag else float(CACHE_LINE_BYTES)
+
+
+def _describe(run: _Run) -> str:
+    mix = _mix(run)
+    parts = [mix.note] if mix.note else []
+    if mix.read_fraction is None and run.traffic:
+        parts.append(run.traffic)
+    if _stride(run) != CACHE_LINE_BYTES:
+        parts.append(f"stride {format_bytes(_stride(run))}")
+    if re.search(r"(?:^|\s)-[rU]\b", run.command):
+        parts.append("random")
+    if re.search(r"(?:^|\s)-b\s*\d", run.command) and run.buffer_bytes:
+        parts.append(f"buffer {format_bytes(run.buffer_bytes)}")
+    return describe_series(None, mix.read_fraction, None, parts)
+
+
+def _table(run: _Run, name: str) -> pd.DataFrame:
+    delay, latency_ns, bandwidth_mb = (list(column) for column in zip(*run.rows, strict=True))
+    bandwidth = [b * 1e6 for b in bandwidth_mb]
+    for d, r, b in run.rows:
+        if r <= 0 or b <= 0:
+            raise DataError(
+                f"{run.source}: {r:g} ns and {b:g} MB/s at delay {d:g} are no measurement; remove the row or run again"
+            )
+    return pd.DataFrame({
+        "series": name, "load": delay, "throughput_per_s": [b / CACHE_LINE_BYTES for b in bandwidth],
+        "latency_s": [r / 1e9 for r in latency_ns], "bandwidth_bytes_per_s": bandwidth,
+        "block_bytes": float(CACHE_LINE_BYTES), "read_fraction": _mix(run).read_fraction, "source": run.source,
+    })  # fmt: skip
+
+
+def _cut_finding(run: _Run, name: str) -> Finding:
+    return Finding(
+        "mlc-truncated", "warning",
+        f"{run.source}: the table ends in the middle of a row ({run.cut!r}) after "
+        f"{counted(len(run.rows), 'whole row')}; the rest of the curve is missing.",
+        "MLC was stopped, or the file was cut.", "run the sweep again to the end.", series=name,
+    )  # fmt: skip

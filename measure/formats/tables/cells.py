@@ -1,0 +1,135 @@
+"""What the cells of a table tell where the names of its columns do not.
+
+- A block size that each cell spells with its unit: ``bs`` over "4k", "16.0KiB", "4096B".
+- The words of a mix: any column over "randread", "read", "write".
+- A column that parts curves: rows at the same load that differ in ``threads`` or ``device`` are no repeats of each
+  other. It is told from a measured value, which hardly recurs, by each value being there at two places at least.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.tables.column_names import BLOCK_UNITS, Role, plain_name
+from measure.read_write_mix import parse_mix
+from measure.sweep import describe_series
+
+#: The unit of a column whose cells each have their own.
+IN_CELLS = "in its cells"
+
+_BLOCK_NAME = re.compile(r"(?i:block|block_?size|bs|access_size|io_size|request_size)")
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]{0,5})")
+_LEAST_BARE = 512.0
+_MIX_WORDS = frozenset({"randrw", "rw", "readwrite"})
+_NO_CURVE = re.compile(
+    r"(?i:rep(?:eat|lica(?:te)?|etition)?s?|runs?(?:_?(?:id|no|number))?|iter(?:ation)?s?|trials?|rounds?|samples?|seeds?"
+    r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
+)
+_MOST_CURVES = 50
+_SHOWN = 6
+
+
+def block_bytes(cell: str) -> float | None:
+    """Bytes of a block as tools spell it: "4k" and "4KB" have 4096, a bare number is in bytes; None where it is none.
+
+    >>> block_bytes("16.0KiB"), block_bytes("4096B"), block_bytes("4")
+    (16384.0, 4096.0, None)
+    """
+    match = _SIZE.fullmatch(cell.strip())
+    if match is None:
+        return None
+    size, unit = float(match[1]), match[2]
+    if not unit:
+        return size if size >= _LEAST_BARE else None
+    scale = BLOCK_UNITS.get(unit)
+    return size * scale if scale is not None and size > 0 else None
+
+
+def roles_of_cells(ignored: Sequence[str], cells: Mapping[str, Sequence[str]], taken: Mapping[str, Role]) -> list[Role]:
+    """The roles of columns that no name tells: a block whose unit is in its cells, and the words of a mix.
+
+    A role that is taken, or that two columns could have, is not given.
+    """
+    found: dict[str, list[Role]] = defaultdict(list)
+    for column in ignored:
+        filled = [c for c in cells[column] if c]
+        if not filled:
+            continue
+        if _BLOCK_NAME.fullmatch(plain_name(column)) and all(block_bytes(c) is not None for c in filled):
+            found["block"].append(Role("block", column, unit=IN_CELLS))
+        elif all(_tells_mix(c) for c in filled):
+            found["mix"].append(Role("mix", column))
+    return [roles[0] for role, roles in found.items() if len(roles) == 1 and role not in taken]
+
+
+def check_one_loop(cells: Mapping[str, Sequence[str]], name: str) -> None:
+    """DataError where a column tells rows of open loops from rows of closed loops: their loads are two things."""
+    for column, values in cells.items():
+        words = {re.sub(r"[\s_-]*(?:loop|system)?$", "", cell.lower()) for cell in values if cell}
+        if words == {"open", "closed"}:
+            raise DataError(
+                f"{name}: the column {column!r} holds rows of open and of closed loops; their loads are a rate and a "
+                "number of requests, so load them as two tables"
+            )
+
+
+def part_curves(
+    records: Sequence[dict[str, Any]], rows: Sequence[Mapping[str, str]], ignored: Sequence[str], name: str
+) -> tuple[tuple[str, ...], list[Finding]]:
+    """Give the ``records`` that differ in a column which parts curves a "series" of their own.
+
+    ``rows`` are the cells of the same rows, ``ignored`` the columns without a role. What is returned: those of them
+    that part no curves, and a finding for each that does. None does where no two records have the same curve and load.
+    """
+    shared: dict[tuple[str, float], list[int]] = defaultdict(list)
+    for i, record in enumerate(records):
+        shared[record["series"], record["load"]].append(i)
+    crowded = [group for group in shared.values() if len(group) > 1]
+    places = [(record["series"], record["load"]) for record in records]
+    parting = {
+        column: values
+        for column in ignored
+        if crowded and _parts(column, values := [row[column] for row in rows], places, crowded)
+    }
+    for i, record in enumerate(records):
+        known = "" if record["series"] == describe_series(None, None, None) else record["series"]
+        own = [f"{column} {values[i]}" for column, values in parting.items()]
+        record["series"] = " ".join([known, *own]).strip() or record["series"]
+    findings = [
+        Finding(
+            "curves-by-column", "info",
+            f"{name}: rows at the same load differ in {column} ({_some(values)}), and are curves of their own.",
+            "they were measured under conditions of their own.",
+            f"look whether they are repeats of one point instead: then rename the column {column!r} to repeat.",
+        )
+        for column, values in parting.items()
+    ]  # fmt: skip
+    return tuple(column for column in ignored if column not in parting), findings
+
+
+def _parts(
+    column: str, values: Sequence[str], places: Sequence[tuple[str, float]], crowded: Sequence[Sequence[int]]
+) -> bool:
+    """Whether a column parts curves: few values, each at two places or more, several of them at one place."""
+    if _NO_CURVE.fullmatch(plain_name(column)) or not all(values):
+        return False
+    at: dict[str, set[tuple[str, float]]] = defaultdict(set)
+    for value, place in zip(values, places, strict=True):
+        at[value].add(place)
+    if not 1 < len(at) <= _MOST_CURVES or any(len(found) < 2 for found in at.values()):
+        return False
+    return any(len({values[row] for row in group}) > 1 for group in crowded)
+
+
+def _some(values: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(values))
+    return ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
+
+
+def _tells_mix(cell: str) -> bool:
+    return cell.strip().lower() in _MIX_WORDS or parse_mix(cell).read_fraction in (0.0, 1.0)

@@ -1,0 +1,206 @@
+"""Tables of measurements as people publish them (CSV, TSV, semicolons), and our own tidy table.
+
+``csv_sweep(text)`` is a pure function of text. It finds the separator, reads the header, gives every column its role
+(:mod:`measure.formats.tables.columns`), settles by Little's law what names leave open
+(:mod:`measure.formats.tables.unit_choice`), converts the rows to SI units (:mod:`measure.formats.tables.rows`), counts
+the jobs (:mod:`measure.formats.tables.jobs`) and groups the rows into curves (:mod:`measure.formats.tables.cells`). A
+row with an empty cell where a number is needed is left out with a Finding; a cell that is no number is an error,
+because a typing mistake must not silently become a missing point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.tables.cells import IN_CELLS, check_one_loop, part_curves, roles_of_cells
+from measure.formats.tables.column_names import load_noun
+from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
+from measure.formats.tables.jobs import count_jobs, part_jobs
+from measure.formats.tables.numbers import number, with_points
+from measure.formats.tables.rows import rows_of
+from measure.formats.tables.text import Table, read_table
+from measure.formats.tables.unit_choice import complete, settle
+from measure.sweep import OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep
+from measure.units import CACHE_LINE_BYTES, counted
+
+_KINDS: Mapping[str, LoadKind] = {
+    "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",
+}  # fmt: skip
+_UNIT_OF_LOAD: Mapping[LoadKind, str] = {
+    "queue_depth": "requests", "injected_delay": "cycles", "arrival_rate": "requests/s", "bandwidth": "B/s",
+    "buffer_size": "B",
+}  # fmt: skip
+_OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
+_MOST_LINES = 10
+_ENOUGH = 2000  # rows that tell a unit
+
+
+def csv_sweep(
+    text: str,
+    columns: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    *,
+    name: str = "the table",
+) -> Sweep:
+    """The sweep in a text table.
+
+    ``columns`` maps a role (load, jobs, latency, throughput, bandwidth, block, read_percent, series, ...) to the column
+    that holds it, ``units`` a role to its unit; what is not declared is recognised by unambiguous names. ``name`` is
+    the file's name for messages. Throughput comes from its own column, else from bandwidth / block, else, for a memory
+    under an injected delay, from bandwidth / 64 bytes, else, for a number of outstanding requests, from load / latency.
+
+    Raises DataError with one sentence for a table that is empty, ragged, lacks a column, or holds a cell that is not a
+    number.
+    """
+    table = read_table(text, name)
+    if columns is None and units is None and set(REQUIRED) <= set(table.header):
+        return _own_table(table, name)
+    cells_of: Mapping[str, Sequence[str]] = {
+        column: [cells[column] for _, cells in table.rows] for column in table.header
+    }
+    check_one_loop(cells_of, name)
+    roles = assign_roles(
+        table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken)
+    )  # fmt: skip
+    table = with_points(table, _numeric_columns(roles), name)
+    roles, findings = settle(roles, table.header, lambda r: rows_of(table, r, name, _ENOUGH).records, name)
+    rows = rows_of(table, roles, name)
+    if not rows.records:
+        raise DataError(
+            f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
+        )
+    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
+    kind = _KINDS[roles.load.role]
+    multiplied = False
+    if "jobs" in roles:
+        multiplied, told = count_jobs(rows.records, roles, name)
+        findings += told
+    findings += complete(rows.records, name)
+    unused = roles.ignored
+    if "series" not in roles:
+        _part_engines(rows.records)
+        unused, parted = part_curves(rows.records, rows.cells, unused, name)
+        findings += parted
+    if "jobs" in roles and (multiplied or "series" not in roles):
+        part_jobs(rows.records, roles)
+    if unused:
+        findings.append(Finding(
+            "columns", "info", f"{name}: {counted(len(unused), 'column')} not used: {_listed(unused)}.",
+            "their names say nothing that is known here.",
+            "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series).",
+        ))  # fmt: skip
+    points = pd.DataFrame(rows.records)
+    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
+    points["source"] = name
+    if kind == "queue_depth" and "jobs" not in roles:
+        points["depth"] = points["load"]
+    return Sweep(
+        points.drop(columns="buffer"), kind, _unit_of(roles, kind, multiplied=multiplied),
+        Provenance(tool="csv", source=name, details=_details(roles, points)), tuple(findings), name=name,
+    )  # fmt: skip
+
+
+def to_csv(sweep: Sweep) -> str:
+    """The tidy table as CSV text, SI units in the column names; ``csv_sweep`` reads it back unchanged.
+
+    Two comment lines at the top keep what the table itself does not say: the kind and the unit of the load.
+    """
+    filled = [c for c in (*REQUIRED, *OPTIONAL) if c in REQUIRED or sweep.points[c].notna().any()]
+    head = f"# load_kind: {sweep.load_kind}\n# load_unit: {sweep.load_unit}\n"
+    return head + str(sweep.points[filled].to_csv(index=False, lineterminator="\n"))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LINES} more" if len(names) > _MOST_LINES else ""
+    return ", ".join(names[:_MOST_LINES]) + more
+
+
+def _numeric_columns(roles: Roles) -> list[str]:
+    """The columns that hold numbers, by their roles."""
+    given = [r for r in (*roles.by_role.values(), *roles.rivals) if r.constant is None and r.unit != IN_CELLS]
+    return [r.column for r in given if r.role not in TEXT_ROLES]
+
+
+def _unit_of(roles: Roles, kind: LoadKind, *, multiplied: bool) -> str:
+    """The unit of the load: what the table calls its requests (clients, threads), or counts its delay in."""
+    load = roles.load
+    if kind == "injected_delay" and load.unit:
+        return load.unit
+    if kind == "queue_depth" and load.constant is None and not multiplied:
+        return load_noun(load.column)
+    return _UNIT_OF_LOAD[kind]
+
+
+def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "throughput_from": _throughput_source(roles),
+        "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()},
+    }
+    if "buffer" in roles:
+        known = points.dropna(subset=["buffer"])
+        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
+    return details
+
+
+def _part_engines(records: Sequence[dict[str, Any]]) -> None:
+    """Each engine's points are curves of their own, where there are several: their latencies hold different things."""
+    if len({r.get("engine") for r in records}) > 1:
+        for record in records:
+            record["series"] = f"{record['series']} {record['engine'] or 'without an engine'}"
+
+
+def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
+    shown = ", ".join(map(str, lines[:_MOST_LINES])) + (", ..." if len(lines) > _MOST_LINES else "")
+    where = f"{'line' if len(lines) == 1 else 'lines'} {shown}"
+    return Finding(
+        "rows-left-out", "warning", f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({where}).",
+        "the export lost the cells, or the points were never measured.",
+        "fill the cells and run qsim audit on the table again, or measure the points.",
+    )  # fmt: skip
+
+
+def _throughput_source(roles: Roles) -> str:
+    if any(r.endswith("throughput") for r in roles.by_role):
+        return "its own column"
+    if not any(r.endswith("bandwidth") for r in roles.by_role):
+        return "load / latency"
+    return "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
+
+
+def _own_table(table: Table, name: str) -> Sweep:
+    """A table that ``to_csv`` (or a sweep directory of ours) wrote: SI columns, nothing to convert."""
+    records: list[dict[str, Any]] = []
+    for line, cells in table.rows:
+        records.append({
+            column: (cell or None) if column in _OWN_TEXT else number(cell, 1.0, line, column, name)
+            for column, cell in cells.items()
+            if column in REQUIRED or column in OPTIONAL
+        })  # fmt: skip
+        for column in REQUIRED:
+            if records[-1][column] is None:
+                raise DataError(f"{name}: line {line} has no {column}; measure the point again or remove the line")
+    kind = _noted_kind(table.notes.get("load_kind"), records, name)
+    unit = table.notes.get("load_unit", _UNIT_OF_LOAD[kind])
+    return Sweep(pd.DataFrame(records), kind, unit, Provenance(tool="csv", source=name), name=name)
+
+
+def _noted_kind(noted: str | None, records: Iterable[Mapping[str, Any]], name: str) -> LoadKind:
+    if noted is not None:
+        for kind in _UNIT_OF_LOAD:
+            if noted == kind:
+                return kind
+        raise DataError(f"{name}: load_kind {noted!r} is unknown; it is one of {', '.join(_UNIT_OF_LOAD)}")
+    # Without the note: where requests are cache lines and no depth is told, it is a memory under an injected delay.
+    is_memory = all(
+        r.get("depth") is None
+        and r.get("bandwidth_bytes_per_s") is not None
+        and math.isclose(r["bandwidth_bytes_per_s"], r["throughput_per_s"] * CACHE_LINE_BYTES, rel_tol=1e-6)
+        for r in records
+    )
+    return "injected_delay" if is_memory else "queue_depth"

@@ -1,0 +1,175 @@
+"""What the names of a table leave open and Little's law settles: N = X R holds for one reading of the table alone.
+
+- a unit that no name tells: a latency in ms or in µs differ by 1000;
+- which of two rates is that of the requests whose latency is given (transactions and queries a second);
+- a latency that is not given, or a throughput: R = N / X, X = N / R.
+
+All of it needs a load that is a number of outstanding requests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from measure.closed_curves import COMPUTED
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.tables.column_names import OPEN_UNIT, Role, unit_scale
+from measure.formats.tables.columns import Roles
+from measure.formats.tables.refusals import ready_line
+from measure.units import counted
+
+_LATENCY_UNITS = ("s", "ms", "us", "ns")
+_RATE_UNITS = ("/s",)  # with k/s beside it, ms and k/s would fit wherever µs and /s do
+#: X R / N of a reading that may be right, and how much worse every other must be (natural logarithm).
+_LEAST, _MOST, _CLEARLY = 0.5, 1.25, math.log(1.5)
+
+Records = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One reading of the open columns, and the X R / N that it gives at the median."""
+
+    roles: Roles
+    ratio: float
+
+    @property
+    def distance(self) -> float:
+        """How far N = X R is from holding."""
+        return abs(math.log(self.ratio)) if self.ratio > 0 else math.inf
+
+
+def settle(
+    roles: Roles, header: Sequence[str], records_of: Callable[[Roles], Records], name: str
+) -> tuple[Roles, list[Finding]]:
+    """The roles with every unit told and one throughput; a Finding for each that Little's law told.
+
+    ``records_of`` gives the rows under some roles. Raises DataError with the line to write where the law cannot tell:
+    the load is no number of requests, none of the readings fits, or several do.
+    """
+    if not roles.rivals and not any(r.unit == OPEN_UNIT for r in roles.by_role.values()):
+        return roles, []
+    readings = sorted(
+        (_Reading(r, ratio) for r in _readings(roles) if (ratio := _ratio(records_of(r), roles.per_job)) is not None),
+        key=lambda reading: reading.distance,
+    )
+    if not readings or not _LEAST <= readings[0].ratio <= _MOST or (
+        len(readings) > 1 and readings[1].distance - readings[0].distance < _CLEARLY
+    ):  # fmt: skip
+        raise DataError(_unsettled(roles, header, readings, name))
+    best = readings[0]
+    return replace(best.roles, rivals=()), list(_told(roles, best, name))
+
+
+def complete(records: list[dict[str, Any]], name: str) -> list[Finding]:
+    """Compute what is missing in each record, in place: R = N / X or X = N / R. The Finding says so.
+
+    A record has ``load`` (a number of requests) and one of ``latency_s`` and ``throughput_per_s``.
+    """
+    findings = []
+    for missing, given, words in (
+        ("latency_s", "throughput_per_s", "latency: it is N / X"),
+        ("throughput_per_s", "latency_s", "throughput: it is N / R"),
+    ):
+        lacking = [r for r in records if r[missing] is None]
+        for record in lacking:
+            if not record["load"] > 0:
+                raise DataError(
+                    f"{name}: a load of {record['load']:g} asks for nothing; remove the row, or say which column is "
+                    "the load (--columns load=COLUMN)"
+                )
+            if not record[given] > 0:
+                what = "throughput" if given == "throughput_per_s" else "latency"
+                raise DataError(
+                    f"{name}: a {what} of {record[given]:g} at load {record['load']:g} is no measurement; remove the "
+                    "row or measure the point again"
+                )
+            record[missing] = record["load"] / record[given]
+            record["unchecked"] = COMPUTED
+            if record["bandwidth_bytes_per_s"] is None and record["block_bytes"]:
+                record["bandwidth_bytes_per_s"] = record["throughput_per_s"] * record["block_bytes"]
+        if lacking:
+            at = counted(len(lacking), "point")
+            findings.append(Finding(
+                "by-littles-law", "info", f"{name} gives no {words} by Little's law at {at}.",
+                "", "measure both, and N = X R checks them against each other.",
+            ))  # fmt: skip
+    return findings
+
+
+def outstanding(records: Records, *, with_jobs: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """X R / N of the records that have all three (n,); N is the load alone, or the load of each of the jobs."""
+    return np.array([
+        r["throughput_per_s"] * r["latency_s"] / (r["load"] * (r["jobs"] if with_jobs else 1.0))
+        for r in records
+        if all(r.get(c) for c in ("throughput_per_s", "latency_s", "load")) and (r.get("jobs") or not with_jobs)
+    ])  # fmt: skip
+
+
+def _readings(roles: Roles) -> Iterator[Roles]:
+    """Every way to read what is open; none where the load is no number of requests or a latency is missing."""
+    if "depth" not in roles or "latency" not in roles:
+        return
+    rates = [roles["throughput"], *roles.rivals] if "throughput" in roles else [None]
+    for rate in rates:
+        for latency in _in_units(roles["latency"], _LATENCY_UNITS):
+            for throughput in [None] if rate is None else _in_units(rate, _RATE_UNITS):
+                chosen = roles.using(latency)
+                yield chosen if throughput is None else chosen.using(throughput)
+
+
+def _in_units(role: Role, units: Sequence[str]) -> list[Role]:
+    if role.unit != OPEN_UNIT:
+        return [role]
+    return [replace(role, unit=unit, scale=unit_scale(role.role, unit)) for unit in units]
+
+
+def _ratio(records: Records, per_job: bool) -> float | None:
+    """X R / N at the median, counted with the jobs or without them, whichever is nearer to 1."""
+    ratios = [outstanding(records, with_jobs=False)]
+    if any((r.get("jobs") or 1) > 1 for r in records):
+        ratios.append(outstanding(records, with_jobs=True))
+    medians = [float(np.median(r)) for r in ratios if len(r)]
+    found = [m for m in medians if m > 0 and math.isfinite(m)]
+    return min(found, key=lambda m: abs(math.log(m))) if found else None
+
+
+def _told(roles: Roles, best: _Reading, name: str) -> Iterator[Finding]:
+    because = f"because N = X R then holds: X R / N is {best.ratio:.3g} at the median"
+    for role in ("latency", "throughput"):
+        if role in roles and roles[role].unit == OPEN_UNIT:
+            column, unit = roles[role].column, best.roles[role].unit
+            yield Finding(
+                f"{role}-unit", "info",
+                f"{name}: the column {column!r} names no unit; it is read as {unit.replace('us', 'µs')}, {because}.",
+                "", f"say the unit where it is another: --columns {role}={column}:{unit}",
+            )  # fmt: skip
+    if roles.rivals:
+        column = best.roles["throughput"].column
+        others = " and ".join(repr(r.column) for r in (roles["throughput"], *roles.rivals) if r.column != column)
+        yield Finding(
+            "throughput-column", "info", f"{name}: {column!r} is the throughput and not {others}, {because}.",
+            "", f"say which where it is another: --columns throughput={roles['throughput'].column}",
+        )  # fmt: skip
+
+
+def _unsettled(roles: Roles, header: Sequence[str], readings: Sequence[_Reading], name: str) -> str:
+    opened = [r.column for r in roles.by_role.values() if r.unit == OPEN_UNIT]
+    what = f"the unit of {' and of '.join(map(repr, opened))} is not in its name" if opened else (
+        f"both {roles['throughput'].column!r} and {roles.rivals[0].column!r} can be the throughput"
+    )  # fmt: skip
+    if "depth" not in roles:
+        why = "and Little's law tells it for numbers of outstanding requests only"
+    elif not readings:
+        why = "and Little's law needs load, latency and throughput in each row to tell it"
+    elif _LEAST <= readings[0].ratio <= _MOST:
+        why = "and Little's law fits more than one reading"
+    else:
+        why = f"and N = X R holds for none (the nearest X R / N is {readings[0].ratio:.3g})"
+    return f"{name}: {what}, {why}; say it, for example {ready_line(header, roles.by_role)}"

@@ -1,0 +1,150 @@
+"""A device whose truth is known: an nbdkit server with c servers and a service law of our choice, driven by real fio.
+
+nbdkit serves a RAM disk over a Unix socket by a small plugin (:mod:`measure.known_device.plugin`) that answers each
+request when a queue with the drawn service times would: c servers before one queue, or a queue each and requests routed
+at random. Its threads are more than the requests that can be outstanding, so that none waits for a thread.
+
+A closed sweep of it must show X = min(N, c)/S for one queue, with the knee at N* = c, and an open one the waiting times
+of M/G/c. What it served is in its log (:mod:`measure.fio.device_log`), so that noise of the draw is told from a bias.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+from typing import get_args
+
+import numpy as np
+
+from measure.errors import ToolFailedError
+from measure.known_device import plugin as device_plugin
+from measure.known_device.truth import Queueing, Truth
+from measure.machine.own_folders import own_folder
+from measure.machine.process import running
+from qsim import Deterministic, Distribution, Empirical
+
+MEMORY_BYTES = 64 * 2**20
+READY_TIMEOUT_S = 10.0
+GRACE_S = 2.0
+DRAWS = 2**20  # service times drawn beforehand; a longer run begins again with the first
+LONGEST_S = 60.0
+MAX_SERVERS, MAX_THREADS = 256, 1024
+
+
+@dataclass(frozen=True)
+class KnownDevice:
+    """A running device: where it is, and what it truly is."""
+
+    uri: str
+    truth: Truth
+
+
+def truth_of(
+    service: Distribution | float | Sequence[float],
+    servers: int = 1,
+    queueing: Queueing = "central",
+    seed: int = 1,
+    early_s: float = 0.0,
+    delay_s: float = 0.0,
+) -> Truth:
+    """The truth of a device, before it is started. Arguments and errors as of ``known_device``."""
+    return _drawn(service, servers, queueing, seed, early_s, delay_s)[0]
+
+
+@contextmanager
+def known_device(
+    service: Distribution | float | Sequence[float] = 2e-3,
+    servers: int = 4,
+    queueing: Queueing = "central",
+    *,
+    seed: int = 1,
+    threads: int = 64,
+    early_s: float = 0.0,
+    delay_s: float = 0.0,
+    log: Path | None = None,
+) -> Iterator[KnownDevice]:
+    """Start a device of ``servers`` servers, and stop it when the block is left in whatever way.
+
+    ``service`` is a law of service times in seconds, one time (deterministic), or a sample of times from which each
+    request's is drawn. ``queueing`` is "central" (one queue) or "per-server" (requests are routed at random).
+    ``threads`` is how many requests of one connection can be outstanding; ``early_s`` is taken off each sleep, to make
+    up for what the way takes, and ``delay_s`` added to it, while no server is busy; what was served is appended to the
+    file ``log``.
+
+    Raises ValueError (a setting, named), ToolMissingError (no nbdkit), ToolFailedError (it does not come up).
+    """
+    if not 1 <= threads <= MAX_THREADS:
+        raise ValueError(f"threads is {threads}; it must be from 1 to {MAX_THREADS}")
+    truth, times, routes = _drawn(service, servers, queueing, seed, early_s, delay_s)
+    with own_folder("qsim-nbd") as place:
+        (place / "times").write_bytes(times.tobytes())
+        (place / "routes").write_bytes(routes.tobytes())
+        argv = [
+            "nbdkit", "--foreground", "--exit-with-parent", "--unix", str(place / "socket"), "--threads", str(threads),
+            "python", str(device_plugin.__file__), f"times={place / 'times'}", f"servers={servers}",
+            f"size={MEMORY_BYTES}", f"early={early_s - delay_s!r}",
+            *([f"routes={place / 'routes'}"] if len(routes) else []),
+            *([f"log={log.absolute()}"] if log is not None else []),
+        ]  # fmt: skip
+        with running(argv, grace_s=GRACE_S, timer_slack_ns=1) as server:
+            _wait_for(place / "socket", server)
+            yield KnownDevice(f"nbd+unix:///?socket={place / 'socket'}", truth)
+
+
+def _drawn(
+    service: Distribution | float | Sequence[float],
+    servers: int,
+    queueing: Queueing,
+    seed: int,
+    early_s: float,
+    delay_s: float,
+) -> tuple[Truth, np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.uint16]]]:
+    """The truth, the times to be served, and the server of each request (none where there is one queue)."""
+    if not 1 <= servers <= MAX_SERVERS:
+        raise ValueError(f"servers is {servers}; it must be from 1 to {MAX_SERVERS}")
+    if queueing not in get_args(Queueing):
+        raise ValueError(f"queueing is {queueing!r}; it must be central or per-server")
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; it must be zero or more")
+    if not 0 <= early_s < LONGEST_S:
+        raise ValueError(f"early_s is {early_s:g}; it must be from 0 to below {LONGEST_S:g} seconds")
+    if not 0 <= delay_s < LONGEST_S:
+        raise ValueError(f"delay_s is {delay_s:g}; it must be from 0 to below {LONGEST_S:g} seconds")
+    law = _law(service)
+    rng = np.random.default_rng(seed)
+    constant = isinstance(law, Deterministic)
+    times = np.asarray(law.sample(rng, 1 if constant else DRAWS), dtype=np.float64)
+    if not 0 < law.mean < LONGEST_S or times.min() < 0 or times.max() >= LONGEST_S:
+        raise ValueError(
+            f"service has the mean {law.mean:g} and draws from {times.min():g} to {times.max():g} seconds; the mean "
+            f"must be above 0, and each time from 0 to below {LONGEST_S:g} seconds"
+        )
+    shared = queueing == "central" or servers == 1
+    routes = rng.integers(servers, size=0 if shared else DRAWS, dtype=np.uint16)
+    if constant and not shared:
+        times = np.full(DRAWS, times[0])
+    mean = float(times.mean())
+    return Truth(law, servers, queueing, seed, mean, float(times.var() / mean**2), early_s, delay_s), times, routes
+
+
+def _law(service: Distribution | float | Sequence[float]) -> Distribution:
+    if isinstance(service, Distribution):
+        return service
+    return Deterministic(float(service)) if isinstance(service, int | float) else Empirical(tuple(service))
+
+
+def _wait_for(socket: Path, server: Popen[bytes]) -> None:
+    """Return when the server listens; ToolFailedError with what it said where it ends or is too slow."""
+    start = time.monotonic()
+    while not socket.exists():
+        if server.poll() is not None:
+            said = server.stderr.read().decode("utf-8", "replace").strip() if server.stderr else ""
+            install = "; install its Python plugin: apt-get install nbdkit-plugin-python" if "plugin" in said else ""
+            raise ToolFailedError(f"nbdkit did not start (exit code {server.returncode}): {said}{install}")
+        if time.monotonic() - start > READY_TIMEOUT_S:
+            raise ToolFailedError(f"nbdkit was not ready after {READY_TIMEOUT_S:g} s; is the machine overloaded?")
+        time.sleep(0.01)

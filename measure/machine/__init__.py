@@ -1,0 +1,1 @@
+"""This machine: its hardware, its processes, its files, and what may be written to."""

@@ -1,0 +1,246 @@
+"""What this machine is, from /proc and /sys: for the provenance of a measurement.
+
+Facts that cannot be found stay empty (or None): a container hides some of them, and none is worth a failure.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from measure.errors import ToolMissingError
+from measure.machine.process import run_tool
+
+_SYS_CPU = Path("/sys/devices/system/cpu")
+_CLOCK = 1e-9
+
+_SYS_IO_URING_SETUP = 425  # the same number on every architecture (Linux 5.1)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One cache as CPU 0 sees it: level, kind (Data, Instruction, Unified), size, and how many CPUs share it."""
+
+    level: int
+    kind: str
+    size_bytes: int
+    shared_by_cpus: int
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """The machine: names, CPUs, caches, memory, page mode. ``cores`` counts the CPUs this process may use."""
+
+    hostname: str
+    kernel: str
+    machine: str
+    cpu_model: str
+    cores: int
+    cpus_online: int
+    caches: tuple[Cache, ...]
+    memory_bytes: int | None
+    memory_available_bytes: int | None
+    huge_pages: str
+    clocksource: str
+    virtual: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What is behind a path: filesystem type, mount point, the device's name and model, free space in bytes."""
+
+    filesystem: str
+    mount_point: str
+    device: str
+    model: str
+    rotational: bool | None
+    free_bytes: int
+
+    def __str__(self) -> str:
+        model = f" ({self.model})" if self.model else ""
+        return f"{self.device or 'no block device'}{model}, {self.filesystem}"
+
+
+def host_facts() -> HostFacts:
+    """The facts about this machine that a measurement should carry."""
+    cpuinfo = _text(Path("/proc/cpuinfo"))
+    meminfo = _text(Path("/proc/meminfo"))
+    name = re.search(r"^(?:model name|Model|Hardware|cpu)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    return HostFacts(
+        hostname=platform.node(),
+        kernel=f"{platform.system()} {platform.release()}",
+        machine=platform.machine(),
+        cpu_model=name.group(1).strip() if name else platform.processor() or platform.machine(),
+        cores=usable_cores(),
+        cpus_online=os.cpu_count() or 1,
+        caches=tuple(_caches()),
+        memory_bytes=_kib(meminfo, "MemTotal"),
+        memory_available_bytes=_kib(meminfo, "MemAvailable"),
+        huge_pages=_bracketed(_text(Path("/sys/kernel/mm/transparent_hugepage/enabled"))),
+        clocksource=_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")).strip(),
+        virtual=bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE)),
+    )
+
+
+def usable_cores() -> int:
+    """The CPUs that this process may run on (affinity mask), at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def storage_behind(path: Path) -> Storage:
+    """The filesystem and device behind ``path``, or behind its nearest existing parent; a device is its own."""
+    place = nearest_existing(path)
+    status = place.stat()
+    space = os.statvfs(place)
+    filesystem, mount_point, source = _mount_of(place)
+    if stat.S_ISBLK(status.st_mode):  # the device itself, not the folder of device files that it is in
+        filesystem, mount_point, source = "raw device", "", str(place)
+    number = status.st_rdev if stat.S_ISBLK(status.st_mode) else status.st_dev
+    block = _block_folder(number) or _block_folder_of_source(source)
+    disk = _whole_disk(block) if block else None
+    return Storage(
+        filesystem=filesystem,
+        mount_point=mount_point,
+        device=f"/dev/{block.name}" if block else source if source.startswith("/dev/") else "",
+        model=_text(disk / "device" / "model").strip() if disk else "",
+        rotational=_flag(disk / "queue" / "rotational") if disk else None,
+        free_bytes=space.f_bavail * space.f_frsize,
+    )
+
+
+def nearest_existing(path: Path) -> Path:
+    """``path`` resolved, or the first of its parents that exists."""
+    place = path.resolve()
+    while not place.exists():
+        place = place.parent
+    return place
+
+
+def timer_resolution_s(samples: int = 2000) -> float:
+    """The smallest step between two different readings of the monotonic clock, in seconds."""
+    smallest = 10**9
+    last = time.perf_counter_ns()
+    for _ in range(samples):
+        now = time.perf_counter_ns()
+        if now > last:
+            smallest = min(smallest, now - last)
+        last = now
+    return smallest * _CLOCK
+
+
+def tool_version(name: str) -> str | None:
+    """The first line that ``name --version`` prints; None where the program is missing or says nothing."""
+    try:
+        done = run_tool([name, "--version"], timeout_s=10)
+    except ToolMissingError:
+        return None
+    lines = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
+    return next((line.strip() for line in lines if line.strip()), "")
+
+
+def io_uring_allowed() -> tuple[bool, str]:
+    """Whether the kernel lets this process set up an io_uring, and the reason where not."""
+    disabled = _text(Path("/proc/sys/kernel/io_uring_disabled")).strip()
+    libc = ctypes.CDLL(None, use_errno=True)
+    parameters = ctypes.create_string_buffer(256)  # struct io_uring_params has 120 bytes; all zero is a plain ring
+    descriptor = libc.syscall(_SYS_IO_URING_SETUP, 1, parameters)
+    if descriptor >= 0:
+        os.close(descriptor)
+        return True, "the kernel grants it"
+    reason = os.strerror(ctypes.get_errno())
+    if disabled in ("1", "2"):
+        reason += f"; kernel.io_uring_disabled is {disabled}"
+    return False, f"the kernel refuses it ({reason})"
+
+
+def _caches() -> Iterator[Cache]:
+    for folder in sorted((_SYS_CPU / "cpu0" / "cache").glob("index*")):
+        size = re.fullmatch(r"(\d+)([KMG]?)", _text(folder / "size").strip())
+        level = _text(folder / "level").strip()
+        if size and level.isdigit():
+            scale = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[size.group(2)]
+            kind = _text(folder / "type").strip()
+            shared = count_cpus(_text(folder / "shared_cpu_list").strip())
+            yield Cache(int(level), kind, int(size.group(1)) * scale, shared)
+
+
+def count_cpus(listing: str) -> int:
+    """How many CPUs the kernel's list names.
+
+    >>> count_cpus("0-3,8")
+    5
+    """
+    total = 0
+    for part in filter(None, listing.split(",")):
+        first, _, last = part.partition("-")
+        total += int(last or first) - int(first) + 1
+    return total
+
+
+def _mount_of(path: Path) -> tuple[str, str, str]:
+    """(filesystem type, mount point, source) of the mount that holds ``path``: the longest matching mount point."""
+    best = ("", "", "")
+    resolved = str(path.resolve())
+    for line in _text(Path("/proc/self/mountinfo")).splitlines():
+        before, _, after = line.partition(" - ")
+        fields, rest = before.split(), after.split()
+        if len(fields) < 5 or len(rest) < 2:
+            continue
+        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m.group(1), 8)), fields[4])
+        inside = resolved == point or resolved.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best[1]):  # of equal ones the later mount covers the earlier
+            best = (rest[0], point, rest[1])
+    return best
+
+
+def _block_folder(number: int) -> Path | None:
+    """/sys folder of the block device with this device number."""
+    link = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
+    return link.resolve() if link.exists() else None
+
+
+def _block_folder_of_source(source: str) -> Path | None:
+    """The same for a mount source such as /dev/nvme0n1p2 (filesystems with anonymous device numbers, as btrfs)."""
+    if not source.startswith("/dev/") or not Path(source).exists():
+        return None
+    return _block_folder(Path(source).stat().st_rdev)
+
+
+def _whole_disk(block: Path) -> Path:
+    """A partition's disk; anything else is its own."""
+    return block.parent if (block / "partition").exists() else block
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _flag(path: Path) -> bool | None:
+    return {"0": False, "1": True}.get(_text(path).strip())
+
+
+def _kib(meminfo: str, key: str) -> int | None:
+    match = re.search(rf"^{key}:\s*(\d+) kB", meminfo, re.MULTILINE)
+    return int(match.group(1)) * 1024 if match else None
+
+
+def _bracketed(text: str) -> str:
+    match = re.search(r"\[(\w+)\]", text)
+    return match.group(1) if match else ""

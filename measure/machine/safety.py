@@ -1,0 +1,198 @@
+"""What may be written to. A measurement destroys what its target holds, so a target must be ours or be given up.
+
+The rules, in the order in which they are checked:
+
+1. A path that does not exist: we create it, and mark it as ours. A directory: we create ``qsim-test-file`` in it.
+2. A regular file that carries our mark (:mod:`measure.machine.own_file`): used again.
+3. Any other regular file, and any block device: refused, unless the user consents to its being read
+   (``consent="read"``). It is then only read, and fio gets --readonly besides.
+4. Writing to a block device: only where its name was typed a second time (``write_device``), and never while it is
+   mounted, used as swap or by another device, held open exclusively, or while it holds a filesystem or partitions.
+5. Everything else (character devices such as /dev/null, pipes, sockets): refused. Links are followed first.
+
+A filesystem that lives in memory (tmpfs) or takes no direct I/O would be measured as the page cache: refused. Newer
+kernels accept O_DIRECT on tmpfs, so both the type and an actual direct write are checked.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Literal
+
+from measure.errors import UnsafeTargetError
+from measure.machine.block_devices import device_in_use
+from measure.machine.host import storage_behind
+from measure.machine.own_file import DIRECT_BYTES, is_ours, read_mark
+from measure.machine.target import FILE_STATES, Target
+from measure.units import format_bytes
+
+TEST_FILE = "qsim-test-file"
+MEMORY_FILESYSTEMS = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs", "proc", "sysfs"})
+SPARE_BYTES = 64 * 2**20  # left free on the filesystem, whatever the test file takes
+
+
+def check_target(
+    target: Path,
+    size_bytes: int | None,
+    *,
+    writes: bool,
+    consent: Literal["read"] | None = None,
+    write_device: str | None = None,
+) -> Target:
+    """Look at ``target`` and say what it is and that it may be used; nothing is created or changed.
+
+    ``size_bytes`` is the part to be measured (None: all of what exists; needed for a file of our own). ``writes`` is
+    whether the workload writes. Raises UnsafeTargetError, in one sentence with the reason and the remedy.
+    """
+    if not str(target):
+        raise UnsafeTargetError("the target is empty; name a file that does not exist yet, or a directory")
+    path = _resolved(target)
+    shown = str(target) if path == target else f"{target} (which is {path})"
+    if path.is_dir():
+        path /= TEST_FILE
+        shown = str(path)
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return _new_file(path, size_bytes)
+    except OSError as error:
+        raise UnsafeTargetError(f"{shown} cannot be looked at: {error.strerror or error}") from error
+    if stat.S_ISREG(status.st_mode):
+        if is_ours(path):
+            return _own_file(path, status, size_bytes)
+        return _foreign_file(path, shown, status, size_bytes, writes=writes, consent=consent)
+    if stat.S_ISBLK(status.st_mode):
+        return _block_device(path, shown, size_bytes, writes=writes, consent=consent, write_device=write_device)
+    what = next(
+        name for test, name in (
+            (stat.S_ISCHR, "a character device"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"),
+            (stat.S_ISLNK, "a link that leads in a circle"), (lambda _: True, "no file"),
+        ) if test(status.st_mode)
+    )  # fmt: skip
+    raise UnsafeTargetError(f"{shown} is {what}, not a drive; name a file that does not exist yet, or a directory")
+
+
+def _resolved(target: Path) -> Path:
+    try:
+        return target.expanduser().resolve()
+    except (OSError, RuntimeError) as error:
+        raise UnsafeTargetError(f"{target} cannot be resolved: {error}; name a plain path") from error
+
+
+def _new_file(path: Path, size_bytes: int | None) -> Target:
+    folder = path.parent
+    if not folder.is_dir():
+        raise UnsafeTargetError(f"{path} cannot be created: there is no directory {folder}; create it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UnsafeTargetError(f"{path} cannot be created: no permission to write in {folder}; name another directory")
+    size = _needed(size_bytes, path)
+    _refuse_memory(path)
+    _check_space(path, size, already=0)
+    return Target(path, "own file", size, exists=False, writable=True)
+
+
+def _own_file(path: Path, status: os.stat_result, size_bytes: int | None) -> Target:
+    size = _needed(size_bytes or status.st_size or None, path)
+    _refuse_memory(path)
+    _check_space(path, size, already=status.st_blocks * 512)
+    mark = read_mark(path) or {}
+    filled = mark.get("filled_bytes") == size == status.st_size
+    told = mark.get("preconditioned")
+    state = "" if not filled else told if told in FILE_STATES[1:] else "none"
+    return Target(path, "own file", size, exists=True, writable=True, filled=filled, preconditioned=state)
+
+
+def _foreign_file(
+    path: Path, shown: str, status: os.stat_result, size_bytes: int | None, *, writes: bool, consent: str | None
+) -> Target:
+    if writes:
+        raise UnsafeTargetError(
+            f"{shown} exists and was not created by qsim, so it is not written to; name a file that does not exist "
+            "yet, or a directory"
+        )
+    if consent != "read":
+        raise UnsafeTargetError(
+            f"{shown} exists and was not created by qsim; name a file that does not exist yet, or a directory, or "
+            "consent to its being read"
+        )
+    if not os.access(path, os.R_OK):
+        raise UnsafeTargetError(f"{shown} cannot be read: no permission; name a file that you may read")
+    _refuse_memory(path)
+    size = size_bytes or status.st_size
+    if status.st_size < size or size < DIRECT_BYTES:
+        wanted = format_bytes(max(size, DIRECT_BYTES))
+        raise UnsafeTargetError(
+            f"{shown} has {format_bytes(status.st_size)}, too little to measure {wanted} of it; ask for a smaller "
+            "size or name a larger file"
+        )
+    if status.st_blocks * 512 < 0.95 * status.st_size:
+        raise UnsafeTargetError(
+            f"{shown} has holes: {format_bytes(status.st_size)} long, {format_bytes(status.st_blocks * 512)} on the "
+            "device, and reading a hole measures no device; name a file that was written in full"
+        )
+    return Target(path, "foreign file", size, exists=True, writable=False, filled=True)
+
+
+def _needed(size_bytes: int | None, path: Path) -> int:
+    if size_bytes is None:
+        raise UnsafeTargetError(f"{path} is to be created, but its size is not given; give a size such as 1GiB")
+    if size_bytes < DIRECT_BYTES:
+        raise UnsafeTargetError(f"size {size_bytes} of {path} is below {DIRECT_BYTES} bytes; give a size such as 1GiB")
+    return size_bytes
+
+
+def _refuse_memory(path: Path) -> None:
+    storage = storage_behind(path)
+    if storage.filesystem in MEMORY_FILESYSTEMS:
+        raise UnsafeTargetError(
+            f"{path} is on {storage.filesystem}, which lives in memory: no direct I/O to a device is possible there; "
+            "name a directory on a drive"
+        )
+
+
+def _check_space(path: Path, size: int, already: int) -> None:
+    free = storage_behind(path).free_bytes
+    if free < size - already + SPARE_BYTES:
+        raise UnsafeTargetError(
+            f"{path.parent} has {format_bytes(free)} free, and the test file takes {format_bytes(size)} (with "
+            f"{format_bytes(SPARE_BYTES)} to spare); ask for a smaller size or name another directory"
+        )
+
+
+def _block_device(
+    path: Path, shown: str, size_bytes: int | None, *, writes: bool, consent: str | None, write_device: str | None
+) -> Target:
+    if writes:
+        if write_device != str(path):
+            raise UnsafeTargetError(
+                f"{shown} is a block device, and writing destroys what it holds; to do so, give its name again as the "
+                f"device to write ({path}), or measure reads, or name a file"
+            )
+        reason = device_in_use(path)
+        if reason is not None:
+            raise UnsafeTargetError(f"{shown} is not written to: it {reason}; name an empty drive or a file")
+    elif consent != "read":
+        raise UnsafeTargetError(
+            f"{shown} is a block device; consent to its being read (nothing is written to it), or name a file that "
+            "does not exist yet"
+        )
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UnsafeTargetError(
+            f"{shown} cannot be opened: {error.strerror or error}; run with the right to read it (group disk), or name "
+            "a file"
+        ) from error
+    try:
+        available = os.lseek(descriptor, 0, os.SEEK_END)
+    finally:
+        os.close(descriptor)
+    size = size_bytes or available
+    if not DIRECT_BYTES <= size <= available:
+        raise UnsafeTargetError(
+            f"{shown} has {format_bytes(available)}, and {format_bytes(size)} of it are asked for; ask for a smaller "
+            "size"
+        )
+    return Target(path, "block device", size, exists=True, writable=writes, filled=not writes)

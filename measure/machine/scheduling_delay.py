@@ -1,0 +1,109 @@
+"""How late this machine wakes a program that sleeps, measured beside a run: the wait for a processor.
+
+A request to a device ends by waking the thread that waits for it. Where other work keeps the processors busy, that
+thread waits for one, and its latency holds the wait. A thread of our own that sleeps over and over, with the same
+priority as the tool, waits as long: by how much it wakes later than it does at its earliest is the machine's share.
+Sleeping some 200 times a second, it takes about 0.5 % of one processor.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from measure.findings import Finding
+from measure.sweep import Sweep
+from measure.units import format_duration
+
+NAP_S = 0.004
+NOTE, COLUMN = "wakeups", "wakeup_late_s"
+"""What a point's record keeps it as, and a sweep's table: the mean of the run."""
+
+_SHARE, _LEAST_S = 0.1, 1e-4  # what is told of: this share of a latency, and no less than so much
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """Over ``wakeups``, by how much later than the earliest they came: the mean and its 99th percentile, in seconds."""
+
+    wakeups: int
+    mean_s: float
+    p99_s: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Lateness:
+        """The inverse of ``to_dict``."""
+        return cls(int(values["wakeups"]), float(values["mean_s"]), float(values["p99_s"]))
+
+
+class Wakeups:
+    """Sleeps over and over in a thread while its block runs, and tells how late it woke.
+
+    >>> with Wakeups() as woken:
+    ...     time.sleep(0.05)
+    >>> woken.lateness().wakeups > 0
+    True
+    """
+
+    def __init__(self) -> None:
+        self._late: list[float] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sleep, name="wakeups", daemon=True)
+
+    def __enter__(self) -> Wakeups:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:  # fmt: skip
+        self._over.set()
+        self._thread.join()
+
+    def lateness(self) -> Lateness | None:
+        """What was found; None where the block was shorter than one nap."""
+        late = np.array(self._late)
+        if not len(late):
+            return None
+        late -= late.min()
+        return Lateness(len(late), float(late.mean()), float(np.quantile(late, 0.99)))
+
+    def _sleep(self) -> None:
+        while not self._over.is_set():
+            start = time.perf_counter()
+            time.sleep(NAP_S)
+            self._late.append(time.perf_counter() - start - NAP_S)
+
+
+def noted_lateness(record: Mapping[str, Any]) -> dict[str, float]:
+    """The column that the note in a point's record gives; none where it holds no such note."""
+    return {COLUMN: Lateness.from_dict(record[NOTE]).mean_s} if NOTE in record else {}
+
+
+def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
+    """Points at which the machine woke a sleeping program so late that their latencies hold much of it."""
+    if COLUMN not in sweep.points:
+        return
+    late = sweep.points[COLUMN]
+    busy = sweep.points[(late > _SHARE * sweep.points["latency_s"]) & (late > _LEAST_S)]
+    for series, group in busy.groupby("series", sort=False):
+        worst = group.iloc[int((group[COLUMN] / group["latency_s"]).argmax())]
+        yield Finding(
+            "busy-machine", "warning",
+            f"at {len(group)} of {int((sweep.points['series'] == series).sum())} runs a sleeping program woke late by "
+            f"more than {100 * _SHARE:g} % of the latency that was measured; the worst: "
+            f"{format_duration(float(worst[COLUMN]))} (mean) against {format_duration(float(worst['latency_s']))}.",
+            "other work kept the processors busy, so that requests waited for one after the device had answered.",
+            "measure again when the machine is idle, or with priority (sudo chrt -r 20 qsim ...).",
+            str(series), float(worst["load"]),
+        )  # fmt: skip

@@ -1,0 +1,285 @@
+"""The compiled loops of the memory probe: they allocate nothing, hold no lock, and can prove what they did.
+
+``chase``   follows a ring of cache lines, each hop needing the answer of the one before: latency.
+``stream``  reads, updates or writes a buffer burst by burst, idling between bursts: bandwidth at an injected delay.
+``spin``    the idle loop alone, to learn what one of its iterations lasts.
+``link``    the ring that ``chase`` follows, written in one pass.
+
+All run without Python's global lock, so that the threads of one process load the memory together. They share
+``control``, int64 words: in its first line the phase (WARM_UP, MEASURE, STOP), then a line for each loader, with its
+answer to the phase and its signs of life. The chaser moves the phase on by its own clock, so that no Python runs
+between the start and the end of a measurement; anyone may set STOP at any time.
+
+A compiler may leave out a loop whose result it can foresee, and a probe that does nothing looks very fast. So each
+loop returns something that only the whole work gives: the chaser the line it ended on (every line knows its place in
+the ring), the loaders the sum of the words they read and the state of the idle loop. That loop is a xorshift
+generator: compilers fold repeated steps of a linear congruential generator into one (seen with LLVM 20: 0.14 ns an
+iteration), but not these. :mod:`measure.memory.checks` knows the closed forms.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+
+from measure.memory.stores import WORDS_PER_LINE, store_line
+
+WARM_UP, MEASURE, STOP = 0, 1, 2
+
+CONTROL_STRIDE = WORDS_PER_LINE  # one cache line per control word: the flag of one thread disturbs no other
+HOPS_PER_CHUNK = 512  # between two readings of the clocks: some 50 us of DRAM latency against 0.5 us for reading them
+BEAT_ITERATIONS = 8192  # of the idle loop, at most, between two signs of life: some 15 us, less than a chunk lasts
+BEAT = 1  # offset of a loader's sign of life in its control line
+
+# By symbol, not by address: a compiled loop that holds an address cannot be cached on the disk.
+_clock_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
+_WALL = np.int32(time.CLOCK_MONOTONIC)
+_CPU = np.int32(time.CLOCK_THREAD_CPUTIME_ID)
+
+
+@njit(nogil=True)
+def _clock_ns(clock: Any, timespec: Any) -> Any:
+    """The clock's time in ns; ``timespec`` is scratch space. No optimiser sees through the call: it is a fence."""
+    _clock_gettime(clock, timespec.ctypes)
+    return timespec[0] * 1_000_000_000 + timespec[1]
+
+
+@njit(nogil=True)
+def _spin(state: Any, iterations: Any) -> Any:
+    """``iterations`` steps of xorshift64 (Marsaglia 2003, J. Statistical Software 8(14), p. 4: shifts 13, 7, 17)."""
+    for _ in range(iterations):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+    return state
+
+
+@njit(nogil=True)
+def _answered(control: Any, loaders: Any, phase: Any) -> Any:
+    """Whether all loaders have reached ``phase``: their words hold 1 + the phase that they last saw."""
+    reached = 0
+    for loader in range(loaders):
+        reached += control[(1 + loader) * CONTROL_STRIDE] > phase
+    return reached == loaders
+
+
+@njit(nogil=True)
+def _all_ran(control: Any, loaders: Any, beats: Any) -> Any:
+    """Whether every loader has given a sign of life since the last call; ``beats`` holds the last ones seen."""
+    ran = 0
+    for loader in range(loaders):
+        beat = control[(1 + loader) * CONTROL_STRIDE + BEAT]
+        ran += beat != beats[loader]
+        beats[loader] = beat
+    return ran == loaders
+
+
+@njit(nogil=True)
+def _sum_line(buffer: Any, line: Any) -> Any:
+    """The sum of the words of a line. The index is unsigned: one that may be negative costs a test for each word."""
+    first = np.uint64(line) * np.uint64(WORDS_PER_LINE)
+    total = np.uint64(0)
+    for k in range(WORDS_PER_LINE):
+        total += buffer[first + np.uint64(k)]
+    return total
+
+
+@njit(nogil=True)
+def _update_line(buffer: Any, line: Any) -> None:
+    """Increment the words of a line."""
+    first = np.uint64(line) * np.uint64(WORDS_PER_LINE)
+    for k in range(WORDS_PER_LINE):
+        buffer[first + np.uint64(k)] += np.uint64(1)
+
+
+@njit(nogil=True)
+def _next_line(line: Any, stride: Any, lines: Any) -> Any:
+    """The line ``stride`` further on; from the end of the buffer to the first line not visited yet, or back to 0."""
+    line += stride
+    if line < lines:
+        return line
+    line += 1 - lines
+    return 0 if line == stride else line
+
+
+@njit(nogil=True)
+def _adjacent_burst(
+    buffer: Any, place: Any, bursts: Any, read_words: Any, updated_words: Any, streamed_words: Any, visits: Any
+) -> Any:
+    """Burst number ``place`` of ``bursts``: read, update, write past the caches; returns the sum of the words read."""
+    # Parts that begin at index 0: an index that might be negative would keep the loops from being vectorized.
+    loaded_words = read_words + updated_words
+    position = place * loaded_words
+    total = np.uint64(0)
+    read = buffer[position : position + read_words]
+    for k in range(read_words):
+        total += read[k]
+    updated = buffer[position + read_words : position + loaded_words]
+    for k in range(updated_words):
+        updated[k] += np.uint64(1)
+    position = bursts * loaded_words + place * streamed_words
+    for first in range(position, position + streamed_words, WORDS_PER_LINE):
+        store_line(buffer, first, np.uint64(first + visits))
+    return total
+
+
+@njit(nogil=True)
+def _strided_burst(buffer: Any, line: Any, read_lines: Any, updated_lines: Any, stride: Any, lines: Any) -> Any:
+    """A burst from ``line`` on: returns (the sum of the words read, the line after the burst)."""
+    total = np.uint64(0)
+    for _ in range(read_lines):
+        total += _sum_line(buffer, line)
+        line = _next_line(line, stride, lines)
+    for _ in range(updated_lines):
+        _update_line(buffer, line)
+        line = _next_line(line, stride, lines)
+    return total, line
+
+
+@njit(nogil=True, cache=True)
+def spin(state: Any, iterations: Any, timespec: Any) -> Any:
+    """Time the idle loop: returns (its state afterwards, ns elapsed)."""
+    began = _clock_ns(_WALL, timespec)
+    state = _spin(state, iterations)
+    return state, _clock_ns(_WALL, timespec) - began
+
+
+@njit(nogil=True, cache=True)
+def chase(
+    ring: Any, word: Any, control: Any, loaders: Any, warm_up_ns: Any, measure_ns: Any, chunk_hops: Any, chunk_ns: Any,
+    beats: Any, timespec: Any,
+) -> Any:  # fmt: skip
+    """Chase from ``word`` until ``measure_ns`` have passed after the warm-up, and lead the loaders through it.
+
+    ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts
+    ``warm_up_ns`` and until every loader has answered both phases. A chunk of ``chunk_hops`` hops counts as loaded if
+    every loader gave a sign of life during it: other programs may take a loader off its CPU for milliseconds, and the
+    memory is idle meanwhile. ``chunk_ns`` receives the CPU time of each chunk, as far as it reaches; ``beats`` is
+    scratch space, a word a loader.
+
+    Returns (word where it stopped, hops in all, hops measured, ns elapsed, ns on the CPU, hops in loaded chunks, ns on
+    the CPU in loaded chunks); fewer than asked where somebody set STOP.
+    """
+    hops = 0
+    began = now = _clock_ns(_WALL, timespec)
+    for phase in (WARM_UP, MEASURE):
+        # Without waiting for the answers, a loader that another program keeps off its CPU would count nothing.
+        if control[0] != STOP:
+            control[0] = phase
+        while control[0] != STOP and (now - began < warm_up_ns or not _answered(control, loaders, phase)):
+            for _ in range(chunk_hops):
+                word = ring[word]
+            hops += chunk_hops
+            now = _clock_ns(_WALL, timespec)
+
+    hops_before = hops
+    loaded_hops = 0
+    loaded_ns = 0
+    chunk = 0
+    _all_ran(control, loaders, beats)
+    began = now = _clock_ns(_WALL, timespec)
+    cpu_began = cpu_now = _clock_ns(_CPU, timespec)
+    while control[0] != STOP and now - began < measure_ns:
+        for _ in range(chunk_hops):
+            word = ring[word]
+        hops += chunk_hops
+        now = _clock_ns(_WALL, timespec)
+        cpu_before = cpu_now
+        cpu_now = _clock_ns(_CPU, timespec)
+        if _all_ran(control, loaders, beats):
+            loaded_hops += chunk_hops
+            loaded_ns += cpu_now - cpu_before
+        if chunk < chunk_ns.size:
+            chunk_ns[chunk] = cpu_now - cpu_before
+        chunk += 1
+    control[0] = STOP
+    return word, hops, hops - hops_before, now - began, cpu_now - cpu_began, loaded_hops, loaded_ns
+
+
+@njit(nogil=True, cache=True)
+def stream(
+    buffer: Any, first_burst: Any, read_words: Any, updated_words: Any, streamed_words: Any, stride: Any, delay: Any,
+    bursts_per_check: Any, control: Any, loader: Any, timespec: Any,
+) -> Any:  # fmt: skip
+    """Stream through ``buffer`` until STOP: a burst of words, then ``delay`` iterations of the idle loop.
+
+    The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back);
+    bursts are adjacent. The ``streamed_words`` (whole lines) of a burst lie in a part of their own behind those of all
+    bursts, or prefetchers would read them, and are written past the caches with what as many increments would have
+    left. With a ``stride`` of more than 1 line (then nothing is streamed, and the buffer's lines are a multiple of it)
+    each line of a burst lies that far from the one before, and the buffer is gone through ``stride`` times until every
+    line was visited. Bursts are counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer
+    holds a whole number of them, and word i began as i. The phase is looked at, and answered, after every
+    ``bursts_per_check`` bursts. Returns (bursts in all, bursts measured, ns elapsed, ns on the CPU, sum of the words
+    read modulo 2^64, state of the idle loop); measured values are 0 where the phase MEASURE never came.
+    """
+    loaded_words = read_words + updated_words
+    buffer_bursts = buffer.size // (loaded_words + streamed_words)
+    place = first_burst % buffer_bursts
+    visits = first_burst // buffer_bursts + 1
+    lines = buffer.size // WORDS_PER_LINE
+    slot = place * loaded_words // WORDS_PER_LINE
+    line = slot % (lines // stride) * stride + slot // (lines // stride)
+    total = np.uint64(0)
+    state = np.uint64(1)
+    bursts = 0
+    bursts_before = 0
+    began = np.int64(-1)
+    cpu_began = np.int64(0)
+    own = (1 + loader) * CONTROL_STRIDE
+    beat = 0
+    control[own] = 1 + WARM_UP
+    while True:
+        for _ in range(bursts_per_check):
+            # Parts that begin at index 0: an index that might be negative would keep the loops from being vectorized.
+            if stride == 1:
+                total += _adjacent_burst(
+                    buffer, place, buffer_bursts, read_words, updated_words, streamed_words, visits
+                )
+            else:
+                read, line = _strided_burst(
+                    buffer, line, read_words // WORDS_PER_LINE, updated_words // WORDS_PER_LINE, stride, lines
+                )
+                total += read
+            place += 1
+            if place == buffer_bursts:
+                place = 0
+                visits += 1
+            left = delay
+            while left > BEAT_ITERATIONS:
+                state = _spin(state, BEAT_ITERATIONS)
+                left -= BEAT_ITERATIONS
+                beat += 1
+                control[own + BEAT] = beat
+                _clock_ns(_WALL, timespec)  # a fence, or the compiler may keep the beats to itself until the end
+            state = _spin(state, left)
+        bursts += bursts_per_check
+        beat += 1
+        control[own + BEAT] = beat
+        now = _clock_ns(_WALL, timespec)
+        if control[0] == MEASURE and began < 0:
+            cpu_began = _clock_ns(_CPU, timespec)
+            began = now
+            bursts_before = bursts
+            control[own] = 1 + MEASURE
+        if control[0] == STOP:
+            break
+    if began < 0:
+        return bursts, 0, 0, 0, total, state
+    return bursts, bursts - bursts_before, now - began, _clock_ns(_CPU, timespec) - cpu_began, total, state
+
+
+@njit(nogil=True, cache=True)
+def link(words: Any, order: Any) -> None:
+    """Make ``words`` a ring through its lines in the given ``order``, a permutation of their numbers.
+
+    Word 0 of a line becomes the index of the next line's first word, word 1 the line's place in the ring.
+    """
+    last = order.size - 1
+    for place in range(order.size):
+        first = order[place] * WORDS_PER_LINE
+        words[first] = order[place + 1 if place < last else 0] * WORDS_PER_LINE
+        words[first + 1] = place

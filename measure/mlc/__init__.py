@@ -1,0 +1,1 @@
+"""Measuring memory with Intel's Memory Latency Checker: plan, run, keep, read."""

@@ -1,0 +1,1 @@
+"""A sweep directory on disk: raw files untouched, a record beside each."""

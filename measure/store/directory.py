@@ -1,0 +1,282 @@
+"""A sweep on disk: one finished point is one untouched raw file and one small record, written once.
+
+    DIR/sweep.json             what is swept: tool, settings, provenance (written first)
+    DIR/raw/depth-8.0.json     what the tool printed, byte for byte
+    DIR/points/depth-8.0.json  the point: what was asked, the command, times, exit code, stderr, the raw file's name
+    DIR/points.csv             the tidy table, derived from the above and rewritten at the end
+
+A point exists when its record does. The raw file is on the disk before the record is, and both arrive by rename,
+so that a kill at any moment leaves whole points or none. Starting again with the same settings skips the finished
+points; a failed point keeps its record under another name and is tried again.
+
+A disk that lost power may have lied about what it had written. So a record knows the length and the SHA-256 of its
+raw file, and a point of which either is not whole does not count: the next run sets its files aside (``.damaged``) and
+measures it again. The order of the points is the number that each got, not the time of day, which may be set back.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from measure.errors import StoreError
+from measure.findings import Finding
+from measure.machine.durable import make_directory, move_durably, remove_leftovers, write_durably
+from measure.store.stored_point import DamagedPoint, StoredPoint, attached_of, damage, in_time, json_object, raw_of
+
+SCHEMA = "qsim-sweep/1"
+MANIFEST = "sweep.json"
+
+
+@dataclass(frozen=True)
+class SweepStore:
+    """A directory that holds one sweep. ``create`` one to measure into it, ``read`` one to load it."""
+
+    directory: Path
+    manifest: Mapping[str, Any]
+
+    @classmethod
+    def create(
+        cls, directory: Path, tool: str, settings: Mapping[str, Any], provenance: Mapping[str, Any]
+    ) -> SweepStore:
+        """A new sweep in ``directory``, or the one that is there if it was made with the same tool and settings.
+
+        ``settings`` are what is fixed over the sweep (block size, target, runtime...), JSON-ready; the loads are not
+        among them, so that a sweep can be extended. Raises StoreError where the directory holds something else or a
+        sweep of other settings, and OSError's text as StoreError where it cannot be written.
+        """
+        path = directory / MANIFEST
+        with _told_as(f"cannot create a sweep in {directory}"):
+            if path.exists():
+                store = cls.read(directory)
+                changed = _differences(store.manifest.get("settings", {}), _plain(settings))
+                if store.manifest.get("tool") != tool:
+                    raise StoreError(
+                        f"{directory} holds a {store.manifest.get('tool')} sweep, not {tool}; choose another --out"
+                    )
+                if changed:
+                    raise StoreError(
+                        f"{directory} holds a sweep with other settings ({'; '.join(changed)}); choose another --out, "
+                        "or repeat the settings of the first run to go on with it"
+                    )
+                return store
+            if directory.exists() and not directory.is_dir():
+                raise StoreError(f"{directory} is a file, not a directory; choose another --out")
+            if directory.exists() and any(not entry.name.startswith(".") for entry in directory.iterdir()):
+                raise StoreError(f"{directory} is not empty and holds no sweep of ours; choose another --out")
+            manifest = {"schema": SCHEMA, "tool": tool, "settings": _plain(settings), "provenance": _plain(provenance)}
+            # The manifest comes first: a kill after it leaves a sweep that can be continued, one before it nothing.
+            make_directory(directory)
+            _write_once(path, json.dumps(manifest, indent=1).encode())
+        return cls(directory, manifest)
+
+    @classmethod
+    def read(cls, directory: Path) -> SweepStore:
+        """The sweep that is kept in ``directory``. StoreError where there is none, a damaged one or another schema."""
+        path = directory / MANIFEST
+        try:
+            manifest = json_object(path)
+        except FileNotFoundError as error:
+            raise StoreError(f"{directory} holds no sweep of ours (no {MANIFEST})") from error
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
+        except ValueError as error:
+            raise StoreError(
+                f"{path} cannot be read: {error}; measure into another directory (what the tool printed is still in "
+                f"{directory / 'raw'})"
+            ) from error
+        if manifest.get("schema") != SCHEMA:
+            raise StoreError(f"{path} is not of schema {SCHEMA}; another version or another program wrote it")
+        return cls(directory, manifest)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the directory for one writing run, after what a kill or a power cut left in it is put in order.
+
+        Raises StoreError where another run holds it or it cannot be written.
+        """
+        with _told_as(f"cannot write into {self.directory}"):
+            lock = (self.directory / ".lock").open("w")
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise StoreError(
+                    f"another run is measuring into {self.directory}; wait for it or choose another --out"
+                ) from error
+            except OSError as error:
+                raise StoreError(
+                    f"{self.directory} cannot be locked ({error.strerror or error}); choose another --out"
+                ) from error
+            self._put_in_order()
+            yield
+
+    def points(self) -> list[StoredPoint]:
+        """Every whole point, failed ones included, in the order in which they were measured."""
+        points, _ = self._contents()
+        return points
+
+    def damaged(self) -> list[DamagedPoint]:
+        """The points that are not whole any more and will be measured again."""
+        _, damaged = self._contents()
+        return damaged
+
+    def finished(self) -> frozenset[str]:
+        """The keys of the points that need not be measured again."""
+        return frozenset(p.key for p in self.points() if p.ok)
+
+    def findings(self) -> list[Finding]:
+        """What a reader should know about the directory: points that are damaged, and files that were set aside."""
+        found = [
+            Finding(
+                "damaged-point", "warning", f"Point {p.key} is left out: {p.reason}.",
+                "A power cut, a full disk or a hand.",
+                "start the same measurement again: it sets the damaged files aside and measures the point anew",
+            )
+            for p in self.damaged()
+        ]  # fmt: skip
+        aside = [p.name for p in self._files("points") + self._files("raw") if ".damaged" in p.suffixes]
+        if aside:
+            found.append(Finding(
+                "damaged-point", "info", f"{', '.join(aside)}: damaged, and set aside when the sweep went on.",
+                "A power cut, a full disk or a hand.",
+            ))  # fmt: skip
+        return found
+
+    def add(
+        self,
+        key: str,
+        raw: bytes | None,
+        record: Mapping[str, Any],
+        raw_suffix: str = ".json",
+        attached: Mapping[str, Path] | None = None,
+    ) -> StoredPoint:
+        """Keep one point. ``record`` holds ``status`` ("ok" or "failed"), ``command``, ``started_at`` and ``request``.
+
+        ``attached`` are large files to be kept beside the raw output, {suffix: path on the same file system}; they are
+        moved, and known by their length alone.
+
+        An "ok" point is written once: StoreError where its key exists. A failed one never takes the place of
+        anything: its files get a number.
+        """
+        if not (self.directory / MANIFEST).exists():
+            raise StoreError(
+                f"cannot keep point {key}: {self.directory} has vanished while it was measured into; start again"
+            )
+        name = key if record.get("status") == "ok" else self._free_failed_name(key)
+        record = {**_plain(record), "sequence": len(self._files("points"))}
+        path = self.directory / "points" / f"{name}.json"
+        with _told_as(f"cannot keep point {key} in {self.directory}"):
+            for folder in ("raw", "points"):
+                make_directory(self.directory / folder)
+            if raw is not None:
+                record["raw"] = f"{name}{raw_suffix}"
+                record |= {"raw_bytes": len(raw), "raw_sha256": hashlib.sha256(raw).hexdigest()}
+                _write_once(self._free_raw(record["raw"]), raw)
+            if attached:
+                record["attached"] = {f"{name}{suffix}": file.stat().st_size for suffix, file in attached.items()}
+                for suffix, file in attached.items():
+                    move_durably(file, self._free_raw(f"{name}{suffix}"))
+            _write_once(path, json.dumps(record, indent=1).encode())
+        return StoredPoint(name, record, raw_of(self.directory, record), attached_of(self.directory, record))
+
+    def write_table(self, csv: str) -> Path:
+        """(Re)write the derived tidy table beside the raw files; StoreError where that cannot be."""
+        path = self.directory / "points.csv"
+        with _told_as(f"cannot write {path}"):
+            write_durably(path, csv.encode())
+        return path
+
+    def _contents(self) -> tuple[list[StoredPoint], list[DamagedPoint]]:
+        """(whole points in the order of their measurement, the others)."""
+        points: list[StoredPoint] = []
+        damaged: list[DamagedPoint] = []
+        for path in self._files("points"):
+            if path.suffix != ".json":
+                continue
+            try:
+                record = json_object(path)
+                raw, attached = raw_of(self.directory, record), attached_of(self.directory, record)
+            except FileNotFoundError:  # set aside by a run that began meanwhile
+                continue
+            except OSError as error:
+                raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
+            except ValueError as error:
+                damaged.append(DamagedPoint(path.stem, (path,), f"{path} cannot be read ({error})"))
+                continue
+            if raw is not None and record["status"] == "ok" and (reason := damage(raw, attached, record)):
+                damaged.append(DamagedPoint(path.stem, (path, raw, *attached), reason))
+            else:
+                points.append(StoredPoint(path.stem, record, raw, attached))
+        return sorted(points, key=in_time), sorted(damaged, key=lambda p: p.key)
+
+    def _free_raw(self, name: str) -> Path:
+        """The place of a raw file. What a kill between it and its record left there is kept beside it."""
+        target = self.directory / "raw" / name
+        if target.exists():
+            target.rename(_free(target.with_suffix(".interrupted" + target.suffix)))
+        return target
+
+    def _files(self, folder: str) -> list[Path]:
+        """What is in a folder, without what is half written; StoreError where it cannot be listed."""
+        try:
+            return sorted(p for p in (self.directory / folder).iterdir() if not p.name.startswith("."))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(
+                f"{self.directory / folder} cannot be listed: {error.strerror or error}; check its permissions"
+            ) from error
+
+    def _put_in_order(self) -> None:
+        """Set damaged files aside and remove half-written ones; only for who holds the lock."""
+        with _told_as(f"cannot put {self.directory} in order"):
+            for point in self.damaged():
+                for path in reversed(point.files):  # the record last: without it the rest is no point
+                    if path.exists():
+                        path.rename(_free(path.with_name(path.name + ".damaged")))
+            for folder in ("raw", "points"):
+                remove_leftovers(self.directory / folder)
+
+    def _free_failed_name(self, key: str) -> str:
+        return _free(self.directory / "points" / f"{key}.failed.json").stem
+
+
+@contextmanager
+def _told_as(what: str) -> Iterator[None]:
+    """OSErrors inside as StoreError: what could not be done, and the system's reason."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what}: {error.strerror or error}") from error
+
+
+def _free(path: Path) -> Path:
+    """``path``, or the first ``path`` with a number that does not exist."""
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return candidate
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON would give it back, so that settings compare equal after a round trip."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    keys = [k for k in {**before, **now} if before.get(k) != now.get(k)]
+    return [f"{k}: there {before.get(k)!r}, now {now.get(k)!r}" for k in keys]
+
+
+def _write_once(path: Path, content: bytes) -> None:
+    if path.exists():
+        raise StoreError(f"{path} exists already and is not overwritten")
+    write_durably(path, content)

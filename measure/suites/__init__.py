@@ -1,0 +1,1 @@
+"""Suites of measurements: the questions that people ask of a drive."""

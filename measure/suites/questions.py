@@ -1,0 +1,106 @@
+"""Suites: the questions that people ask of a drive, by name, each as the workloads that answer it.
+
+Together (``course``) they measure what the published course reports showed: baselines, block sizes, mixes, depths,
+tails, and arrival rates. Only drives are measured here; the memory has its own probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from measure.fio.workload import FioJob
+
+KIB = 1024
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One question with its workloads, all closed.
+
+    ``views`` are the kinds of view (see :mod:`calibrate.report.measured`) that answer it. A point of a suite with
+    ``patience`` 2 runs twice as long as the others. ``fractions`` make it an open one: its workloads only find the peak
+    and the latency of a lone request, and then requests arrive at these shares of that peak.
+    """
+
+    name: str
+    purpose: str
+    workloads: tuple[FioJob, ...]
+    views: tuple[str, ...]
+    patience: float = 1.0
+    fractions: tuple[float, ...] = ()
+
+    def reading(self) -> Suite:
+        """The suite without what writes; it may be left with no workload."""
+        return replace(self, workloads=tuple(w for w in self.workloads if w.read_percent == 100))
+
+
+def _baseline(_quick: bool) -> Suite:
+    random = [FioJob(1, 1, 4 * KIB, read, "random") for read in (100, 0)]
+    sequential = [FioJob(1, 1, 128 * KIB, read, "sequential") for read in (100, 0)]
+    return Suite(
+        "baseline", "What one request takes by itself: 4 KiB random and 128 KiB sequential, read and write.",
+        (*random, *sequential), ("baseline", "read-write"),
+    )  # fmt: skip
+
+
+def _block_size(quick: bool) -> Suite:
+    sizes = (4, 16, 64, 256) if quick else (4, 8, 16, 32, 64, 128, 256, 512)
+    return Suite(
+        "block-size", "Where not the number of requests but their bytes become the limit: one request at a time.",
+        tuple(FioJob(1, 1, size * KIB, read, "random") for read in (100, 0) for size in sizes),
+        ("iops-bandwidth", "crossover", "latency-size"),
+    )  # fmt: skip
+
+
+def _mix(quick: bool) -> Suite:
+    sizes, shares = ((4, 64), (100, 50, 0)) if quick else ((4, 16, 64), (100, 70, 50, 30, 0))
+    return Suite(
+        "mix", "What reads and writes do to each other: every mix of several sizes, one request at a time.",
+        tuple(FioJob(1, 1, size * KIB, read, "random") for size in sizes for read in shares),
+        ("heat-map", "mix", "read-write"),
+    )  # fmt: skip
+
+
+def _depth(quick: bool) -> Suite:
+    depths = (1, 4, 16, 64) if quick else (1, 2, 4, 8, 16, 32, 64, 256, 1024)
+    curves = ((4, 100), (4, 0)) if quick else ((4, 100), (32, 100), (4, 50), (4, 0))
+    return Suite(
+        "depth", "What more requests at once bring, and from where on they only wait: the knee.",
+        tuple(FioJob(depth, 1, size * KIB, read, "random") for size, read in curves for depth in depths),
+        ("latency-bandwidth", "load", "read-write"),
+    )  # fmt: skip
+
+
+def _tails(quick: bool) -> Suite:
+    depths = (1, 4, 16) if quick else (1, 2, 4, 8, 16, 32)
+    return Suite(
+        "tails", "How long the unlucky ones wait: p50 to p99.9 of 4 KiB reads and writes, in longer runs.",
+        tuple(FioJob(depth, 1, 4 * KIB, read, "random") for read in (100, 0) for depth in depths),
+        ("tails",), patience=2.0,
+    )  # fmt: skip
+
+
+def _rate(quick: bool) -> Suite:
+    return Suite(
+        "rate", "What requests wait that arrive by themselves: 4 KiB reads at shares of the peak measured just before.",
+        tuple(FioJob(depth, 1, 4 * KIB, 100, "random") for depth in (1, 32)), ("load", "tails"),
+        fractions=(0.3, 0.6, 0.8) if quick else (0.1, 0.3, 0.5, 0.7, 0.8),
+    )  # fmt: skip
+
+
+_SUITES: Mapping[str, Callable[[bool], Suite]] = {
+    "baseline": _baseline, "block-size": _block_size, "mix": _mix, "depth": _depth, "tails": _tails, "rate": _rate,
+}  # fmt: skip
+COURSE = "course"
+SUITE_NAMES = (*_SUITES, COURSE)
+
+
+def suites(name: str, *, quick: bool = False) -> tuple[Suite, ...]:
+    """The suites that a name stands for: one, or all of them (``course``). ``quick`` takes fewer points.
+
+    Raises ValueError listing the names.
+    """
+    if name != COURSE and name not in _SUITES:
+        raise ValueError(f"there is no suite {name!r}; there are {', '.join(SUITE_NAMES)}")
+    return tuple(make(quick) for key, make in _SUITES.items() if name in (COURSE, key))

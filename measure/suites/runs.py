@@ -1,0 +1,328 @@
+"""Planning and running suites: one sweep directory for each, one test file for all of them.
+
+    OUT/baseline/    a sweep of :mod:`measure.fio.sweep`, as every other
+    OUT/rate-peak/   the closed points from which the rates are taken
+    OUT/rate/        the open ones
+    ...
+
+The file is written once and kept from suite to suite. A suite that fails is told and the others are measured; starting
+again measures what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+from pathlib import Path
+from typing import Literal
+
+from measure.errors import MeasureError, StoreError, ToolFailedError
+from measure.fio.plan import GAPS, START_S, FioPlan, plan_workloads
+from measure.fio.points import BUSY
+from measure.fio.preconditioning import chosen_state, passes
+from measure.fio.settings import FioSettings
+from measure.fio.sweep import run_fio
+from measure.fio.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
+from measure.formats.fio.record import SYNC_ENGINES
+from measure.machine.own_file import remove_leftover
+from measure.machine.safety import TEST_FILE
+from measure.machine.target import Precondition, Target
+from measure.progress import Progress
+from measure.store.directory import MANIFEST, SweepStore
+from measure.suites.questions import Suite, suites
+from measure.sweep import Sweep
+from measure.units import format_duration
+
+QUICK_FILE_BYTES = 64 * 2**20
+RUNTIME_S, QUICK_RUNTIME_S = 2.0, 0.5
+REPEATS = 3
+OPEN_RAMP_S = 0.5
+RAMP_SHARE = 0.25  # of the runtime, before a point is counted
+SHORTEST_S = 0.3  # below this a run is mostly its beginning and its end
+MOST_JOBS = 512  # that wait for their arrivals: more of them keep the processors from the device
+WORTH_REPEATING_S = 1.0  # a budget buys repeats only where runs stay as long as this
+
+
+@dataclass(frozen=True)
+class Step:
+    """One sweep directory: its suite and its workloads, or, open, ``fractions`` of the peak that ``after`` found."""
+
+    directory: str
+    suite: Suite
+    workloads: tuple[FioJob, ...]
+    fractions: tuple[float, ...] = ()
+    after: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many workloads it has."""
+        return len(self.fractions or self.workloads)
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """What will be done, before anything is done. ``left_out`` says what is not, and why."""
+
+    name: str
+    steps: tuple[Step, ...]
+    target: str
+    runtime_s: float
+    ramp_s: float
+    open_ramp_s: float
+    repeats: int
+    size_bytes: int | None
+    engine: str
+    seed: int
+    keep: bool
+    consent: Literal["read"] | None
+    precondition: Precondition
+    fill_seconds: float
+    left_out: tuple[str, ...] = ()
+    file: Target | None = None
+
+    def runtime_of(self, step: Step) -> float:
+        """How long a point of ``step`` runs, seconds."""
+        closed_s = round(self.runtime_s * step.suite.patience, 3)
+        return max(closed_s, _shortest_open(self.open_ramp_s)) if step.fractions else closed_s
+
+    def ramp_of(self, step: Step) -> float:
+        """How long a point of ``step`` runs before it is counted, seconds."""
+        return self.open_ramp_s if step.fractions else self.ramp_s
+
+    @property
+    def points(self) -> int:
+        """How many points there are, repeats included."""
+        return self.repeats * sum(step.count for step in self.steps)
+
+    def step_seconds(self, step: Step, points: int | None = None) -> float:
+        """How long ``points`` points of ``step`` (default: all) will about take."""
+        return (step.count * self.repeats if points is None else points) * (
+            self.runtime_of(step) + self.ramp_of(step) + START_S
+        )
+
+    def seconds(self) -> float:
+        """How long the whole will about take."""
+        return self.fill_seconds + sum(self.step_seconds(step) for step in self.steps)
+
+    def fio_plan(self, step: Step, measured: Mapping[str, Sweep]) -> FioPlan:
+        """The plan of one step as things are now. ``measured`` holds the sweeps before it, by directory.
+
+        Raises what :func:`measure.fio.plan.plan_workloads` does, and ToolFailedError where the peak is missing.
+        """
+        workloads, engine = step.workloads, self.engine
+        if step.fractions:
+            if step.after not in measured:
+                raise ToolFailedError(f"the rates of {step.directory} are shares of a peak that was not measured")
+            workloads = arrivals(measured[step.after], step.fractions)
+            engine = engine if engine in SYNC_ENGINES else "auto"
+        settings = FioSettings(
+            runtime_s=self.runtime_of(step), ramp_s=self.ramp_of(step), size_bytes=self.size_bytes,
+            repeats=self.repeats, engine=engine, seed=self.seed, keep=True, consent=self.consent,
+            precondition=self.precondition, details={"suite": step.suite.name},
+        )  # fmt: skip
+        return plan_workloads(self.target, workloads, settings)
+
+
+@dataclass(frozen=True)
+class SuiteResults:
+    """The sweeps by directory, in their order, and why others are missing."""
+
+    sweeps: Mapping[str, Sweep]
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_suites(
+    name: str,
+    target: str | Path,
+    *,
+    quick: bool = False,
+    runtime_s: float | None = None,
+    ramp_s: float | None = None,
+    budget_s: float | None = None,
+    repeats: int | None = None,
+    size_bytes: int | None = None,
+    engine: str = "auto",
+    seed: int = 1,
+    keep: bool = False,
+    consent: Literal["read"] | None = None,
+    precondition: Precondition = "auto",
+) -> SuitePlan:
+    """Plan the suite ``name`` (see :mod:`measure.suites.questions`) on ``target``; nothing is written.
+
+    ``ramp_s`` runs before each point is counted (default: a quarter of ``runtime_s``). ``budget_s`` is how long the
+    whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3, unless ``repeats`` says how many) as
+    long as runs last a second, and the rest goes into longer runs. On a target that is not our own file the suites only
+    read, and ``left_out`` says so.
+
+    ``precondition`` is what is written to the file before, see :mod:`measure.fio.preconditioning`.
+
+    Raises ValueError (a setting, named; a budget that is too small, with the least one), and what
+    :func:`measure.fio.plan.plan_workloads` raises.
+    """
+    if budget_s is not None and runtime_s is not None:
+        raise ValueError("budget_s and runtime_s were both given; give one of them")
+    chosen = suites(name, quick=quick)
+    if size_bytes is None and quick and not _test_file(target).exists():
+        size_bytes = QUICK_FILE_BYTES
+
+    def closed(allowed: Sequence[Suite], state: Precondition) -> FioPlan:
+        settings = FioSettings(
+            runtime_s=RUNTIME_S if runtime_s is None else runtime_s, ramp_s=0.0 if ramp_s is None else ramp_s,
+            size_bytes=size_bytes, repeats=REPEATS if repeats is None else repeats, engine=engine, seed=seed,
+            consent=consent, precondition=state,
+        )  # fmt: skip
+        return plan_workloads(target, [w for s in allowed for w in s.workloads], settings)
+
+    # Whether the target may be written is told by a plan that only reads.
+    file = closed([s.reading() for s in chosen], "auto").file
+    ours = file is not None and file.kind == "own file"
+    left_out = () if ours else tuple(
+        f"{s.name}: the writes are left out, since {target} is not a test file of ours"
+        for s in chosen if s != s.reading()
+    )  # fmt: skip
+    allowed = chosen if ours else tuple(s.reading() for s in chosen)
+    fill_s = _fill_seconds(closed(allowed, precondition), precondition, [w for s in allowed for w in s.workloads])
+    steps = tuple(step for s in allowed for step in _steps(s))
+    if budget_s is not None:
+        runtime_s, repeats = _within(budget_s, fill_s, steps, repeats, ramp_s)
+    elif runtime_s is None:
+        runtime_s = QUICK_RUNTIME_S if quick else RUNTIME_S
+    if repeats is None:
+        repeats = 1 if quick else REPEATS
+    return SuitePlan(
+        name, steps, str(target), runtime_s, round(RAMP_SHARE * runtime_s, 3) if ramp_s is None else ramp_s,
+        _open_ramp(ramp_s), repeats, None if file is None else file.size_bytes, engine, seed, keep, consent,
+        precondition, fill_s, left_out, file,
+    )  # fmt: skip
+
+
+def run_suites(plan: SuitePlan, out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:
+    """Measure what is missing of every suite below ``out_dir``; one that fails does not stop the others.
+
+    The test file is removed at the end, whatever happens, unless the plan keeps it. ``on_progress(done, total,
+    seconds_left, text)`` counts over the whole. Raises StoreError where ``out_dir`` is no place for suites, and the
+    first failure where every suite failed.
+    """
+    _check_place(out_dir)
+    sweeps: dict[str, Sweep] = {}
+    failures: dict[str, MeasureError] = {}
+    try:
+        for i, step in enumerate(plan.steps):
+            later = sum(plan.step_seconds(s, _missing(plan, s, out_dir)) for s in plan.steps[i + 1 :])
+            before = plan.repeats * sum(s.count for s in plan.steps[:i])
+            try:
+                fio_plan = plan.fio_plan(step, sweeps)
+                sweeps[step.directory] = run_fio(
+                    fio_plan, out_dir / step.directory, _over_the_whole(on_progress, plan, step, before, later)
+                )
+            except MeasureError as error:
+                failures[step.directory] = error
+    finally:
+        if plan.file is not None and not plan.keep:
+            remove_leftover(plan.file)
+    if not sweeps:
+        raise next(iter(failures.values()))
+    return SuiteResults(sweeps, {name: str(error) for name, error in failures.items()})
+
+
+def arrivals(peak: Sweep, fractions: Sequence[float]) -> tuple[FioJob, ...]:
+    """Open workloads at ``fractions`` of the largest throughput in ``peak``, each with jobs enough to be seldom busy.
+
+    On average rate times latency requests are under way, and near the peak, where they queue, about 1 / (1 - fraction)
+    times as many as with the latency of the least depth.
+    """
+    points = peak.mean_points().sort_values("load")
+    most = float(points["throughput_per_s"].max())
+    lone_s, block_bytes = (float(points[c].iloc[0]) for c in ("latency_s", "block_bytes"))
+    workloads = []
+    for fraction in fractions:
+        rate = max(1.0, float(f"{fraction * most:.3g}"))
+        wanted = min(ceil(rate * lone_s / (1 - fraction) / BUSY), MOST_JOBS, int(rate / SLOWEST_SUBMITTER_PER_S))
+        workloads.append(FioJob.open(rate, block_bytes=int(block_bytes), jobs=max(submitters(rate), wanted)))
+    return tuple(workloads)
+
+
+def _steps(suite: Suite) -> tuple[Step, ...]:
+    """The sweeps of a suite: one, or the peak and then the rates that are taken from it."""
+    if not suite.fractions:
+        return (Step(suite.name, suite, suite.workloads),) if suite.workloads else ()
+    peak = f"{suite.name}-peak"
+    return Step(peak, suite, suite.workloads), Step(suite.name, suite, (), suite.fractions, peak)
+
+
+def _fill_seconds(plan: FioPlan, precondition: Precondition, workloads: Sequence[FioJob]) -> float:
+    """How long writing the file takes where it is not there yet, so that a budget buys the same also when it is."""
+    if plan.file is None:
+        return 0.0
+    new = replace(plan.file, filled=False, preconditioned="") if plan.file.kind == "own file" else plan.file
+    return sum(p.seconds for p in passes(chosen_state(precondition, new, workloads), new, plan.engine, workloads))
+
+
+def _within(
+    budget_s: float, fill_s: float, steps: Sequence[Step], repeats: int | None, ramp_s: float | None
+) -> tuple[float, int]:
+    """(runtime, repeats) of points that fit ``budget_s``; ValueError naming the least budget where none do."""
+    tries = (repeats,) if repeats is not None else tuple(range(REPEATS, 0, -1))
+    share = RAMP_SHARE if ramp_s is None else 0.0
+    for count in tries:
+        open_points, closed_points = (sum(s.count for s in steps if bool(s.fractions) == o) for o in (True, False))
+        starts = START_S * (open_points + closed_points)
+        ramps = _open_ramp(ramp_s) * open_points + (ramp_s or 0.0) * closed_points
+        weights = count * sum(s.count * (s.suite.patience + share) for s in steps if not s.fractions)
+        # Open points run as long as the others, but not shorter than they can.
+        at_least = _shortest_open(_open_ramp(ramp_s))
+        fixed_s = fill_s + count * (starts + ramps + at_least * open_points)
+        runtime_s = (budget_s - fixed_s) / weights
+        if runtime_s > at_least:
+            runtime_s = (budget_s - fixed_s + count * at_least * open_points) / (weights + count * open_points)
+        if runtime_s >= (SHORTEST_S if count == tries[-1] else WORTH_REPEATING_S):
+            return int(1000 * runtime_s) / 1000, count
+    raise ValueError(
+        f"budget_s is too short: {sum(s.count for s in steps)} workloads take at least "
+        f"{format_duration(ceil(fixed_s + SHORTEST_S * weights))}; give more time, or ask for fewer points"
+    )
+
+
+def _open_ramp(ramp_s: float | None) -> float:
+    """The ramp of open points: their jobs all begin with a request at once, which takes a while to be forgotten."""
+    return max(OPEN_RAMP_S, ramp_s or 0.0)
+
+
+def _shortest_open(ramp_s: float) -> float:
+    """A runtime that fio can do at any rate that :func:`arrivals` asks for, see ``shortest_run_s``."""
+    return ramp_s + GAPS / SLOWEST_SUBMITTER_PER_S
+
+
+def _missing(plan: SuitePlan, step: Step, out_dir: Path) -> int:
+    """How many points of ``step`` are still to be measured."""
+    directory = out_dir / step.directory
+    done = len(SweepStore.read(directory).finished()) if (directory / MANIFEST).exists() else 0
+    return max(0, step.count * plan.repeats - done)
+
+
+def _over_the_whole(
+    on_progress: Progress | None, plan: SuitePlan, step: Step, before: int, later_s: float
+) -> Progress | None:
+    """The progress of one step as part of the whole."""
+    if on_progress is None:
+        return None
+
+    def report(done: int, total: int, seconds_left: float, text: str) -> None:
+        del total  # of the step
+        on_progress(before + done, plan.points, seconds_left + later_s, f"{step.directory}: {text}")
+
+    return report
+
+
+def _check_place(out_dir: Path) -> None:
+    if out_dir.exists() and not out_dir.is_dir():
+        raise StoreError(f"{out_dir} is a file, not a directory; choose another --out")
+    if (out_dir / MANIFEST).exists():
+        raise StoreError(f"{out_dir} holds a single sweep, not suites; choose another --out")
+
+
+def _test_file(target: str | Path) -> Path:
+    """The test file that ``target`` means."""
+    path = Path(target)
+    return path / TEST_FILE if path.is_dir() else path

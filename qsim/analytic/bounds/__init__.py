@@ -1,0 +1,1 @@
+"""Bounds on closed systems: one family a file."""

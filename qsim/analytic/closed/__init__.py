@@ -1,0 +1,1 @@
+"""Closed queues and networks by formula: one family a file."""

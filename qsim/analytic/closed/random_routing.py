@@ -1,0 +1,127 @@
+"""Random routing: a closed population over k single servers, each with a queue of its own.
+
+Customers pick a server at random, as requests do that hash to a die or a channel.  Some servers then idle while
+others have a queue, so the knee is soft where a shared queue's is sharp.  For exponential service mean value
+analysis is exact, and for single servers it only adds and divides positive numbers:
+
+    R(N) = S·(1 + Q(N-1)/k),   X(N) = N/(Z + R(N)),   Q(N) = X(N)·R(N),
+
+an arrival seeing the k queues as they are with N - 1 customers.  At Z = 0, X(N) = N/(N + k - 1)·k/S.
+At least j customers are at one given server with probability X(N)·X(N-1)···X(N-j+1)·(S/k)^j.
+
+Source: Reiser & Lavenberg (1980), "Mean-value analysis of closed multichain queuing networks", J. ACM 27;
+Lazowska, Zahorjan, Graham & Sevcik (1984), Quantitative System Performance, chapter 6.
+
+>>> from qsim import Closed, Exponential, Station, solve
+>>> dies = Station(Exponential(mean=80e-6), servers=32, queues="random")
+>>> round(solve(Closed(64, [dies])).throughput, 3) == round(64 / (64 + 31) * 32 / 80e-6, 3)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qsim import _check
+from qsim._types import FloatArray, IntArray
+from qsim.analytic import invert as _invert
+from qsim.analytic.closed.repairman import Curve
+from qsim.analytic.open.first_come import require_few_states
+from qsim.distributions import Exponential
+from qsim.metrics import ExactTimes, Metrics
+from qsim.models import Closed, Model
+
+METHOD = "random routing, mean value analysis (Reiser & Lavenberg 1980)"
+
+
+def curve(populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int) -> Curve:
+    """X, R and Wq exactly; arguments, result and refusals as :func:`qsim.analytic.closed.repairman.curve`."""
+    wanted = _check.counts_upto("populations", populations)
+    Z = _check.non_negative("think_time", think_time)
+    S = _check.positive("service_time", service_time)
+    k = _check.count("servers", servers)
+    waiting = np.empty(int(wanted.max()))
+    present = 0.0
+    for n in range(1, waiting.size + 1):
+        waiting[n - 1] = S * (present / k)
+        response = S + waiting[n - 1]
+        present = n * (response / (Z + response))
+    response_time = S + waiting[wanted - 1]
+    throughput = np.minimum(wanted / (Z + response_time), k / S)
+    return Curve(wanted, throughput, response_time, waiting[wanted - 1])
+
+
+def throughputs(
+    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int
+) -> FloatArray:
+    """X (k, m) at m populations, for k think times at once."""
+    wanted = _check.counts_upto("populations", populations)
+    S, k = _check.positive("service_time", service_time), _check.count("servers", servers)
+    Z = np.asarray(think_times, dtype=float)
+    response, present = np.empty((len(Z), int(wanted.max()))), np.zeros(len(Z))
+    for n in range(1, response.shape[1] + 1):
+        response[:, n - 1] = S + S * (present / k)
+        present = n * (response[:, n - 1] / (Z + response[:, n - 1]))
+    return np.asarray(np.minimum(wanted / (Z[:, None] + response[:, wanted - 1]), k / S))
+
+
+@dataclass(frozen=True)
+class OwnQueueTimes(ExactTimes):
+    """An arrival that finds j at the server it picked stays for j + 1 exponential services."""
+
+    at_least: tuple[float, ...]
+    """P(it finds at least j), j = 0, 1, ..., N-1."""
+    service_time: float
+
+    def quantile(self, q: float, of: str) -> float:
+        return _invert.quantile(lambda t: self.survival(t, of), q, self.service_time)
+
+    def survival(self, t: float, of: str) -> float:
+        """P(W > t), or P(Wq > t): fewer services are over by t than there were to go."""
+        from scipy.special import gammaln, xlogy
+
+        x = t / self.service_time
+        tail = np.asarray(self.at_least if of == "W" else self.at_least[1:])
+        finished = np.arange(tail.size)
+        return float(tail @ np.exp(xlogy(finished, x) - x - gammaln(finished + 1)))
+
+
+def applies(model: Model) -> bool:
+    """One station of single servers picked at random, exponential service, visited once a cycle."""
+    if not isinstance(model, Closed) or len(model.queueing) != 1:
+        return False
+    (station,) = model.queueing
+    plain = station.discipline == "FCFS" and station.capacity is None
+    return plain and isinstance(station.service, Exponential) and station.queues == "random" and station.visits == 1
+
+
+def solve(model: Model) -> Metrics:
+    """Exact; state probabilities are not given.  Raises NoFormulaError for millions of customers."""
+    assert isinstance(model, Closed)  # noqa: S101
+    (station,) = model.queueing
+    require_few_states(model, model.population)
+    N, Z, S, k = model.population, model.think_time, station.service.mean, station.servers
+    all_populations = curve(N, Z, S, k)
+    X, W, Wq = (
+        float(values[-1])
+        for values in (all_populations.throughput, all_populations.response_time, all_populations.waiting_time)
+    )
+    busy: FloatArray = np.minimum(all_populations.throughput * (S / k), 1.0)  # one server, at populations 1..N
+    found = np.concatenate(([1.0], np.cumprod(busy[:-1][::-1])))  # at least j present, population N - 1
+    return Metrics(
+        model=model,
+        throughput=X,
+        utilization=float(busy[-1]),
+        L=min(X * W, float(N)),
+        Lq=X * Wq,
+        W=W,
+        Wq=Wq,
+        p_wait=float(found[1]) if N > 1 else 0.0,
+        p_block=0.0,
+        kind="exact",
+        method=METHOD,
+        times=OwnQueueTimes(tuple(found.tolist()), S),
+    )

@@ -1,0 +1,202 @@
+"""M/M/c//N, the machine repairman: N customers think for Z, queue for c servers, are served for S, and return.
+
+This is a storage device under fio at iodepth N, with Z the host's time between an answer and the next request.
+
+State probabilities.  With n at the station, N - n think; the flow between neighbours balances:
+
+    p(n+1)/p(n) = (N - n)/Z · S/min(n + 1, c),
+
+taken in logarithms, so that neither N = 4096 nor Z/S = 1e±9 can overflow.  An arrival sees the station as it
+would be in time average with N - 1 customers (arrival theorem; Lavenberg & Reiser 1980; Sevcik & Mitrani 1981).
+
+All populations at once (:func:`curve`).  Textbook load-dependent mean value analysis subtracts nearly equal
+numbers and returns negative throughputs; this recursion adds positive ones.  With p = S/(Z + S) and B(n) a
+binomial(n, p) count, the normalising constant of the product form, G(n), divided by that of infinitely many
+servers, (Z+S)ⁿ/n!, is
+
+    g(n) = E[ max(1, 1/c)·max(1, 2/c)···max(1, B(n)/c) ] = 1 + γ(n),   γ(n) = γ(n-1)·p·n/c + δ(n),
+
+with δ(n) = E[max(0, B(n)/c - 1)], γ(0) = 0: splitting G's geometric tail (n >= c) off its generating function
+gives G(n) = (S/c)·G(n-1) + (Z+S)ⁿ/n!·E[max(0, 1 - B(n)/c)], which is this in other words.  Then
+
+    Wq(n) = (Z + S)·[γ(n-1)·(p·n/c - 1) + δ(n)] / (1 + γ(n-1)),   R = S + Wq,   X = n/(Z + R).
+
+δ follows from P(B(m) = c-1) by two running sums of positive terms.  γ never falls once it has grown, so capping
+it at 1e300 changes nothing.
+
+Source: Kleinrock (1975), Queueing Systems I, sections 3.8 (one server) and 3.10; product form: Baskett, Chandy, Muntz &
+Palacios (1975), by which the result depends on the think time only through its mean.
+
+>>> from qsim import MMcN, solve
+>>> r = solve(MMcN(population=80, think_time=10, service_time=4, servers=8))
+>>> round(r.throughput, 9), round(r.W, 9)
+(2.0, 30.0)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qsim import _check
+from qsim._types import FloatArray, IntArray
+from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
+from qsim.distributions import Exponential
+from qsim.metrics import Metrics
+from qsim.models import Closed, Model, Station
+
+METHOD = "machine repairman, birth-death in logarithms (Kleinrock 1975, section 3.8)"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Throughput and times of a closed model at several populations; arrays of one length."""
+
+    population: IntArray
+    throughput: FloatArray
+    response_time: FloatArray
+    waiting_time: FloatArray
+
+
+def curve(
+    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int = 1
+) -> Curve:
+    """X, R and Wq of M/M/c//N exactly, at every population asked for.
+
+    ``populations`` is a largest one (all of 1..N come back) or the populations wanted; times in one unit.
+    Raises ValueError naming the parameter that makes no sense.  Work grows with the largest population.
+    """
+    wanted = _check.counts_upto("populations", populations)
+    Z = _check.non_negative("think_time", think_time)
+    S = _check.positive("service_time", service_time)
+    c = _check.count("servers", servers)
+    waiting = _waiting_times(int(wanted.max()), Z, S, c)[wanted - 1]
+    response = S + waiting
+    # The ceiling holds in exact arithmetic; rounding may pass it by one unit in the last place.
+    throughput = np.minimum(wanted / (Z + response), c / S)
+    return Curve(wanted, throughput, response, waiting)
+
+
+def throughputs(
+    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int = 1
+) -> FloatArray:
+    """X (k, m) of M/M/c//N at m populations, for k think times at once: as ``curve`` does for one, many times as fast.
+
+    >>> throughputs([1, 64], np.array([1e-6]), 80e-6, 32).round().tolist()
+    [[12346.0, 400000.0]]
+    """
+    wanted = _check.counts_upto("populations", populations)
+    S, c = _check.positive("service_time", service_time), _check.count("servers", servers)
+    N = int(wanted.max())
+    Z = np.asarray(think_times, dtype=float)
+    p = S / (Z + S)
+    at_edge = np.array([_binomial_pmf(c - 1, N, float(z), S) for z in Z])
+    beyond = np.column_stack([np.zeros(len(Z)), p[:, None] * np.cumsum(at_edge, axis=1)[:, :-1]])
+    delta = p[:, None] * np.cumsum(beyond, axis=1) / c
+    waiting, gamma = np.empty((len(Z), N)), np.zeros(len(Z))
+    for n in range(1, N + 1):
+        growth, d = p * n / c, delta[:, n - 1]
+        waiting[:, n - 1] = np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma)
+        gamma = np.minimum(gamma * growth + d, 1e300)
+    response = S + (Z + S)[:, None] * waiting[:, wanted - 1]
+    return np.asarray(np.minimum(wanted / (Z[:, None] + response), c / S))
+
+
+def _waiting_times(N: int, Z: float, S: float, c: int) -> FloatArray:
+    """Wq at populations 1..N, by the recursion of the module's docstring."""
+    p = S / (Z + S)
+    at_edge = _binomial_pmf(c - 1, N, Z, S)  # P(B(m) = c - 1), m = 0..N-1
+    beyond = np.concatenate(([0.0], p * np.cumsum(at_edge)[:-1]))  # P(B(m) >= c), m = 0..N-1
+    delta = (p * np.cumsum(beyond) / c).tolist()  # at populations 1..N
+    waiting = np.empty(N)
+    gamma = 0.0
+    for n, d in enumerate(delta, start=1):
+        growth = p * n / c
+        waiting[n - 1] = max(0.0, gamma * (growth - 1) + d) / (1 + gamma)
+        gamma = min(gamma * growth + d, 1e300)
+    return (Z + S) * waiting
+
+
+def _binomial_pmf(k: int, N: int, Z: float, S: float) -> FloatArray:
+    """P(B(m) = k) for m = 0..N-1, where each of m customers is at the station with probability S/(Z + S)."""
+    pmf = np.zeros(N)
+    if k >= N:
+        return pmf
+    if Z == 0:
+        pmf[k] = 1.0
+        return pmf
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, N)))])
+    m = np.arange(k, N)
+    log_choose = log_factorial[k:] - log_factorial[k] - log_factorial[: N - k]
+    log_here, log_away = -math.log1p(Z / S), -math.log1p(S / Z)
+    pmf[k:] = np.exp(log_choose + k * log_here + (m - k) * log_away)
+    return pmf
+
+
+def state_probabilities(population: int, think_time: float, service_time: float, servers: int = 1) -> FloatArray:
+    """p(0), ..., p(N): the long-run shares of time with n customers at the station."""
+    N = _check.count("population", population, minimum=0)
+    Z = _check.non_negative("think_time", think_time)
+    S = _check.positive("service_time", service_time)
+    c = _check.count("servers", servers)
+    if Z == 0:
+        p = np.zeros(N + 1)
+        p[N] = 1.0
+        return p
+    n = np.arange(N)
+    log_ratio = np.log(N - n) - np.log(np.minimum(n + 1, c)) + (math.log(S) - math.log(Z))
+    log_p = np.concatenate(([0.0], np.cumsum(log_ratio)))
+    p = np.exp(log_p - log_p.max())
+    return np.asarray(p / p.sum())
+
+
+def applies(model: Model) -> bool:
+    """One station with one shared queue and exponential service, visited once a cycle; any think time."""
+    return isinstance(model, Closed) and _is_repairman(model.queueing)
+
+
+def _is_repairman(stations: tuple[Station, ...]) -> bool:
+    return (
+        len(stations) == 1
+        and isinstance(stations[0].service, Exponential)
+        and (stations[0].queues == "shared" or stations[0].servers == 1)
+        and stations[0].visits == 1
+        and stations[0].capacity is None
+        and stations[0].speeds is None
+        and stations[0].discipline == "FCFS"
+    )
+
+
+def solve(model: Model) -> Metrics:
+    """Exact, for every number of servers and ratio of think to service time.
+
+    Raises NoFormulaError for millions of customers.
+    """
+    assert isinstance(model, Closed)  # noqa: S101
+    (station,) = model.queueing
+    require_few_states(model, model.population)
+    N, Z, S, c = model.population, model.think_time, station.service.mean, station.servers
+    p = state_probabilities(N, Z, S, c)
+    n = np.arange(N + 1)
+    seen = state_probabilities(N - 1, Z, S, c)
+    Wq = float(p @ np.maximum(n - c, 0)) / (float(p @ np.minimum(n, c)) / S)
+    W = S + Wq
+    X = min(N / (Z + W), c / S)
+    return Metrics(
+        model=model,
+        throughput=X,
+        utilization=min(X * S / c, 1.0),
+        L=min(X * W, float(N)),
+        Lq=X * Wq,
+        W=W,
+        Wq=Wq,
+        p_wait=min(float(seen[c:].sum()), 1.0),
+        p_block=0.0,
+        kind="exact",
+        method=METHOD,
+        states=TabulatedStates(tuple(p.tolist())),
+        times=FirstComeTimes(tuple(seen.tolist()), S, c),
+    )

@@ -1,0 +1,1 @@
+"""Open and mixed networks by formula: one family a file."""

@@ -1,0 +1,96 @@
+"""Open networks of queues with Poisson arrivals: every station on its own.
+
+The traffic equations λ = γ + λP give each station's throughput, feedback included.  In the long run the numbers at
+the stations are then independent, and each is distributed as if the station stood alone with Poisson arrivals of
+rate λᵢ, although with feedback the stream of its arrivals is not Poisson: M/M/c where it has c servers, M/M/1 with
+the load spread over k queues picked at random, a birth-death process where its speed depends on the number present.
+Time in the network per customer follows from Little's law, W = Σ Lᵢ/γ, with Lᵢ = λᵢ·Wᵢ.  Exponential service is
+needed under FCFS; stations that share (PS) or let the newcomer interrupt (LCFS-PR) take any.  Stations in a row
+(tandem) are the network that everyone passes in order; what leaves M/M/c is Poisson again (Burke 1956).
+
+Source: Jackson (1957), Operations Research 5, "Networks of waiting lines"; Jackson (1963), Management Science 10,
+"Jobshop-like queueing systems"; Burke (1956), Operations Research 4, "The output of a queuing system"; Baskett,
+Chandy, Muntz & Palacios (1975), J. ACM 22.
+
+>>> from qsim import Exponential, OpenNetwork, Station, solve
+>>> cpu, disk = Station(Exponential(0.04), visits=5), Station(Exponential(0.03), visits=2.5)
+>>> r = solve(OpenNetwork(arrival_rates=4, stations=[cpu, disk]))
+>>> [round(s.L, 3) for s in r.stations]
+[4.0, 0.429]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from qsim.analytic.closed.network import has_product_form
+from qsim.analytic.open import load_dependent, mmc
+from qsim.analytic.stability import ROUNDING
+from qsim.distributions import Exponential
+from qsim.errors import UnstableQueueError
+from qsim.metrics import Metrics
+from qsim.models import MMc, Model, Open, OpenNetwork, Station, Tandem
+
+METHOD = "open network of product form (Jackson 1957)"
+
+
+def applies(model: Model) -> bool:
+    """Poisson arrivals, and every station of a kind that keeps product form."""
+    if isinstance(model, Tandem):
+        return isinstance(model.arrivals, Exponential) and all(has_product_form(s) for s in model.stations)
+    return isinstance(model, OpenNetwork) and all(has_product_form(s) for s in model.queueing)
+
+
+def solve(model: Model) -> Metrics:
+    """Exact; ``stations`` holds each station, per visit.  Raises UnstableQueueError naming an overloaded one."""
+    assert isinstance(model, OpenNetwork | Tandem)  # noqa: S101
+    if isinstance(model, Tandem):
+        queueing, rates = tuple(model.stations), [model.arrival_rate] * len(model.stations)
+    else:
+        queueing = model.queueing
+        rates = [x for x, s in zip(model.throughputs, model.stations, strict=True) if isinstance(s, Station)]
+    stations = tuple(
+        _station(model, station, rate, station.name or f"station {i + 1}")
+        for i, (station, rate) in enumerate(zip(queueing, rates, strict=True))
+    )
+    X = model.arrival_rate
+    L, Lq = math.fsum(s.L for s in stations), math.fsum(s.Lq for s in stations)
+    alone = len(stations) == 1
+    return Metrics(
+        model=model,
+        throughput=X,
+        utilization=max(s.utilization for s in stations),
+        L=L,
+        Lq=Lq,
+        W=L / X if X > 0 else math.fsum(s.W for s in stations),
+        Wq=Lq / X if X > 0 else 0.0,
+        p_wait=stations[0].p_wait if alone else math.nan,
+        p_block=0.0,
+        kind="exact",
+        method=METHOD,
+        stations=stations,
+        states=stations[0].states if alone else None,
+    )
+
+
+def _station(model: OpenNetwork | Tandem, station: Station, rate: float, name: str) -> Metrics:
+    """One station as it would be alone with Poisson arrivals."""
+    S, c = station.service.mean, station.servers
+    full_speed = float(c) if station.speeds is None else station.speeds[-1]
+    if rate * S > full_speed * (1 - ROUNDING):
+        raise UnstableQueueError(f"{name} of {model.kendall}", rate, full_speed / c / S, c)
+    queues = c if station.queues == "random" else 1
+    if station.speeds is not None:
+        # Only the mean service time matters, whatever the order: as if it were exponential.
+        gap = 1 / rate if rate > 0 else math.inf
+        alone = load_dependent.solve(Open(Exponential(gap), Exponential(S), speeds=tuple(station.speeds)))
+    else:
+        alone = mmc.solve(MMc(rate / queues, 1 / S, c // queues))
+    result = replace(
+        alone, model=model, throughput=rate, L=alone.L * queues, Lq=alone.Lq * queues, method=METHOD, name=name
+    )
+    if queues > 1:
+        result = replace(result, states=None)
+    # Feedback lets customers overtake each other's visits, not each other at one visit: FCFS times still hold.
+    return result if station.discipline == "FCFS" else replace(result, times=None, p_wait=math.nan)

@@ -1,0 +1,1 @@
+"""Open queues by formula: one family a file."""

@@ -1,0 +1,209 @@
+"""G/G/c: what is known of the mean wait when no exact formula is, under its authors' names.
+
+All start from two moments, ca² and cs² the scv of the times between arrivals and of service, and from Wq(M/M/c):
+
+- **Allen-Cunneen**: (ca² + cs²)/2 · Wq(M/M/c).  The simplest; exact for M/M/c and M/G/1, and in heavy traffic.
+- **Krämer-Langenbach-Belz**: Allen-Cunneen times exp(-2(1-ρ)(1-ca²)²/(3ρ(ca²+cs²))) where ca² <= 1, times
+  exp(-(1-ρ)(ca²-1)/(ca²+4cs²)) above: arrivals matter less when the load is light.
+- **Kimura**: (ca²+cs²) / [(1-ca²)/Wq(D/M/c) + (1-cs²)/Wq(M/D/c) + 2(ca²+cs²-1)/Wq(M/M/c)], the three waits exact:
+  a harmonic interpolation between queues whose answers are known; both scv at most 1.
+- **Whitt**: φ·(ca² + cs²)/2 · Wq(M/M/c) with φ from ρ, c, ca², cs² (the refined QNA formula).
+- **Cosmetatos**: cs²·Wq(M/M/c) + (1-cs²)·Wq(M/D/c) for Poisson arrivals, Wq(M/D/c) by his own approximation,
+  half of Wq(M/M/c) times 1 + (1-ρ)(c-1)(√(4+5c) - 2)/(16cρ).
+
+- **Kingman's bound**: Wq <= λ(Var[A] + Var[S]/c) / (2(1-ρ)).  A bound, not an approximation.  For c servers it is that
+  of a server who gets every c-th customer, which FCFS over a shared queue only improves on (Wolff).
+
+Two moments do not determine the wait: between hyperexponential and lognormal gaps of one ca² it differs by a fifth.
+So the answer is a band, from the least to the greatest of those that are valid, cut at the bound.  The value
+inside is that of the author who came nearest to 144 exact PH/PH/c solutions: Krämer-Langenbach-Belz for one server;
+for several Cosmetatos with Poisson arrivals, Kimura where both scv are at most 1, and Whitt otherwise.  The band
+is what authors disagree by, not a guarantee.  P(wait) is Erlang's C, as for M/M/c.
+
+Source: Allen (1990), Probability, Statistics and Queueing Theory, section 5.4; Krämer & Langenbach-Belz (1976), Proc.
+8th Int. Teletraffic Congress; Kimura (1986), Management Science 32; Whitt (1993), Production and Operations Management
+2, section 2; Cosmetatos (1976), INFOR 14; Kingman (1962), Biometrika 49; Wolff (1977), J. Appl. Prob. 14.
+
+>>> round(allen_cunneen(2.7, 1.0, 1.0, 0.0, servers=3), 6), round(cosmetatos(2.7, 1.0, 0.0, servers=3), 6)
+(1.361768, 1.37664)
+"""
+
+from __future__ import annotations
+
+import math
+
+from qsim import _check
+from qsim.analytic.open import gimc, mdc
+from qsim.analytic.open.mmc import erlang_c
+from qsim.analytic.shape import plain
+from qsim.analytic.stability import require_stable
+from qsim.distributions import Deterministic, Distribution
+from qsim.errors import UnstableQueueError
+from qsim.metrics import Approximation, Metrics
+from qsim.models import Model, Open
+
+MOST_SERVERS = 100_000
+PREFERRED = ("Cosmetatos", "Kimura", "Whitt")
+
+
+def mmc_wait(arrival_rate: float, service_time: float, servers: int = 1) -> float:
+    """Wq(M/M/c), from which the others start; raises UnstableQueueError when ρ >= 1."""
+    rate, S = _check.non_negative("arrival_rate", arrival_rate), _check.positive("service_time", service_time)
+    c = _check.count("servers", servers)
+    if rate * S >= c:
+        raise UnstableQueueError(f"G/G/{c}", rate, 1 / S, c)
+    return erlang_c(c, rate * S) * S / (c - rate * S)
+
+
+def _scv(ca2: float, cs2: float) -> tuple[float, float]:
+    return _check.non_negative("ca2", ca2), _check.non_negative("cs2", cs2)
+
+
+def allen_cunneen(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
+    """Wq of G/G/c (Allen 1990, section 5.4)."""
+    ca2, cs2 = _scv(ca2, cs2)
+    return (ca2 + cs2) / 2 * mmc_wait(arrival_rate, service_time, servers)
+
+
+def kraemer_langenbach_belz(
+    arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1
+) -> float:
+    """Wq of G/G/c (Krämer & Langenbach-Belz 1976; their factor for one server, on Allen-Cunneen's for several)."""
+    plain_wait = allen_cunneen(arrival_rate, service_time, ca2, cs2, servers)
+    rho = arrival_rate * service_time / servers
+    if plain_wait == 0:
+        return 0.0
+    if ca2 <= 1:
+        return plain_wait * math.exp(-2 * (1 - rho) * (1 - ca2) ** 2 / (3 * rho * (ca2 + cs2)))
+    return plain_wait * math.exp(-(1 - rho) * (ca2 - 1) / (ca2 + 4 * cs2))
+
+
+def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
+    """Wq of G/G/c for ca², cs² <= 1 (Kimura 1986); ValueError above."""
+    ca2, cs2 = _scv(ca2, cs2)
+    for name, value in (("ca2", ca2), ("cs2", cs2)):
+        if value > 1:
+            raise ValueError(f"{name} must be at most 1 for Kimura's formula, not {value!r}: use whitt")
+    exponential = mmc_wait(arrival_rate, service_time, servers)
+    if ca2 + cs2 == 0 or arrival_rate == 0:
+        return 0.0
+    mu, a = 1 / service_time, arrival_rate * service_time
+    gaps = Deterministic(1 / arrival_rate)
+    root = gimc.sigma(gaps, servers * mu)
+    even_arrivals = gimc.waiting_probability(gaps, mu, servers, root) / (servers * mu * (1 - root))
+    even_services = mdc.mean_waiting_number(a, servers) / arrival_rate
+    if min(even_arrivals, even_services) == 0:  # the load is so light that not one in 10^300 waits
+        return 0.0
+    shares = (1 - ca2) / even_arrivals if ca2 < 1 else 0.0
+    shares += (1 - cs2) / even_services if cs2 < 1 else 0.0
+    return (ca2 + cs2) / (shares + 2 * (ca2 + cs2 - 1) / exponential)
+
+
+def whitt(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
+    """Wq of G/G/c (Whitt 1993, section 2)."""
+    exponential = allen_cunneen(arrival_rate, service_time, ca2, cs2, servers)
+    if exponential == 0:
+        return 0.0
+    c, rho = servers, arrival_rate * service_time / servers
+    gamma = min(0.24, (1 - rho) * (c - 1) * (math.sqrt(4 + 5 * c) - 2) / (16 * c * rho))
+    phi1 = 1 + gamma  # M/D/c
+    phi3 = (1 - 4 * gamma) * math.exp(-2 * (1 - rho) / (3 * rho))  # D/M/c
+    phi4 = min(1.0, (phi1 + phi3) / 2)
+    both = (ca2 + cs2) / 2
+    psi = 1.0 if both >= 1 else phi4 ** (2 * (1 - both))
+    if ca2 == cs2:
+        phi = psi
+    elif ca2 > cs2:
+        phi = (4 * (ca2 - cs2) * phi1 + cs2 * psi) / (4 * ca2 - 3 * cs2)
+    else:
+        phi = ((cs2 - ca2) * phi3 + (cs2 + 3 * ca2) * psi) / (2 * ca2 + 2 * cs2)
+    return phi * exponential
+
+
+def cosmetatos(arrival_rate: float, service_time: float, cs2: float, servers: int = 1) -> float:
+    """Wq of M/G/c (Cosmetatos 1976)."""
+    cs2, exponential = _check.non_negative("cs2", cs2), mmc_wait(arrival_rate, service_time, servers)
+    if exponential == 0:
+        return 0.0
+    c, rho = servers, arrival_rate * service_time / servers
+    even = exponential / 2 * (1 + (1 - rho) * (c - 1) * (math.sqrt(4 + 5 * c) - 2) / (16 * c * rho))
+    return cs2 * exponential + (1 - cs2) * even
+
+
+def kingman_bound(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
+    """No G/G/c queue with these moments has a greater Wq (Kingman 1962; Wolff 1977 for c > 1)."""
+    ca2, cs2 = _scv(ca2, cs2)
+    mmc_wait(arrival_rate, service_time, servers)  # refuses what is no queue, or overloaded
+    if arrival_rate == 0:
+        return math.inf
+    rho = arrival_rate * service_time / servers
+    return arrival_rate * (ca2 / arrival_rate**2 + cs2 * service_time**2 / servers) / (2 * (1 - rho))
+
+
+def table(
+    arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1
+) -> dict[str, Approximation]:
+    """Every formula that is valid for these moments, by its author."""
+    given = (arrival_rate, service_time, ca2, cs2, servers)
+    entries = {
+        "Allen-Cunneen": Approximation(allen_cunneen(*given), "approximation", "two moments; exact in heavy traffic"),
+        "Krämer-Langenbach-Belz": Approximation(
+            kraemer_langenbach_belz(*given), "approximation", "two moments; made for one server"
+        ),
+        "Whitt": Approximation(whitt(*given), "approximation", "two moments; any number of servers"),
+    }
+    if ca2 <= 1 and cs2 <= 1:
+        entries["Kimura"] = Approximation(kimura(*given), "approximation", "two moments; both scv at most 1")
+    if ca2 == 1 and cs2 <= 1:
+        wait = cosmetatos(arrival_rate, service_time, cs2, servers)
+        entries["Cosmetatos"] = Approximation(wait, "approximation", "Poisson arrivals; scv of service at most 1")
+    entries["Kingman"] = Approximation(kingman_bound(*given), "bound", "upper bound for every law with these moments")
+    return entries
+
+
+def applies(model: Model) -> bool:
+    """Independent times of finite variance, first come first served, no limit on places."""
+    return (
+        plain(model)
+        and model.capacity is None
+        and isinstance(model.arrivals, Distribution)
+        and math.isfinite(model.arrivals.mean)
+        and math.isfinite(model.arrivals.scv + model.service.scv)
+        and model.servers <= MOST_SERVERS
+    )
+
+
+def solve(model: Model) -> Metrics:
+    """A band around a named approximation; raises UnstableQueueError when ρ >= 1."""
+    assert isinstance(model, Open)  # noqa: S101
+    assert isinstance(model.arrivals, Distribution)  # noqa: S101
+    require_stable(model)
+    lam, S, c = model.arrival_rate, model.service.mean, model.servers
+    ca2, cs2 = model.arrivals.scv, model.service.scv
+    known = table(lam, S, ca2, cs2, c)
+    bound = known["Kingman"].Wq
+    waits = [min(entry.Wq, bound) for entry in known.values() if entry.kind == "approximation"]
+    name = next(n for n in PREFERRED if n in known) if c > 1 else "Krämer-Langenbach-Belz"
+    Wq, low, high = min(known[name].Wq, bound), min(waits), max(waits)
+    a = model.offered_load
+    return Metrics(
+        model=model,
+        throughput=lam,
+        utilization=model.rho,
+        L=lam * Wq + a,
+        Lq=lam * Wq,
+        W=Wq + S,
+        Wq=Wq,
+        p_wait=erlang_c(c, a),
+        p_block=0.0,
+        kind="approximation",
+        method=f"{name}, interval: the range of {len(waits)} approximations by name",
+        kinds={"throughput": "exact", "utilization": "exact", "p_block": "exact"},
+        intervals={
+            "L": (lam * low + a, lam * high + a),
+            "Lq": (lam * low, lam * high),
+            "W": (low + S, high + S),
+            "Wq": (low, high),
+        },
+        approximations=known,
+    )

@@ -1,0 +1,179 @@
+"""Other orders of service than first come first served.
+
+**Orders that do not look at the size, without preemption** (LCFS; SIRO, random): who is served next is drawn
+without regard to how long it takes, so the number present, and by Little's law every mean, is as with FCFS.  Only
+the spread of the waits differs; for M/G/1, with Wq the mean and E[Wq²] that of FCFS, the second moment is
+
+    LCFS: E[Wq²]/(1 - ρ),      SIRO: E[Wq²]·2/(2 - ρ).
+
+With exponential services the same holds under preemption too, since what is left of one is like a new one.
+
+**Symmetric orders** (PS on c servers, LCFS-PR on one) with Poisson arrivals are insensitive: the number present has
+the law of M/M/c, with or without a limit on places, for any service law.  Only with what a customer was held up by
+others (response less service) counted as waiting can Wq be spoken of; that is what it is here.
+
+**By size** (SJF, PSJF, and SRPT as a function): see :mod:`qsim.analytic.open.size_based`.
+
+Source: Kleinrock (1976), Queueing Systems II, sections 3.4-3.7 and 4.4; variances: Kingman (1962), Proc. Cambridge
+Phil. Soc. 58 (SIRO), and Takács (1963), Oper. Res. 11; insensitivity: Kelly (1979), Reversibility and Stochastic
+Networks, section 3.3.
+
+>>> from qsim import MG1PS, Deterministic, solve
+>>> round(solve(MG1PS(arrival_rate=3, service=Deterministic(0.2))).W, 9)
+0.5
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from qsim import _check
+from qsim.analytic.open import mg1, size_based
+from qsim.analytic.open.first_come import TabulatedStates, require_few_states
+from qsim.analytic.open.mmc import ErlangStates, erlang_c
+from qsim.analytic.open.mmck import state_probabilities
+from qsim.analytic.shape import poisson
+from qsim.analytic.stability import require_stable
+from qsim.distributions import Distribution, Exponential
+from qsim.metrics import Metrics, States
+from qsim.models import Model, Open
+
+METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        "LCFS": "last come first served has the means of FCFS: {}",
+        "SIRO": "random order has the means of FCFS: {}",
+        "LCFS-PR": "preempting exponential services keeps the means of FCFS: {}",
+        "PS": "processor sharing, insensitive to the service law (Kelly 1979, section 3.3)",
+        "SJF": "shortest job first (Phipps 1956)",
+        "PSJF": "preemptive shortest job first (Harchol-Balter 2013, section 32.3)",
+    }
+)
+SYMMETRIC_LCFS = "preemptive last come first served, insensitive to the service law (Kelly 1979, section 3.3)"
+
+
+def wait_variance(arrival_rate: float, service: Distribution, discipline: str = "FCFS") -> float:
+    """Var[Wq] of M/G/1 under FCFS, LCFS or SIRO; the mean is the same for all three.
+
+    Infinite when E[S³] is; raises UnstableQueueError when ρ >= 1.
+    """
+    _check.one_of("discipline", discipline, ("FCFS", "LCFS", "SIRO"))
+    rho = size_based.require_load(arrival_rate, service)
+    mean = mg1.mean_wait(arrival_rate, service)
+    square = mg1.wait_variance(arrival_rate, service) + mean**2
+    factor = {"FCFS": 1.0, "LCFS": 1 / (1 - rho), "SIRO": 2 / (2 - rho)}[discipline]
+    return square * factor - mean**2
+
+
+def applies(model: Model) -> bool:
+    """Any order but FCFS, at one queue, where one of the theories above covers it."""
+    if not isinstance(model, Open) or not _at_one_queue(model):
+        return False
+    match model.discipline:
+        case "SJF" | "PSJF":
+            return poisson(model) and model.servers == 1 and model.capacity is None
+        case "PS":
+            return _symmetric(model)
+        case "LCFS-PR":
+            memoryless = isinstance(model.service, Exponential) and model.capacity is None
+            return _symmetric(model) or (memoryless and _first_come_is_known(model))
+        case _:
+            return model.discipline != "FCFS" and _first_come_is_known(model)
+
+
+def _at_one_queue(model: Open) -> bool:
+    one_queue = model.queues == "shared" or model.servers == 1
+    return one_queue and model.servers != math.inf and model.speeds is None and model.when_full == "lost"
+
+
+def _first_come_is_known(model: Open) -> bool:
+    from qsim.analytic import find_family
+
+    return find_family(_first_come(model)) is not None
+
+
+def _symmetric(model: Open) -> bool:
+    if not poisson(model):
+        return False
+    return model.discipline == "PS" or (model.discipline == "LCFS-PR" and model.servers == 1 and model.capacity is None)
+
+
+def _first_come(model: Open) -> Open:
+    """The same queue served in order of arrival."""
+    return dataclasses.replace(model, discipline="FCFS")
+
+
+def solve(model: Model) -> Metrics:
+    """Exact, or as good as what is known of FCFS; raises UnstableQueueError when ρ >= 1 without limited places."""
+    assert isinstance(model, Open)  # noqa: S101
+    require_stable(model)
+    if model.discipline in ("SJF", "PSJF"):
+        return _by_size(model)
+    if _symmetric(model):
+        return _sharing(model)
+    from qsim.analytic import solve as solve_any
+
+    first_come = solve_any(_first_come(model))
+    method = METHODS[model.discipline].format(first_come.method)
+    # Of those whose service may be interrupted it is not known how many are held up.
+    p_wait = first_come.p_wait if model.discipline != "LCFS-PR" else math.nan
+    return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=None)
+
+
+def _by_size(model: Open) -> Metrics:
+    lam, service = model.arrival_rate, model.service
+    rule: size_based.Rule = "SJF" if model.discipline == "SJF" else "PSJF"
+    W = size_based.mean_response(lam, service, rule) if lam > 0 else service.mean
+    Wq = max(0.0, W - service.mean)
+    return Metrics(
+        model=model,
+        throughput=lam,
+        utilization=model.rho,
+        L=lam * W,
+        Lq=lam * Wq,
+        W=W,
+        Wq=Wq,
+        p_wait=model.rho if rule == "SJF" else math.nan,
+        p_block=0.0,
+        kind="exact",
+        method=METHODS[rule],
+    )
+
+
+def _sharing(model: Open) -> Metrics:
+    """PS, or LCFS-PR on one server: the state law of M/M/c or M/M/c/K."""
+    lam, S, c, a = model.arrival_rate, model.service.mean, model.servers, model.offered_load
+    states: States
+    if model.capacity is None:
+        waits = erlang_c(c, a)
+        L, lost = waits * a / (c - a) + a, 0.0
+        states = ErlangStates(c, a)
+    else:
+        require_few_states(model, model.capacity)
+        p = state_probabilities(a, c, model.capacity)
+        L, lost = float(p @ np.arange(p.size)), float(p[-1])
+        states = TabulatedStates(tuple(p.tolist()))
+    X = lam * (1 - lost)
+    W = L / X if X > 0 else S
+    alone = model.service.transform(lam)  # nobody comes during a whole service
+    held_up = math.nan
+    if c == 1 and model.capacity is None:
+        held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - a) * alone
+    return Metrics(
+        model=model,
+        throughput=X,
+        utilization=X * S / c,
+        L=L,
+        Lq=max(0.0, L - X * S),
+        W=W,
+        Wq=max(0.0, W - S),
+        p_wait=held_up,
+        p_block=lost,
+        kind="exact",
+        method=METHODS["PS"] if model.discipline == "PS" else SYMMETRIC_LCFS,
+        states=states,
+    )

@@ -1,0 +1,104 @@
+"""Erlang's formulas turned round: how many servers, or how much load, for a given quality of service.
+
+The blocking probability B(c, a) falls with the servers c and rises with the offered load a (in erlangs), and so do
+the probability of waiting C(c, a) and the mean wait, C(c, a)·S/(c - a).  So the servers are found by counting up,
+with the recursion for B, and the load by bisection.
+
+Source: Erlang (1917); Jagerman (1974), Bell System Tech. J. 53, "Some properties of the Erlang loss function" (that
+B is monotone in both); Cooper (1981), Introduction to Queueing Theory, sections 3.3 and 5.6.
+
+>>> round(load_for_blocking(servers=15, target=0.01), 3)
+8.108
+>>> servers_for_blocking(offered_load=8.108, target=0.01)
+15
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from qsim import _check
+from qsim.analytic.open.mmc import erlang_b, erlang_c
+
+MOST_SERVERS = 10_000_000
+
+
+def servers_for_blocking(offered_load: float, target: float) -> int:
+    """The fewest servers that lose at most the share ``target`` of the arrivals when nobody may wait."""
+    a, target = _offered(offered_load), _check.fraction("target", target)
+    return next(c for c, blocked in _blocking(a) if blocked <= target)
+
+
+def servers_for_waiting(offered_load: float, target: float) -> int:
+    """The fewest servers at which an arrival waits with a probability of at most ``target``."""
+    a, target = _offered(offered_load), _check.fraction("target", target)
+    return next(c for c, waits in _waiting(a) if waits <= target)
+
+
+def servers_for_wait(arrival_rate: float, service_time: float, target: float) -> int:
+    """The fewest servers at which the mean wait Wq is at most ``target`` (a time above zero)."""
+    rate, S = _check.non_negative("arrival_rate", arrival_rate), _check.positive("service_time", service_time)
+    target = _check.positive("target", target, "give the mean waiting time that is allowed")
+    return next(c for c, waits in _waiting(_offered(rate * S)) if waits * S / (c - rate * S) <= target)
+
+
+def load_for_blocking(servers: int, target: float) -> float:
+    """The offered load, in erlangs, at which ``servers`` servers lose the share ``target`` of it."""
+    c, target = _check.count("servers", servers), _check.fraction("target", target)
+    high = float(c)
+    while erlang_b(c, high) < target:
+        high *= 2
+    return _root(lambda a: erlang_b(c, a) - target, high)
+
+
+def load_for_waiting(servers: int, target: float) -> float:
+    """The offered load, in erlangs and below ``servers``, at which an arrival waits with probability ``target``."""
+    c, target = _check.count("servers", servers), _check.fraction("target", target)
+    return _root(lambda a: erlang_c(c, a) - target, _just_below(c))
+
+
+def rate_for_wait(servers: int, service_time: float, target: float) -> float:
+    """The arrival rate at which the mean wait Wq is ``target`` (a time above zero)."""
+    c, S = _check.count("servers", servers), _check.positive("service_time", service_time)
+    target = _check.positive("target", target, "give the mean waiting time that is allowed")
+    return _root(lambda a: erlang_c(c, a) * S - target * (c - a), _just_below(c)) / S
+
+
+def _offered(offered_load: float) -> float:
+    a = _check.non_negative("offered_load", offered_load, "arrival rate times mean service time")
+    if a > MOST_SERVERS / 2:
+        raise ValueError(f"offered_load must be below {MOST_SERVERS // 2} erlangs, not {offered_load!r}")
+    return a
+
+
+def _just_below(servers: int) -> float:
+    return servers * (1 - 1e-15)
+
+
+def _blocking(a: float) -> Iterator[tuple[int, float]]:
+    """(c, B(c, a)) for c = 1, 2, ...; as long as it takes, since B falls to zero."""
+    blocked = 1.0
+    for c in range(1, MOST_SERVERS):
+        blocked = a * blocked / (c + a * blocked)
+        yield c, blocked
+
+
+def _waiting(a: float) -> Iterator[tuple[int, float]]:
+    """(c, C(c, a)) for the c with which the queue is stable."""
+    for c, blocked in _blocking(a):
+        if c > a:
+            yield c, blocked / (1 - a / c * (1 - blocked))
+
+
+def _root(excess: Callable[[float], float], high: float) -> float:
+    """Where a rising function passes zero between 0 and ``high``, by bisection to the last digit."""
+    low = 0.0
+    while True:
+        middle = (low + high) / 2
+        if middle in (low, high) or math.isclose(low, high, rel_tol=1e-15):
+            return middle
+        if excess(middle) < 0:
+            low = middle
+        else:
+            high = middle

@@ -1,0 +1,184 @@
+"""GI/M/c: any independent times between arrivals, exponential service, c servers.
+
+Looked at by arrivals, the number present is a Markov chain; above c it is geometric with ratio σ, the root in
+(0, 1) of
+
+    σ = A(cμ(1 - σ)),   A(s) the Laplace transform of the time between arrivals,
+
+because the c busy servers see to departures at rate cμ.  Those who wait therefore wait an exponential time,
+
+    P(Wq > t) = P(wait)·e^(-cμ(1-σ)t),   Wq = P(wait) / (cμ(1 - σ)).
+
+P(wait) = σ for one server.  For c, with φ(j) = A(jμ) and C(j) = product over i <= j of φ(i)/(1 - φ(i)),
+
+    P(wait) = 1 / [ 1 + (1-σ)·sum over j = 1..c of binom(c, j)·(c(1-φ(j)) - j) / (C(j)·(1-φ(j))·(c(1-σ) - j)) ].
+
+The time-average state follows from what flows between levels: p(n + 1)·min(n + 1, c)·μ = λ·P(an arrival finds n).
+With c places and no queue the arrivals lost are 1 / (sum over j = 0..c of binom(c, j)/C(j)).
+
+Source: Takács (1962), Introduction to the Theory of Queues, chapter 2, theorems 1 and 2, and chapter 4, section 4
+(loss); Gross & Harris (1998), Fundamentals of Queueing Theory, section 5.3.
+
+>>> from qsim import Deterministic, Exponential, GGc, solve
+>>> round(solve(GGc(Deterministic(1.25), Exponential(1.0), servers=1)).Wq, 6)
+1.692731
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from qsim.analytic.open.mmc import ErlangTimes
+from qsim.analytic.shape import plain
+from qsim.analytic.stability import require_stable
+from qsim.distributions import Distribution, Exponential
+from qsim.metrics import Metrics
+from qsim.models import Model, Open
+
+METHOD = "GI/M/c (Takács 1962, chapter 2)"
+AROUND = tuple((sign * 0.02 * k, w) for k, w in ((1, 0.75), (2, -0.3), (3, 0.05)) for sign in (1, -1))
+"""Offsets and weights of the symmetric six-point interpolation at the middle."""
+LARGEST = 700.0
+"""The logarithm of the largest number that a float holds, nearly."""
+MOST_SERVERS = 1_000_000
+"""Terms of the sum for P(wait): some seconds."""
+LOSS_METHOD = "GI/M/c/c (Takács 1962, chapter 4)"
+
+
+def sigma(arrivals: Distribution, rate: float) -> float:
+    """The root in (0, 1) of σ = A(rate·(1 - σ)), for rate·E[A] > 1."""
+    from scipy.optimize import brentq
+
+    # In x = 1 - σ.  Near saturation x is small and A(rate·x) - (1 - x) cancels; its series does not.
+    load = 1 / (rate * arrivals.mean)
+    second, third = rate**2 * arrivals.moment(2) / 2, rate**3 * arrivals.moment(3) / 6
+    x = (1 / load - 1) / second
+    if third * x * x < 1e-7 * second * x and x < 1e-4:
+        return 1 - x * (1 + third / second * x)
+
+    def gap(log_x: float) -> float:
+        x = math.exp(log_x)
+        return arrivals.transform(rate * x) - (1 - x)
+
+    # Near x = 0 the gap is below zero, at x = 1 it is A(rate) > 0.
+    low = math.log(min(x, 0.5))
+    while gap(low) > 0:
+        low -= 0.5
+    return 1 - math.exp(float(brentq(gap, low, 0.0, xtol=1e-14)))
+
+
+def waiting_probability(arrivals: Distribution, service_rate: float, servers: int, root: float) -> float:
+    """P(wait), summed exactly: the terms change sign where c(1-σ) passes j."""
+    c = servers
+    if c == 1:
+        return root
+    end = c * (1 - root)
+
+    def ratio(j: float) -> float:
+        rest = 1 - arrivals.transform(j * service_rate)
+        return (c * rest - j) / (rest * (end - j))
+
+    terms, log_c = [1.0], 0.0
+    for j in range(1, c + 1):
+        phi = arrivals.transform(j * service_rate)
+        if phi == 0:
+            return 0.0
+        log_c += math.log(phi) - math.log1p(-phi)
+        log_binom = math.lgamma(c + 1) - math.lgamma(j + 1) - math.lgamma(c - j + 1)
+        if log_binom - log_c > LARGEST:  # one in 10^300 waits
+            return 0.0
+        # At j = c(1-σ) both parts vanish; there the ratio is interpolated from its neighbourhood.
+        near = abs(end - j) < 1e-3
+        value = math.fsum(w * ratio(j + d) for d, w in AROUND) if near else ratio(j)
+        terms.append((1 - root) * math.exp(log_binom - log_c) * value)
+    return 1 / math.fsum(terms)
+
+
+def blocking_probability(arrivals: Distribution, service_rate: float, servers: int) -> float:
+    """The share of arrivals lost when nobody may wait."""
+    terms, log_c = [0.0], 0.0
+    for j in range(1, servers + 1):
+        phi = arrivals.transform(j * service_rate)
+        if phi == 0:
+            return 0.0
+        log_c += math.log(phi) - math.log1p(-phi)
+        terms.append(math.lgamma(servers + 1) - math.lgamma(j + 1) - math.lgamma(servers - j + 1) - log_c)
+    top = max(terms)
+    return math.exp(-top) / math.fsum(math.exp(t - top) for t in terms)
+
+
+@dataclass(frozen=True)
+class GeometricTailStates:
+    """p(n) for n >= c, and for every n when there is one server."""
+
+    rho: float
+    servers: int
+    p_wait: float
+    root: float
+
+    def p(self, n: int) -> float:
+        if n >= self.servers and self.root > 0:
+            return self.rho * self.p_wait * (1 - self.root) * self.root ** (n - self.servers - 1)
+        if self.servers == 1 or n > self.servers:  # one server, or nobody ever waits
+            return max(0.0, 1 - self.rho) if n == 0 else self.rho if n == 1 else 0.0
+        raise ValueError(
+            f"p({n}) is not known from GI/M/{self.servers}, which gives p(n) from the number of servers on: "
+            "phase-type times between arrivals have them all"
+        )
+
+
+def applies(model: Model) -> bool:
+    """Exponential service, and no limit on places or as many places as servers."""
+    return (
+        plain(model)
+        and isinstance(model.service, Exponential)
+        and isinstance(model.arrivals, Distribution)
+        and not math.isinf(model.arrivals.mean)
+        and model.capacity in (None, model.servers)
+        and model.servers <= MOST_SERVERS
+    )
+
+
+def solve(model: Model) -> Metrics:
+    """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
+    assert isinstance(model, Open)  # noqa: S101
+    assert isinstance(model.arrivals, Distribution)  # noqa: S101
+    require_stable(model)
+    c, mu, S = model.servers, model.service_rate, model.service.mean
+    if model.capacity is not None:
+        lost = blocking_probability(model.arrivals, mu, c)
+        X = model.arrival_rate * (1 - lost)
+        return Metrics(
+            model=model,
+            throughput=X,
+            utilization=X * S / c,
+            L=X * S,
+            Lq=0.0,
+            W=S,
+            Wq=0.0,
+            p_wait=0.0,
+            p_block=lost,
+            kind="exact",
+            method=LOSS_METHOD,
+        )
+    root = sigma(model.arrivals, c * mu)
+    waits = waiting_probability(model.arrivals, mu, c, root)
+    Wq = waits * S / (c * (1 - root))
+    Lq = Wq * model.arrival_rate
+    return Metrics(
+        model=model,
+        throughput=model.arrival_rate,
+        utilization=model.rho,
+        L=Lq + model.offered_load,
+        Lq=Lq,
+        W=Wq + S,
+        Wq=Wq,
+        p_wait=waits,
+        p_block=0.0,
+        kind="exact",
+        method=METHOD,
+        states=GeometricTailStates(model.rho, c, waits, root),
+        # Waiting ends at rate cμ(1 - σ), as it would in M/M/c with cσ erlangs.
+        times=ErlangTimes(c, c * root, S, waits),
+    )

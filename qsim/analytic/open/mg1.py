@@ -1,0 +1,148 @@
+"""M/G/1: Poisson arrivals, one server, any service law.
+
+An arrival finds a server busy with probability ρ and then waits for what is left of that service, on average
+E[S²]/(2·E[S]), and for everyone ahead; so (Pollaczek-Khinchine)
+
+    Wq = λ·E[S²] / (2·(1 - ρ)) = ρ·(1 + scv)/2 · E[S]/(1 - ρ).
+
+Of the service law only two moments count, for the variance of the wait three:
+
+    Var[Wq] = λ·E[S³] / (3·(1 - ρ)) + Wq².
+
+With a(n) the probability that more than n arrive during a service, the state probabilities follow from
+flows between levels, positive terms only:
+
+    p(0) = 1 - ρ,   p(n)·(1 - a(0)) = p(0)·a(n-1) + sum over k = 1..n-1 of p(k)·a(n-k).
+
+The waiting time is a geometric sum of residual services; for phase-type services it is phase-type as well and
+taken step by step, for others on a lattice of times.
+
+Source: Pollaczek (1930), Khinchine (1932); Kleinrock (1975), Queueing Systems I, sections 5.6-5.7; variance:
+Takács (1962), Introduction to the Theory of Queues, chapter 1; the recursion: Tijms (1994), Stochastic Models,
+section 4.2.
+
+>>> from qsim import MG1, LogNormal, solve
+>>> r = solve(MG1(arrival_rate=0.8, service=LogNormal(mean=1.0, scv=0.5)))
+>>> round(r.L, 9), round(r.Wq, 9), r.p(0) == 1 - r.utilization
+(3.2, 3.0, True)
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from qsim._types import FloatArray
+from qsim.analytic.open.arrivals_during import more_than
+from qsim.analytic.open.compound import CompoundTimes
+from qsim.analytic.open.uniformised import UniformisedTimes
+from qsim.analytic.shape import plain, poisson
+from qsim.analytic.stability import require_stable
+from qsim.distributions import Distribution
+from qsim.metrics import Metrics, Times
+from qsim.models import Model, Open
+
+METHOD = "Pollaczek-Khinchine (Kleinrock 1975, section 5.6)"
+
+MOST_PHASES = 200
+MOST_STATES = 100_000
+
+
+def mean_wait(arrival_rate: float, service: Distribution) -> float:
+    """Wq, for ρ < 1."""
+    rho = arrival_rate * service.mean
+    return rho * (1 + service.scv) / 2 * service.mean / (1 - rho)
+
+
+def wait_variance(arrival_rate: float, service: Distribution) -> float:
+    """Var[Wq] first come first served, for ρ < 1; infinite when E[S³] is."""
+    rho = arrival_rate * service.mean
+    return arrival_rate * service.moment(3) / (3 * (1 - rho)) + mean_wait(arrival_rate, service) ** 2
+
+
+class PollaczekStates:
+    """p(n) by the recursion, as far as it is asked for."""
+
+    def __init__(self, arrival_rate: float, service: Distribution) -> None:
+        self._arrival_rate, self._service = arrival_rate, service
+        self._table = np.array([1 - arrival_rate * service.mean])
+
+    def p(self, n: int) -> float:
+        if n >= MOST_STATES:
+            raise ValueError(f"n must be below {MOST_STATES} for M/G/1, not {n}: so many are never present")
+        if n >= self._table.size:
+            self._table = self._computed(max(64, 2 * n))
+        return float(self._table[n])
+
+    def _computed(self, most: int) -> FloatArray:
+        a = more_than(self._service, self._arrival_rate, most)
+        p = np.empty(most + 1)
+        p[0] = self._table[0]
+        for n in range(1, most + 1):
+            p[n] = (p[0] * a[n - 1] + p[1:n] @ a[n - 1 : 0 : -1]) / (1 - a[0])
+        return p
+
+
+def waiting_times(arrival_rate: float, service: Distribution) -> Times:
+    """The distributions of W and Wq, first come first served, for 0 < ρ < 1."""
+    phases = service.phases()
+    if phases is None or phases[0].size > MOST_PHASES:
+        return CompoundTimes(service, arrival_rate * service.mean, mean_wait(arrival_rate, service))
+    alpha, T = phases
+    ends = -T.sum(axis=1)
+    pace = float(np.abs(np.diag(T)).max())
+    # The wait is phase-type: the first piece from the middle of a service, and after each another with probability ρ.
+    rho = arrival_rate * service.mean
+    residual = np.linalg.solve(-T.T, alpha) / service.mean
+    stay = np.eye(alpha.size) + (T + rho * np.outer(ends, residual)) / pace
+    none = np.zeros_like(stay)
+    start = np.asarray(rho * residual[np.newaxis], dtype=np.float64)
+    return UniformisedTimes(start, stay, none, lambda rows: rows, np.ones(1), phases, pace)
+
+
+class LazyTimes:
+    """Times worked out when they are first asked for."""
+
+    def __init__(self, arrival_rate: float, service: Distribution) -> None:
+        self._arrival_rate, self._service = arrival_rate, service
+
+    @cached_property
+    def _times(self) -> Times:
+        return waiting_times(self._arrival_rate, self._service)
+
+    def quantile(self, q: float, of: str) -> float:
+        return self._times.quantile(q, of)
+
+    def quantile_interval(self, q: float, of: str) -> tuple[float, float]:
+        return self._times.quantile_interval(q, of)
+
+
+def applies(model: Model) -> bool:
+    """Poisson arrivals, one server, no limit on places."""
+    return plain(model) and poisson(model) and model.servers == 1 and model.capacity is None
+
+
+def solve(model: Model) -> Metrics:
+    """Exact; raises UnstableQueueError when ρ >= 1."""
+    assert isinstance(model, Open)  # noqa: S101
+    require_stable(model)
+    lam, service, rho = model.arrival_rate, model.service, model.rho
+    Wq = mean_wait(lam, service)
+    endless = math.isinf(Wq) or lam == 0
+    return Metrics(
+        model=model,
+        throughput=lam,
+        utilization=rho,
+        L=lam * Wq + rho,
+        Lq=lam * Wq,
+        W=Wq + service.mean,
+        Wq=Wq,
+        p_wait=rho,
+        p_block=0.0,
+        kind="exact",
+        method=METHOD,
+        states=PollaczekStates(lam, service),
+        times=None if endless else LazyTimes(lam, service),
+    )

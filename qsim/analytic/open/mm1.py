@@ -1,0 +1,81 @@
+"""M/M/1: one server, Poisson arrivals, exponential service.
+
+The number present goes up at rate λ and, when someone is there, down at rate μ.  In the long run the flow
+between neighbouring states balances, λ·p(n) = μ·p(n+1), so p(n) = (1 - ρ)·ρⁿ with ρ = λ/μ.  From that
+
+    L = ρ/(1 - ρ),   Lq = ρ²/(1 - ρ),   W = L/λ = 1/(μ - λ),   Wq = ρ/(μ - λ),
+
+and the response time is itself exponential with mean W.  An arrival finds the server busy with probability ρ,
+because Poisson arrivals see time averages (Wolff 1982).
+
+Source: Kleinrock (1975), Queueing Systems I, section 3.2, eqs. 3.23-3.26; response time eq. 5.118.
+
+>>> from qsim import MM1, solve
+>>> r = solve(MM1(arrival_rate=16, service_rate=20))
+>>> r.utilization, round(r.L, 9), r.W, round(r.Lq, 9)
+(0.8, 4.0, 0.25, 3.2)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from qsim.analytic.shape import markovian, plain
+from qsim.analytic.stability import require_stable
+from qsim.metrics import ExactTimes, Metrics
+from qsim.models import Model, Open
+
+METHOD = "M/M/1 (Kleinrock 1975, section 3.2)"
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """p(n) = (1 - ρ)·ρⁿ."""
+
+    rho: float
+
+    def p(self, n: int) -> float:
+        return (1 - self.rho) * self.rho**n
+
+
+@dataclass(frozen=True)
+class ExponentialTimes(ExactTimes):
+    """P(W > t) = e^(-t/W) and P(Wq > t) = ρ·e^(-t/W)."""
+
+    rho: float
+    mean_response: float
+
+    def quantile(self, q: float, of: str) -> float:
+        if of == "W":
+            return -self.mean_response * math.log1p(-q)
+        return self.mean_response * math.log(self.rho / (1 - q)) if self.rho > 1 - q else 0.0
+
+
+def applies(model: Model) -> bool:
+    """Poisson arrivals, exponential service, one server, no limit on places."""
+    return plain(model) and markovian(model) and model.servers == 1 and model.capacity is None
+
+
+def solve(model: Model) -> Metrics:
+    """Exact; raises UnstableQueueError when ρ >= 1."""
+    assert isinstance(model, Open)  # noqa: S101
+    lam, mu = model.arrival_rate, model.service_rate
+    rho = model.rho
+    require_stable(model)
+    W = 1 / (mu - lam)
+    return Metrics(
+        model=model,
+        throughput=lam,
+        utilization=rho,
+        L=rho / (1 - rho),
+        Lq=rho * rho / (1 - rho),
+        W=W,
+        Wq=rho * W,
+        p_wait=rho,
+        p_block=0.0,
+        kind="exact",
+        method=METHOD,
+        states=Geometric(rho),
+        times=ExponentialTimes(rho, W),
+    )

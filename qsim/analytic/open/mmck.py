@@ -1,0 +1,74 @@
+"""M/M/c/K: as M/M/c, but with K places in all; who finds them taken is lost.  K = c is Erlang's loss system.
+
+The flow between neighbouring states balances as in M/M/c, λ·p(n) = min(n + 1, c)·μ·p(n + 1), only there are no
+states beyond K, so every load has a steady state.  Taken in logarithms, so that no power overflows.  Poisson
+arrivals see time averages: p(K) of them are lost.  W, Wq and P(wait) = (p(c) + ... + p(K-1))/(1 - p(K)) are those
+of the customers who are let in, at rate X = λ·(1 - p(K)).
+
+Source: Kleinrock (1975), Queueing Systems I, sections 3.6 (M/M/1/K) and 3.7 (M/M/c/c); Gross & Harris (1998),
+Fundamentals of Queueing Theory, section 2.4.
+
+>>> from qsim import MMcK, erlang_b, solve
+>>> round(solve(MMcK(arrival_rate=8, service_rate=1, servers=10, capacity=10)).p_block, 6)
+0.121661
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from qsim._types import FloatArray
+from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
+from qsim.analytic.shape import markovian, plain
+from qsim.metrics import Metrics
+from qsim.models import Model, Open
+
+METHOD = "M/M/c/K birth-death in logarithms (Kleinrock 1975, section 3.6)"
+
+
+def state_probabilities(offered_load: float, servers: int, capacity: int) -> FloatArray:
+    """p(0), ..., p(K) for ``offered_load`` = λ/μ erlangs."""
+    p = np.zeros(capacity + 1)
+    if offered_load == 0:
+        p[0] = 1.0
+        return p
+    log_ratio = math.log(offered_load) - np.log(np.minimum(np.arange(1, capacity + 1), servers))
+    log_p = np.concatenate(([0.0], np.cumsum(log_ratio)))
+    p = np.exp(log_p - log_p.max())
+    return np.asarray(p / p.sum())
+
+
+def applies(model: Model) -> bool:
+    """Poisson arrivals, exponential service, limited places."""
+    return plain(model) and markovian(model) and model.capacity is not None
+
+
+def solve(model: Model) -> Metrics:
+    """Exact, at any load; raises NoFormulaError for millions of places."""
+    assert isinstance(model, Open)  # noqa: S101
+    assert model.capacity is not None  # noqa: S101
+    require_few_states(model, model.capacity)
+    c, S = model.servers, model.service.mean
+    p = state_probabilities(model.offered_load, c, model.capacity)
+    n = np.arange(p.size)
+    # An arrival who is let in finds n < K; with these and nobody else, p(n)/(1 - p(K)) without cancellation.
+    found = p[:-1] / p[:-1].sum()
+    X = model.arrival_rate * float(p[:-1].sum())
+    Wq = float(found @ np.maximum(n[1:] - c, 0)) * S / c
+    return Metrics(
+        model=model,
+        throughput=X,
+        utilization=X * S / c,
+        L=X * (Wq + S),
+        Lq=X * Wq,
+        W=Wq + S,
+        Wq=Wq,
+        p_wait=float(found[c:].sum()),
+        p_block=float(p[-1]),
+        kind="exact",
+        method=METHOD,
+        states=TabulatedStates(tuple(p.tolist())),
+        times=FirstComeTimes(tuple(found.tolist()), S, c),
+    )

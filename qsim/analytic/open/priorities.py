@@ -1,0 +1,180 @@
+"""Classes of customers at one station, with and without priorities; Poisson arrivals.
+
+Let classes be served by level, level 1 first, and σ(p) the load per server of levels 1 to p.  On one server
+
+- **none** (FCFS): all wait alike, as in the M/G/1 queue of the mixture of services;
+- **non-preemptive** (Cobham): Wq(p) = W0 / ((1 - σ(p-1))·(1 - σ(p))), W0 = sum over all classes of λ·E[S²]/2;
+- **preemptive-resume**: W(p) = E[S]/(1 - σ(p-1)) + W0(p) / ((1 - σ(p-1))·(1 - σ(p))), W0(p) over levels up to p only,
+  which do not notice those below.
+
+On c servers with exponential services of one mean the same holds with W0 = P(wait)·S/c (non-preemptive), and under
+preemption levels 1 to p together are M/M/c, from which their means follow one after another.  For other laws on c
+servers: without priorities, the mixture again; with them the approximation of Bondi & Buzen, Wq on c servers =
+Wq on one c times as fast × (the same ratio without priorities).
+
+Source: Cobham (1954), Oper. Res. 2; White & Christie (1958), Oper. Res. 6; Kleinrock (1976), Queueing Systems II,
+sections 3.4 and 3.6; c servers: Davis (1966), Oper. Res. 14; Bondi & Buzen (1984), ACM SIGMETRICS, "The response
+times of priority classes under preemptive resume in M/G/m queues".
+
+>>> from qsim import CustomerClass, Exponential, OpenClasses, solve
+>>> urgent = CustomerClass(Exponential(1 / 0.2), Exponential(1.0), priority=0)
+>>> other = CustomerClass(Exponential(1 / 0.6), Exponential(1.0), priority=1)
+>>> [round(c.W, 9) for c in solve(OpenClasses([urgent, other], priority="non-preemptive")).classes]
+[2.0, 6.0]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from qsim.analytic.open.mmc import erlang_c
+from qsim.analytic.stability import ROUNDING
+from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
+from qsim.errors import NoFormulaError, UnstableQueueError
+from qsim.metrics import Kind, Metrics
+from qsim.models import CustomerClass, Model, Open, OpenClasses
+
+COBHAM = "non-preemptive priorities (Cobham 1954)"
+RESUME = "preemptive-resume priorities (White & Christie 1958)"
+SEVERAL = {
+    "non-preemptive": "non-preemptive priorities on c servers (Davis 1966)",
+    "preemptive-resume": "preemptive-resume priorities, levels 1 to p as M/M/c",
+}
+BONDI = "priorities on c servers (Bondi & Buzen 1984)"
+
+
+def mixed_service(classes: Sequence[CustomerClass]) -> Distribution:
+    """The service of a customer of whatever class comes next."""
+    laws = [c.service for c in classes]
+    if all(law == laws[0] for law in laws):
+        return laws[0]
+    total = math.fsum(c.arrival_rate for c in classes)
+    shares = tuple(c.arrival_rate / total for c in classes)
+    if all(isinstance(law, Exponential) for law in laws):
+        return HyperExponential(shares, tuple(law.mean for law in laws))
+    return Mixture(tuple(laws), shares)
+
+
+def _first_come(classes: Sequence[CustomerClass], servers: int) -> Open:
+    return Open(Exponential(1 / math.fsum(c.arrival_rate for c in classes)), mixed_service(classes), servers)
+
+
+def _levels(classes: Sequence[CustomerClass]) -> list[list[int]]:
+    """Indices of the classes by level, the most urgent first."""
+    return [[i for i, c in enumerate(classes) if c.priority == p] for p in sorted({c.priority for c in classes})]
+
+
+def waits_on_one(classes: Sequence[CustomerClass], preemptive: bool) -> list[float]:
+    """Wq (response less service) of each class on one server; σ < 1 throughout."""
+    backlog = [c.arrival_rate * c.service.moment(2) / 2 for c in classes]
+    waits = [0.0] * len(classes)
+    before, ahead = 0.0, 0.0
+    everyone = math.fsum(backlog)
+    for level in _levels(classes):
+        upto = before + math.fsum(classes[i].offered_load for i in level)
+        ahead += math.fsum(backlog[i] for i in level)
+        for i in level:
+            waits[i] = (ahead if preemptive else everyone) / ((1 - before) * (1 - upto))
+            if preemptive:  # and what interrupts the service itself
+                waits[i] += classes[i].service.mean * before / (1 - before)
+        before = upto
+    return waits
+
+
+def waits_on_several(classes: Sequence[CustomerClass], servers: int, preemptive: bool) -> list[float]:
+    """Wq of each class on ``servers`` servers, all services exponential with one mean."""
+    S, c = classes[0].service.mean, servers
+    waits = [0.0] * len(classes)
+    before, queued = 0.0, 0.0
+    whole = erlang_c(c, math.fsum(k.offered_load for k in classes)) * S / c
+    for level in _levels(classes):
+        offered = math.fsum(classes[i].offered_load for i in level)
+        upto = before + offered
+        if preemptive:
+            all_queued = erlang_c(c, upto) * upto / (c - upto)  # Lq of levels 1 to p
+            wait = max(0.0, all_queued - queued) * S / offered
+            queued = all_queued
+        else:
+            wait = whole / ((1 - before / c) * (1 - upto / c))
+        for i in level:
+            waits[i] = wait
+        before = upto
+    return waits
+
+
+def applies(model: Model) -> bool:
+    """Poisson arrivals of every class."""
+    if not isinstance(model, OpenClasses):
+        return False
+    return all(isinstance(c.arrivals, Exponential) and math.isfinite(c.arrivals.mean) for c in model.classes)
+
+
+def solve(model: Model) -> Metrics:
+    """Exact, or by a named approximation; raises UnstableQueueError when ρ >= 1."""
+    from qsim.analytic import solve as solve_any
+
+    assert isinstance(model, OpenClasses)  # noqa: S101
+    classes, c = tuple(model.classes), model.servers
+    if model.rho > 1 - ROUNDING:
+        raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, c)
+    one_mean = all(isinstance(k.service, Exponential) and k.service == classes[0].service for k in classes)
+    preemptive = model.priority == "preemptive-resume"
+    kind: Kind = "exact"
+    common: float | None = None
+    if model.priority == "none":
+        whole = solve_any(_first_come(classes, c))
+        waits, kind, method, common = [whole.Wq] * len(classes), whole.kind, whole.method, whole.p_wait
+    elif c == 1:
+        waits, method = waits_on_one(classes, preemptive), RESUME if preemptive else COBHAM
+        common = None if preemptive else model.rho
+    elif one_mean:
+        waits, method = waits_on_several(classes, c, preemptive), SEVERAL[model.priority]
+        common = None if preemptive else erlang_c(c, model.offered_load)
+    else:
+        fast = [CustomerClass(k.arrivals, k.service.scaled(1 / c), k.priority) for k in classes]
+        try:
+            several = solve_any(_first_come(classes, c)).Wq
+        except NoFormulaError:
+            raise NoFormulaError(model.kendall) from None
+        ratio = several / solve_any(_first_come(fast, 1)).Wq
+        waits, kind, method = [ratio * w for w in waits_on_one(fast, preemptive)], "approximation", BONDI
+    parts = tuple(
+        _part(model, name, k, wait, kind, method, common)
+        for name, k, wait in zip(model.names, classes, waits, strict=True)
+    )
+    X = model.arrival_rate
+    L, Lq = math.fsum(p.L for p in parts), math.fsum(p.Lq for p in parts)
+    return Metrics(
+        model=model,
+        throughput=X,
+        utilization=model.rho,
+        L=L,
+        Lq=Lq,
+        W=L / X,
+        Wq=Lq / X,
+        p_wait=math.nan if common is None else common,
+        p_block=0.0,
+        kind=kind,
+        method=method,
+        classes=parts,
+    )
+
+
+def _part(
+    model: OpenClasses, name: str, k: CustomerClass, wait: float, kind: Kind, method: str, p_wait: float | None
+) -> Metrics:
+    return Metrics(
+        model=model,
+        name=name,
+        throughput=k.arrival_rate,
+        utilization=k.offered_load / model.servers,
+        L=k.arrival_rate * (wait + k.service.mean),
+        Lq=k.arrival_rate * wait,
+        W=wait + k.service.mean,
+        Wq=wait,
+        p_wait=math.nan if p_wait is None else p_wait,
+        p_block=0.0,
+        kind=kind,
+        method=method,
+    )

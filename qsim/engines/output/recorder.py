@@ -1,0 +1,143 @@
+"""What a run leaves behind: totals of batches of customers, and counts of response times.
+
+The memory does not grow with the run.  A table holds at most ROWS batches; when it is full, neighbours are added
+together and the batches from then on are twice as long.  Response and waiting times are counted in bins, 64 of equal
+width to the octave (0.8 to 1.6 % of the time), one histogram for every ROWS_PER_GROUP batches, so that quantiles get
+intervals from batches too.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from qsim._types import FloatArray, IntArray
+from qsim.engines.jit import kernel
+from qsim.engines.output.regenerative import Cycles
+
+ROWS = 2048
+ROWS_PER_GROUP = 16
+GROUPS = ROWS // ROWS_PER_GROUP
+SMALLEST_BATCH = 5  # customers; the 5 of MSER-5
+
+# Columns of the table.
+TIME, WAIT, SERVICE, WAITED = 0, 1, 2, 3
+
+MANTISSA_BITS = 6  # 64 bins an octave
+OCTAVES_BELOW, OCTAVES_ABOVE = 30, 34  # of the mean service time
+BINS = (OCTAVES_BELOW + OCTAVES_ABOVE) << MANTISSA_BITS
+
+# Entries of `position`.
+ROW, FILLED, USED = 0, 1, 2
+
+
+@kernel(reassociate=True)
+def _accumulate(
+    gaps: FloatArray, waits: FloatArray, services: FloatArray, size: int, table: FloatArray, position: IntArray
+) -> None:
+    """Add customers to the batches, ``size`` to a row, until they are used up or the table is full."""
+    row, filled, i = position[ROW], position[FILLED], position[USED]
+    while i < gaps.size and row < table.shape[0]:
+        stop = min(gaps.size, i + size - filled)
+        time = wait = service = 0.0
+        waited = 0
+        for j in range(i, stop):
+            time += gaps[j]
+            wait += waits[j]
+            service += services[j]
+            waited += waits[j] > 0.0
+        table[row, TIME] += time
+        table[row, WAIT] += wait
+        table[row, SERVICE] += service
+        table[row, WAITED] += waited
+        filled += stop - i
+        i = stop
+        if filled == size:
+            row, filled = row + 1, 0
+    position[ROW], position[FILLED], position[USED] = row, filled, i
+
+
+@kernel()
+def _count(
+    waits: FloatArray, services: FloatArray, lowest: int, responses_seen: IntArray, waits_seen: IntArray
+) -> None:
+    """Count times in bins, 64 to the octave: exponent and first mantissa bits of a float, read as an integer."""
+    last = responses_seen.size - 1
+    for i in range(waits.size):
+        wait = np.float64(waits[i])
+        response = np.float64(wait + services[i])
+        at = int(response.view(np.int64) >> (52 - MANTISSA_BITS)) - lowest
+        responses_seen[min(max(at, 0), last)] += 1
+        if wait > 0.0:
+            at = int(wait.view(np.int64) >> (52 - MANTISSA_BITS)) - lowest
+            waits_seen[min(max(at, 0), last)] += 1
+
+
+class Recorder:
+    """Takes (time since the customer before, waiting time, service time) of customers, in arrays of any length.
+
+    ``expected`` customers set the first batch length, so that a run of known length is never merged;
+    ``typical_time`` places the histogram; with ``cycles`` the customers, who must then come in order of arrival,
+    are also gathered in regenerative cycles.
+    """
+
+    def __init__(self, expected: int, typical_time: float, *, cycles: bool = False) -> None:
+        self.batch_size = max(SMALLEST_BATCH, math.ceil(expected / ROWS))
+        self.customers = 0
+        self.cycles = Cycles() if cycles else None
+        self._table = np.zeros((ROWS, 4))
+        self._counts = np.zeros((2, GROUPS, BINS), dtype=np.int64)
+        self._position = np.zeros(3, dtype=np.int64)
+        typical_bin = _bits(typical_time) >> (52 - MANTISSA_BITS)
+        # Kept within the range of floats, for times near the smallest or largest there are.
+        lowest = typical_bin - (OCTAVES_BELOW << MANTISSA_BITS)
+        self.lowest_bin = min(max(0, lowest), (2046 << MANTISSA_BITS) - BINS)
+
+    @property
+    def rows(self) -> FloatArray:
+        """Totals of the full batches, shape (batches, 4): time, waiting, service, customers who waited."""
+        return self._table[: self._position[ROW]]
+
+    @property
+    def histograms(self) -> IntArray:
+        """Counts of W and Wq (> 0) of each full group of batches, shape (2, groups, BINS)."""
+        return self._counts[:, : int(self._position[ROW]) // ROWS_PER_GROUP]
+
+    def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray) -> None:
+        """Record customers, in order."""
+        self.customers += gaps.size
+        if self.cycles is not None:
+            self.cycles.add(gaps, waits, services)
+        begin = 0
+        while begin < gaps.size:
+            if self._position[ROW] == ROWS:
+                self._merge()
+            row, filled = int(self._position[ROW]), int(self._position[FILLED])
+            group = row // ROWS_PER_GROUP
+            room = (group + 1) * ROWS_PER_GROUP * self.batch_size - row * self.batch_size - filled
+            end = min(gaps.size, begin + room)
+            part = slice(begin, end)
+            self._position[USED] = 0
+            _accumulate(gaps[part], waits[part], services[part], self.batch_size, self._table, self._position)
+            _count(waits[part], services[part], self.lowest_bin, self._counts[0, group], self._counts[1, group])
+            begin = end
+
+    def _merge(self) -> None:
+        """Add neighbouring batches, and neighbouring histograms, together."""
+        half = ROWS // 2
+        self._table[:half] = self._table[0::2] + self._table[1::2]
+        self._table[half:] = 0.0
+        self._counts[:, : GROUPS // 2] = self._counts[:, 0::2] + self._counts[:, 1::2]
+        self._counts[:, GROUPS // 2 :] = 0
+        self._position[ROW] = half
+        self.batch_size *= 2
+
+    def bin_edges(self) -> FloatArray:
+        """The BINS + 1 edges of the histograms' bins."""
+        index = np.arange(BINS + 1, dtype=np.int64) + self.lowest_bin
+        return (index << (52 - MANTISSA_BITS)).view(np.float64)
+
+
+def _bits(value: float) -> int:
+    return int(np.array([value], dtype=np.float64).view(np.int64)[0])

@@ -1,0 +1,106 @@
+"""From what was gathered to Metrics: the whole, each kind of customer, each station."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from qsim._types import FloatArray
+from qsim.engines.output.analysis import MOST_BATCHES, analyse, reaches
+from qsim.engines.output.recorder import Recorder
+from qsim.engines.output.run_totals import Gathering
+from qsim.engines.plan import Plan, servers_of
+from qsim.metrics import Interval, Metrics
+from qsim.models import Model
+
+
+@dataclass(frozen=True)
+class ObservedStates:
+    """Shares of time with n = 0, 1, 2, ... present."""
+
+    shares: FloatArray
+
+    def p(self, n: int) -> float:
+        return float(self.shares[n]) if n < self.shares.size - 1 else 0.0
+
+
+def observed_states(gathering: Gathering) -> ObservedStates | None:
+    """How many were present, for which share of time; None where the engine did not watch."""
+    total = gathering.presence.sum()
+    return ObservedStates(gathering.presence / total) if total > 0 else None
+
+
+def blocking(plan: Plan, gathering: Gathering, warmup: int, confidence: float) -> tuple[float, Interval | None]:
+    """The share of arrivals that found no place, with its interval; 0 exactly where places are not limited."""
+    if all(place.capacity is None for place in plan.places):
+        return 0.0, None
+    lost = gathering.losses.per_customer(warmup, MOST_BATCHES)
+    mean = float(lost.mean())
+    below, above = reaches(lost - mean, confidence)
+
+    def share(per_customer: float) -> float:
+        # Who is held comes in later, and so is among the customers already.
+        return per_customer if plan.hold else per_customer / (1 + per_customer)
+
+    return share(mean), (share(max(0.0, mean - below)), min(1.0, share(mean + above)))
+
+
+def with_parts(metrics: Metrics, plan: Plan, gathering: Gathering) -> Metrics:
+    """The Metrics of the whole, given those of kinds of customers and of stations."""
+    if plan.places[0].servers == math.inf:
+        endless = {name: ends for name, ends in metrics.intervals.items() if name != "utilization"}
+        metrics = replace(metrics, utilization=0.0, intervals=endless, kinds={**metrics.kinds, "utilization": "exact"})
+    servers = servers_of(plan)
+    classes = tuple(
+        _part(metrics, recorder, servers, name)
+        for recorder, name in zip(gathering.of_kind, _class_names(metrics.model, plan.kinds), strict=False)
+    )
+    stations = tuple(
+        _part(metrics, recorder, place.all_servers, place.name or f"station {i}")
+        for i, (recorder, place) in enumerate(zip(gathering.of_place, plan.places, strict=False), start=1)
+    )
+    if stations:
+        busiest = max(stations, key=lambda station: station.utilization)
+        intervals = {**metrics.intervals, "utilization": busiest.interval("utilization")}
+        metrics = replace(metrics, utilization=busiest.utilization, intervals=intervals)
+    return replace(metrics, classes=classes, stations=stations) if classes or stations else metrics
+
+
+def _part(whole: Metrics, recorder: Recorder, servers: float, name: str) -> Metrics:
+    """The Metrics of one class or station; its share of the warm-up is that of the whole."""
+    assert whole.confidence is not None and whole.customers and whole.warmup is not None  # noqa: S101, PT018
+    try:
+        estimate = analyse(recorder, servers, min(0.9, whole.warmup / whole.customers), whole.confidence)
+    except ValueError:
+        raise ValueError(
+            f"customers must be more than {whole.customers} for an estimate of {name} of {whole.model.kendall}, "
+            f"of which only {recorder.customers} were seen: give more customers"
+        ) from None
+    values = estimate.values
+    return Metrics(
+        model=whole.model,
+        throughput=values["throughput"],
+        utilization=values["utilization"],
+        L=values["L"],
+        Lq=values["Lq"],
+        W=values["W"],
+        Wq=values["Wq"],
+        p_wait=values["p_wait"],
+        p_block=0.0,
+        kind="simulated",
+        method=whole.method,
+        kinds={"p_block": "exact"},
+        intervals=estimate.intervals,
+        confidence=whole.confidence,
+        customers=recorder.customers,
+        warmup=estimate.warmup,
+        seed=whole.seed,
+        warnings=tuple(f"{name}: {complaint}" for complaint in estimate.complaints),
+        name=name,
+        times=estimate.times,
+    )
+
+
+def _class_names(model: Model, kinds: int) -> tuple[str, ...]:
+    names = getattr(model, "names", ())
+    return tuple(names) if len(names) == kinds else tuple(f"class {i + 1}" for i in range(kinds))

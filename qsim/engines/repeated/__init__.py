@@ -1,0 +1,1 @@
+"""Many runs: replications, common random numbers, sweeps over parameters."""

@@ -1,0 +1,1 @@
+"""Streams of random times, one for each random choice in a model."""

@@ -1,0 +1,74 @@
+"""Streams of random times: one independent generator for each role in a model.
+
+Arrivals, services and routing each have their own stream, so that two engines, or two systems to be compared,
+meet the same customers.  Variates are drawn in blocks that stay in the processor's cache: the block length is
+part of what a seed means, so both engines use this class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qsim._types import FloatArray
+from qsim.distributions import Distribution, Exponential
+from qsim.engines.variates.arrival_streams import Filler
+from qsim.engines.variates.ziggurat import FastExponential
+
+BLOCK = 8192
+"""Variates drawn at once: 64 KiB a buffer."""
+
+CARRY = 8
+"""Variates that may be left over when a buffer is refilled."""
+
+
+class Uniform(Distribution):
+    """Uniform on [0, 1): what a random choice of server is made of."""
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.random(out=out)
+
+
+class VariateStream:
+    """Successive variates of one distribution, or other source of them.
+
+    ``buffer[position:end]`` are the ones drawn but not used yet; the buffer, CARRY + BLOCK long, may be given.
+    """
+
+    def __init__(self, filler: Filler, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
+        # Most of a simulation's time goes into drawing, and most of what is drawn is exponential.
+        self._filler = FastExponential(filler.mean, seed) if isinstance(filler, Exponential) else filler
+        self._rng = np.random.Generator(np.random.SFC64(seed))
+        self.buffer: FloatArray = np.empty(CARRY + BLOCK) if buffer is None else buffer
+        self.position = 0
+        self.end = 0
+
+    def refill(self) -> None:
+        """Draw another block behind what is left (at most CARRY variates)."""
+        left = self.end - self.position
+        self.buffer[:left] = self.buffer[self.position : self.end]
+        self._filler.fill(self._rng, self.buffer[left : left + BLOCK])
+        self.position, self.end = 0, left + BLOCK
+
+    def block(self) -> FloatArray:
+        """The next BLOCK variates; the array is overwritten by the next call."""
+        self._filler.fill(self._rng, self.buffer[:BLOCK])
+        return self.buffer[:BLOCK]
+
+    def take(self, out: FloatArray) -> None:
+        """Overwrite ``out`` with the next variates, one after another as :meth:`next` gives them."""
+        done = 0
+        while done < out.size:
+            if self.position == self.end:
+                self.refill()
+            n = min(out.size - done, self.end - self.position)
+            out[done : done + n] = self.buffer[self.position : self.position + n]
+            self.position += n
+            done += n
+
+    def next(self) -> float:
+        """One variate."""
+        if self.position == self.end:
+            self.refill()
+        value = float(self.buffer[self.position])
+        self.position += 1
+        return value

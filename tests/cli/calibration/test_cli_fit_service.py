@@ -1,0 +1,115 @@
+"""``qsim fit-service``: laws of service times from files, tables and typed percentiles."""
+
+from __future__ import annotations
+
+import pytest
+from places import GOLDEN
+
+from measure.formats.law_file import read_law
+from qsim import MG1, simulate, solve
+from qsim.distributions.as_dict import law_from_dict
+
+JSON_PLUS = str(GOLDEN / "fio" / "json-plus.json")
+TYPED = "p10=40us,p50=80us,p90=120us,p95=140us,p99=200us,p99.9=320us"
+SLOW = TYPED.replace("us", "0us")
+
+
+def test_a_histogram_of_fio_becomes_a_law_and_a_page(qsim, tmp_path):
+    run = qsim("fit-service", JSON_PLUS, "--bootstrap", "0", "--report", "service.html", "--json")
+    assert run.code == 0
+    document = run.json
+    assert document["kind"] == "histogram"
+    assert document["requests"] == 6320
+    assert {f["name"] for f in document["families"]} >= {"exponential", "Burr XII", "shifted gamma"}
+    bics = [f["bic"] for f in document["families"]]
+    assert bics == sorted(bics)
+    law = law_from_dict(document["law"])
+    assert law.mean == pytest.approx(document["families"][0]["mean_s"])
+    assert {"several-modes", "tail-beyond-data"} <= {f["check"] for f in document["findings"]}
+    assert "waiting as well as the service" in run.err  # it was measured at depth 4
+    page = (tmp_path / "service.html").read_text()
+    assert all(title in page for title in ("Distribution function", "Quantiles against quantiles", "Families"))
+
+
+def test_percentiles_as_typed_with_goodness_of_fit(qsim):
+    run = qsim("fit-service", "--percentiles", TYPED, "--requests", "10k", "--bootstrap", "19")
+    assert run.code == 0
+    assert "10,000 requests in 7 bins (percentiles)" in run.out
+    assert "(19 draws)" in run.out
+    assert "left out, as the bins cannot pin them" in run.out
+
+
+def test_a_published_table_of_percentiles(qsim):
+    run = qsim("fit-service", "--dataset", "002-ssd-tails", "--load", "8", "--bootstrap", "0", "--json")
+    assert run.code == 0
+    assert [s["name"] for s in run.json["series"]] == [
+        "write (as published) at load 8", "read (as published) at load 8",
+    ]  # fmt: skip
+    assert "requests-unknown" in run.err
+
+
+def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
+    (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,300\n")
+    run = qsim("fit-service", "drive.csv", "--requests", "10k", "--bootstrap", "0")
+    assert run.code == 0, run.err
+    assert "10,000 requests in 4 bins (percentiles)" in run.out
+    (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,120\n")
+    run = qsim("fit-service", "drive.csv", "--requests", "10k")
+    assert run.code == 1
+    assert "p99 = 120 us is not above p95 = 150 us" in run.err
+    assert "qsim measure fio" in run.err
+
+
+def test_the_law_is_kept_and_drives_solve_simulate_and_the_known_device(qsim, tmp_path):
+    run = qsim("fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json",
+               "--json")  # fmt: skip
+    assert run.code == 0
+    law = law_from_dict(run.json["law"])
+    assert read_law(tmp_path / "law.json") == law
+    solved = qsim("solve", "mg1", "--arrival-rate", "500/s", "--service", "fitted:law.json", "--json")
+    assert solved.json["W"] == pytest.approx(solve(MG1(500.0, law)).W, rel=1e-12)
+    simulated = qsim(
+        "simulate", "mg1", "--arrival-rate", "500/s", "--service", "fitted:law.json", "--customers", "3e5", "--seed",
+        "1", "--json",
+    )  # fmt: skip
+    assert simulated.json["W"] == simulate(MG1(500.0, law), customers=300_000, seed=1).W
+    played = qsim("measure", "device", "--service", "fitted:law.json", "--dry-run", "--json")
+    assert played.json["truth"]["mean_service_time_s"] == law.mean
+    again = qsim("fit-service", "--percentiles", SLOW, "--bootstrap", "0", "--out", "law.json")
+    assert again.code == 1
+    assert "holds a law already; replace it with --force" in again.error
+    one = qsim("fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json",
+               "--force", "--family", "exponential")  # fmt: skip
+    assert one.code == 0
+    assert "service fitted:law.json" in one.out
+    assert type(read_law(tmp_path / "law.json")).__name__ == "Exponential"
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["--percentiles", "p50=80us,p95=70us"], 1, "percentiles out of order: p95 = 70.0 us"),
+        (["--percentiles", "p50"], 2, "'p50' is no percentile"),
+        (["--percentiles", TYPED, "--load", "1"], 2, "leave out --load"),
+        (["--percentiles", TYPED, "--bootstrap", "3"], 2, "0 (none) or at least 19"),
+        (["--percentiles", TYPED, "--requests", "0"], 2, "--requests must be from 1 to 1e+15"),
+        (["--percentiles", TYPED, "--requests", "1e300"], 2, "--requests must be from 1 to 1e+15"),
+        (["--percentiles", TYPED, "--seed=-1"], 2, "--seed: '-1' is no seed"),
+        (["--percentiles", TYPED, JSON_PLUS], 2, "instead of DATA"),
+        ([JSON_PLUS, "--load", "3"], 2, "no point was measured at 3; there are 4"),
+        ([JSON_PLUS, "--series", "nonsense"], 2, "'nonsense' is unknown"),
+        (["--dataset", "002-ssd-tails", "--series", "nonsense"], 2, "'nonsense' is unknown"),
+        (["--dataset", "003-ssd-read"], 1, "neither a histogram nor a log nor percentiles"),
+        ([], 2, "give DATA"),
+        (["--percentiles", TYPED, "--force"], 2, "--force is about --out"),
+        (["--percentiles", TYPED, "--family", "gamma"], 2, "--family is about --out"),
+        (["--percentiles", TYPED, "--bootstrap", "0", "--out", "l.json", "--family", "gama"], 2, "did you mean gamma?"),
+        (["--dataset", "002-ssd-tails", "--load", "1", "--out", "l.json"], 2, "there are 2 curves; name one"),
+        (["--percentiles", TYPED, "--out", "none/law.json"], 1, "there is no directory none"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(qsim, args, code, words):
+    run = qsim("fit-service", *args)
+    assert run.code == code
+    assert words in run.err.splitlines()[-1]
+    assert run.out == ""

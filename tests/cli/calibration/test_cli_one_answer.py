@@ -1,0 +1,175 @@
+"""Every command gives the same knee and the same advice for the same points."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrate.default_loads import PAIR, TRIPLE, recommended, to_calibrate_on
+from calibrate.fitting.curve_fit import needed
+from calibrate.knees.knee import MEASURED
+from calibrate.points import points_of
+from measure import dataset_names, load_dataset
+from measure.errors import DataError
+from qsim import MMcN, solve
+
+CURVES = dataset_names(curves_only=True)
+
+
+def by_name(document: dict) -> dict[str, dict]:
+    return {part["name"]: part for part in document["series"]}
+
+
+def ends_of(name: str) -> list[str]:
+    """The first and the last curve of a dataset that a model can be fitted to."""
+    sweep, found = load_dataset(name, corrected=True), []
+    for series in sweep.series:
+        with suppress(DataError):  # a buffer in a cache, a single load
+            if len(points_of(sweep, series)) > needed(points_of(sweep, series)):
+                found.append(series)
+    return list(dict.fromkeys([*found[:1], *found[-1:]]))
+
+
+@pytest.mark.parametrize(("name", "series"), [(name, series) for name in CURVES for series in ends_of(name)])
+def test_every_command_advises_the_same_next_load_and_none_that_was_measured(qsim, name, series):
+    points = points_of(load_dataset(name, corrected=True), series)
+    few = ",".join(f"{n:g}" for n in to_calibrate_on(points))
+    source = ("--dataset", name, "--series", series, "--json")
+    fitted, compared = (qsim(command, *source).json["next"] for command in ("fit", "compare"))
+    predicted = qsim("predict", *source, "--use", few).json["next"]
+    assert fitted == predicted == compared
+    if fitted is not None:
+        assert not np.any(np.isclose(points.load, fitted["load"], rtol=0.01))
+
+
+def table_of(servers: int, think_s: float, service_s: float, depths: list[int], path: Path) -> str:
+    """A sweep of a machine repairman, as a table."""
+    rows = ["depth,iops,latency_us"]
+    for n in depths:
+        x = solve(MMcN(n, think_time=think_s, service_time=service_s, servers=servers)).throughput
+        rows.append(f"{n},{x:.6f},{1e6 * n / x:.6f}")
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+MADE = {
+    "sharp": (8, 0.0, 1e-4, [1, 2, 4, 8, 16, 32, 64]),
+    "soft": (1, 4e-4, 1e-4, [1, 2, 4, 8, 16, 32, 64]),
+    "shallow": (32, 0.0, 1e-4, [1, 2, 4, 8]),
+    "without a lone request": (8, 1e-4, 1e-4, [4, 8, 16, 32, 64]),
+}
+
+
+@pytest.fixture(params=[*MADE, "004-ssd-depth"])
+def source(request, tmp_path) -> tuple[str, ...]:
+    """DATA or a dataset, and the loads of all its points."""
+    if request.param in MADE:
+        depths = MADE[request.param][3]
+        return table_of(*MADE[request.param], tmp_path / "sweep.csv"), "--use", ",".join(map(str, depths))
+    sweep = load_dataset(request.param)
+    loads = points_of(sweep, sweep.series[0]).load
+    return "--dataset", request.param, "--use", ",".join(f"{n:g}" for n in loads)
+
+
+def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
+    data = source[:-2]
+    fitted = by_name(qsim("fit", *data, "--json").json)
+    predicted = by_name(qsim("predict", *data, "--json").json)
+    compared = by_name(qsim("compare", *source, "--json", "--report", "report.html").json)
+    (section,) = qsim("show", *data, "--json").json["sections"]
+    (view,) = (v for v in section["views"] if v["kind"] == "latency-bandwidth")
+    shown = {row["series"]: row for row in view["rows"]}
+    page = Path("report.html").read_text()
+    text = qsim("compare", *source).out
+    for name, part in fitted.items():
+        knee = part["knee"]
+        assert predicted[name]["knee"] == knee
+        assert compared[name]["knee"] == knee
+        assert {k["name"]: k for k in compared[name]["knees"]}["asymptotes"]["load"] == knee["load"]
+        assert part["parameters"]["N*"]["estimate"] == knee["load"]
+        row = shown[name]
+        assert (row["knee"], row["knee_low"], row["knee_high"]) == (knee["load"], knee["low"], knee["high"])
+        (ninety,) = (k for k in part["knees"] if k["name"] == "ninety")
+        assert row["ninety"] == ninety["load"]
+        for said in (page, text):
+            assert f"N* = {knee['load']:.3g}" in said
+            assert f"90 % of the peak at {ninety['load']:.3g} (" in said
+
+
+def test_the_knee_is_straight_from_idle_latency_and_peak_where_both_were_measured(qsim, tmp_path):
+    data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
+    rows = [line.split(",") for line in Path(data).read_text().splitlines()[1:]]
+    crossing = float(rows[0][2]) * 1e-6 * max(float(x) for _, x, _ in rows)
+    knee = qsim("fit", data, "--json").json["knee"]
+    assert knee["definition"] == MEASURED
+    assert knee["load"] == pytest.approx(crossing, rel=1e-9)
+    assert knee["sharp"]
+
+
+def test_a_soft_bend_is_no_sharp_knee_and_the_operating_point_comes_first(qsim, tmp_path):
+    # X = [(N / N*)^-p + 1]^(-1/p) Xmax with p = 0.6, of which N* gives 31 % of the peak
+    rates = {n: 1e5 * ((n / 8) ** -0.6 + 1) ** (-1 / 0.6) for n in (1, 2, 4, 8, 16, 32, 64, 128)}
+    rows = [f"{n},{x:.4f},{1e6 * n / x:.4f}" for n, x in rates.items()]
+    path = tmp_path / "soft.csv"
+    path.write_text("\n".join(["depth,iops,latency_us", *rows]) + "\n")
+    run = qsim("fit", str(path))
+    knee = qsim("fit", str(path), "--json").json["knee"]
+    assert not knee["sharp"]
+    assert run.out.index("no sharp knee: 90 % of the peak") < run.out.rindex("  N*     ")
+    verdict = qsim("compare", str(path), "--use", "1,2,4,8,16,32,64,128").out
+    assert "There is no sharp knee" in verdict
+    assert "The knee is" not in verdict
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "compare"])
+def test_a_share_of_the_peak_is_answered_with_its_interval(qsim, tmp_path, command):
+    data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
+    part = qsim(command, data, "--share", "50%", "--slo", "500us", "--json").json
+    found = {k["name"]: k for k in part["knees"]}
+    assert found["share"]["load"] == pytest.approx(4, rel=0.1)  # half of eight servers
+    assert found["share"]["low"] <= found["share"]["load"] <= found["share"]["high"]
+    assert found["objective"]["load"] == pytest.approx(40, rel=0.1)  # 500 us at 80 k/s
+    text = qsim(command, data, "--share", "50%").out
+    assert "50 % of the peak throughput" in text
+    assert "Kneedle" not in text
+
+
+def test_show_answers_a_share_and_an_objective_too(qsim, tmp_path):
+    data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
+    (fitted,) = (k for k in qsim("fit", data, "--share", "0.5", "--json").json["knees"] if k["name"] == "share")
+    document = qsim("show", data, "--share", "0.5", "--slo", "500us", "--json").json
+    (view,) = (v for v in document["sections"][0]["views"] if v["kind"] == "latency-bandwidth")
+    assert view["rows"][0]["share"] == fitted["load"]
+    assert view["rows"][0]["objective"] == pytest.approx(40, rel=0.1)
+
+
+@pytest.mark.parametrize("share", ["0", "1", "1.2", "150%", "half"])
+def test_a_share_that_is_none_is_refused(qsim, share):
+    run = qsim("fit", "--dataset", "004-ssd-depth", "--share", share)
+    assert run.code == 2
+    assert "--share" in run.error
+
+
+def test_fit_and_predict_take_all_points_and_compare_says_what_it_holds_out(qsim, tmp_path):
+    data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
+    assert "from all 7 points" in qsim("fit", data).out.splitlines()[0]
+    assert "from all 7 points" in qsim("predict", data).out.splitlines()[0]
+    first = qsim("compare", data).out.splitlines()[0]
+    assert "calibrated on depths 1, 8, 64; the other 4 points are held out" in first
+    assert "1, 32 (2 of 7 points)" in qsim("fit", data, "--use", "1,32").out.splitlines()[0]
+
+
+def test_the_recommendation_stands_in_help_and_errors(qsim):
+    depths = [2.0**i for i in range(8)]
+    assert (tuple(recommended(depths, 2)), tuple(recommended(depths, 3))) == (PAIR, TRIPLE)
+    told = " ".join(qsim("compare", "--help").out.replace("│", " ").split())
+    assert "depths 1 and 32, with six or more 1, 8 and 64" in told
+
+
+def test_advice_is_json(qsim):
+    document = qsim("compare", "--dataset", "003-ssd-read", "--series", "32 KiB read", "--json").out
+    assert json.loads(document)["next"]["load"] == 1

@@ -1,0 +1,150 @@
+"""``qsim measure fio`` over more than depths: its plan, its budget, and the table of what was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from calibrate.cli.measuring.run import points_text
+from measure import Sweep
+
+
+@pytest.fixture
+def fio(require_tool) -> str:
+    return require_tool("fio")
+
+
+def lines_of(text: str, first: str) -> list[list[str]]:
+    """The words of each line of the table whose header begins with ``first``."""
+    lines = [line.split() for line in text.splitlines()]
+    start = next(i for i, words in enumerate(lines) if words[:1] == [first])
+    end = next((i for i in range(start, len(lines)) if not lines[i]), len(lines))
+    return lines[start:end]
+
+
+def test_the_plan_lists_each_point_with_what_varies(qsim, fio, disk):
+    args = ("measure", "fio", str(disk), "--depths", "1,8", "--block", "4KiB,64KiB", "--read", "100,50%", "--plan")
+    run = qsim(*args)
+    assert run.code == 0, run.err
+    header, *rows = lines_of(run.out, "depth")
+    assert header == ["depth", "block", "reads", "time"]
+    assert len(rows) == 8
+    assert rows[0] == ["1", "4", "KiB", "100", "%", "6.60", "s"]
+    document = qsim(*args, "--json").json
+    assert document["seconds"] == pytest.approx(document["fill_seconds"] + 8 * 6.6)
+    assert {(p["block_bytes"], p["read_percent"], p["load"]) for p in document["points"]} == {
+        (b, r, n) for b in (4096, 65536) for r in (100, 50) for n in (1.0, 8.0)
+    }
+    assert list(disk.iterdir()) == []
+
+
+def test_the_plan_of_an_open_sweep_names_rates_and_jobs(qsim, fio, disk):
+    run = qsim("measure", "fio", str(disk), "--arrival-rates", "500,20k/s", "--plan")
+    assert run.code == 0, run.err
+    header, *rows = lines_of(run.out, "arrivals")
+    assert header == ["arrivals", "jobs", "time"]
+    assert [row[2] for row in rows] == ["32", "50"]
+    assert "engine psync" in run.out
+    assert run.out.count("--rate_process=poisson") == 2
+
+
+def test_a_budget_is_kept_and_a_small_one_told_the_least(qsim, fio, disk):
+    args = ("measure", "fio", str(disk), "--depths", "1,2,4,8", "--size", "64MiB", "--plan", "--json")
+    document = qsim(*args, "--budget", "1min").json
+    assert 58 < document["seconds"] <= 60
+    refused = qsim(*args, "--budget", "2s")
+    assert refused.code == 2
+    assert "too short for 4 points: that takes" in refused.error
+
+
+@pytest.mark.live
+def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
+    args = ("measure", "fio", str(disk), "--size", "16MiB", "--ramp", "0s", "--out", "s", "--keep")
+    run = qsim(*args, "--depths", "1,2", "--runtime", "300ms", "--read", "100,50")
+    assert run.code == 0, run.err
+    assert len(lines_of(run.out, "reads")) == 5
+    plan = qsim(*args, "--depths", "1,2,4", "--budget", "30s", "--read", "100,50", "--plan")
+    assert "2 points (4 of 6 are kept already)" in plan.out
+    assert [row[-1] for row in lines_of(plan.out, "depth")[1:]].count("kept") == 4
+    assert "300 ms each" in plan.out  # as the points that are there
+    short = qsim(*args, "--depths", "1,2,4", "--budget", "1s", "--read", "100,50", "--plan")
+    assert short.code == 2
+    assert "--budget 1.00 s is too short: the points that are missing in s take 1.80 s" in short.error
+    both = qsim(*args, "--depths", "1,2,4", "--budget", "30s", "--read", "100,50", "--json")
+    assert len(both.json["points"]) == 6
+    nothing = qsim(*args, "--depths", "1,2,4", "--budget", "1s", "--read", "100,50", "--plan")
+    assert "nothing is left to measure (6 of 6 are kept already)" in nothing.out
+
+
+@pytest.mark.live
+def test_an_open_sweep_is_measured_logged_and_audited(qsim, fio, disk):
+    run = qsim(
+        "measure", "fio", str(disk), "--arrival-rates", "100,300", "--size", "16MiB", "--runtime", "3s",
+        "--ramp", "200ms", "--out", "s", "--log",
+    )  # fmt: skip
+    assert run.code == 0, run.err
+    header, *rows = lines_of(run.out, "asked")
+    assert header[:3] == ["asked", "arrivals", "latency"]
+    assert [row[0] for row in rows] == ["100", "300"]
+    assert len(list(Path("s/raw").glob("*_lat.log"))) == 2
+    audited = qsim("audit", "s", "--json").json
+    assert {"arrival-rate"} <= {f["check"] for f in audited["findings"]}
+    assert "littles-law" not in {f["check"] for f in audited["findings"]}
+
+
+def table(**columns: object) -> list[list[str]]:
+    rows = {"throughput_per_s": 1000.0, "latency_s": 1e-3, "block_bytes": 4096, "read_fraction": 1.0,
+            "pattern": "random", "depth": 1, "jobs": 1, "bandwidth_bytes_per_s": 4096e3, **columns}  # fmt: skip
+    text = points_text(Sweep(pd.DataFrame(rows)), Path("out"))
+    return [line.split("  ") for line in text.split("\n\n")[0].splitlines()]
+
+
+def test_one_curve_needs_no_columns_but_its_loads():
+    title, header, *rows = table(series="one curve", load=[1, 2])
+    assert title == ["one curve"]
+    assert [h.strip() for h in header if h.strip()] == ["depth", "throughput", "latency"]
+    assert len(rows) == 2
+
+
+def test_curves_are_told_apart_by_what_varies():
+    title, header, *_ = table(
+        series=["a", "b"], load=[1, 1], block_bytes=[4096, 8192], read_fraction=[0.698, 0.702], pattern="random"
+    )
+    assert title == ["2 curves: random"]
+    assert [h.strip() for h in header if h.strip()] == ["block", "depth", "throughput", "bandwidth", "latency"]
+
+
+def test_curves_that_only_their_names_tell_apart_keep_them():
+    _, header, *rows = table(series=["from here", "from there"], load=[1, 1])
+    assert header[0].strip() == "curve"
+    assert [row[0].strip() for row in rows] == ["from here", "from there"]
+
+
+@pytest.mark.parametrize(
+    ("varied", "then"),
+    [
+        ({"series": "a", "load": [1, 2]}, "qsim compare out --report report.html"),
+        ({"series": ["a", "b"], "load": 1, "block_bytes": [4096, 65536]}, "qsim surface out"),
+        (
+            {"series": ["a", "a", "b", "b"], "load": [1, 2, 1, 2], "block_bytes": [4096, 4096, 65536, 65536]},
+            "qsim compare out --report report.html, and over the block size too: qsim surface out",
+        ),
+        ({"series": ["a", "b"], "load": 1, "read_fraction": [0.0, 1.0]}, "qsim predict out --at 1..64"),
+    ],
+    ids=["depths", "sizes", "both", "neither"],
+)
+def test_the_next_command_is_one_that_takes_such_points(varied, then):
+    rows = {"throughput_per_s": 1000.0, "latency_s": 1e-3, "block_bytes": 4096, "read_fraction": 1.0,
+            "pattern": "random", "depth": 1, "jobs": 1, "bandwidth_bytes_per_s": 4096e3, **varied}  # fmt: skip
+    text = points_text(Sweep(pd.DataFrame(rows)), Path("out"))
+    assert text.endswith(f"kept in out; next: {then}")
+
+
+def test_latencies_of_directions_are_means_over_repeats():
+    _, header, row, _ = table(
+        series="mix", load=[1, 1], repeat=[0, 1], read_latency_s=[1e-3, 3e-3], write_latency_s=[float("nan")] * 2
+    )
+    assert "reads take" in [h.strip() for h in header]
+    assert [c.strip() for c in row if c.strip()][-1] == "2.00 ms"

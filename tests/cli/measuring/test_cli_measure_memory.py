@@ -1,0 +1,142 @@
+"""``qsim measure memory``: mixes, loaders, buffer sizes, single figures; what it refuses, and how."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from measure.machine.host import Cache
+from measure.memory import buffers as probe_buffers
+from measure.memory import figures as probe_figures
+from measure.memory import plan as probe_plan
+from measure.memory.plan import MemoryFacts
+
+two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a loaded memory takes two CPUs")
+QUICK = ("--repeats", "2", "--seconds", "20ms")
+
+
+@pytest.fixture(autouse=True)
+def modest_caches(monkeypatch):
+    """A last cache of 4 MiB, so that default buffers of 16 MiB are filled in no time on any machine."""
+    facts = MemoryFacts((Cache(1, "Data", 32 * 2**10, 1), Cache(3, "Unified", 4 * 2**20, 1)), 2**34)
+    for module in (probe_plan, probe_figures, probe_buffers):
+        monkeypatch.setattr(module, "memory_facts", lambda: facts)
+
+
+@two_cores
+def test_each_traffic_is_a_series_with_best_mean_interval_and_spread(qsim):
+    args = ("--delays", "0,5000", "--traffic", "read,3:1,nt-write", *QUICK, "--out", "mixes")
+    run = qsim("measure", "memory", *args)
+    assert run.code == 0, run.err
+    for part in ("read, 1 loader", "3:1, 1 loader", "nt-write, 1 loader", "95 % interval", "best", "spread",
+                 "peak of nt-write", "next: qsim compare mixes"):  # fmt: skip
+        assert part in run.out
+    table = pd.read_csv("mixes/points.csv")
+    assert len(table) == 3 * 2 * 2
+    assert set(table["read_fraction"]) == {1.0, 0.75, 0.0}
+    assert {"throughput_best_per_s", "latency_best_s", "throughput_spread", "latency_spread"} <= set(table.columns)
+    kept = {p: p.stat().st_mtime_ns for p in Path("mixes/raw").iterdir()}
+    again = qsim("measure", "memory", *args, "--json")
+    assert again.code == 0, again.err
+    assert {p: p.stat().st_mtime_ns for p in Path("mixes/raw").iterdir()} == kept
+    first = again.json["summary"][0]
+    assert first["latency_low"] <= first["latency_mean"] <= first["latency_high"]
+    assert first["latency_best"] <= first["latency_mean"]
+    assert qsim("audit", "mixes").code == 0
+
+
+def test_buffer_sizes_are_measured_printed_and_no_curve(qsim):
+    args = ("--buffers", "16KiB..64KiB", "--loaders", "1", *QUICK, "--out", "caches")
+    run = qsim("measure", "memory", *args)
+    assert run.code == 0, run.err
+    for part in ("16 KiB", "32 KiB", "64 KiB", "read, 1 thread", "plateau", "reported caches", "kept in caches"):
+        assert part in run.out
+    assert "qsim compare" not in run.out
+    document = qsim("measure", "memory", *args, "--json").json
+    assert document["load_kind"] == "buffer_size"
+    assert sorted({p["load"] for p in document["points"]}) == [16384, 32768, 65536]
+    assert document["plateaus"][0]["first_bytes"] == 16384
+    for command in ("fit", "compare"):
+        refused = qsim(command, "caches")
+        assert refused.code == 1
+        assert "a buffer that fits a cache is not a memory curve" in refused.error
+    audit = qsim("audit", "caches")
+    assert audit.code == 0
+    assert "buffer-sizes" in audit.out
+
+
+def test_idle_and_peak_are_printed_and_nothing_is_kept(qsim):
+    run = qsim("measure", "memory", "--idle", "--peak", "--traffic", "read,nt-write", "--loaders", "1", *QUICK)
+    assert run.code == 0, run.err
+    assert "about" in run.err
+    for part in ("idle latency", "peak bandwidth, read, 1 thread", "peak bandwidth, nt-write, 1 thread", "spread"):
+        assert part in run.out
+    document = qsim("measure", "memory", "--idle", "--peak", "--loaders", "1", *QUICK, "--json").json
+    idle, (peak,) = document["idle_latency_s"], document["peak_bandwidths_bytes_per_s"]
+    assert 0 < idle["best"] <= idle["mean"] <= idle["high"]
+    assert (peak["traffic"], peak["threads"], len(peak["repeats"])) == ("read", 1, 2)
+    assert peak["best"] >= peak["mean"] > 0
+    assert list(Path().iterdir()) == []
+
+
+@two_cores
+def test_plans_state_their_points_and_time_and_write_nothing(qsim):
+    mixes = qsim("measure", "memory", "--traffic", "read,75", "--delays", "0,100", "--dry-run", "--json").json
+    assert [(p["traffic"], p["delay"]) for p in mixes["points"]] == [
+        ("read", 0), ("read", 100), ("3:1", 0), ("3:1", 100),
+    ]  # fmt: skip
+    assert mixes["seconds"] > sum(p["seconds"] for p in mixes["points"]) > 0
+    sizes = qsim("measure", "memory", "--buffers", "16KiB..1MiB", "--dry-run", "--json").json
+    assert [p["buffer_bytes"] for p in sizes["points"]] == [2**n for n in range(14, 21)]
+    assert sizes["seconds"] > sum(p["seconds"] for p in sizes["points"]) > 0
+    assert "--buffers 16384" in sizes["points"][0]["command"]
+    assert "s in all" in qsim("measure", "memory", "--buffers", "16KiB..1MiB", "--dry-run").out
+    assert "s in all" in qsim("measure", "memory", "--idle", "--dry-run").out
+    assert "then flagged points again" in qsim("measure", "memory", "--remeasure", "--dry-run").out
+    assert list(Path().iterdir()) == []
+
+
+@two_cores
+def test_a_command_of_the_plan_gives_the_same_plan(qsim):
+    plan = qsim(
+        "measure", "memory", "--traffic", "3:1,write", "--strides", "64,256", "--loaders", "1", "--dry-run", "--json"
+    ).json
+    command = plan["commands"][0].removeprefix("qsim ").split()
+    assert json.dumps(qsim(*command, "--dry-run", "--json").json) == json.dumps(plan)
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (["--out", "m", "--traffic", "1:2"], ["--traffic", "nt-1:2"]),
+        (["--out", "m", "--traffic", "read,rush"], ["--traffic", "rush", "nt-write"]),
+        (["--out", "m", "--traffic", ","], ["--traffic", "empty"]),
+        (["--out", "m", "--loaders", "1,x"], ["--loaders", "x"]),
+        (["--out", "m", "--buffers", "16KiB..4KiB"], ["--buffers", "upwards"]),
+        (["--out", "m", "--buffers", "1KiB"], ["buffers", "1 KiB", "begin at 8 KiB"]),
+        (["--out", "m", "--buffers", "16KiB", "--delays", "0"], ["--delays", "--buffers", "one of them"]),
+        (["--out", "m", "--buffers", "16KiB", "--buffer", "1GiB"], ["--buffer ", "--buffers"]),
+        (["--out", "m", "--strides", "100"], ["strides", "100 B"]),
+        (["--out", "m", "--strides", "64,128", "--traffic", "nt-write"], ["nt-write has no stride"]),
+        (["--out", "m", "--strides", "128", "--buffers", "16KiB"], ["--strides"]),
+        (["--out", "m", "--buffers", "16KiB", "--remeasure"], ["--remeasure", "delays"]),
+        (["--out", "m", "--idle"], ["--idle", "--out"]),
+        (["--idle", "--buffers", "16KiB"], ["--idle", "--buffers"]),
+        (["--peak", "--repeats", "0"], ["repeats=0"]),
+        (["--peak", "--loaders", "100000"], ["threads=100000 needs as many cores"]),
+        (["--peak", "--buffer", "1MiB"], ["L3 cache of 4 MiB"]),
+        (["--buffers", "16KiB"], ["--out"]),
+    ],
+    ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else None,
+)
+def test_wrong_usage_is_one_line_and_exit_2(qsim, args, parts):
+    run = qsim("measure", "memory", *args)
+    assert run.code == 2, run.err
+    assert run.out == ""
+    for part in parts:
+        assert part in run.error
+    assert list(Path().iterdir()) == []

@@ -1,0 +1,217 @@
+"""``qsim solve``: values, units, and every way to describe a queue wrongly."""
+
+from __future__ import annotations
+
+import pytest
+
+import qsim as theory
+from calibrate.cli.theory.queue_models import MODELS
+
+
+def test_mm1_by_formula(qsim):
+    run = qsim("solve", "mm1", "--arrival-rate", "16", "--service-rate", "20")
+    assert run.code == 0
+    assert run.err == ""
+    assert "M/M/1: exact" in run.out
+    assert "0.25" in run.out
+
+
+def test_json_holds_the_metrics_by_name(qsim):
+    document = qsim("solve", "mm1", "--arrival-rate", "16", "--service-rate", "20", "--json").json
+    rho = 0.8
+    assert document["utilization"] == pytest.approx(rho)
+    assert document["Lq"] == pytest.approx(rho**2 / (1 - rho))
+    assert document["W"] == pytest.approx(0.25)
+    assert document["time_unit"] is None
+    assert {"throughput", "L", "Wq", "p_wait", "p_block", "kind", "method"} <= document.keys()
+
+
+def test_units_make_seconds(qsim):
+    run = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--json")
+    assert run.json["W"] == pytest.approx(400e-6)
+    assert run.json["time_unit"] == "s"
+    text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us").out
+    assert "400.0 us" in text
+    assert "10.00 k/s" in text
+
+
+def test_bare_numbers_print_no_units(qsim):
+    text = qsim("solve", "mm1", "--arrival-rate", "16", "--service-time", "0.05").out
+    assert " us" not in text
+    assert "k/s" not in text
+
+
+def test_quantiles_of_an_exponential_response(qsim):
+    document = qsim(
+        "solve", "mm1", "--arrival-rate", "16", "--service-rate", "20", "--quantiles", "0.5,0.99", "--json"
+    ).json
+    medians = [q["W"] for q in document["quantiles"]]
+    assert medians == pytest.approx([0.25 * 0.693147, 0.25 * 4.605170], rel=1e-5)
+
+
+def test_closed_queue_is_the_library_s(qsim):
+    document = qsim(
+        "solve",
+        "mmcn",
+        "--population",
+        "64",
+        "--think-time",
+        "1us",
+        "--service-time",
+        "80us",
+        "--servers",
+        "32",
+        "--json",
+    ).json
+    assert document["W"] == pytest.approx(theory.solve(theory.MMcN(64, 1e-6, 80e-6, 32)).W)
+    assert document["W"] == pytest.approx(159e-6, rel=0.01)
+
+
+def test_random_routing_is_slower_than_one_queue(qsim):
+    base = ("solve", "mmcn", "--population", "64", "--service-time", "80us", "--servers", "32", "--json")
+    shared, scattered = qsim(*base).json, qsim(*base, "--queues", "random").json
+    assert scattered["throughput"] == pytest.approx(64 / (64 + 31) * 32 / 80e-6)
+    assert scattered["throughput"] < shared["throughput"]
+
+
+def test_kendall_spelling_is_understood(qsim):
+    assert qsim("solve", "M/M/1", "--arrival-rate", "16", "--service-rate", "20").code == 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_builds_what_its_name_says(model):
+    from calibrate.cli.parsing import Quantity
+    from calibrate.cli.theory.laws import law
+    from calibrate.cli.theory.queue_models import queue_of
+    from calibrate.cli.theory.queue_options import Given
+
+    values = {
+        "arrival-rate": Quantity(0.5, False), "service-time": Quantity(1.0, False), "servers": 2, "capacity": 7,
+        "population": 9, "batch-size": 4, "service": law("erlang:k=2,mean=1"),
+        "arrivals": law("weibull:shape=2,mean=2"),
+    }  # fmt: skip
+    needs = [need.split("|")[0] for need in MODELS[model].needs]
+    given = {k: v for k, v in values.items() if k in needs}
+    if any(need.startswith("service-rate") for need in MODELS[model].needs):
+        given["service-time"] = values["service-time"]
+    if model == "mmcn":
+        given["servers"] = 2
+    built = queue_of(Given(model, given)).kendall
+    letters = MODELS[model].kendall.replace("/K", "/7").replace("//N", "//9").replace("/c", "/2")
+    if "G" in letters:
+        letters = letters.replace("G", "E2") if letters.startswith("M") else letters.replace("/G", "/E2")
+    assert built == letters
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (["mm1", "--arrival-rate", "20", "--service-rate", "16"], ["rho = 1.25", "servers"]),
+        (["mm1", "--arrival-rate", "16", "--service-rate", "16"], ["rho = 1", "overloaded"]),
+        (["mm2", "--arrival-rate", "1", "--service-rate", "2"], ["'mm2'", "did you mean", "mmcn", "ggc"]),
+        (["mm1", "--arrival-rate", "1"], ["--service-rate", "--service-time"]),
+        (["mm1", "--arrival-rate", "1", "--service-rate", "0"], ["--service-rate", "positive"]),
+        (["mm1", "--arrival-rate", "-1", "--service-rate", "1"], ["--arrival-rate", "-1"]),
+        (["mm1", "--arrival-rate", "nan", "--service-rate", "1"], ["--arrival-rate", "'nan'"]),
+        (["mm1", "--arrival-rate", "1 parsec", "--service-rate", "1"], ["--arrival-rate", "parsec"]),
+        (["mm1", "--arrival-rate", "1", "--service-time", "5 parsec"], ["--service-time", "parsec", "ms"]),
+        (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--servers", "3"], ["--servers", "mm1"]),
+        (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--service-time", "1"], ["--service-rate", "one of"]),
+        (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "2.5"], ["--servers", "2.5"]),
+        (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "0"], ["--servers", "0"]),
+        (["mmcn", "--population", "0", "--service-time", "1"], ["--population"]),
+        (["mg1", "--arrival-rate", "1", "--service", "levy:mean=1"], ["--service", "levy", "lognormal"]),
+        (
+            ["mg1", "--arrival-rate", "1", "--service", "lognormal:mean=1"],
+            ["--service", "like lognormal:mean=...,scv=... ("],
+        ),
+        (
+            ["mmcn", "--population", "1e9", "--think-time", "1", "--service-time", "1"],
+            ["1,000,000,000", "qsim simulate"],
+        ),
+        (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "1e30"], ["--servers must be at most"]),
+        (["mg1", "--arrival-rate", "1", "--service", "erlang:k=1.5,mean=1"], ["--service", "k must", "1.5"]),
+        (["mg1", "--arrival-rate", "1", "--service", "gamma:mean=1,scv=2", "--scv", "2"], ["--scv"]),
+        (["mg1", "--arrival-rate", "1", "--service-time", ".5", "--scv", "-2"], ["--scv", "-2"]),
+        (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--quantiles", "99"], ["--quantiles", "99", "0.99"]),
+        (["mm1", "--arrival-rate"], ["--arrival-rate"]),
+        (["mm1", "--arival-rate", "1"], ["--arival-rate"]),
+        ([], ["MODEL"]),
+    ],
+    ids=lambda value: " ".join(value)[:50] or "nothing" if isinstance(value, list) else None,
+)
+def test_wrong_usage_is_one_line_and_exit_2(qsim, args, parts):
+    run = qsim("solve", *args)
+    assert run.code == 2
+    assert run.out == ""
+    for part in parts:
+        assert part in run.error
+
+
+def test_an_error_is_a_json_document_too(qsim):
+    run = qsim("solve", "mm1", "--arrival-rate", "20", "--service-rate", "16", "--json")
+    assert run.code == 2
+    assert run.json["error"]["exit_code"] == 2
+    assert run.json["error"]["message"] == run.error
+
+
+def test_no_formula_names_the_simulation_that_runs(qsim):
+    run = qsim(
+        "solve", "ggc", "--arrivals", "erlang:k=2,mean=1s", "--service", "weibull:shape=2,mean=1s", "--servers", "2",
+        "--queues", "shortest",
+    )  # fmt: skip
+    assert run.code == 2
+    command = run.error.partition("simulate it: qsim ")[2]
+    assert command.startswith("simulate ggc ")
+    again = qsim(*command.split(), "--customers", "2e5", "--seed", "1", "--json")
+    assert again.code == 0, again.err
+    assert again.json["time_unit"] == "s"
+
+
+def test_debug_shows_where_an_error_came_from(qsim, monkeypatch):
+    monkeypatch.setenv("QSIM_DEBUG", "1")
+    run = qsim("solve", "mm1", "--arrival-rate", "20", "--service-rate", "16")
+    assert "Traceback" in run.err
+    assert run.err.splitlines()[-1].startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (["mg1", "--arrival-rate", "0.8", "--service-time", "1", "--scv", "4", "--discipline", "ps"], "W", 5.0),
+        (["mmcc", "--arrival-rate", "8", "--service-rate", "1", "--servers", "10"], "p_block", 0.121661),
+        (["mminf", "--arrival-rate", "8", "--service-rate", "1"], "L", 8.0),
+        (["mx1", "--arrival-rate", "0.2", "--batch-size", "4", "--service-rate", "1"], "W", 12.5),
+        (["mm1", "--arrival-rate", "0.8", "--service-rate", "1", "--discipline", "SJF"], "W", 2.882),
+    ],
+)
+def test_orders_batches_and_loss_are_solved(qsim, words: list[str], name: str, value: float) -> None:
+    """M/G/1-PS depends on the mean alone; Erlang's table; M^X/M/1 (Gross and Harris); SJF by Harchol-Balter's table."""
+    assert qsim("solve", *words, "--json").json[name] == pytest.approx(value, rel=1e-3)
+
+
+def test_an_order_without_a_formula_names_the_command_that_simulates_it(qsim) -> None:
+    words = ["mmc", "--arrival-rate", "2", "--service-rate", "1", "--servers", "3", "--queues", "shortest"]
+    refused = qsim("solve", *words)
+    assert refused.code == 2
+    assert f"qsim simulate {' '.join(words)}" in refused.err
+
+
+def test_the_derivation_ends_in_the_values(qsim):
+    words = ("solve", "mmc", "--arrival-rate", "2.7", "--service-rate", "1", "--servers", "3", "--explain")
+    text = qsim(*words).out
+    assert "B(3) = a * B(2) / (3 + a * B(2)) = 2.7 * 0.496256 / (3 + 2.7 * 0.496256) = 0.308738" in text
+    document = qsim(*words, "--json").json
+    ends = {line["name"]: line["value"] for line in document["derivation"]["lines"] if line.get("name")}
+    assert ends.pop("p_wait") == pytest.approx(0.817061, rel=1e-6)
+    assert all(value == pytest.approx(document[name]) for name, value in ends.items())
+
+
+def test_a_derivation_with_units_ends_in_units(qsim):
+    text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--explain").out
+    assert "W = L / lambda = 4 / 10000 = 400.0 us" in text
+
+
+def test_without_being_asked_nothing_is_derived(qsim):
+    document = qsim("solve", "mm1", "--arrival-rate", "16", "--service-rate", "20", "--json").json
+    assert "derivation" not in document

@@ -1,0 +1,111 @@
+"""``qsim trace``: the table, what is drawn and what is given, and every way to ask for it wrongly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from calibrate.cli.theory.queue_models import MODELS
+from calibrate.cli.theory.trace import FOLLOWED
+
+MM1 = ("trace", "mm1", "--arrival-rate", ".8", "--service-rate", "1")
+
+
+def test_a_table_as_at_the_board(qsim):
+    run = qsim("trace", "mm1", "--gaps", "0,2,1,4", "--times", "3,3,1,2")
+    assert run.code == 0
+    rows = [line.split() for line in run.out.split("\n\n")[1].splitlines()]
+    assert rows[0] == ["customer", "gap", "arrival", "found", "start", "wait", "service", "finish", "response"]
+    assert rows[3] == ["3", "1", "3", "1", "6", "3", "1", "7", "4"]
+    assert "Little's law on this table, from zero to 9: X * W = 0.444444 * 3.25 = 1.44444, and L = 1.44444" in run.out
+    assert "long run" not in run.out
+
+
+def test_what_is_printed_adds_up(qsim):
+    for row in qsim(*MM1, "--customers", "200", "--json").json["customers"]:
+        hundredths = {k: 100 * v for k, v in row.items()}
+        assert all(v == pytest.approx(round(v), abs=1e-6) for v in hundredths.values())
+        assert row["start"] + row["service"] == pytest.approx(row["finish"])
+        assert row["arrival"] + row["wait"] == pytest.approx(row["start"])
+
+
+def test_the_long_run_stands_beside_the_table(qsim):
+    document = qsim(*MM1, "--json").json
+    assert len(document["customers"]) == 10
+    assert document["long_run"]["L"] == pytest.approx(4)
+    assert document["averages"]["L"] == pytest.approx(document["averages"]["throughput"] * document["averages"]["W"])
+    overloaded = qsim("trace", "mm1", "--arrival-rate", "2", "--service-rate", "1", "--json").json
+    assert overloaded["long_run"] is None
+
+
+def test_units_choose_one_for_the_table(qsim):
+    run = qsim("trace", "mmc", "--arrival-rate", "20k/s", "--service-time", "80us", "--servers", "2")
+    assert "rounded to 0.1 us, in us" in run.out
+    assert "server" in run.out
+    document = qsim("trace", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--json").json
+    assert document["time_unit"] == "s"
+    assert document["customers"][-1]["finish"] < 0.01
+
+
+def test_the_events_are_listed_when_asked_for(qsim):
+    assert "waiting" not in qsim(*MM1, "--customers", "2").out.partition("table")[0]
+    listed = qsim(*MM1, "--customers", "2", "--events").out.split("\n\n")[2].splitlines()
+    assert listed[0].split() == ["time", "customer", "event", "present", "waiting"]
+    assert len(listed) == 1 + 2 * 3
+
+
+def test_the_seed_decides(qsim):
+    assert qsim(*MM1, "--seed", "3").out == qsim(*MM1, "--seed", "3").out != qsim(*MM1, "--seed", "4").out
+
+
+@pytest.mark.parametrize("model", FOLLOWED)
+def test_every_model_it_names_is_followed(qsim, model):
+    options = {"arrival-rate": "0.4", "service-time": "1", "servers": "2", "batch-size": "2"}
+    words = [w for need in MODELS[model].needs for name in need.split("|") if name in options
+             for w in (f"--{name}", options[name])]  # fmt: skip
+    assert len(qsim("trace", model, *words, "--json").json["customers"]) == 10
+
+
+def test_the_table_as_csv_replaces_nothing(qsim):
+    units = ("trace", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--csv", "table.csv")
+    assert qsim(*units).code == 0
+    table = pd.read_csv("table.csv")
+    assert list(table.columns)[:3] == ["customer", "gap_s", "arrival_s"]
+    before = Path("table.csv").read_text()
+    again = qsim(*units)
+    assert again.code == 1
+    assert again.error == "table.csv exists and is not replaced; choose another name for --csv"
+    assert Path("table.csv").read_text() == before
+    nowhere = qsim(*units[:-1], "no/table.csv")
+    assert nowhere.code == 1
+    assert "there is no directory no" in nowhere.error
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("mm1k", "--arrival-rate", "1", "--service-rate", "1"), "mm1k is not followed by hand"),
+        (("mm1", "--gaps", "1,2"), "--times is missing"),
+        (("mm1", "--times", "1,2"), "--gaps is missing"),
+        (("mm1", "--gaps", "1,2", "--times", "1"), "--times lists 1 customers and --gaps 2"),
+        (("mm1", "--gaps", "1", "--times", "1", "--seed", "1"), "--seed means nothing beside --gaps"),
+        (("mg1", "--gaps", "1", "--times", "1"), "--gaps and --times go with mm1"),
+        (("mm1", "--gaps", "1", "--times", "1", "--servers", "2"), "--servers means nothing for mm1"),
+        (("mm1", "--gaps", "1..4", "--times", "1"), "'1..4' holds a range"),
+        (("mm1", "--gaps", "-1", "--times", "1"), "-1 is below zero"),
+        (("mm1", "--gaps", "0", "--times", "0"), "no time passes"),
+        (("mm1", "--arrival-rate", "0", "--service-rate", "1"), "so few customers come"),
+        (("mm1", "--arrival-rate", "1e-30", "--service-rate", "1"), "so few customers come"),
+        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "0"), "--customers must be"),
+        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e4"), "are no table to look at"),
+        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e9"), "are too many for a table"),
+        (("mm1", "--arrival-rate", "1"), "it takes --arrival-rate, --service-rate or --service-time"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(qsim, words, said):
+    run = qsim("trace", *words)
+    assert run.code == 2
+    assert said in run.error
+    assert "discipline" not in run.error  # the customers of a trace are served in the order in which they come

@@ -1,0 +1,279 @@
+"""The course: what is planned within a budget, what is measured when a part fails, what is predicted beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate.course import CoursePlan, plan_course, planning, published_names, published_sections, run_course, running
+from calibrate.course.baselines import baseline_view
+from calibrate.course.caches import cache_view
+from calibrate.course.demands import mix_view, size_view
+from calibrate.course.method import method_section
+from calibrate.course.predictions import curve_part, surface_part
+from calibrate.course.running import CourseResults
+from calibrate.report.compared import Section
+from calibrate.report.measured import MeasuredSection, published
+from measure.datasets import load_dataset
+from measure.errors import DataError, StoreError, ToolFailedError
+from measure.machine.host import Cache
+from measure.memory.plan import MemoryFacts
+from measure.memory.probe import MemoryPlan
+from measure.sweep import Provenance, Sweep
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of two cores with a cache of 32 MiB and memory enough, whatever this one is."""
+    facts = MemoryFacts((Cache(3, "Unified", 2**25, 2),), 2**34)
+    monkeypatch.setattr("measure.memory.plan.memory_facts", lambda: facts)
+    monkeypatch.setattr("measure.memory.buffers.memory_facts", lambda: facts)
+
+
+@pytest.fixture
+def disk_like(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that fio could measure."""
+    monkeypatch.setattr("measure.machine.safety.MEMORY_FILESYSTEMS", frozenset())
+    return tmp_path
+
+
+def memory_of(plan: CoursePlan) -> MemoryPlan:
+    loaded = plan.memory[0].plan
+    assert isinstance(loaded, MemoryPlan)
+    return loaded
+
+
+def test_a_budget_buys_more_of_the_memory() -> None:
+    plans = [plan_course(None, budget_s=budget) for budget in (6, 20, 600)]
+    sizes = [plan.points for plan in plans]
+    assert sizes == sorted(set(sizes))
+    for plan, budget in zip(plans, (6, 20, 600), strict=True):
+        assert plan.seconds() <= budget
+    assert {t.stride_bytes for t in memory_of(plans[-1]).traffics} == {64, 256}
+    assert [s.directory for s in plans[-1].memory] == ["memory", "memory-caches"]
+
+
+def test_the_memory_takes_its_share_of_a_budget(disk_like: Path) -> None:
+    plan = plan_course(disk_like, budget_s=600)
+    assert sum(s.plan.seconds() for s in plan.memory) <= 0.3 * 600
+    assert 500 < plan.seconds() <= 601
+    assert plan.storage is not None
+    assert {s.suite.name for s in plan.storage.steps} == {"baseline", "block-size", "mix", "depth", "tails", "rate"}
+
+
+def test_a_budget_that_is_too_small_names_the_least(disk_like: Path) -> None:
+    with pytest.raises(ValueError, match=r"budget_s is too short: .* take at least .*; the memory takes"):
+        plan_course(disk_like, budget_s=30)
+    with pytest.raises(ValueError, match="budget_s must be above 0"):
+        plan_course(disk_like, budget_s=0)
+    with pytest.raises(ValueError, match="disk is missing"):
+        plan_course(None, memory=False)
+
+
+def test_a_machine_whose_memory_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch, disk_like: Path) -> None:
+    def one_core(*_: object, **__: object) -> MemoryPlan:
+        raise ValueError("this process may use one core only")
+
+    monkeypatch.setattr(planning, "plan_memory", one_core)
+    plan = plan_course(disk_like, quick=True)
+    assert plan.memory == ()
+    assert plan.left_out[0] == "memory: this process may use one core only"
+
+
+def test_a_course_goes_on_with_the_buffers_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from measure.store.directory import SweepStore
+
+    less = MemoryFacts((Cache(3, "Unified", 2**25, 2),), 2**29)
+    with monkeypatch.context() as context:
+        context.setattr("measure.memory.plan.memory_facts", lambda: less)
+        first = memory_of(plan_course(None, budget_s=20))
+    SweepStore.create(tmp_path / "memory", "memory_probe", first.settings(), {})
+    assert memory_of(plan_course(None, budget_s=20)).buffer_bytes > first.buffer_bytes
+    assert memory_of(plan_course(None, budget_s=20, out_dir=tmp_path)).buffer_bytes == first.buffer_bytes
+
+
+def test_what_fails_is_told_and_the_rest_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    caches = load_dataset("001-memory")
+    told: list[tuple[int, int, float, str]] = []
+
+    def fails(*_: object) -> None:
+        raise ToolFailedError("the clock stands still")
+
+    def works(_: object, __: Path, progress: object) -> object:
+        progress(1, 2, 5.0, "16 KiB")  # type: ignore[operator]
+        return caches
+
+    monkeypatch.setattr(running, "run_memory", fails)
+    monkeypatch.setattr(running, "run_buffers", works)
+    plan = plan_course(None, budget_s=600)
+    results = run_course(plan, tmp_path / "out", lambda *p: told.append(p))
+    assert list(results.sweeps) == ["memory-caches"]
+    assert results.failed == {"memory": "the clock stands still"}
+    assert told == [(plan.memory[0].count + 1, plan.points, 5.0, "memory-caches: 16 KiB")]
+    monkeypatch.setattr(running, "run_buffers", fails)
+    with pytest.raises(ToolFailedError, match="clock"):
+        run_course(plan, tmp_path / "out")
+
+
+def test_places_that_hold_something_else_are_refused(tmp_path: Path) -> None:
+    plan = plan_course(None, budget_s=60)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StoreError, match="is a file"):
+        run_course(plan, tmp_path / "file")
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(StoreError, match="holds a single sweep"):
+        run_course(plan, tmp_path)
+
+
+def test_the_method_names_every_sweep_and_its_commands() -> None:
+    sweep = load_dataset("001-memory")
+    sweep = dataclasses.replace(
+        sweep, provenance=dataclasses.replace(sweep.provenance, commands=("qsim measure memory --delays 0",))
+    )
+    plan = plan_course(None, budget_s=60)
+    section = method_section(plan, CourseResults({"memory": sweep}, {"memory-caches": "no time"}))
+    assert section.views[1].table["command"].tolist() == ["qsim measure memory --delays 0"]
+    assert section.views[0].table["sweep"].tolist() == ["memory"]
+    assert "Failed: memory-caches: no time" in section.notes
+    assert "Intel Core i7-7700HQ" in section.notes[0]
+    assert "pointers" in section.notes[1]
+
+
+def test_the_method_begins_with_what_prepares_the_file() -> None:
+    one = dataclasses.replace(
+        load_dataset("003-ssd-read"),
+        provenance=Provenance(commands=("fio --name=a",), details={"preconditioning": ["fio --name=fill"]}),
+    )
+    section = method_section(plan_course(None, budget_s=60), CourseResults({"depth": one, "mix": one}))
+    assert section.views[1].table.to_numpy().tolist() == [
+        ["preparation", "fio --name=fill"], ["depth", "fio --name=a"], ["mix", "fio --name=a"],
+    ]  # fmt: skip
+
+
+def test_mixes_are_means_of_what_reads_and_writes_take_alone() -> None:
+    view = mix_view(published("004-ssd-mix"))
+    assert view is not None
+    table = view.table.set_index("read_fraction")
+    alone = table["throughput_per_s"]
+    half = 2 / (1 / alone[1.0] + 1 / alone[0.0])
+    assert table.loc[0.5, "predicted_per_s"] == pytest.approx(half)
+    assert table.loc[[0.0, 1.0], "error_pct"].to_numpy() == pytest.approx(np.zeros(2))
+    assert (table["calibrated"] == "yes").sum() == 2
+    assert f"missed by {abs(table.loc[table['calibrated'] == '', 'error_pct']).median():.2g} %" in view.caption
+
+
+def test_sizes_lie_on_a_line_between_two_of_them() -> None:
+    view = size_view(load_dataset("004-ssd-block-size"))
+    assert view is not None
+    assert (view.table["calibrated"] == "yes").sum() == 2
+    held = view.table[view.table["calibrated"] == ""]
+    assert (held["predicted_low_per_s"] < held["predicted_per_s"]).all()
+    assert size_view(load_dataset("001-memory")) is None
+    assert mix_view(published("003-ssd-read")) is None
+
+
+def test_reported_caches_are_held_against_the_rises() -> None:
+    sizes = [2**k for k in range(14, 27)]
+    latency = [1e-9 if s <= 2**15 else 4e-9 if s <= 2**20 else 80e-9 for s in sizes]
+    points = pd.DataFrame({
+        "series": "read, 1 thread", "load": sizes, "latency_s": latency, "throughput_per_s": [1 / t for t in latency],
+    })  # fmt: skip
+    caches = {"level-1": 2**15, "level-2": 2**20, "level-3": 2**28}
+    sweep = Sweep(points, "buffer_size", "bytes", Provenance(details={"caches": caches}))
+    view = cache_view(sweep)
+    assert view is not None
+    assert view.table["rise"].tolist() == ["found", "found", "beyond the sweep"]
+    assert view.table["factor_ratio"].tolist()[:2] == pytest.approx([4, 20])
+    assert "2 of 3 reported caches" in view.caption
+    assert cache_view(load_dataset("001-memory")) is None
+
+
+def rows(pattern: str, read: float, rates: dict[float, float]) -> list[dict[str, object]]:
+    """Points at depth 1, {block in bytes: throughput}."""
+    return [
+        {"series": f"{size:g} B {pattern} {read:g}", "load": 1.0, "throughput_per_s": rate, "latency_s": 1 / rate,
+         "block_bytes": size, "read_fraction": read, "pattern": pattern}
+        for size, rate in rates.items()
+    ]  # fmt: skip
+
+
+def test_baselines_are_held_against_the_line_over_block_sizes() -> None:
+    law = {size: 1 / (1e-4 + 1e-9 * size) for size in (4096.0, 16384.0, 131072.0, 524288.0)}
+    sizes = Sweep(pd.DataFrame(rows("random", 1.0, law) + rows("random", 0.0, {4096.0: 500.0})), "queue_depth")
+    measured = rows("random", 1.0, {4096.0: 2 * law[4096.0]}) + rows("sequential", 1.0, {131072.0: law[131072.0]})
+    view = baseline_view(Sweep(pd.DataFrame(measured + rows("random", 0.0, {4096.0: 700.0})), "queue_depth"), sizes)
+    assert view is not None
+    assert view.table["error_pct"].tolist() == pytest.approx([-50, 0], abs=3)  # of writes one size tells no line
+    assert baseline_view(Sweep(pd.DataFrame(measured), "queue_depth"), None) is None
+
+
+def test_points_that_contradict_themselves_are_not_modelled() -> None:
+    sweep = load_dataset("000-ssd", corrected=True)
+    one = sweep.select("4 KiB read in a file of 16 KiB")
+    part = curve_part(published("000-ssd"), one, [1, 16])
+    assert isinstance(part, Section)
+    assert not part.comparisons
+    assert "contradict themselves: X R / N is" in part.refused["4 KiB read in a file of 16 KiB"]
+
+
+def test_points_that_scatter_are_modelled_all_the_same() -> None:
+    steady = load_dataset("004-ssd-depth", corrected=True)
+    noisy = pd.concat([
+        steady.points.assign(repeat=r, throughput_per_s=steady.points["throughput_per_s"] * f,
+                             latency_s=steady.points["latency_s"] / f) for r, f in enumerate((0.5, 1.5))
+    ])  # fmt: skip
+    part = curve_part(published("004-ssd-depth"), dataclasses.replace(steady, points=noisy), [1, 32])
+    assert isinstance(part, Section)
+    assert any(f.check == "repeats-disagree" and f.severity == "error" for f in part.comparisons[0].audit)
+
+
+def test_tails_that_cannot_be_told_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(*_: object) -> None:
+        raise DataError("depth 1 is missing")
+
+    monkeypatch.setattr("calibrate.course.predictions.tails_of", cannot)
+    part = curve_part(published("004-ssd-depth"), load_dataset("004-ssd-depth", corrected=True), [1, 32])
+    assert isinstance(part, Section)
+    (evidence,) = part.evidence.values()
+    assert evidence.left_out["the tails"] == "depth 1 is missing"
+
+
+def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
+    part = surface_part(published("003-ssd-read"), load_dataset("003-ssd-read", corrected=True))
+    assert part is not None
+    assert "6 of 20 points used, 2 of them asked for" in part.lead
+    assert {v.kind for v in part.views} >= {"surface-curves", "surface-errors", "surface-points"}
+    assert surface_part(published("004-ssd-depth"), load_dataset("004-ssd-depth")) is None
+
+
+def test_a_report_is_all_its_tables() -> None:
+    assert published_names("004") == ("004-ssd-depth", "004-ssd-block-size", "004-ssd-mix")
+    assert published_names("003-ssd-read") == ("003-ssd-read",)
+    with pytest.raises(DataError, match="there is no dataset '005'"):
+        published_names("005")
+
+
+def test_published_tables_come_with_views_audit_and_predictions() -> None:
+    shares: list[float] = []
+    sections = published_sections(published_names("004"), shares.append)
+    assert shares == pytest.approx([1 / 3, 2 / 3, 1])
+    measured = [s for s in sections if isinstance(s, MeasuredSection)]
+    compared = [s for s in sections if isinstance(s, Section)]
+    assert [len(s.comparisons) for s in compared] == [1]
+    (evidence,) = compared[0].evidence.values()
+    assert {profile.name for profile in evidence.profiles} >= {"R1", "Xmax", "N*", "p"}
+    assert "Sabrent" in measured[0].lead
+    assert measured[0].findings
+    assert {v.kind for s in measured for v in s.views} >= {"predicted-sizes", "predicted-mixes", "latency-bandwidth"}
+
+
+def test_a_table_without_a_curve_is_shown_all_the_same() -> None:
+    sections = published_sections(published_names("002"))
+    assert all(isinstance(s, MeasuredSection) for s in sections)
+    shown = [s for s in sections if isinstance(s, MeasuredSection)]
+    assert {v.kind for s in shown for v in s.views} >= {"tails", "baseline"}
+    assert all(any(note.startswith("Nothing is predicted") for note in s.notes) for s in shown if s.views)

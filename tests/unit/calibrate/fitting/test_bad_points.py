@@ -1,0 +1,87 @@
+"""Points that no device would give: every answer is finite and lies in its interval, without a warning."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import compare, fit, predict
+from calibrate.knees.definitions import named_knees
+from measure import Sweep
+
+AT = np.array([1.0, 2, 8, 64, 300])
+Pairs = list[tuple[float, float]]
+
+CASES: dict[str, Pairs] = {
+    "repeats that differ": [(1, 100), (1, 140), (8, 500), (8, 900), (8, 600), (64, 1000)],
+    "one point": [(4, 100)], "a lone point at depth 64": [(64, 1e5)], "depth 1 alone, three times":
+        [(1, 100), (1, 101), (1, 102)], "falling everywhere": [(1, 1000), (2, 800), (8, 300), (64, 100)],
+    "all the same": [(1, 500), (2, 500), (4, 500), (32, 500)], "two far depths": [(1e5, 1e6), (2e5, 1.1e6)],
+    "a thousand points": [(float(n), 1e5 * n / (n + 30)) for n in range(1, 1001)],
+    "small floats": [(1, 1e-15), (8, 5e-15), (64, 9e-15)], "large floats": [(1, 1e15), (8, 5e15), (64, 9e15)],
+    "more than linear": [(1, 100), (2, 500), (4, 3000), (8, 30000)],
+    "up and down": [(1, 10), (2, 1000), (4, 5), (8, 1e6)],
+    "a straight line": [(1, 1e4), (2, 2e4), (256, 256e4)], "far apart": [(1, 1), (1000, 1e6)],
+}  # fmt: skip
+
+
+def sweep_of(pairs: Pairs) -> Sweep:
+    load, rate = (np.array(c, dtype=float) for c in zip(*pairs, strict=True))
+    return Sweep(pd.DataFrame({"series": "d", "load": load, "throughput_per_s": rate, "latency_s": load / rate}))
+
+
+def holds(low: float | None, value: float | None, high: float | None) -> bool:
+    return value is None or ((low is None or low <= value) and (high is None or value <= high))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_answer_is_finite_and_in_its_interval_without_a_warning(case: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = fit(sweep_of(CASES[case]))
+        curve = predict(made, AT)
+        knee, parameters = made.knee, made.parameters
+        others = named_knees(made) if len(CASES[case]) < 100 else ()
+    for row in curve.to_dicts():
+        assert np.isfinite(list(row.values())).all()
+        assert 0 < row["throughput_low_per_s"] <= row["throughput_per_s"] <= row["throughput_high_per_s"]
+        assert 0 < row["response_time_low_s"] <= row["response_time_s"] <= row["response_time_high_s"]
+        assert row["throughput_per_s"] * row["response_time_s"] == pytest.approx(row["load"])
+    assert knee.load is not None
+    assert knee.load >= 1
+    assert holds(knee.low, knee.load, knee.high)
+    assert np.isfinite([knee.low, knee.high, knee.throughput_per_s, knee.response_time_s]).all()  # type: ignore[list-item]
+    for name, e in parameters.items():
+        assert holds(e.low, e.estimate, e.high), name
+    assert all(holds(k.knee.low, k.knee.load, k.knee.high) for k in others)
+    assert str(made)
+
+
+@pytest.mark.parametrize("case", [name for name, pairs in CASES.items() if len(pairs) < 100])
+def test_it_is_compared_and_written(case: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = compare(sweep_of(CASES[case]))
+        assert made.to_dict()["points"]
+        assert str(made)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 7.0, 1e9])
+def test_units_of_throughput_change_nothing_but_the_scale(factor: float) -> None:
+    pairs = CASES["repeats that differ"]
+    one, other = fit(sweep_of(pairs)), fit(sweep_of([(n, factor * x) for n, x in pairs]))
+    np.testing.assert_allclose(
+        predict(other, AT).throughput_low_per_s, factor * predict(one, AT).throughput_low_per_s, rtol=1e-6
+    )
+    assert other.knee.load == pytest.approx(one.knee.load, rel=1e-9)
+    assert other.knee.high == pytest.approx(one.knee.high, rel=1e-6)
+
+
+def test_the_order_of_rows_is_not_seen() -> None:
+    pairs = CASES["repeats that differ"]
+    one, other = fit(sweep_of(pairs)), fit(sweep_of(pairs[::-1]))
+    for row, again in zip(predict(one, AT).to_dicts(), predict(other, AT).to_dicts(), strict=True):
+        assert row == pytest.approx(again)

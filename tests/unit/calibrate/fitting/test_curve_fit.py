@@ -1,0 +1,375 @@
+"""Fitting: parameters back from points made with known ones, honest intervals, and refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import Fit, fit, from_datasheet, predict
+from calibrate.fitting.curve_fit import reaching
+from calibrate.models.curves import PNorm
+from calibrate.models.delay_law import DelayLaw
+from calibrate.points import points_of
+from measure import DataError, Sweep, load_dataset
+from qsim import MMcN, solve
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
+
+
+def closed_sweep(crossing: float = 12.0, peak: float = 150e3, p: float = 3.0, depths: np.ndarray = DEPTHS) -> Sweep:
+    throughput, response = PNorm().curve(np.array([[crossing, peak, p]]), depths)
+    return Sweep(
+        pd.DataFrame({"series": "made", "load": depths, "throughput_per_s": throughput[0], "latency_s": response[0]}),
+        name="made",
+    )
+
+
+def memory_sweep() -> Sweep:
+    delays = np.array([0.0, 50, 200, 500, 1000, 5000, 20_000])
+    throughput, response = DelayLaw().curve(np.array([[57.0, 1.36e-9, 65e-9, 20e-9, 4.8e8, 1.2]]), delays)
+    return Sweep(
+        pd.DataFrame({"series": "made", "load": delays, "throughput_per_s": throughput[0], "latency_s": response[0]}),
+        load_kind="injected_delay", load_unit="cycles", name="made",
+    )  # fmt: skip
+
+
+def test_all_points_give_the_parameters_back() -> None:
+    made = fit(closed_sweep(), DEPTHS)
+    assert made.parameters["R1"].estimate == pytest.approx(12 / 150e3, rel=0.02)
+    assert made.parameters["Xmax"].estimate == pytest.approx(150e3, rel=0.02)
+    assert made.parameters["p"].estimate == pytest.approx(3.0, rel=0.1)
+    assert made.knee.load == pytest.approx(12.0, rel=0.03)
+
+
+def test_intervals_hold_the_truth_and_narrow_with_more_points() -> None:
+    few, many = fit(closed_sweep(), [1, 32]), fit(closed_sweep(), DEPTHS)
+    for made in (few, many):
+        assert made.knee.low is not None
+        assert made.knee.high is not None
+        assert made.knee.low < 12.0 < made.knee.high
+    assert many.knee.high - many.knee.low < few.knee.high - few.knee.low  # type: ignore[operator]
+
+
+def test_two_points_leave_the_sharpness_to_its_prior_and_say_so() -> None:
+    made = fit(closed_sweep(), [1, 32])
+    p = made.parameters["p"]
+    assert p.low is not None
+    assert p.high is not None
+    assert p.low < 2.6 < p.high
+    assert p.high > 5 * p.low
+    assert not made.parameters["p"].identified
+    assert "prior" in made.parameters["p"].note
+    assert fit(closed_sweep(), DEPTHS).parameters["p"].identified
+
+
+def test_two_points_are_met_exactly() -> None:
+    sweep = closed_sweep()
+    made = fit(sweep, [1, 32])
+    observed = sweep.points.set_index("load")["throughput_per_s"]
+    predicted = predict(made, [1, 32]).throughput_per_s
+    assert predicted == pytest.approx(observed[[1.0, 32.0]].to_numpy(), rel=2e-3)
+
+
+def test_servers_are_an_interval_from_means_alone() -> None:
+    made = fit(closed_sweep(), [1, 32])
+    servers = made.parameters["c"]
+    assert not servers.identified
+    assert servers.low == 1
+    assert servers.high is not None
+    assert servers.high > 8
+
+
+def test_servers_mean_nothing_where_no_number_of_them_explains_the_points() -> None:
+    """A bend softer than any queues make: the best c still misses, so it must not be called identified."""
+    made = fit(closed_sweep(crossing=5.0, peak=124e3, p=0.3), [1, 4, 32])
+    for name in ("c", "Z"):
+        assert not made.parameters[name].identified
+        assert made.parameters[name].estimate is None
+        assert made.parameters[name].low is None
+        assert "no number of servers" in made.parameters[name].note
+
+
+def test_an_unsaturated_sweep_leaves_the_knee_open() -> None:
+    straight = closed_sweep(crossing=5000.0, depths=np.array([1.0, 2, 4, 8]))
+    made = fit(straight, [1, 8])
+    assert not made.parameters["Xmax"].identified
+    assert not made.knee.identified
+    assert "extrapolation" in made.knee.note
+
+
+def test_a_device_that_never_gains_has_its_knee_at_one() -> None:
+    flat = Sweep(
+        pd.DataFrame(
+            {"series": "disk", "load": [1.0, 2, 32], "throughput_per_s": 150.0, "latency_s": np.array([1, 2, 32]) / 150}
+        )
+    )
+    made = fit(flat, [1, 32])
+    assert made.knee.load == 1.0  # R1 Xpeak, both measured
+    assert made.knee.low == 1.0
+    assert (made.table.values[:, 0] >= 1).all()  # no row has less than one server's worth of work in flight
+
+
+def test_without_a_choice_every_point_is_used() -> None:
+    assert fit(closed_sweep()).used == tuple(DEPTHS)
+    assert fit(memory_sweep()).used == tuple(memory_sweep().points["load"])
+
+
+def test_the_delay_law_is_found_again() -> None:
+    sweep = memory_sweep()
+    made = fit(sweep, [0, 500, 20_000])
+    assert made.parameters["L0"].estimate == pytest.approx(65e-9, rel=0.03)
+    held = predict(made, [50, 200, 1000, 5000])
+    truth = sweep.points.set_index("load").loc[[50, 200, 1000, 5000]]
+    assert held.throughput_per_s == pytest.approx(truth["throughput_per_s"].to_numpy(), rel=0.05)
+    assert held.response_time_s == pytest.approx(truth["latency_s"].to_numpy(), rel=0.08)
+
+
+def test_repeats_narrow_nothing_but_are_averaged() -> None:
+    once = closed_sweep().points
+    doubled = pd.concat([once.assign(throughput_per_s=once["throughput_per_s"] * f, repeat=i)
+                         for i, f in enumerate((0.9, 1.1))])  # fmt: skip
+    made = fit(Sweep(doubled), DEPTHS)
+    assert made.parameters["Xmax"].estimate == pytest.approx(150e3, rel=0.02)
+    tight = fit(closed_sweep(), DEPTHS)
+    assert made.knee.high - made.knee.low > tight.knee.high - tight.knee.low  # type: ignore[operator]
+
+
+def test_a_fit_survives_json() -> None:
+    made = fit(closed_sweep(), [1, 32])
+    back = Fit.from_dict(json.loads(json.dumps(made.to_dict())))
+    assert back.knee == made.knee
+    assert predict(back, [3, 50]).to_dicts() == predict(made, [3, 50]).to_dicts()
+
+
+def test_the_same_points_give_the_same_fit_to_the_last_bit() -> None:
+    one, again = (fit(closed_sweep(), [1, 8, 32]) for _ in range(2))
+    for name in ("values", "misfit", "weight", "directions"):
+        np.testing.assert_array_equal(getattr(one.table, name), getattr(again.table, name))
+    assert one.to_dict() == again.to_dict()
+
+
+def test_datasheet_knee_is_latency_times_rate() -> None:
+    drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    assert drive.knee.load == pytest.approx(48.0)
+    assert drive.knee.definition == "N* = R1 Xpeak, both from the data sheet"
+    assert predict(drive, [1]).response_time_s[0] == pytest.approx(80e-6, rel=0.02)
+    assert drive.used == ()
+    assert not drive.parameters["p"].identified
+    assert "before any measurement" in str(drive)
+
+
+def test_one_point_is_met_and_the_rest_is_assumed_and_said_to_be() -> None:
+    sweep = closed_sweep()
+    observed = sweep.points["throughput_per_s"].to_numpy()
+    alone, told = fit(sweep, [1]), fit(sweep, [1], peak_per_s=150e3)
+    for made in (alone, told):
+        curve = predict(made, DEPTHS)
+        assert curve.throughput_per_s[0] == pytest.approx(observed[0], rel=2e-3)
+        assert (curve.throughput_low_per_s <= observed).all()
+        assert (observed <= curve.throughput_high_per_s).all()
+        assert made.parameters["R1"].identified
+        assert not made.parameters["p"].identified
+        assert any("assumed as on public devices; measure a second, deep point" in note for note in made.notes)
+    assert not alone.parameters["Xmax"].identified
+    assert told.parameters["Xmax"].identified
+    assert told.knee.load == pytest.approx(12, rel=0.1)
+    deep = fit(sweep, [64])
+    assert any("measure depth 1" in note for note in deep.notes)
+    width = [np.ptp(np.log(c)) for c in ((p.throughput_low_per_s[0], p.throughput_high_per_s[0])
+             for p in (predict(alone, [64]), predict(told, [64])))]  # fmt: skip
+    assert width[1] < width[0] / 2
+
+
+def test_published_drives_lie_in_the_bands_from_depth_1_alone() -> None:
+    inside = []
+    for name in ("001-ssd", "004-ssd-depth"):
+        sweep = load_dataset(name, corrected=True)
+        for series in sweep.series:
+            whole = points_of(sweep, series)
+            whole = whole.at(whole.load < 512)
+            curve = predict(fit(sweep, [1.0], series=series), whole.load)
+            held = (curve.throughput_low_per_s <= whole.throughput_per_s) & (
+                whole.throughput_per_s <= curve.throughput_high_per_s
+            )
+            inside += list(held[1:])
+    assert len(inside) >= 14
+    assert np.mean(inside) >= 0.85
+
+
+def test_a_knee_straight_from_measurements_says_so_and_one_from_the_model_says_why() -> None:
+    assert fit(closed_sweep(), [1, 128]).knee.definition == "N* = R1 Xpeak, both measured"
+    assert fit(closed_sweep(), [1, 16]).knee.definition == "N* = R1 Xpeak, from the model: the peak was not measured"
+    assert fit(closed_sweep(), [2, 128]).knee.definition == "N* = R1 Xpeak, from the model: depth 1 was not measured"
+    rates = closed_sweep().points["throughput_per_s"]
+    assert fit(closed_sweep(), [1, 128]).knee.load == pytest.approx(rates.iloc[-1] / rates.iloc[0])
+
+
+def test_a_given_peak_is_used_and_one_below_what_was_measured_is_refused() -> None:
+    made = fit(closed_sweep(), [1, 4], peak_per_s=150e3)
+    assert made.parameters["Xmax"].low < 150e3 < made.parameters["Xmax"].high  # type: ignore[operator]
+    assert made.parameters["Xmax"].identified
+    with pytest.raises(DataError, match="above the given peak"):
+        fit(closed_sweep(), [1, 64], peak_per_s=1e4)
+    with pytest.raises(ValueError, match="positive number"):
+        fit(closed_sweep(), [1, 64], peak_per_s=-1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: from_datasheet(idle_latency=0, peak_iops=1), "idle_latency"),
+        (lambda: from_datasheet(idle_latency=80e-6, peak_iops=-5), "peak_iops"),
+        (lambda: from_datasheet(idle_latency=80e-9, peak_iops=600), "units"),
+        (lambda: fit(closed_sweep(), []), "0 points"),
+        (lambda: fit(closed_sweep(), [1, 33]), "no point at load 33"),
+        (lambda: fit(closed_sweep(), [1, 1]), "twice"),
+        (lambda: fit(closed_sweep(), [1, 32], model="magic"), "unknown"),
+        (lambda: fit(closed_sweep(), [1, 32], series="other"), "no series 'other'"),
+        (lambda: fit(closed_sweep(), [1, 32], level=1.5), "level"),
+        (lambda: fit(memory_sweep(), [0, 20_000]), "needs 3"),
+        (lambda: predict(fit(closed_sweep(), [1, 32]), [0]), "greater than zero"),
+        (lambda: predict(fit(closed_sweep(), [1, 32]), []), "empty"),
+        (lambda: predict(fit(closed_sweep(), [1, 32]), [float("nan")]), "nan"),
+        (lambda: Fit.from_dict({"schema": "other"}), "not a fit of schema"),
+        (lambda: Fit.from_dict({"schema": "qsim-fit/3", "model": "p-norm"}), "damaged"),
+    ],
+)
+def test_refusals_say_what_is_wrong(make: Callable[[], object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_several_series_must_be_told_apart() -> None:
+    two = pd.concat([closed_sweep().points, closed_sweep().points.assign(series="other")])
+    with pytest.raises(DataError, match="made, other"):
+        fit(Sweep(two))
+
+
+def test_an_open_sweep_has_no_closed_model_and_a_closed_one_no_open_model() -> None:
+    with pytest.raises(ValueError, match="'p-norm' is for a sweep over queue depths"):
+        fit(Sweep(closed_sweep().points, load_kind="arrival_rate"), model="p-norm")
+    with pytest.raises(ValueError, match="'M/M/1' is for a sweep over arrival rates"):
+        fit(closed_sweep(), model="M/M/1")
+
+
+def test_an_interval_reaches_the_bound_at_which_its_distribution_piles_up() -> None:
+    rng = np.random.default_rng(1)
+    for drawn, reaches in ((1 + rng.exponential(0.1, 4000), True), (1 + rng.gamma(4, 0.1, 4000), False)):
+        low, high = np.percentile(drawn, [5, 95])
+        assert (reaching(float(low), float(high), 1.0, 0.9) == 1.0) is reaches
+
+
+def test_a_curve_that_never_bends_leaves_the_knee_open_from_its_deepest_point_on() -> None:
+    knee = fit(closed_sweep(crossing=1e5, depths=DEPTHS[:-1]), DEPTHS[:-1]).knee
+    assert knee.low is not None
+    assert knee.high is not None
+    assert 30 < knee.low < 600  # the peak is just above the deepest point, or anywhere beyond
+    assert knee.high > 20 * knee.low
+    assert not knee.identified
+
+
+def test_one_server_is_in_the_intervals_of_a_device_that_has_one() -> None:
+    found = fit(sweep_of_servers(1), [1, 4, 32])
+    assert found.parameters["N*"].low == found.knee.low == 1.0
+    assert found.parameters["c"].estimate == 1
+    assert found.parameters["Z"].low == 0.0
+
+
+def test_the_delay_is_as_uncertain_as_what_it_is_made_of() -> None:
+    delay = 1e-3
+    found = fit(sweep_of_servers(4, delay), [1, 2, 4, 8, 16, 32])
+    z = found.parameters["Z"]
+    assert z.low is not None
+    assert z.high is not None
+    assert z.low < delay < z.high
+    assert 0.05 * delay < z.high - z.low
+
+
+def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) -> Sweep:
+    """A device of exponential servers behind one queue, and a delay, exactly."""
+    depths = [1, 2, 4, 8, 16, 32]
+    rates = [solve(MMcN(n, delay, service, servers)).throughput for n in depths]
+    return Sweep(pd.DataFrame({
+        "series": "made", "load": depths, "throughput_per_s": rates,
+        "latency_s": [n / x for n, x in zip(depths, rates, strict=True)],
+    }))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda d: table(d, values=[]), "shapes"),
+        (lambda d: table(d, values=[row[:2] for row in d["table"]["values"]]), "shapes"),
+        (lambda d: table(d, values=[[0.0] * len(row) for row in d["table"]["values"]]), "no device"),
+        (lambda d: table(d, misfit=[float("nan")] * len(d["table"]["misfit"])), "finite"),
+        (lambda d: table(d, weight=[0.0] * len(d["table"]["weight"])), "weight must not be negative"),
+        (lambda d: table(d, scale=9), "scale 9 is no column"),
+        (lambda d: table(d, scale="Xmax"), "scale 'Xmax' is no column"),
+        (lambda d: d | {"table": 5}, "table must be an object, not 5"),
+        (lambda d: d | {"table": {"values": d["table"]["values"]}}, "table lacks misfit, weight, directions"),
+        (lambda d: d | {"level": 7}, "level 7"),
+        (lambda d: d | {"load_kind": "moon"}, "'moon' is unknown"),
+        (lambda d: d | {"used": ["a", "b"]}, "used must be numbers"),
+        (lambda d: d | {"used_noise": [0.0]}, "as many of each"),
+        (lambda d: d | {"used_response_s": [0.0, 1.0]}, "above zero"),
+        (lambda d: d | {"parameters": None}, "parameters must be an object, not None"),
+        (lambda d: d | {"parameters": {k: v for k, v in d["parameters"].items() if k != "Xmax"}}, "lacks Xmax"),
+        (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax("abc")}}, "estimate of parameter Xmax.*'abc'"),
+        (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax(float("nan"))}}, "estimate of parameter Xmax"),
+        (lambda d: d | {"parameters": d["parameters"] | {"Xmax": xmax(1.0) | {"unit": 5}}}, "unit of parameter Xmax"),
+        (lambda d: table(d, misfit=[-0.1] * len(d["table"]["misfit"])), "misfit and weight must not be negative"),
+        (lambda d: d | {"model": 5}, "model must be text, not 5"),
+        (lambda d: d | {"series": 5}, "series must be text, not 5"),
+        (lambda d: d | {"notes": "abc"}, "notes must be a list, not 'abc'"),
+        (lambda d: d | {"details": {"calibrated_on": {"files": 5}}}, "files of calibrated_on"),
+        (lambda d: {k: v for k, v in d.items() if k != "table"}, "lacks table"),
+    ],
+)
+def test_a_damaged_fit_is_refused_with_what_is_wrong(damage, words):
+    made = fit(closed_sweep(), [1, 32]).to_dict()
+    assert Fit.from_dict(made).used == (1, 32)
+    with pytest.raises(DataError, match=rf"the fit is damaged \(.*{words}.*qsim fit DATA --out fit.json"):
+        Fit.from_dict(damage(made))
+
+
+def table(document: dict[str, Any], **columns: object) -> dict[str, Any]:
+    return document | {"table": document["table"] | columns}
+
+
+def refusal_or_table(document: dict[str, Any]) -> str:
+    try:
+        return str(Fit.from_dict(document))
+    except DataError as refused:
+        return str(refused)
+
+
+def xmax(estimate: object) -> dict[str, Any]:
+    return {"estimate": estimate, "low": 1.0, "high": 2.0, "identified": True, "unit": "1/s", "note": ""}
+
+
+@pytest.mark.parametrize("bad", [None, 5, "abc", [], {}, -1, float("nan"), True, [None], {"a": None}], ids=repr)
+def test_a_fit_with_any_bad_field_is_refused_or_prints(documents: list[dict[str, Any]], bad: object) -> None:
+    for made in documents:
+        for place, name in [(made, n) for n in made] + [(made["parameters"], n) for n in made["parameters"]]:
+            good = place[name]
+            place[name] = bad
+            told = refusal_or_table(made)
+            place[name] = good
+            assert told
+            assert not told.startswith("the fit is damaged") or "\n" not in told
+        assert str(Fit.from_dict(made))
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[dict[str, Any]]:
+    """Fits over depths, delays and arrival rates, and a data sheet, as they are read from files."""
+    rates = np.array([1e3, 5e3, 8e3, 9e3])
+    rows = {"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1e4 - rates)}
+    over_rates = fit(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s"), model="M/M/1")
+    made = (fit(closed_sweep(), [1, 32]), fit(memory_sweep()), over_rates, from_datasheet(80e-6, 600e3))
+    return [json.loads(json.dumps(one.to_dict())) for one in made]

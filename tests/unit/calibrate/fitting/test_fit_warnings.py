@@ -1,0 +1,144 @@
+"""What a fit is told against its data: repeats noisier than the model, and errors of the audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import compare, fit
+from calibrate.fitting.fit_warnings import doubts_about, noisier_than_the_model
+from calibrate.points import points_of
+from measure import Sweep
+from measure.auditing.calibration import check_submission
+from measure.errors import DataError
+from measure.sweep import LoadKind
+
+CHECK = "misses-its-points"
+DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+
+def sweep(noise: float, repeats: int = 5, **columns: Any) -> Sweep:
+    """A knee at 8, each depth repeated with throughputs evenly spread by the standard deviation ``noise``."""
+    factors = 1 + noise * np.linspace(-1, 1, repeats) / np.std(np.linspace(-1, 1, repeats), ddof=1)
+    rows = [
+        {"series": "reads", "load": n, "throughput_per_s": 1e4 * min(n, 8) * f, "latency_s": n / (1e4 * min(n, 8) * f),
+         "repeat": i, **columns}
+        for i, f in enumerate(factors) for n in DEPTHS
+    ]  # fmt: skip
+    return Sweep(points=pd.DataFrame(rows))
+
+
+def test_repeats_that_differ_by_more_than_the_model_misses_are_told() -> None:
+    noisy = sweep(0.2)
+    made = fit(noisy, [1, 32])
+    (found,) = noisier_than_the_model(made, points_of(noisy))
+    assert found.check == "noisy-repeats"
+    assert "5 repeats have a standard deviation of 20 %" in found.message
+    assert "--depths" in found.remedy
+    assert "--repeats auto:20 --precision" in found.remedy
+    assert found in compare(noisy, [1, 32]).audit
+
+
+def test_quiet_repeats_and_points_measured_once_are_not() -> None:
+    for quiet in (sweep(0.002), sweep(0.001, repeats=2)):
+        assert not noisier_than_the_model(fit(quiet, [1, 32]), points_of(quiet))
+    once = Sweep(points=sweep(0.2).points.query("repeat == 0"))
+    assert not noisier_than_the_model(fit(once, [1, 32]), points_of(once))
+
+
+def test_noise_of_points_that_were_not_used_is_no_doubt_of_the_fit() -> None:
+    table = sweep(0.2).points
+    mean = 1e4 * np.minimum(table["load"], 8)
+    quiet = table["load"].isin([1.0, 32.0])
+    table["throughput_per_s"] = table["throughput_per_s"].where(~quiet, mean)
+    table["latency_s"] = table["load"] / table["throughput_per_s"]
+    one = Sweep(points=table)
+    assert not noisier_than_the_model(fit(one, [1, 32]), points_of(one))
+
+
+def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
+    quiet = sweep(0.002)
+    (told,) = [f for f in doubts_about(fit(quiet, DEPTHS, model="delay + M/M/64"), quiet) if f.check == CHECK]
+    assert "delay + M/M/64 misses the throughput" in told.message
+    assert "qsim compare DATA" in told.remedy
+    assert not [f for f in doubts_about(fit(quiet, DEPTHS), quiet) if f.check == CHECK]
+
+
+def test_rates_that_were_not_served_are_an_error_that_names_the_others() -> None:
+    def opened(last: float) -> Sweep:
+        rates = np.array([1e3, 4e3, 8e3])
+        table = {
+            "series": "open",
+            "load": rates,
+            "throughput_per_s": [1e3, 4e3, last],
+            "latency_s": [9e-5, 12e-5, 9e-4],
+        }
+        return Sweep(points=pd.DataFrame(table), load_kind="arrival_rate", load_unit="1/s")
+
+    (told,) = [f for f in doubts_about(fit(opened(5e3)), opened(5e3)) if f.check == "not-served"]
+    assert (told.severity, told.load) == ("error", 8e3)
+    assert "8.00 k/s arrived and 5.00 k/s were completed" in told.message
+    assert "--use 1000,4000" in told.remedy
+    assert not [f for f in doubts_about(fit(opened(7.9e3)), opened(7.9e3)) if f.check == "not-served"]
+    assert "not-served" in {f.check for f in compare(opened(5e3)).audit}
+
+
+def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() -> None:
+    table = pd.DataFrame({
+        "series": ["reads io_uring", "reads psync"], "load": [32.0, 1.0], "throughput_per_s": [8e4, 1e4],
+        "latency_s": [4e-4, 1e-4], "engine": ["io_uring", "psync"], "block_bytes": 4096.0, "read_fraction": 1.0,
+    })  # fmt: skip
+    both = Sweep(points=table)
+    assert any("1 point (depth 1)" in note for note in fit(both, series="reads psync").notes)
+    (found,) = check_submission(both)
+    assert "in 2 ways" in found.message
+    assert "measure all depths in one way: qsim measure fio" in found.remedy
+
+
+def test_a_delay_longer_than_a_latency_is_refused() -> None:
+    with pytest.raises(DataError, match=r"a delay of 500 us and more cannot be part of latencies from 100 us on"):
+        fit(sweep(0.002), [1, 32], delay_s=(5e-4, 6e-4))
+
+
+def test_open_rates_are_judged_by_their_response_times() -> None:
+    kind: LoadKind = "arrival_rate"
+    rows = [
+        {"series": "open", "load": x, "throughput_per_s": x, "latency_s": f * 1e-3 / (1 - x / 1e3), "repeat": i}
+        for i, f in enumerate((0.6, 1.0, 1.4)) for x in (200.0, 500.0, 800.0)
+    ]  # fmt: skip
+    noisy = Sweep(points=pd.DataFrame(rows), load_kind=kind, load_unit="1/s")
+    (found,) = noisier_than_the_model(fit(noisy), points_of(noisy))
+    assert "response times of 3 repeats" in found.message
+    assert "--arrival-rates" in found.remedy
+
+
+def test_points_that_contradict_littles_law_are_told_with_the_fit() -> None:
+    wrong = sweep(0.001, repeats=2)
+    wrong = Sweep(points=wrong.points.assign(latency_s=1e3 * wrong.points["latency_s"]))
+    told = doubts_about(fit(wrong, [1, 32]), wrong)
+    assert [f.check for f in told] == ["littles-law"]
+    assert told[0].severity == "error"
+
+
+def test_a_sweep_that_ends_below_the_knee_is_told_with_the_fit() -> None:
+    shallow = Sweep(points=sweep(0.001, repeats=2).points.query("load <= 8"))
+    assert [f.check for f in doubts_about(fit(shallow, [1, 8]), shallow)] == ["no-saturated-point"]
+
+
+def test_too_few_points_are_refused_with_the_command_that_gives_more() -> None:
+    with pytest.raises(DataError, match=r"0 points .* needs 1; .* depths 1 and 32.*: qsim measure fio TARGET --depths"):
+        fit(sweep(0.01), [])
+    delays = np.array([0.0, 100.0])
+    table = {"series": "m", "load": delays, "throughput_per_s": 1e8, "latency_s": 1e-7}
+    memory = Sweep(points=pd.DataFrame(table), load_kind="injected_delay", load_unit="ns")
+    with pytest.raises(DataError, match=r"needs 3; .* qsim measure memory --delays"):
+        fit(memory)
+
+
+@pytest.mark.parametrize("use", [[1.0, 32.0], [1.0, 4.0, 32.0]])
+def test_a_sound_sweep_raises_no_doubt(use: list[float]) -> None:
+    sound = sweep(0.002)
+    assert doubts_about(fit(sound, use), sound) == ()

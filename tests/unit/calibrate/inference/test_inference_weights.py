@@ -1,0 +1,97 @@
+"""Tables of weights: quantiles and moments against exact answers, and rows of one scale against every row by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from calibrate.inference.misfit import MisfitProcess
+from calibrate.inference.nodes import Observed, Scale, table_of
+from calibrate.inference.weights import Weights, predictive
+from calibrate.models.curves import OnsetPNorm
+
+SHARES = (0.05, 0.5, 0.95)
+PROCESS = MisfitProcess(length=1.0, own=0.2)
+
+
+def one_row(sd: float = 0.2) -> Weights:
+    return Weights(np.array([[3.0, 5.0]]), np.array([0.1]), np.ones(1), np.array([[[sd], [-sd]]]))
+
+
+def test_of_one_row_a_quantity_is_log_normal() -> None:
+    found = one_row().quantiles(lambda v: v[:, 0] ** 2, SHARES)
+    assert np.log(found / 9) == pytest.approx(0.4 * norm.ppf(SHARES), abs=2e-3)
+    constant = one_row().quantiles(lambda v: v[:, 0] * v[:, 1], SHARES)  # the direction leaves the product alone
+    assert constant == pytest.approx(np.full(3, 15.0), rel=1e-9)
+    assert one_row().mean_and_sd(lambda v: v[:, 1]) == pytest.approx((np.log(5.0), 0.2))
+
+
+def test_light_rows_are_dropped_and_the_evidence_is_of_all() -> None:
+    values, none = np.arange(1.0, 1002)[:, None], np.zeros((1001, 1, 0))
+    weight = np.append(np.full(1000, 5e-7), 1.0)
+    table = Weights.of(values, np.zeros(1001), np.log(weight), none)
+    assert table.values.ravel().tolist() == [1001.0]
+    assert table.weight.tolist() == [1.0]
+    assert table.log_evidence == pytest.approx(np.log(1.0005))
+    even = Weights.of(values, np.zeros(1001), np.zeros(1001), none)
+    assert len(even) >= 1000  # what is light beside others may be most of the weight together
+    assert even.weight.sum() == pytest.approx(1)
+
+
+def scaled_table() -> Weights:
+    loads = np.array([1.0, 8, 64])
+    rates = np.array([1e4, 6e4, 9e4])
+    model = OnsetPNorm()
+    return table_of(
+        model.parameters(loads, rates, loads / rates), model.strata, lambda v: np.log(model.throughput(v, loads)),
+        Observed(loads, np.log(rates), np.zeros(3)), model.process, model.misfit, Scale("Xmax"),
+    )  # fmt: skip
+
+
+def test_rows_of_one_scale_are_what_each_row_is_by_itself() -> None:
+    table, model = scaled_table(), OnsetPNorm()
+    assert table.scale == 1
+    each = replace(table, scale=None)
+    for quantity in (lambda v: v[:, 0], lambda v: v[:, 1], model.lone, lambda v: model.knee(v).throughput,
+                     lambda v: model.throughput(v, np.array([1.0, 5, 300]))):  # fmt: skip
+        for ours, wanted in zip(table.moments(quantity), each.moments(quantity), strict=True):
+            np.testing.assert_allclose(ours, wanted, rtol=1e-7, atol=1e-9)
+
+
+def test_a_prediction_of_one_row_is_the_exact_normal_distribution() -> None:
+    """A curve with a scale only: measurements are jointly normal, and the prediction is the conditional."""
+    used, new, noise = np.array([1.0, 16.0]), np.array([4.0]), np.array([0.03, 0.05])
+    observed, sd, size = np.array([2.0, 2.3]), 0.4, 0.1
+    table = Weights(np.full((1, 1), 2.1), np.array([size]), np.ones(1), np.full((1, 1, 1), sd))
+    found = predictive(table, lambda v, at: v * np.ones(len(at)), PROCESS, used, noise, observed, new)
+    # given the scale, what is missed at the loads used says of the new one; then over the scale
+    correlation = size**2 * PROCESS.among(np.concatenate([used, new]))
+    gain = correlation[2:, :2] @ np.linalg.inv(correlation[:2, :2] + np.diag(noise**2))
+    mean = np.log(2.1) + gain @ (np.log(observed) - np.log(2.1))
+    left = correlation[2, 2] - float(gain[0] @ correlation[:2, 2]) + (sd * (1 - gain.sum())) ** 2
+    assert found.mean[0] == pytest.approx(mean)
+    assert found.deviation[0, 0] == pytest.approx(np.sqrt(left))
+    assert found.covariance[0, 0] == pytest.approx(left)
+    assert np.log(found.quantiles(SHARES)[:, 0]) == pytest.approx(mean + np.sqrt(left) * norm.ppf(SHARES), abs=2e-3)
+
+
+def test_what_stands_for_a_table_has_its_quantiles() -> None:
+    table = scaled_table()
+    values, misfit = table.spread(2000)
+    assert len(values) == len(misfit) == 2000
+    for column in (0, 1):
+        wanted = np.log(table.quantiles(lambda v, c=column: v[:, c], SHARES))
+        found = np.quantile(np.log(values[:, column]), SHARES)
+        assert np.abs(found - wanted).max() < 0.07 * (wanted[2] - wanted[0])
+
+
+def test_the_rows_of_a_mask_are_a_table_of_their_own() -> None:
+    table = scaled_table()
+    half = table.at(table.values[:, 0] < np.median(table.values[:, 0]))
+    assert half.weight.sum() == pytest.approx(1)
+    assert half.scale == table.scale
+    assert 0 < len(half) < len(table)
+    assert table.typical_misfit() in table.misfit

@@ -1,0 +1,146 @@
+"""Knees by every definition, where theory or a published example knows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate.fitting.curve_fit import fit, from_datasheet
+from calibrate.fitting.predicted_curve import predict
+from calibrate.knees.definitions import knee_rows, named_knees
+from calibrate.prediction.bootstrapped_knees import bootstrapped
+from measure import load_dataset
+from measure.errors import DataError
+from measure.sweep import Sweep
+from measure.units import format_bandwidth
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
+
+
+def closed(throughput, depths=DEPTHS, repeats=1, noise=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    n = np.repeat(depths, repeats)
+    x = throughput(n) * np.exp(noise * rng.standard_normal(len(n)))
+    table = {"series": "reads", "load": n, "throughput_per_s": x, "latency_s": n / x}
+    return Sweep(points=pd.DataFrame({**table, "repeat": np.tile(np.arange(repeats), len(depths))}), name="closed")
+
+
+def by_name(found):
+    return {k.name: k for k in found}
+
+
+def random_routing(n):
+    return 1e5 * n / (n + 30)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 2.6, 20.0])
+def test_of_a_p_norm_power_is_maximal_at_the_crossing_and_ninety_percent_is_where_it_says(sharpness):
+    found = by_name(named_knees(from_datasheet(80e-6, 600e3, sharpness=sharpness)))
+    assert found["asymptotes"].knee.load == pytest.approx(48)
+    assert found["power"].knee.load == pytest.approx(48, rel=0.15)  # the model's, whose lone request waits a little
+    ninety = 48 * (0.9**-sharpness - 1) ** (-1 / sharpness)
+    assert found["ninety"].knee.load == pytest.approx(ninety, rel=0.2)  # a quarter of the prior is the bound
+    assert found["ninety"].knee.throughput_per_s == pytest.approx(0.9 * 600e3, rel=0.02)
+
+
+def test_of_random_routing_the_knees_are_known():
+    sweep = closed(random_routing)
+    made = fit(sweep, list(DEPTHS), model="random routing")
+    found = by_name(named_knees(made, deepest=64))
+    assert found["power"].knee.load == pytest.approx(30, rel=0.03)  # X^2 / N is largest at k - 1
+    assert found["ninety"].knee.load == pytest.approx(270, rel=0.03)
+    assert found["kneedle"].knee.load == pytest.approx(np.sqrt(31 * (64 + 30)) - 30, rel=0.03)
+    for one in found.values():
+        assert one.knee.low <= one.knee.load <= one.knee.high
+        assert one.knee.identified
+
+
+def test_of_the_bounds_kneedle_is_the_corner():
+    made = fit(closed(lambda n: np.minimum(n / 1e-4, 1e5)), list(DEPTHS), model="asymptotic bounds")
+    found = by_name(named_knees(made))
+    assert found["kneedle"].knee.load == pytest.approx(10, rel=0.05)
+    assert found["ninety"].knee.load == pytest.approx(9, rel=0.05)
+
+
+def test_kneedle_depends_on_where_the_curve_is_cut_off():
+    made = fit(closed(random_routing), list(DEPTHS), model="random routing")
+    near, far = (by_name(named_knees(made, deepest=n))["kneedle"].knee.load for n in (16, 256))
+    assert far > 2 * near
+
+
+def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_ninety_percent():
+    rates = np.array([100.0, 300, 500, 700, 800])
+    table = {"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1000 - rates)}
+    sweep = Sweep(points=pd.DataFrame(table), load_kind="arrival_rate", load_unit="requests/s", name="open")
+    made = fit(sweep, list(rates), model="M/M/1")
+    found = by_name(named_knees(made, objective_s=4e-3, deepest=950))
+    assert "power" not in found
+    assert found["tangent"].knee.load == pytest.approx(500, rel=0.03)
+    assert found["ninety"].knee.load == pytest.approx(900, rel=0.03)
+    assert found["objective"].knee.load == pytest.approx(750, rel=0.03)
+
+
+def test_the_objective_is_where_the_predicted_latency_meets_it():
+    made = fit(closed(random_routing), [1, 8, 32])
+    one = by_name(named_knees(made, objective_s=6e-4))["objective"].knee
+    assert predict(made, [one.load]).response_time_s[0] == pytest.approx(6e-4, rel=1e-4)
+    assert one.response_time_s == pytest.approx(6e-4, rel=1e-4)
+    assert one.low < one.load < one.high
+
+
+def test_an_objective_that_every_load_meets_is_said_so():
+    made = fit(closed(random_routing), [1, 8, 32])
+    one = by_name(named_knees(made, objective_s=10.0))["objective"].knee
+    assert one.load is None
+    assert one.note == "met at every load"
+
+
+def test_an_objective_that_nothing_meets_is_said_so():
+    made = fit(closed(random_routing), [1, 8, 32])
+    one = by_name(named_knees(made, objective_s=1e-6))["objective"].knee
+    assert one.load is None
+    assert "even at load 1" in one.note
+    assert not one.identified
+    assert one.to_dict()["load"] is None
+
+
+@pytest.mark.parametrize("objective", [0.0, -1.0, float("nan"), float("inf")])
+def test_an_objective_that_is_no_time_is_refused(objective):
+    with pytest.raises(ValueError, match="slo must be a positive time"):
+        named_knees(from_datasheet(80e-6, 600e3), objective_s=objective)
+
+
+def test_repeats_give_an_interval_that_grows_with_their_noise():
+    widths = []
+    for noise in (0.002, 0.05):
+        sweep = closed(random_routing, repeats=6, noise=noise)
+        made = fit(sweep, [1, 8, 64], model="random routing")
+        one = by_name(bootstrapped(made, sweep, named_knees(made), resamples=60))["asymptotes"]
+        low, high = one.bootstrap
+        measured = 31 * 64 / (64 + 30)  # R1 Xpeak, straight from depths 1 and 64
+        assert low < measured * 1.1
+        assert high > measured * 0.9
+        widths.append(high - low)
+    assert widths[1] > 5 * widths[0]
+
+
+def test_without_repeats_there_is_nothing_to_resample():
+    sweep = closed(random_routing)
+    made = fit(sweep, [1, 64], model="random routing")
+    with pytest.raises(DataError, match="--repeats"):
+        bootstrapped(made, sweep, named_knees(made))
+
+
+def test_a_row_for_every_knee():
+    rows = knee_rows(named_knees(from_datasheet(80e-6, 600e3), objective_s=1e-4), "queue_depth")
+    assert rows[0][1] == "48"
+    assert float(rows[1][1]) == pytest.approx(48, rel=0.08)
+    assert "100" in rows[3][0]
+    assert len(rows) == 5
+
+
+def test_of_a_memory_the_throughput_is_a_bandwidth():
+    made = fit(load_dataset("001-memory", corrected=True), [0, 500, 20000], series="64 B read")
+    row = next(row for row in knee_rows(named_knees(made), made.load_kind) if row[0] == made.knee.definition)
+    assert row[3] == format_bandwidth(made.knee.throughput_per_s * 64)

@@ -1,0 +1,227 @@
+"""A run of the lab: its log, who may guess when, what may be ordered, and what a browser can name."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from lab_replay import REPLAY
+
+pytest.importorskip("dash")
+
+from calibrate.lab.folder import LabFolder, opened
+from calibrate.lab.run.event_log import EventLog
+from calibrate.lab.run.files import EVENTS, GUESSES, ORDER
+from calibrate.lab.run.orders import Order, choices, order_for, series_of
+from calibrate.lab.run.session import RefusedError, Run
+from calibrate.lab.run.table import Table
+from calibrate.lab.run.worker_messages import first_loads
+from calibrate.sealing.guesses import read_list
+from measure.errors import DataError, MeasureError, StoreError
+
+
+@pytest.fixture
+def run(folder: LabFolder) -> Run:
+    return Run.begin(folder.new_run(), Order("replay", "a drive", "queue_depth", (1.0, 4.0, 32.0, 64.0), 1.0))
+
+
+def test_events_are_numbered_and_survive(tmp_path):
+    log = EventLog(tmp_path / "events.jsonl")
+    for number in range(3):
+        assert log.add("point", load=number)["seq"] == number
+    again = EventLog(tmp_path / "events.jsonl")
+    assert [e["load"] for e in again.since(1)] == [1, 2]
+    assert again.add("stopped")["seq"] == 3
+
+
+def test_a_last_event_cut_short_by_a_kill_is_dropped(tmp_path):
+    path = tmp_path / "events.jsonl"
+    EventLog(path).add("opened")
+    path.write_text(path.read_text() + '{"seq": 1, "kind": "po')
+    log = EventLog(path)
+    assert [e["kind"] for e in log.since()] == ["opened"]
+    log.add("started")
+    assert [json.loads(line)["seq"] for line in path.read_text().splitlines()] == [0, 1]
+
+
+def test_a_damaged_log_is_said(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"seq": 0\n{"seq": 1}\n')
+    with pytest.raises(StoreError, match="damaged"):
+        EventLog(path)
+
+
+def test_a_guess_is_sealed_and_its_value_stays_hidden(run):
+    event, _ = run.guess("  Ann   Lee ", 12)
+    assert event["name"] == "Ann Lee"
+    assert "12" not in json.dumps({k: v for k, v in event.items() if k not in ("at", "commitment", "seq")})
+    assert [e.commitment for e in read_list(run.directory / GUESSES)] == [event["commitment"]]
+
+
+def test_who_sealed_a_guess_takes_it_back_and_guesses_anew(run):
+    first, nonce = run.guess("Ann", 12)
+    run.guess("Bob", 9)
+    run.take_back("Ann", 12, nonce)
+    assert [e["name"] for e in run.standing()] == ["Bob"]
+    second, _ = run.guess("ann", 30)
+    assert [e["name"] for e in run.standing()] == ["Bob", "ann"]
+    listed = [e.commitment for e in read_list(run.directory / GUESSES)]
+    assert {first["commitment"], second["commitment"]} < set(listed)  # the chain keeps both
+
+
+@pytest.mark.parametrize(
+    ("name", "knee", "nonce"),
+    [("Ann", 12, "00" * 32), ("Ann", 13, None), ("Bob", 12, None), (None, None, None), ("Ann", "x", "zz")],
+)
+def test_nobody_takes_back_what_another_sealed(run, name, knee, nonce):
+    _, kept = run.guess("Ann", 12)
+    with pytest.raises(RefusedError, match=r"no (such )?guess"):
+        run.take_back(name, knee, kept if nonce is None else nonce)
+    assert [e["name"] for e in run.standing()] == ["Ann"]
+
+
+def test_the_teacher_takes_back_any_guess_until_the_measurement_begins(run):
+    run.guess("rude", 1)
+    run.guess("Ann", 12)
+    run.remove("rude")
+    with pytest.raises(RefusedError, match="any more"):
+        run.remove("rude")
+    run.log.add("started", resumed=False)
+    with pytest.raises(RefusedError, match="closed"):
+        run.remove("Ann")
+    assert [e["name"] for e in run.standing()] == ["Ann"]
+
+
+@pytest.mark.parametrize(
+    ("name", "knee", "why"),
+    [
+        ("", 3, "say who"), (None, 3, "say who"), ("a\x00b", 3, "say who"), ("\u202eevil", 3, "say who"),
+        ("x" * 41, 3, "longer"), ("Qsim (prediction.json)", 3, "is the model"),
+        ("Bob", 0, "above 0"), ("Bob", -1, "above 0"), ("Bob", None, "above 0"), ("Bob", "7", "above 0"),
+        ("Bob", float("nan"), "above 0"), ("Bob", float("inf"), "above 0"), ("Bob", True, "above 0"),
+    ],
+)  # fmt: skip
+def test_a_guess_that_is_none_is_refused_in_words(run, name, knee, why):
+    with pytest.raises(RefusedError, match=why):
+        run.guess(name, knee)
+
+
+def test_one_name_seals_once_whatever_its_letters(run):
+    run.guess("Zoë", 8)
+    with pytest.raises(RefusedError, match="already"):
+        run.guess("ZOË", 9)
+    run.guess("😀", 8)
+    run.guess("😀😀", 8)  # names that make no file name are kept apart all the same
+    assert len(read_list(run.directory / GUESSES)) == 3
+
+
+def test_phases_refuse_what_is_out_of_turn(run):
+    assert run.phase == "open"
+    with pytest.raises(RefusedError, match="finish"):
+        run.reveal()
+    assert run.report is None
+    run.log.add("started", resumed=False)
+    with pytest.raises(RefusedError, match="closed"):
+        run.guess("late", 5)
+    with pytest.raises(RefusedError, match="started"):
+        run.start()
+
+
+def test_a_lab_closed_while_it_measured_says_so_when_it_opens_again(folder, run):
+    run.log.add("started", resumed=False)
+    again = Table(folder).current
+    assert again is not None
+    assert again.phase == "stopped"
+    assert "closed" in again.log.of_kind("stopped")[-1]["why"]
+
+
+def test_a_run_whose_log_cannot_be_written_fails_and_says_so(run, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("no space left on device")
+
+    monkeypatch.setattr(sys.modules[type(run).__module__], "run_tool", full)
+    run.log.add("started", resumed=False)
+    monkeypatch.setattr(run.log, "add", full)
+    with pytest.raises(StoreError):
+        run._measure()
+    assert run.phase == "failed"
+    assert EVENTS in run.trouble
+
+
+def test_what_the_measuring_process_says_is_believed_in_its_own_words_only(run):
+    for line in (
+        b"",
+        b"[]",
+        b"7",
+        b'"x"',
+        b"\xff\xfe",
+        b'{"kind": "revealed"}',
+        b'{"kind": "guess", "name": "x"}',
+        b'{"no": 1}',
+    ):
+        run._hear(line)
+    assert [e["kind"] for e in run.log.since()] == ["opened"]
+    run._hear(b'{"kind": "point", "load": 4, "repeat": 0, "throughput_per_s": 1.0, "latency_s": 1.0}')
+    run._hear(b'{"kind": "progress", "text": "depth 4"}')
+    assert [e["kind"] for e in run.log.since()] == ["opened", "point"]
+    assert run.progress == {"text": "depth 4"}
+
+
+@pytest.mark.parametrize("value", ["/etc/passwd", "../../etc", "own-000000000000", "dataset-", None, 7, ["disk"], ""])
+def test_a_browser_cannot_name_a_path_or_a_device_of_its_own(folder, value):
+    with pytest.raises(DataError, match="not in the lab"):
+        order_for(folder, value, None, 1.0)
+
+
+def test_choices_hold_no_path(folder):
+    (folder.root / "sweeps" / "mine.csv").write_text("queue_depth,iops,latency_us\n1,10000,100\n8,50000,160\n")
+    found = choices(folder)
+    assert any("mine.csv" in c.label for c in found)
+    assert not any(str(folder.root) in c.label + c.value for c in found)
+
+
+def test_a_name_with_a_seam_stays_one_choice(folder):
+    hostile = "<script>alert(1)<&script>.csv"
+    (folder.root / "sweeps" / hostile).write_text(
+        "queue_depth,iops,latency_us\n1,1e4,100\n4,3e4,133\n8,5e4,160\n32,6e4,533\n"
+    )
+    choice = next(c for c in choices(folder) if "script" in c.label)
+    order = order_for(folder, choice.value, None, 1.0)
+    assert order.loads == (1.0, 4.0, 8.0, 32.0)
+    assert first_loads(order) == (1.0, 32.0)
+
+
+def test_a_source_of_too_few_points_or_none_is_refused(folder):
+    (folder.root / "sweeps" / "two.csv").write_text("queue_depth,iops,latency_us\n1,10000,100\n8,50000,160\n")
+    (folder.root / "sweeps" / "junk.bin").write_bytes(b"\x00\x01\x02")
+    for name, error in (("two.csv", "4 points"), ("junk.bin", "junk")):
+        value = next(c.value for c in choices(folder) if name in c.label)
+        with pytest.raises(MeasureError, match=error):
+            order_for(folder, value, None, 1.0)
+
+
+def test_an_unknown_pace_or_curve_takes_the_usual_one(folder):
+    names = series_of(folder, REPLAY)
+    order = order_for(folder, REPLAY, "no such curve", "1e9")
+    assert (order.series, order.seconds_per_point) == (names[0], 1.0)
+    assert order_for(folder, REPLAY, names[1], 3.0).series == names[1]
+
+
+def test_two_labs_do_not_share_a_folder(folder):
+    with pytest.raises(MeasureError, match="another lab"), opened(folder.root):
+        pytest.fail("the folder was opened twice")
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(MeasureError, match="not empty"), opened(tmp_path):
+        pytest.fail("a foreign folder was opened")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["thesis.tex"]
+
+
+def test_a_run_is_kept_under_its_own_number(folder, run):
+    assert (run.directory / ORDER).exists()
+    assert (run.directory / EVENTS).exists()
+    second = Table(folder).open(REPLAY, None, 1.0)
+    assert (run.name, second.name) == ("001", "002")

@@ -1,0 +1,97 @@
+"""The closed device models: asymptotes, limits against each other, and the machine repairman behind one of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrate.models.curves import (
+    MOST_SHARPNESS,
+    SHARP,
+    AsymptoticBounds,
+    DelayMMc,
+    OnsetPNorm,
+    PNorm,
+    RandomRouting,
+    server_counts,
+)
+from qsim import MMcN, solve
+
+LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
+
+
+def test_p_norm_is_the_formula() -> None:
+    crossing, peak, p = 5.0, 25_000.0, 2.6
+    throughput, response = PNorm().curve(np.array([[crossing, peak, p]]), LOADS)
+    lone = crossing / peak
+    expected = ((LOADS / lone) ** -p + peak**-p) ** (-1 / p)
+    assert throughput[0] == pytest.approx(expected, rel=1e-12)
+    assert response[0] * throughput[0] == pytest.approx(LOADS, rel=1e-12)
+
+
+def test_p_norm_of_one_is_random_routing_with_one_more_server_in_the_way() -> None:
+    # N Xmax / (N + N*) against N Xmax / (N + k - 1): the same with k = N* + 1.
+    soft, _ = PNorm().curve(np.array([[7.0, 100.0, 1.0]]), LOADS)
+    routed, _ = RandomRouting().curve(np.array([[8.0, 100.0]]), LOADS)
+    assert soft == pytest.approx(routed, rel=1e-12)
+
+
+def test_a_sharp_p_norm_is_the_bound() -> None:
+    sharp, _ = PNorm().curve(np.array([[7.5, 100.0, 400.0]]), LOADS)
+    bound, _ = AsymptoticBounds().curve(np.array([[7.5, 100.0]]), LOADS)
+    assert sharp == pytest.approx(bound, rel=2e-3)
+
+
+def test_without_an_onset_it_is_the_p_norm_and_with_one_a_lone_request_takes_its_own_time() -> None:
+    crossing, peak, p = 40.0, 25_000.0, 2.6
+    even, _ = OnsetPNorm().curve(np.array([[crossing, peak, p, 1.0]]), LOADS)
+    plain, _ = PNorm().curve(np.array([[crossing, peak, p]]), LOADS)
+    assert even == pytest.approx(plain, rel=1e-12)
+    _, eager = OnsetPNorm().curve(np.array([[crossing, peak, p, 0.5]]), LOADS)
+    assert eager[0, 0] == pytest.approx(0.5 * crossing / peak, rel=1e-3)
+    late = LOADS >= 8
+    assert eager[0, late] == pytest.approx((LOADS / plain[0])[late], rel=0.011)  # 2^(-1/64) at depth 8
+
+
+def test_the_onset_models_knee_is_the_lone_latency_times_the_peak() -> None:
+    values = np.array([[12.0, 3000.0, 2.6, 0.5], [5.0, 100.0, 4.0, 1.8]])
+    knee = OnsetPNorm().knee(values)
+    assert knee.load == pytest.approx(OnsetPNorm().lone(values) * values[:, 1])
+    assert knee.load == pytest.approx([6.0, 9.0], rel=0.01)  # onset times the busy device's crossing
+    for i, load in enumerate(knee.load):
+        expected = OnsetPNorm().throughput(values[i : i + 1], np.array([load]))[0, 0]
+        assert knee.throughput[i] == pytest.approx(expected)
+    assert knee.throughput * knee.response == pytest.approx(knee.load)
+
+
+@pytest.mark.parametrize("servers", [1, 4, 32])
+def test_delay_and_servers_is_the_machine_repairman(servers: int) -> None:
+    crossing, peak = 40.0, 400_000.0
+    service = servers / peak
+    think = crossing / peak - service
+    throughput, _ = DelayMMc(servers).curve(np.array([[crossing, peak]]), LOADS)
+    exact = [
+        solve(MMcN(population=int(n), think_time=think, service_time=service, servers=servers)).throughput
+        for n in LOADS
+    ]
+    assert throughput[0] == pytest.approx(exact, rel=5e-4)  # a spline through a table of exact values
+
+
+@pytest.mark.parametrize("model", [PNorm(), AsymptoticBounds(), RandomRouting()], ids=lambda m: m.name)
+def test_the_knee_is_the_crossing_of_the_asymptotes(model: PNorm) -> None:
+    values = np.array([[12.0, 3000.0, 2.6]])[:, : 3 if model.name == "p-norm" else 2]
+    knee = model.knee(values)
+    assert knee.load[0] == pytest.approx(12.0, rel=1e-3)  # a p-norm leaves a lone request a little to wait
+    assert knee.throughput[0] * knee.response[0] == pytest.approx(knee.load[0])
+    assert knee.throughput[0] == pytest.approx(model.throughput(values, knee.load)[0, 0])
+
+
+def test_the_bound_itself_is_the_p_norm_of_the_sharp_stratum() -> None:
+    sharp, _ = PNorm().curve(np.array([[3.0, 1000.0, SHARP]]), np.array([1.0, 2, 3, 4, 32]))
+    assert sharp[0] == pytest.approx(np.array([1, 2, 3, 3, 3]) * 1000 / 3, rel=1e-4)
+    assert PNorm().report(np.array([[3.0, 1000.0, SHARP]]))["p"][1] == MOST_SHARPNESS
+
+
+def test_server_counts_go_up_to_the_crossing() -> None:
+    assert server_counts(1.2) == [1]
+    assert server_counts(19.4) == [1, 2, 4, 8, 16, 19]

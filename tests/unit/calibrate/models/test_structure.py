@@ -1,0 +1,149 @@
+"""Servers, service and delay from the points of a closed sweep: found where theory says they can be, and only there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import fit
+from calibrate.depth_one import LoneRequests
+from calibrate.inference.estimates import Estimate
+from calibrate.models.closed_structures import busy_servers
+from calibrate.models.servers_and_delay import servers_and_think
+from calibrate.models.structure import structure_posterior
+from calibrate.points import Points
+from measure import Sweep
+from qsim import Closed, Exponential, MMcN, Station, solve
+
+S = 2e-3
+DEPTHS = np.array([1.0, 2, 4, 8, 32])
+EXPONENTIAL, CONSTANT = LoneRequests(1.0, 3e-5), LoneRequests(1e-4, 2e-3)
+
+
+def seen(rates: np.ndarray, alone: LoneRequests | None, delay_s: float = 0.0, depths: np.ndarray = DEPTHS) -> Points:
+    """Points without noise, of 4000 requests each."""
+    unknown = np.full(len(depths), np.nan)
+    if alone is not None:  # the scv and the shortest are those of the whole latency
+        alone = LoneRequests(alone.scv / (1 + delay_s / S) ** 2, alone.shortest_s + delay_s)
+    return Points(
+        "made", "queue_depth", "requests", depths, rates, depths / rates, np.ones(len(depths)), unknown, unknown,
+        requests=np.full(len(depths), 4000.0), alone=alone,
+    )  # fmt: skip
+
+
+def exponential(servers: int, delay_s: float = 0.0) -> Points:
+    """One queue, exponential service."""
+    rates = np.array([float(solve(MMcN(int(n), delay_s, S, servers)).throughput) for n in DEPTHS])
+    return seen(rates, EXPONENTIAL, delay_s)
+
+
+def constant(servers: int, delay_s: float = 0.0) -> Points:
+    """One queue, constant times."""
+    return seen(np.minimum(DEPTHS / (S + delay_s), servers / S), CONSTANT, delay_s)
+
+
+@pytest.mark.parametrize("servers", [1, 2, 4, 7])
+@pytest.mark.parametrize("delay_s", [0.0, 1.5e-4])
+def test_servers_of_varying_service_are_told_exactly(servers: int, delay_s: float) -> None:
+    found = servers_and_think(exponential(servers, delay_s), 0.95)
+    c, s, z = (found[name] for name in "cSZ")
+    assert (c.estimate, c.low, c.high, c.identified) == (servers, servers, servers, True)
+    assert s.low is not None
+    assert s.high is not None
+    assert s.low < S < s.high < 1.1 * s.low
+    assert z.low is not None
+    assert z.high is not None
+    assert z.low <= delay_s <= z.high < delay_s + 0.1 * S
+
+
+def test_constant_times_hide_the_number_of_servers() -> None:
+    found = servers_and_think(constant(4, 1e-4), 0.95)
+    assert (found["c"].low, found["c"].high) == (1.0, 4.0)
+    assert not any(found[name].identified or found[name].estimate is not None for name in "cSZ")
+    assert "no depth would tell them apart: measure the delay by itself" in found["c"].note
+    assert found["Z"].low is not None
+    assert found["Z"].high is not None
+    assert found["Z"].low <= 1e-4
+    assert found["Z"].high > 1.4e-3  # one server of 0.5 ms behind 1.6 ms
+
+
+def test_a_delay_that_was_measured_by_itself_tells_the_servers_of_constant_times() -> None:
+    found = servers_and_think(replace(constant(4, 1e-4), delay=(1e-4, 5e-5)), 0.95)
+    assert (found["c"].estimate, found["c"].identified) == (4.0, True)
+    assert found["S"].estimate == pytest.approx(S, rel=0.02)
+
+
+def test_a_machine_that_woke_late_widens_what_is_told_and_keeps_the_truth_inside() -> None:
+    """Every request at depth 2 and deeper waits 0.6 ms more for a processor than one alone, as on a busy machine."""
+    waits = dict(zip(DEPTHS, (0.0, 6e-4, 6e-4, 6e-4, 6e-4), strict=True))
+    rates = np.array([float(solve(MMcN(int(n), waits[n], S, 4)).throughput) for n in DEPTHS])
+    disturbed = seen(rates, EXPONENTIAL)
+    late = replace(disturbed, woken_late_s=np.array([5e-5, 3e-4, 3e-4, 3e-4, 3e-4]))
+    assert not inside(servers_and_think(disturbed, 0.95)["c"], 4)
+    told = servers_and_think(late, 0.95)
+    assert inside(told["c"], 4)
+    assert inside(told["S"], S)
+    quiet = replace(exponential(4), woken_late_s=np.full(len(DEPTHS), 1e-6))
+    assert servers_and_think(quiet, 0.95)["c"] == servers_and_think(exponential(4), 0.95)["c"]
+
+
+def inside(found: Estimate, true: float) -> bool:
+    return found.low is not None and found.high is not None and found.low <= true <= found.high
+
+
+def test_a_queue_each_is_told_from_one_queue() -> None:
+    stations = [Station(Exponential(S), servers=4, queues="random")]
+    rates = np.array([float(solve(Closed(int(n), stations)).throughput) for n in DEPTHS])
+    each = structure_posterior(seen(rates, EXPONENTIAL))
+    assert each.random_share() > 0.99
+    assert each.best_servers() == 4
+    assert structure_posterior(exponential(4)).random_share() < 0.01
+
+
+def test_an_unknown_law_leaves_fewer_servers_open_too() -> None:
+    known = exponential(6, 1e-3)
+    told = servers_and_think(known, 0.95)["c"]
+    untold = servers_and_think(replace(known, alone=None), 0.95)["c"]
+    assert told.low is not None
+    assert told.high is not None
+    assert untold.low is not None
+    assert untold.high is not None
+    assert untold.low < told.low <= 6 <= untold.high <= told.high
+
+
+def test_points_below_the_peak_ask_for_deeper_ones() -> None:
+    below = np.array([1.0, 2, 4])
+    found = servers_and_think(seen(below / S, EXPONENTIAL, depths=below), 0.95)
+    assert not found["c"].identified
+    assert "measure depth 16" in found["c"].note
+
+
+def test_points_that_no_structure_explains_have_no_servers() -> None:
+    rates = np.array([1.0, 0.5, 4.0, 2.0, 9.0]) / S
+    found = servers_and_think(seen(rates, EXPONENTIAL), 0.95)
+    assert found["c"].low is None
+    assert "no number of servers explains these points" in found["c"].note
+
+
+def test_no_more_servers_are_busy_than_there_are_or_than_requests() -> None:
+    crossing, loads = np.array([4.0, 5.0, 12.0, 40.0]), np.array([1.0, 2, 4, 8, 300])
+    for queues in ("shared", "random"):
+        for scv in (0.0, 0.5, 4.0):
+            busy = busy_servers(queues, 4, np.full(4, scv), crossing, loads)
+            assert (busy <= np.minimum(loads[None, :], 4.0) + 1e-9).all()
+            assert (np.diff(busy, axis=1) >= -1e-9).all()
+            assert busy[:, 0] == pytest.approx(4 / crossing, rel=1e-6)  # a lone request waits for nobody
+
+
+def test_a_fit_takes_the_delay_that_was_measured_by_itself() -> None:
+    table = pd.DataFrame({
+        "series": "constant", "load": DEPTHS, "throughput_per_s": np.minimum(DEPTHS / (S + 1e-4), 4 / S),
+        "latency_s": np.maximum(S + 1e-4, DEPTHS * S / 4), "latency_sd_s": 1e-5,
+    })  # fmt: skip
+    assert not fit(Sweep(table), DEPTHS).parameters["c"].identified
+    assert fit(Sweep(table), DEPTHS, delay_s=(5e-5, 1.5e-4)).parameters["c"].estimate == 4
+    with pytest.raises(ValueError, match="least and the most"):
+        fit(Sweep(table), DEPTHS, delay_s=(2e-4, 1e-4))

@@ -1,0 +1,117 @@
+"""What to measure next: it narrows what it says it does, and is never a load that was measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import fit, from_datasheet
+from calibrate.inference.estimates import Estimate
+from calibrate.knees.knee import Knee
+from calibrate.models.curves import OnsetPNorm
+from calibrate.models.delay_law import DelayLaw
+from calibrate.next.advice import advice
+from calibrate.next.load import knee_shares, next_load
+from calibrate.points import points_of
+from measure import Sweep
+
+DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+LAW = np.array([[60.0, 1.4e-9, 70e-9, 8e-9, 5e8, 1.3]])
+DELAYS = np.array([0.0, 10, 20, 50, 100, 200, 500, 1000, 20000])
+RATES = np.array([1e3, 2e3, 4e3, 6e3, 8e3, 9e3])
+
+
+def drive(depths: tuple[int, ...] = DEPTHS, onset: float = 0.6, knee: float = 9.0) -> Sweep:
+    """A drive that answers a lone request sooner than several."""
+    loads = np.array(depths, dtype=float)
+    throughput, response = OnsetPNorm().curve(np.array([[knee, 75e3, 3.0, onset]]), loads)
+    return Sweep(pd.DataFrame(
+        {"series": "drive", "load": loads, "throughput_per_s": throughput[0], "latency_s": response[0]}
+    ))  # fmt: skip
+
+
+def queue() -> Sweep:
+    points = pd.DataFrame({
+        "series": "queue", "load": RATES, "throughput_per_s": RATES, "latency_s": 1e-4 / (1 - RATES * 1e-4),
+    })  # fmt: skip
+    return Sweep(points, load_kind="arrival_rate", load_unit="1/s")
+
+
+def width(estimate: Knee | Estimate) -> float:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return float(np.log(estimate.high / estimate.low))
+
+
+def test_between_one_and_thirty_two_it_takes_the_middle() -> None:
+    wanted = next_load(fit(drive(), [1, 32]))
+    assert wanted is not None
+    assert wanted.load in (4, 8, 64)
+    assert wanted.half_width_then < wanted.half_width_now
+    assert f"measure depth {wanted.load:g} next: it narrows the bands from about" in str(wanted)
+    assert list(wanted.to_dict())[:3] == ["load", "load_kind", "goal"]
+
+
+def test_what_it_promises_of_the_bands_is_about_what_comes() -> None:
+    two = fit(drive(), [1, 32])
+    wanted = next_load(two, goal="curve")
+    assert wanted is not None
+    three = fit(drive(), [1, wanted.load, 32])
+    spread = [np.sqrt(np.trace(f.measurements(np.array(DEPTHS, dtype=float)).covariance)) for f in (two, three)]
+    assert spread[1] / spread[0] == pytest.approx(
+        np.log1p(wanted.half_width_then) / np.log1p(wanted.half_width_now), rel=0.5
+    )
+
+
+def test_no_measured_load_is_named_and_nothing_where_nothing_is_left() -> None:
+    made = fit(drive(), [1, 32])
+    for measured in ([4], [4, 8], [2, 4, 8, 16]):
+        wanted = next_load(made, measured=measured)
+        assert wanted is None or wanted.load not in (1, 32, *measured)
+    assert next_load(made, [1, 2, 32]).load == 2  # type: ignore[union-attr]
+    assert next_load(made, [1, 32]) is None
+    assert next_load(made, [1, 32, 1024]) is None  # where throughput may decline
+    assert next_load(from_datasheet(80e-6, 600e3)) is None
+
+
+def test_an_open_knee_is_what_it_narrows_by_a_deeper_point() -> None:
+    sweep = drive((*DEPTHS, 128), onset=1.0, knee=60.0)
+    wanted = next_load(fit(sweep, [1, 32]))
+    assert wanted is not None
+    assert wanted.goal == "knee"
+    assert wanted.load == 64
+    shares = knee_shares(fit(sweep, [1, 32]), np.array([2.0, 8.0, 64.0]))
+    assert shares[2] > 2 * shares[:2].max()
+    assert ((shares >= 0) & (shares < 1)).all()
+
+
+def test_every_command_gives_the_same_advice_whatever_it_calibrates_on() -> None:
+    whole = points_of(drive((1, 4, 16, 64)))
+    wanted = advice(whole)
+    assert wanted is None or wanted.load not in whole.load
+    assert wanted == next_load(fit(drive((1, 4, 16, 64))), measured=whole.load.tolist())
+
+
+def test_the_delay_that_is_named_narrows_the_curve_more_than_another() -> None:
+    x, r = (v[0] for v in DelayLaw().curve(LAW, DELAYS))
+    points = pd.DataFrame({"series": "memory", "load": DELAYS, "throughput_per_s": x, "latency_s": r})
+    sweep = Sweep(points, load_kind="injected_delay", load_unit="cycles")
+    before = fit(sweep, [0, 500, 20000])
+    wanted = next_load(before, [50, 100, 200, 1000])
+    assert wanted is not None
+    assert wanted.where == f"delay {wanted.load:g}"
+    there, elsewhere = (fit(sweep, sorted([0, 500, 20000, n])) for n in (wanted.load, 1000))
+    spread = [np.trace(f.measurements(DELAYS).covariance) for f in (before, there, elsewhere)]
+    assert spread[1] < spread[0]
+    assert spread[1] <= spread[2] * 1.05
+
+
+def test_a_rate_is_named_below_the_peak() -> None:
+    made = fit(queue(), [1e3, 2e3])
+    wanted = next_load(made)
+    assert wanted is not None
+    assert max(made.used) < wanted.load < made.parameters["Xmax"].high  # type: ignore[operator]
+    after = fit(queue(), [1e3, 2e3, min(RATES, key=lambda n: abs(n - wanted.load))])
+    assert width(after.knee) < width(made.knee)
+    assert str(wanted).startswith("measure a rate of ")

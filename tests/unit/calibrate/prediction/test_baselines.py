@@ -1,0 +1,187 @@
+"""Baselines of curves against data whose law is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrate.prediction.baselines import (
+    Baseline,
+    baselines_for,
+    interpolation,
+    interpolation_over_delay,
+    interpolation_over_rate,
+    most_probable_p_norm,
+    plain_bound,
+    scalability_law,
+    single_server,
+    three_parameter_queue,
+    three_parameter_queue_over_delay,
+)
+
+AT = np.array([1.0, 2, 3, 8, 24, 64, 500])
+R1, PEAK = 1e-4, 1e5
+KINDS = ("queue_depth", "injected_delay", "bandwidth", "arrival_rate")
+EVERY = [pytest.param(f, id=f"{kind}: {name}") for kind in KINDS for name, f in baselines_for(kind).items()]
+CLOSED = list(baselines_for("queue_depth").values())
+
+
+def closed(baseline: Baseline, loads: list[float], throughput: np.ndarray) -> np.ndarray:
+    x, r = baseline(loads, throughput, np.array(loads) / throughput, AT)
+    assert x * r == pytest.approx(AT)  # Little's law
+    return x
+
+
+def p_norm(n: np.ndarray, p: float) -> np.ndarray:
+    return np.asarray(((n / R1) ** -p + PEAK**-p) ** (-1 / p))
+
+
+def law(n: np.ndarray, contention: float, coherency: float) -> np.ndarray:
+    return np.asarray(9e3 * n / (1 + contention * (n - 1) + coherency * n * (n - 1)))
+
+
+def test_exact_data_of_a_bound_give_the_bound() -> None:
+    bound = np.minimum(AT / R1, PEAK)
+    assert closed(plain_bound, [1, 32], np.array([1e4, 1e5])) == pytest.approx(bound)
+    assert closed(plain_bound, [4], np.array([4e4])) == pytest.approx(np.minimum(AT * 1e4, 4e4))
+
+
+def test_the_p_norm_of_usual_sharpness_is_found_again_from_two_depths() -> None:
+    loads = np.array([1.0, 32.0])
+    assert closed(most_probable_p_norm, list(loads), p_norm(loads, 2.6)) == pytest.approx(p_norm(AT, 2.6), rel=0.02)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 2.6, 8.0])
+def test_a_whole_sweep_overrules_what_is_usual(sharpness: float) -> None:
+    loads = 2.0 ** np.arange(8)
+    found = closed(most_probable_p_norm, list(loads), p_norm(loads, sharpness))
+    assert found == pytest.approx(p_norm(AT, sharpness), rel=0.04)
+
+
+@pytest.mark.parametrize("values", [(0.03, 1e-5), (0.3, 0.01), (0.02, 0.0), (0.0, 0.0), (0.9, 0.5)])
+@pytest.mark.parametrize("loads", [[1, 4, 32], [2, 8, 16, 64], [1, 1, 8, 64, 512]])
+def test_the_scalability_law_is_found_again(values: tuple[float, float], loads: list[float]) -> None:
+    assert closed(scalability_law, loads, law(np.array(loads, float), *values)) == pytest.approx(law(AT, *values))
+
+
+def test_the_scalability_law_has_no_coherency_from_two_depths_and_no_contention_from_one() -> None:
+    loads = np.array([1.0, 32.0])
+    assert closed(scalability_law, [1, 32], law(loads, 0.04, 0.0)) == pytest.approx(law(AT, 0.04, 0.0))
+    assert closed(scalability_law, [4, 4], np.array([4e4, 4e4])) == pytest.approx(1e4 * AT)
+
+
+def test_the_scalability_law_misses_noisy_points_less_than_its_neighbours() -> None:
+    loads = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
+    noise = np.exp(0.2 * np.sin(7 * loads))
+    x = law(loads, 0.05, 1e-3) * noise
+
+    def missed(curve: np.ndarray) -> float:
+        return float(np.square(np.log(curve / x)).sum())
+
+    found = missed(scalability_law(loads, x, loads / x, loads)[0])
+    for contention in np.geomspace(1e-3, 1, 40):
+        for coherency in (0.0, *np.geomspace(1e-6, 0.1, 40)):
+            shape = law(loads, contention, coherency)
+            assert found <= missed(shape * np.exp(np.log(x / shape).mean())) + 1e-12
+
+
+def test_interpolation_goes_through_the_points_and_on_as_its_ends() -> None:
+    found = closed(interpolation, [2, 8, 32], np.array([2e4, 6e4, 5e4]))
+    slope = np.log(6e4 / 2e4) / np.log(8 / 2)
+    assert found[[0, 1, 3]] == pytest.approx([1e4, 2e4, 6e4])
+    assert found[2] == pytest.approx(2e4 * (3 / 2) ** slope)
+    assert found[5:] == pytest.approx([5e4, 5e4])
+
+
+@pytest.mark.parametrize("baseline", CLOSED)
+def test_throughput_that_falls_everywhere_is_answered(baseline: Baseline) -> None:
+    for loads, x in (([1, 4, 16, 64], [1e5, 5e4, 1e4, 100]), ([4, 16, 64], [1e5, 1e4, 100]), ([4, 64], [1e5, 10])):
+        found = closed(baseline, loads, np.array(x))
+        assert np.isfinite(found).all()
+        assert (found > 0).all()
+
+
+@pytest.mark.parametrize("baseline", CLOSED)
+def test_a_thousand_points_are_answered_as_their_law(baseline: Baseline) -> None:
+    loads = np.arange(1.0, 1001.0)
+    x = np.minimum(1e4 * loads, 1e5)
+    found = baseline(loads, x, loads / x, loads)[0]
+    assert np.median(np.abs(found / x - 1)) < 0.02
+
+
+def test_a_memory_queue_is_found_again() -> None:
+    peak, idle, queueing = 110e9, 90e-9, 12e-9
+    bandwidth = np.array([5e9, 65e9, 100e9])
+
+    def latency(b: np.ndarray) -> np.ndarray:
+        return idle + queueing * b / (peak - b)
+
+    at = np.array([20e9, 90e9, 104e9])
+    lines, found = three_parameter_queue(bandwidth, bandwidth / 64, latency(bandwidth), at)
+    assert lines == pytest.approx(at / 64)
+    assert found == pytest.approx(latency(at), rel=0.02)
+    exact = three_parameter_queue(bandwidth[:2], bandwidth[:2] / 64, latency(bandwidth[:2]), at, peak=peak)[1]
+    assert exact == pytest.approx(latency(at))
+
+
+def test_a_memory_queue_refuses_what_is_beyond_its_peak() -> None:
+    with pytest.raises(ValueError, match=r"^the three-parameter queue has no answer at load 1.2e\+11: its capacity is"):
+        three_parameter_queue([1e9, 1e11], [1e7, 1e9], [9e-8, 2e-7], [1.2e11], peak=1.1e11)
+    with pytest.raises(ValueError, match="its capacity is 9e"):
+        three_parameter_queue([1e9, 1e11], [1e7, 1e9], [9e-8, 2e-7], [1e10], peak=9e10)
+
+
+def test_over_a_delay_throughput_and_latency_go_through_the_points() -> None:
+    delay, x, r = np.array([0.0, 500, 20000]), np.array([1e9, 4e8, 2e7]), np.array([3e-7, 1.1e-7, 9e-8])
+    for found in (interpolation_over_delay(delay, x, r, delay), three_parameter_queue_over_delay(delay, x, r, delay)):
+        assert found[0] == pytest.approx(x)
+        assert found[1] == pytest.approx(r, rel=0.03)
+    between = interpolation_over_delay(delay, x, r, [1500])[0]
+    assert between[0] == pytest.approx(4e8 * (2e7 / 4e8) ** (np.log(2) / np.log(20.5)))
+    alone = interpolation_over_delay([0], [1e9], [1e-7], [0, 300])
+    assert alone[0] == pytest.approx([1e9, 1e9])
+
+
+def test_a_single_server_is_found_again_from_its_lowest_rate() -> None:
+    service, rates = 1e-3, np.array([100.0, 500, 900])
+    response = service / (1 - rates * service)
+    x, found = single_server(rates[::-1], rates[::-1], np.array([9.0, 9.0, response[0]]), [500.0, 900.0])
+    assert x == pytest.approx([500, 900])
+    assert found == pytest.approx(response[1:])
+    with pytest.raises(ValueError, match=r"^M/M/1 has no answer at load 2e\+03: its capacity is 1e\+03$"):
+        single_server(rates, rates, response, [500.0, 2000.0])
+
+
+def test_over_a_rate_latency_is_interpolated_in_logarithms() -> None:
+    found = interpolation_over_rate([10, 30], [10, 30], [1e-3, 4e-3], [5, 20, 30, 99])[1]
+    assert found == pytest.approx([1e-3, 2e-3, 4e-3, 4e-3])
+
+
+@pytest.mark.parametrize("baseline", EVERY)
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (([], [], [], [1]), "^0 loads, 0 throughputs and 0 response times: expected as many of each, and 1 or more$"),
+        (([1, 2], [1], [1, 1], [1]), "^2 loads, 1 throughputs and 2 response times"),
+        (([-1], [1], [1], [1]), "^load -1 is not possible"),
+        (([1], [0], [1], [1]), "^throughput 0 is not possible: every throughput must be finite and above 0$"),
+        (([1], [1], [np.nan], [1]), "^response time nan is not possible"),
+        (([1], [1], [1], [np.inf]), "^load inf is not possible"),
+    ],
+)
+def test_what_is_not_possible_is_refused_in_one_line(
+    baseline: Baseline, points: tuple[list[float], ...], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        baseline(*points)
+
+
+def test_a_depth_of_zero_is_refused_and_a_delay_of_zero_is_not() -> None:
+    with pytest.raises(ValueError, match=r"^load 0 is not possible: every load must be finite and above 0$"):
+        plain_bound([0], [1], [1], [1])
+    assert interpolation_over_delay([0, 1], [2, 1], [1, 1], [0])[0] == pytest.approx([2])
+
+
+def test_an_unknown_load_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ValueError, match="'buffer_size'; expected one of: queue_depth, injected_delay"):
+        baselines_for("buffer_size")

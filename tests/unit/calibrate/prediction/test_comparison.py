@@ -1,0 +1,163 @@
+"""Comparisons: what counts as held out, the residuals' sign, the summary, and the published sweeps' figures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import compare, compare_all, fit
+from calibrate.default_loads import recommended
+from calibrate.next.advice import advice
+from calibrate.points import points_of
+from measure import DataError, Sweep, load_dataset
+from measure.findings import Finding
+
+REQUIRED_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[str, object]:
+    sweep = load_dataset("003-ssd-read", corrected=True)
+    return {"sweep": sweep, "comparison": compare(sweep, [4, 32], series=sweep.series[0])}
+
+
+def test_only_the_points_used_are_in_sample(published) -> None:  # type: ignore[no-untyped-def]
+    comparison = published["comparison"]
+    assert list(comparison.points.load[~comparison.held_out]) == [4, 32]
+    assert comparison.summary.held_out_points == 3
+
+
+def test_residuals_are_predicted_over_observed(published) -> None:  # type: ignore[no-untyped-def]
+    comparison = published["comparison"]
+    ratio = comparison.predicted.throughput_per_s / comparison.points.throughput_per_s
+    assert comparison.residual_throughput_pct == pytest.approx(100 * (ratio - 1))
+    held = np.abs(comparison.residual_throughput_pct[comparison.held_out])
+    assert comparison.summary.held_out_mape_throughput_pct == pytest.approx(held.mean())
+    assert comparison.summary.held_out_mdape_throughput_pct == pytest.approx(np.median(held))
+
+
+def test_a_fit_of_other_data_holds_everything_out(published) -> None:  # type: ignore[no-untyped-def]
+    sweep = published["sweep"]
+    other = fit(sweep, [4, 32], series=sweep.series[1])
+    assert compare(sweep, series=sweep.series[0], fitted=other).held_out.all()
+    same = fit(sweep, [4, 32], series=sweep.series[0])
+    assert (~compare(sweep, series=sweep.series[0], fitted=same).held_out).sum() == 2
+
+
+def test_json_has_the_promised_keys_and_no_nan(published) -> None:  # type: ignore[no-untyped-def]
+    document = published["comparison"].to_dict()
+    assert set(document) >= REQUIRED_KEYS
+    text = json.dumps(document, allow_nan=False)  # raises on NaN and infinity
+    point = json.loads(text)["points"][0]
+    assert set(point) >= {"load", "held_out", "observed", "predicted", "residual_pct"}
+    for side in ("observed", "predicted", "residual_pct"):
+        assert {"throughput_per_s", "response_time_s"} <= set(point[side])
+    assert {"load", "throughput_per_s", "response_time_s", "low", "high", "definition"} <= set(document["knee"])
+    for parameter in document["parameters"].values():
+        assert {"estimate", "low", "high", "identified"} <= set(parameter)
+    assert {"held_out_mape_throughput_pct", "held_out_mape_response_pct", "in_sample_mape_throughput_pct",
+            "in_sample_mape_response_pct", "repeat_noise_pct"} <= set(document["summary"])  # fmt: skip
+
+
+def test_the_ladder_is_ranked_by_held_out_error(published) -> None:  # type: ignore[no-untyped-def]
+    models = published["comparison"].models
+    errors = [m.held_out_mape_throughput_pct for m in models]
+    assert errors == sorted(errors)
+    assert [m.rank for m in models] == list(range(1, len(models) + 1))
+    assert {"p-norm", "asymptotic bounds", "random routing", "delay + M/M/1"} <= {m.name for m in models}
+
+
+def test_using_every_point_leaves_nothing_to_check() -> None:
+    comparison = compare(load_dataset("004-ssd-depth", corrected=True), [1, 4, 32, 256, 1024])
+    assert comparison.summary.held_out_mape_throughput_pct is None
+    assert "nothing is left" in comparison.verdict()
+
+
+def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ignore[no-untyped-def]
+    comparison = published["comparison"]
+    assert "flagged" not in comparison.verdict()
+    drift = Finding("drift-within-run", "warning", "2 of 5 runs went somewhere", series=comparison.series, load=16.0)
+    told = replace(comparison, audit=(*comparison.audit, drift)).verdict()
+    assert "Some runs are flagged, and no model can be expected to hit them: drifting (at 16)." in told
+    several = (replace(drift, load=4.0), drift, replace(drift, check="outlier", load=None))
+    told = replace(comparison, audit=(*comparison.audit, *several)).verdict()
+    assert told.count("drifting") == 1
+    assert "hit them: drifting (at 4, 16), outliers." in told
+
+
+@pytest.mark.parametrize(
+    ("measured", "used", "said"),
+    [
+        ([1, 16, 64], [1, 16, 64], "easure depth 128 next"),
+        ([1, 16, 64, 128], [1, 16, 64], "easure depth 256 next"),
+        ([1, 16, 256], [1, 16, 256], "Calibrated on every point"),
+    ],
+)
+def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[int], said: str) -> None:
+    depths = np.array(measured, dtype=float)
+    straight = pd.DataFrame({"series": "s", "load": depths, "throughput_per_s": depths / 80e-6, "latency_s": 80e-6})
+    assert said in compare(Sweep(straight), used).verdict()
+
+
+def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:
+    sweep = load_dataset("001-ssd", corrected=True)
+    thin = sweep.points[(sweep.points["series"] != sweep.series[0]) | (sweep.points["load"] == 1)]
+    done, refused = compare_all(replace(sweep, points=thin), [1, 64])
+    assert sweep.series[0] in refused
+    assert sweep.series[0] not in {c.series for c in done}
+    assert "no point at load 64" in refused[sweep.series[0]]
+
+
+def test_nothing_comparable_is_an_error() -> None:
+    sweep = load_dataset("004-ssd-depth", corrected=True)
+    with pytest.raises(DataError, match="no point at load 64"):
+        compare_all(replace(sweep, points=sweep.points.iloc[:1]), [1, 64])
+
+
+def test_one_point_is_compared_with_itself() -> None:
+    sweep = load_dataset("004-ssd-depth", corrected=True)
+    made = compare(replace(sweep, points=sweep.points.iloc[:1]))
+    assert "Calibrated on every point (1)" in made.verdict()
+
+
+def held_out_errors(name: str, series: str, use: list[float] | None = None, below: float = 512) -> list[float]:
+    sweep = load_dataset(name, corrected=True)
+    errors: list[float] = []
+    for one in (s for s in sweep.series if series in s):
+        comparison = compare(sweep, use or recommended(points_of(sweep, one).load.tolist(), 2), series=one)
+        keep = comparison.held_out & (comparison.points.load < below)
+        errors += list(np.abs(comparison.residual_throughput_pct[keep]))
+    return errors
+
+
+def test_published_storage_sweeps_are_predicted_from_two_points() -> None:
+    """Reads of reports 001 and 003, and 004: first depth and first of at least 32, judged below depth 512."""
+    errors = [e for name, series in (("001-ssd", "read"), ("003-ssd-read", ""), ("004-ssd-depth", ""))
+              for e in held_out_errors(name, series)]  # fmt: skip
+    assert len(errors) >= 14
+    assert np.median(errors) <= 8.0
+
+
+def test_published_memory_sweeps_are_predicted_from_three_points() -> None:
+    sweep = load_dataset("001-memory", corrected=True)
+    throughput: list[float] = []
+    response: list[float] = []
+    for series in sweep.series:
+        comparison = compare(sweep, [0, 500, 20_000], series=series)
+        throughput += list(np.abs(comparison.residual_throughput_pct[comparison.held_out]))
+        response += list(np.abs(comparison.residual_response_pct[comparison.held_out]))
+    assert len(throughput) == 160
+    assert np.median(throughput) <= 6.0
+    assert np.median(response) <= 8.0
+
+
+def test_a_depth_that_was_measured_and_held_out_is_not_to_be_measured_again() -> None:
+    depths = np.array([1.0, 4, 16, 64])
+    x = np.array([12.9e3, 49.3e3, 91.7e3, 141e3])
+    points = pd.DataFrame({"series": "d", "load": depths, "throughput_per_s": x, "latency_s": depths / x})
+    wanted = advice(compare(Sweep(points), [1, 16, 64]).points)
+    assert wanted is None or wanted.load not in depths

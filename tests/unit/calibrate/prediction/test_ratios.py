@@ -1,0 +1,122 @@
+"""Two devices: what was made to differ is found beyond the intervals, what is the same is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate.fitting.curve_fit import Fit, fit
+from calibrate.inference.estimates import Estimate
+from calibrate.prediction.ratios import Difference, differences, ratio_of_curves, untold
+from measure.errors import DataError
+from measure.sweep import LoadKind, Sweep
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
+NAMES = ("old", "new")
+
+
+def drive(idle_s: float, peak_per_s: float, noise: float = 0.01, seed: int = 1) -> Fit:
+    """A drive of sharpness 3, three noisy repeats of each depth, calibrated on all of them."""
+    load = np.repeat(DEPTHS, 3)
+    x = ((load / idle_s) ** -3 + peak_per_s**-3) ** (-1 / 3)
+    x = x * np.exp(noise * np.random.default_rng(seed).standard_normal(len(x)))
+    table = pd.DataFrame({"series": "reads", "load": load, "throughput_per_s": x, "latency_s": load / x,
+                          "repeat": np.tile([0, 1, 2], len(DEPTHS))})  # fmt: skip
+    return fit(Sweep(table, name="drive"), list(DEPTHS), model="p-norm")
+
+
+@pytest.fixture(scope="module")
+def old() -> Fit:
+    return drive(1e-4, 1e5)
+
+
+def test_a_peak_that_is_half_as_high_again_lies_beyond_the_intervals(old: Fit) -> None:
+    found = {d.quantity: d for d in differences(old, drive(1e-4, 1.5e5, seed=2), NAMES)}
+    assert found["Xmax"].beyond
+    assert found["Xmax"].low < 1.5 < found["Xmax"].high
+    assert found["Xmax"].first == "old"
+    assert found["Xmax"].other == "new"
+    assert not found["R1"].beyond
+    assert found["R1"].low < 1 < found["R1"].high
+
+
+def test_the_same_device_measured_again_does_not_differ(old: Fit) -> None:
+    found = differences(old, drive(1e-4, 1e5, seed=3), NAMES)
+    assert {d.quantity for d in found} >= {"R1", "Xmax", "N*", "p"}
+    assert not [d.quantity for d in found if d.beyond]
+
+
+def test_turned_round_every_ratio_is_its_reciprocal(old: Fit) -> None:
+    new = drive(2e-4, 1.2e5, seed=4)
+    there = {d.quantity: d for d in differences(old, new, NAMES)}
+    back = {d.quantity: d for d in differences(new, old, NAMES[::-1])}
+    for name, one in there.items():
+        assert back[name].ratio == pytest.approx(1 / one.ratio)
+        assert back[name].low == pytest.approx(1 / one.high, rel=0.1)
+        assert back[name].beyond == one.beyond
+
+
+def test_a_wider_level_makes_wider_intervals(old: Fit) -> None:
+    new = drive(1e-4, 1.02e5, seed=5)
+
+    def at(level: float) -> Difference:
+        found = differences(replace(old, level=level), replace(new, level=level), NAMES)
+        return next(d for d in found if d.quantity == "Xmax")
+
+    narrow, wide = at(0.5), at(0.99)
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_the_ratio_of_the_curves_follows_the_law(old: Fit) -> None:
+    found = ratio_of_curves(old, drive(1e-4, 2e5, seed=6), DEPTHS, NAMES)
+    assert found.ratio[0] == pytest.approx(1, abs=0.05)
+    assert found.ratio[-1] == pytest.approx(2, rel=0.05)
+    assert (found.low < found.ratio).all()
+    assert (found.ratio < found.high).all()
+    slower = ratio_of_curves(old, drive(1e-4, 2e5, seed=6), DEPTHS, NAMES, "r")
+    np.testing.assert_allclose(slower.ratio * found.ratio, 1, rtol=1e-6)  # N = X R on both
+
+
+def test_loads_of_different_kinds_are_not_compared(old: Fit) -> None:
+    rates = np.array([1e3, 3e3, 5e3, 7e3, 9e3])
+    kind: LoadKind = "arrival_rate"
+    table = pd.DataFrame({"series": "all", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1e4 - rates)})
+    open_fit = fit(Sweep(table, load_kind=kind, load_unit="1/s", name="open"), list(rates), model="M/M/1")
+    with pytest.raises(DataError, match="mean different things"):
+        differences(old, open_fit, NAMES)
+
+
+def with_structure(made: Fit, service: Estimate, delay: Estimate) -> Fit:
+    return replace(made, told={**made.parameters, "S": service, "Z": delay})
+
+
+def test_servers_and_delay_have_ratios_where_both_devices_tell_them(old: Fit) -> None:
+    known = Estimate(4e-5, 3.6e-5, 4.4e-5, True, "s")
+    twice = Estimate(8e-5, 7.2e-5, 8.8e-5, True, "s")
+    opened = Estimate(None, 0.0, 9e-5, False, "s", "open as long as c is")
+    zero = Estimate(1e-6, 0.0, 2e-6, True, "s")
+    first, other = with_structure(old, known, zero), with_structure(old, twice, known)
+    found = {d.quantity: d for d in differences(first, other, NAMES)}
+    assert found["S"].ratio == pytest.approx(2)
+    both = np.hypot(np.log(4 / 3.6), np.log(4.4 / 4))  # the two intervals add in squares
+    assert found["S"].low == pytest.approx(2 * np.exp(-both))
+    assert found["S"].beyond
+    assert {u.quantity: u.reason for u in untold(first, other, NAMES)}["Z"] == "it may be zero, and then has no ratio"
+    left = {u.quantity: u.reason for u in untold(first, with_structure(old, opened, opened), NAMES)}
+    assert left["S"] == "not identifiable on new"
+    assert not {"R1", "Xmax", "N*", "p"} & left.keys()
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((1.5, 1.4, 1.61), "Xmax +50 % [+40 %, +61 %]"),
+        ((0.00293, 0.0025, 0.0033), "Xmax 0.00293 times [0.0025, 0.0033]"),
+        ((13_500.0, 8_730.0, 18_400.0), "Xmax 13,500 times [8,730, 18,400]"),
+    ],
+)
+def test_large_ratios_are_told_as_factors(values: tuple[float, float, float], said: str) -> None:
+    assert Difference("Xmax", "1/s", "old", "new", 1.0, values[0], *values, 0.9).sentence() == said

@@ -1,0 +1,174 @@
+"""What a report tells of the misses: quantiles, order in time, the noise floor, and what could not be told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from plotly.graph_objects import Figure
+from scipy.stats import norm
+
+from calibrate import Comparison, compare
+from calibrate.knees.definitions import named_knees
+from calibrate.prediction.profiles import profile_parameters
+from calibrate.report.compared import evidence_of, ordering, residuals, views_of
+from calibrate.report.compared.figure_elements import at_among, mark_knee, zero_place
+from calibrate.report.compared.knees import knee_figure
+from measure import Sweep, load_dataset
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
+
+
+def sweep_of(factor: np.ndarray, repeats: int, *, timed: bool = True, order: str = "rounds") -> Sweep:  # type: ignore[type-arg]
+    """A drive, ``repeats`` rounds over all depths; ``factor`` (m,) multiplies the throughput of each run in time."""
+    loads = np.tile(DEPTHS, repeats) if order == "rounds" else np.repeat(DEPTHS, repeats)
+    x = ((loads / 1e-4) ** -3 + 1e5**-3) ** (-1 / 3) * factor
+    minutes = pd.date_range("2026-01-01T10:00:00", periods=len(loads), freq="min", tz="UTC")
+    table = pd.DataFrame({"series": "reads", "load": loads, "throughput_per_s": x, "latency_s": loads / x})
+    table["repeat"] = table.groupby("load").cumcount()
+    table["started_at"] = [t.isoformat() for t in minutes] if timed else None
+    return Sweep(table, name="drive")
+
+
+def noise(count: int, seed: int = 1) -> np.ndarray:  # type: ignore[type-arg]
+    return np.exp(0.02 * np.random.default_rng(seed).standard_normal(count))
+
+
+@pytest.fixture(scope="module")
+def quiet() -> tuple[Comparison, Sweep]:
+    sweep = sweep_of(noise(56, seed=3), 8)
+    return compare(sweep, [1, 32]), sweep
+
+
+def test_ranks_of_normal_values_lie_inside_their_ends_as_often_as_said() -> None:
+    expected, low, high = residuals.normal_ranks(9)
+    assert (low < expected).all()
+    assert (expected < high).all()
+    assert expected == pytest.approx(-expected[::-1])
+    rng, inside = np.random.default_rng(7), []
+    for _ in range(400):
+        ranked, _, _ = residuals.standardised(rng.normal(3, 2, 9))
+        inside.append((low <= ranked) & (ranked <= high))
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.02)
+
+
+def test_standardised_values_keep_what_was_taken_off() -> None:
+    ranked, mean, deviation = residuals.standardised(np.array([3.0, 1.0, 2.0]))
+    assert (mean, deviation) == (2.0, 1.0)
+    assert list(ranked) == [-1, 0, 1]
+
+
+def test_drift_is_found_in_the_order_of_time() -> None:
+    slow = np.exp(0.1 * np.sin(np.arange(28) * 2 * np.pi / 28))
+    sweep = sweep_of(slow * noise(28), 4)
+    found = ordering.ordered(compare(sweep, [1, 32]), sweep.points)
+    assert found is not None
+    assert found.autocorrelation[0] > found.bound
+    assert found.p_value < 0.01
+    assert not found.in_order
+    assert found.about_means
+    assert "drift of the device" in found.sentence()
+
+
+def test_a_model_of_the_wrong_shape_is_no_drift() -> None:
+    shape = np.tile([1.0, 1.1, 1.2, 1.1, 1.0, 0.9, 1.0], 4)  # the same in every round
+    sweep = sweep_of(shape * noise(28), 4)
+    found = ordering.ordered(compare(sweep, [1, 64], model="p-norm"), sweep.points)
+    assert found is not None
+    assert np.abs(found.residual_pct).max() > 8
+    assert "nothing speaks against independent misses" in found.sentence()
+
+
+def test_independent_noise_is_no_drift(quiet: tuple[Comparison, Sweep]) -> None:
+    comparison, sweep = quiet
+    found = ordering.ordered(comparison, sweep.points)
+    assert found is not None
+    assert found.p_value > 0.05
+    assert "nothing speaks against independent misses" in found.sentence()
+    assert len(found.minutes) == 56
+    assert found.bound == pytest.approx(norm.ppf(0.975) / np.sqrt(56), rel=1e-3)
+
+
+def test_loads_in_their_order_cannot_tell_drift_from_a_wrong_shape() -> None:
+    sweep = sweep_of(np.exp(0.1 * np.sin(np.arange(28) / 4)) * noise(28), 4, order="loads")
+    found = ordering.ordered(compare(sweep, [1, 32]), sweep.points)
+    assert found is not None
+    assert found.in_order
+    assert "wrong shape" in found.sentence()
+
+
+def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep]) -> None:
+    comparison, _ = quiet
+    figure = residuals.against_load(comparison)
+    (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
+    assert shade.y1 == pytest.approx(comparison.summary.repeat_noise_pct)
+    assert shade.y0 == -shade.y1
+    assert shade.y1 == pytest.approx(2, abs=0.6)
+
+
+def test_a_knee_is_marked_on_the_predicted_curve(quiet: tuple[Comparison, Sweep]) -> None:
+    comparison, _ = quiet
+    found = named_knees(comparison.fit)
+    figure = knee_figure(comparison, found)
+    line, *marks = [t for t in figure.data if t.yaxis is None]
+    assert len(marks) == len(found)
+    for mark in marks:
+        (x,), (y,) = mark.x, mark.y
+        assert y == pytest.approx(np.interp(np.log(x), np.log(line.x), line.y), rel=0.002)
+
+
+def test_a_knee_at_a_small_delay_is_drawn_within_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    comparison = compare(load_dataset("001-memory"), [0, 500, 20000], series="64 B read")
+    monkeypatch.setattr(Comparison, "knee", replace(comparison.knee, load=0.4, low=0.1, high=1.5))
+    figure = Figure()
+    mark_knee(figure, comparison)
+    (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
+    (line,) = [s for s in figure.layout.shapes if s.type == "line"]
+    assert shade.x0 < line.x0 < shade.x1
+    assert line.x0 > zero_place(comparison.points.load)
+
+
+def test_a_delay_below_the_smallest_lies_between_it_and_zero() -> None:
+    points = np.array([0.0, 50.0, 20000.0])
+    places = at_among(points, np.array([0.0, 1.0, 25.0, 50.0, 100.0]))
+    assert places[0] == zero_place(points)
+    assert list(places[-2:]) == [50.0, 100.0]
+    assert (np.diff(places) > 0).all()
+
+
+def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Sweep]) -> None:
+    comparison, sweep = quiet
+    profiles = profile_parameters(comparison.fit)
+    shown = views_of(evidence_of(comparison, sweep, profiles=profiles, with_service=True))
+    names = [v.name for v in shown.all]
+    assert len(set(names)) == len(names)
+    assert {"curve", "throughput", "response", "residuals-load", "knees", "little", "residuals-throughput",
+            "residuals-response-time", "residual-quantiles", "residuals-time", "autocorrelation",
+            "profile-likelihoods", "models"} <= set(names)  # fmt: skip
+    for view in shown.all:
+        assert view.figure is not None
+        assert len(view.table) > 0
+        assert len(view.figure.data) > 0
+    assert [line for line in shown.left_out if line.startswith("the law of the service times: ")]
+
+
+def test_what_the_points_cannot_tell_is_named() -> None:
+    sweep = sweep_of(noise(7), 1, timed=False)
+    shown = views_of(evidence_of(compare(sweep, [1, 2, 4, 8, 32]), sweep))
+    assert "residual-quantiles" not in [v.name for v in shown.all]
+    said = " ".join(shown.left_out)
+    assert "fewer than 4 points were held out" in said
+    assert "fewer than 8 runs tell when they began" in said
+
+
+def test_curves_in_the_data_are_those_drawn(quiet: tuple[Comparison, Sweep]) -> None:
+    comparison, sweep = quiet
+    curve = next(v for v in views_of(evidence_of(comparison, sweep)).main if v.name == "curve")
+    observed = curve.table[curve.table["what"].str.startswith("observed")].sort_values("load")
+    assert list(observed["throughput_per_s"]) == pytest.approx(list(comparison.points.throughput_per_s))
+    held = observed["what"] == "observed, held out"
+    assert list(held) == list(comparison.held_out)
+    predicted = curve.table[curve.table["what"] == "predicted"]
+    assert (predicted["throughput_low_per_s"] < predicted["throughput_high_per_s"]).all()

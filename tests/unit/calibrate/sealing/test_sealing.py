@@ -1,0 +1,229 @@
+"""Sealed predictions and guesses: what the hash covers, what is refused, who came closest."""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate.fitting.curve_fit import fit, from_datasheet
+from calibrate.fitting.origin import with_origin
+from calibrate.fitting.predicted_curve import predict
+from calibrate.sealing.guesses import Guess, add_guess, committed, leaderboard, read_list, read_revealed
+from calibrate.sealing.sealed_prediction import (
+    canonical,
+    read_seal,
+    seal,
+    sha256_of,
+    told_beforehand,
+    unseen,
+    used_rows,
+)
+from measure.errors import DataError, MeasureError
+from measure.sweep import Sweep
+
+DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def sweep_of(depths=DEPTHS, factor=1.0, started_at=None, raw=()):
+    """X = [(N/R1)^-3 + Xmax^-3]^(-1/3), R1 = 100 us, Xmax = 100 k/s: N* = 10."""
+    n = np.array(depths, dtype=float)
+    x = factor * ((n / 1e-4) ** -3 + 1e5**-3) ** (-1 / 3)
+    sources = [path.name for path in raw] or [None] * len(n)
+    table = {"series": "reads", "load": n, "throughput_per_s": x, "latency_s": n / x, "source": sources}
+    return Sweep(points=pd.DataFrame({**table, "started_at": started_at}), raw=tuple(raw), name="sweep")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit(sweep_of(), [1, 32])
+
+
+def test_the_canonical_form_knows_no_order_and_no_blanks():
+    assert canonical({"b": 1, "a": [1.5, "é"]}) == '{"a":[1.5,"é"],"b":1}'.encode()
+    assert sha256_of({"a": 1, "b": 2}) == sha256_of({"b": 2, "sha256": "of no account", "a": 1})
+    with pytest.raises(ValueError, match="JSON"):
+        canonical({"a": float("nan")})
+
+
+def test_a_seal_gives_back_what_was_predicted(tmp_path, fitted):
+    made = seal([fitted], [[1, 8, 64]], tmp_path / "before.json", made_at="2026-01-02T03:04:05+00:00")
+    opened = read_seal(tmp_path / "before.json")
+    assert opened.sha256 == made.sha256 == json.loads((tmp_path / "before.json").read_text())["sha256"]
+    assert opened.made_at == "2026-01-02T03:04:05+00:00"
+    again = predict(opened.fits[0], [1, 8, 64])
+    assert again.to_dicts() == predict(fitted, [1, 8, 64]).to_dicts() == list(opened.points[0])
+
+
+def test_what_is_sealed_is_never_replaced(tmp_path, fitted):
+    (tmp_path / "before.json").write_text("mine")
+    with pytest.raises(MeasureError, match="never replaced"):
+        seal([fitted], [[1]], tmp_path / "before.json")
+    assert (tmp_path / "before.json").read_text() == "mine"
+    with pytest.raises(MeasureError, match="no directory"):
+        seal([fitted], [[1]], tmp_path / "nowhere" / "before.json")
+
+
+@pytest.mark.parametrize("part", ["made_at", "version", "fit", "points"])
+def test_an_edited_seal_is_broken(tmp_path, fitted, part):
+    path = tmp_path / "before.json"
+    seal([fitted], [[1, 8]], path)
+    document = json.loads(path.read_text())
+    if part == "fit":
+        document["predictions"][0]["fit"]["table"]["values"][0][0] *= 1.01
+    elif part == "points":
+        document["predictions"][0]["points"][0]["throughput_per_s"] += 1
+    else:
+        document[part] = "2020-01-01T00:00:00+00:00"
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="broken"):
+        read_seal(path)
+
+
+def test_a_seal_whose_curve_this_version_does_not_draw_is_refused(tmp_path, fitted):
+    path = tmp_path / "before.json"
+    seal([fitted], [[1, 8]], path)
+    document = json.loads(path.read_text())
+    document["predictions"][0]["points"][1]["throughput_per_s"] *= 1.1
+    document["sha256"] = sha256_of(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="draws another curve"):
+        read_seal(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"schema": "qsim-seal/1"}', '{"schema": "qsim-seal/1", "sha256": 7, "predictions": 1}'],
+)
+def test_what_is_no_seal_is_refused_in_a_line(tmp_path, content):
+    path = tmp_path / "before.json"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"before\.json") as refused:
+        read_seal(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_seal_without_its_parts_is_refused_though_its_hash_is_right(tmp_path):
+    document = {"schema": "qsim-seal/1", "predictions": [{}], "made_at": "yesterday", "version": "1"}
+    path = tmp_path / "before.json"
+    path.write_text(json.dumps({**document, "sha256": sha256_of(document)}))
+    with pytest.raises(DataError, match="lacks a part"):
+        read_seal(path)
+
+
+def test_points_that_were_calibrated_on_are_known(tmp_path, fitted):
+    made = seal([fitted], [[1]], tmp_path / "before.json")
+    assert list(sweep_of().points["load"][used_rows(made, sweep_of())]) == [1, 32]
+    with pytest.raises(DataError, match="1, 32"):
+        unseen(made, sweep_of())
+    assert list(unseen(made, sweep_of(), drop=True).points["load"]) == [2, 4, 8, 16, 64]
+    other_day = sweep_of(factor=1.001)
+    assert unseen(made, other_day) is other_day
+
+
+def test_a_file_that_was_used_is_known_by_its_hash(tmp_path):
+    files = [tmp_path / f"{n}.json" for n in DEPTHS]
+    for file in files:
+        file.write_text(f"raw output {file.name}")
+    sweep = sweep_of(raw=files)
+    origin = with_origin(fit(sweep, [1, 32]), sweep)
+    assert set(origin.details["calibrated_on"]["files"]) == {"1.json", "32.json"}
+    made = seal([origin], [[1]], tmp_path / "before.json")
+    rescaled = replace(sweep_of(factor=1.01, raw=files), name="the same files read otherwise")
+    assert list(rescaled.points["load"][used_rows(made, rescaled)]) == [1, 32]
+
+
+def test_one_file_with_everything_is_all_known(tmp_path):
+    table = tmp_path / "all.csv"
+    table.write_text("every point")
+    sweep = replace(sweep_of(), points=sweep_of().points.assign(source="all.csv"), raw=(table,))
+    made = seal([with_origin(fit(sweep, [1, 32]), sweep)], [[1]], tmp_path / "before.json")
+    with pytest.raises(DataError, match="at hand"):
+        unseen(made, sweep, drop=True)
+
+
+@pytest.mark.parametrize(
+    ("measured_at", "said"),
+    [
+        ("2026-05-01T00:00:00+00:00", "7 of 7 points were measured before"),
+        ("2026-07-01T00:00:00", ""),
+        (None, "cannot be told"),
+        ("last night", "cannot be told"),
+    ],
+)
+def test_times_are_held_against_the_seal(tmp_path, fitted, measured_at, said):
+    made = seal([fitted], [[1]], tmp_path / "before.json", made_at="2026-06-01T00:00:00+00:00")
+    told = told_beforehand(made, sweep_of(started_at=measured_at))
+    assert told.startswith(said) if said != "cannot be told" else said in told
+    assert bool(told) == bool(said)
+
+
+def test_a_commitment_hides_and_binds():
+    ada = Guess("Ada", 24.0, 6e5)
+    assert committed(ada, b"n" * 32) == committed(Guess("Ada", 24.0, 6e5), b"n" * 32)
+    assert committed(ada, b"n" * 32) != committed(ada, b"m" * 32)
+    assert committed(ada, b"n" * 32) != committed(Guess("Ada", 24.5, 6e5), b"n" * 32)
+
+
+@pytest.mark.parametrize("wrong", [{"name": " "}, {"knee": 0.0}, {"peak_per_s": float("nan")}])
+def test_a_guess_that_is_none_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"name|knee|peak"):
+        Guess(**{"name": "Ada", "knee": 3.0, "peak_per_s": 1.0, **wrong})
+
+
+def test_the_list_holds_hashes_only_and_notices_edits(tmp_path):
+    path = tmp_path / "class.json"
+    _, kept = add_guess(path, Guess("Ada", 24.0, 123456.0))
+    add_guess(path, Guess("Bob", 12.0))
+    assert "123456" not in path.read_text()
+    assert "24" not in json.dumps([e.name for e in read_list(path)])
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    with pytest.raises(DataError, match="already"):
+        add_guess(path, Guess("ada", 3.0))
+    document = json.loads(path.read_text())
+    for edit in ("name", "made_at", "commitment"):
+        edited = json.loads(json.dumps(document))
+        edited["guesses"][0][edit] = "x"
+        path.write_text(json.dumps(edited))
+        with pytest.raises(DataError, match="broken"):
+            read_list(path)
+    document["guesses"].reverse()
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="broken"):
+        read_list(path)
+
+
+def test_the_closest_wins_and_cheats_are_named(tmp_path, fitted):
+    path = tmp_path / "class.json"
+    add_guess(path, Guess("Half", 5.0, 1e5))
+    add_guess(path, Guess("Near", 11.0, 1.1e5))
+    _, changed = add_guess(path, Guess("Cheat", 99.0))
+    _, lost = add_guess(path, Guess("Lost", 10.0))
+    changed.write_text(changed.read_text().replace("99.0", "10.0"))
+    lost.unlink()
+    observed = fit(sweep_of(), list(DEPTHS))
+    seal([from_datasheet(100e-6, 1e5)], [[1]], tmp_path / "model.json")
+    rows = leaderboard(read_revealed([path, tmp_path / "model.json"]), observed, sweep_of())
+    assert [r.name for r in rows] == ["qsim (model.json)", "Near", "Half", "Cheat", "Lost"]
+    assert [r.rank for r in rows] == [1, 2, 3, None, None]
+    assert [r.state for r in rows[3:]] == ["does not match its seal", "not revealed"]
+    half = rows[2]
+    assert half.knee_error_pct == pytest.approx(100 * np.log(2), rel=0.05)
+    assert half.score_pct == pytest.approx((half.knee_error_pct + half.peak_error_pct) / 2)
+
+
+def test_a_prediction_that_knows_the_data_takes_no_part(tmp_path, fitted):
+    seal([fitted], [[1]], tmp_path / "model.json")
+    with pytest.raises(DataError, match="was used"):
+        leaderboard(read_revealed([tmp_path / "model.json"]), fitted, sweep_of())
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}', '{"schema": "qsim-guess/1", "name": "Ada"}'])
+def test_what_cannot_be_revealed_is_refused(tmp_path, content):
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(DataError, match=r"x\.json"):
+        read_revealed([tmp_path / "x.json"])

@@ -1,0 +1,250 @@
+"""Laws of service times: known laws are found again from bins, and what cannot be fitted is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrate.service import Times, fit_service, goodness, modes, of_histogram, of_percentiles, of_samples
+from calibrate.service.families import erlangs, lognormals, mixture_theta
+from calibrate.service.likelihood import Binned
+from calibrate.service.mixing import _Erlangs, _Lognormals, fit_erlangs
+from calibrate.service.sources import parse_percentiles
+from calibrate.service.warnings import findings_of
+from measure.errors import DataError
+from measure.formats.fio.latency_bins import Histogram
+from qsim import (
+    BurrXII,
+    Closed,
+    Distribution,
+    Erlang,
+    Exponential,
+    Gamma,
+    HyperExponential,
+    LogNormal,
+    Mixture,
+    Shifted,
+    Station,
+    Weibull,
+    simulate,
+)
+from qsim.distributions.phase_type import hyper_erlang
+
+TWO_KINDS = Mixture((LogNormal(80e-6, 0.01), LogNormal(400e-6, 0.05)), (0.8, 0.2))
+
+
+def drawn(law: Distribution, requests: int = 10_000, seed: int = 5) -> Times:
+    return of_samples(law.sample(np.random.default_rng(seed), requests), "drawn")
+
+
+@pytest.mark.parametrize(
+    ("law", "name"),
+    [
+        (Exponential(1e-3), "exponential"),
+        (Gamma(1e-3, 0.4), "gamma"),
+        (Weibull(0.6, 1e-3), "Weibull"),
+        (LogNormal(1e-3, 2.0), "lognormal"),
+        (BurrXII(3.0, 1.2, 1e-3), "Burr XII"),
+        (HyperExponential.from_moments(1e-3, 6.0), "hyperexponential, 2 phases"),
+        (Shifted(Exponential(1e-3), 5e-4), "shifted exponential"),
+        (TWO_KINDS, "2 lognormals"),
+        (hyper_erlang((0.7, 0.3), (20, 4), (1e-4, 2e-3)), "hyper-Erlang, 2 parts"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_the_family_that_was_drawn_from_describes_the_draws(law: Distribution, name: str) -> None:
+    fit = fit_service(drawn(law))
+    own = fit.family(name)
+    assert own.bic - fit.best.bic < 6  # BIC may prefer a close relative, by no more than chance
+    assert own.ks < 0.0163  # a KS test of 10,000 at 1 %
+    assert own.law.mean == pytest.approx(law.mean, rel=0.04)
+    assert own.law.quantile(0.99) == pytest.approx(law.quantile(0.99), rel=0.08)
+
+
+def test_an_erlang_law_is_found_with_its_stages() -> None:
+    own = fit_service(drawn(Erlang(4, 1e-3))).family("Erlang")
+    assert own.parameters["stages"].estimate == 4
+    assert own.parameters["mean"].estimate == pytest.approx(1e-3, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("weights", "stages", "means"),
+    [
+        ((0.8, 0.2), (6, 3), (5e-5, 6e-4)),
+        ((0.6, 0.4), (10, 5), (5e-5, 1.2e-4)),
+        ((0.5, 0.3, 0.2), (3, 8, 2), (5e-5, 1e-4, 9e-4)),
+    ],
+)
+def test_stages_of_parts_that_overlap_are_found(weights, stages, means) -> None:
+    binned = Binned.of(drawn(hyper_erlang(weights, stages, means), 20_000, 3))
+    truth = mixture_theta(np.array(weights), np.array(means) / binned.unit_s)
+    found = binned.log_likelihood(*fit_erlangs(binned, len(stages), stages=True))
+    assert found > binned.log_likelihood(erlangs(stages), truth) - 5  # kept whole from the first step, 11 to 470 less
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    inside = 0
+    for seed in range(40):
+        family = fit_one(drawn(LogNormal(1e-3, 1.0), 1000, seed), "lognormal")
+        sigma = family.parameters["sigma"]
+        inside += sigma.low <= LogNormal(1e-3, 1.0).sigma <= sigma.high
+    assert 30 <= inside <= 40  # of 40 at 90 %: 36 +- 1.9
+
+
+def fit_one(times: Times, name: str):
+    """One family of two parameters alone, which is quick."""
+    from calibrate.service.families import one_mode_families
+    from calibrate.service.fitted import FamilyFit
+    from calibrate.service.ladder import _plain
+
+    binned = Binned.of(times)
+    family = next(f for f in one_mode_families() if f.candidate.name == name)
+    candidate, theta = _plain(binned, family)
+    return FamilyFit(candidate, theta, binned.unit_s, times, binned.log_likelihood(candidate, theta))
+
+
+def test_coarse_bins_do_not_bias_the_estimate() -> None:
+    law = Exponential(1e-3)
+    edges = np.array([0.0, 0.5e-3, 2e-3, 4e-3, np.inf])
+    counts = 1e6 * np.diff([float(law.cdf(e)) for e in edges[:-1]] + [1.0])
+    found = fit_one(Times(edges[:-1], edges[1:], counts), "exponential")
+    assert found.law.mean == pytest.approx(1e-3, rel=1e-4)  # the middles of the bins would say 1.2 ms
+    assert found.ks < 1e-5
+
+
+def test_counts_are_not_expanded() -> None:
+    few = drawn(LogNormal(1e-3, 1.0), 5000)
+    many = Times(few.lower_s, few.upper_s, few.counts * 1_000_000)  # five thousand million requests
+    one, other = fit_one(few, "lognormal"), fit_one(many, "lognormal")
+    assert other.log_likelihood == pytest.approx(1e6 * one.log_likelihood, rel=1e-6)
+
+
+@pytest.mark.parametrize("parts", [_Lognormals, lambda b, s: _Erlangs(b, s, stages=False)])
+def test_no_step_of_em_lowers_the_likelihood(parts) -> None:
+    model = parts(Binned.of(drawn(TWO_KINDS, 5000)), 0.0)
+    at, likelihoods = model.start(np.linspace(0, 1, 4)), []
+    for _ in range(40):
+        at, likelihood = model.step(at)
+        likelihoods.append(likelihood)
+    assert np.all(np.diff(likelihoods) > -1e-6)
+    assert likelihoods[-1] > likelihoods[0] + 10
+
+
+def test_the_likelihood_is_that_of_the_law() -> None:
+    times = drawn(TWO_KINDS, 2000)
+    binned = Binned.of(times)
+    values = np.array([0.8, 0.2]), np.array([80e-6, 400e-6]) / binned.unit_s, np.array([0.1, 0.22])
+    candidate, theta = lognormals(2), mixture_theta(*values)
+    law = candidate.law(candidate.in_units(candidate.natural(theta), binned.unit_s))
+    direct = times.counts @ np.log(law.cdf(times.upper_s) - law.cdf(times.lower_s))
+    assert binned.log_likelihood(candidate, theta) == pytest.approx(direct, rel=1e-9)
+
+
+def test_the_bootstrap_accepts_the_true_family_and_rejects_another() -> None:
+    times = drawn(LogNormal(1e-3, 1.0), 3000)
+    true, other = goodness(fit_one(times, "lognormal"), 39), goodness(fit_one(times, "gamma"), 39)
+    assert true.p_value > 0.05
+    assert other.p_value == pytest.approx(1 / 40)
+    assert other.ks > other.ks_of_draws_95
+    assert "39 draws" in other.sentence()
+    with pytest.raises(ValueError, match="at least 19"):
+        goodness(fit_one(times, "gamma"), 5)
+
+
+def test_the_fitted_law_drives_the_simulator() -> None:
+    times = drawn(TWO_KINDS)
+    law = fit_service(times).law
+    alone = simulate(Closed(1, [Station(law)]), customers=200_000, seed=3)
+    assert alone.W == pytest.approx(times.mean_s, rel=0.02)
+    for q in (0.5, 0.95, 0.99):
+        assert alone.quantile(q) == pytest.approx(times.quantile(q), rel=0.05)
+
+
+def test_several_modes_are_told() -> None:
+    times = drawn(TWO_KINDS)
+    assert modes(times) == pytest.approx([80e-6, 390e-6], rel=0.05)
+    assert any(f.check == "several-modes" for f in fit_service(times).findings)
+    assert len(modes(drawn(LogNormal(1e-3, 1.0)))) == 1
+
+
+def test_a_tail_beyond_the_data_is_told() -> None:
+    def found(requests: int):
+        times = drawn(LogNormal(1e-3, 1.0), requests)
+        return {f.check: f for f in findings_of(times, [fit_one(times, "lognormal")], (0.5, 0.999))}
+
+    finding = found(2000)["tail-beyond-data"]
+    assert "p99.9" in finding.message
+    assert "p50" not in finding.message
+    assert "1e+04" in finding.remedy
+    assert found(20_000) == {}
+
+
+def test_percentiles_alone_pin_a_law_of_few_parameters() -> None:
+    law = LogNormal(1e-3, 1.0)
+    told = {q: law.quantile(q) for q in (0.1, 0.5, 0.9, 0.95, 0.99, 0.999)}
+    fit = fit_service(of_percentiles(told, requests=1e5))
+    assert fit.best.name == "lognormal"
+    assert fit.law.mean == pytest.approx(1e-3, rel=1e-3)
+    assert fit.left_out  # mixtures have more parameters than seven bins can pin
+    assert not any(f.check == "requests-unknown" for f in fit.findings)
+
+
+def test_two_percentiles_are_met_and_said_to_tell_no_families_apart() -> None:
+    fit = fit_service(of_percentiles({0.5: 80e-6, 0.99: 300e-6}, requests=1e5))
+    assert fit.law.quantile(0.5) == pytest.approx(80e-6, rel=1e-3)
+    assert fit.law.quantile(0.99) == pytest.approx(300e-6, rel=1e-3)
+    (told,) = [f for f in fit.findings if f.check == "too-few-percentiles"]
+    assert "gamma" in told.message
+    assert "lognormal" in told.message
+    assert "Erlang" not in told.message  # whole stages do not meet them
+    more = fit_service(of_percentiles({0.5: 80e-6, 0.95: 150e-6, 0.99: 300e-6}, requests=1e5))
+    assert not any(f.check == "too-few-percentiles" for f in more.findings)
+
+
+def test_without_their_number_the_fewest_requests_are_assumed() -> None:
+    fit = fit_service(of_percentiles({0.5: 80e-6, 0.95: 120e-6, 0.99: 200e-6, 0.999: 400e-6}))
+    assert fit.times.total == 1000
+    assert any(f.check == "requests-unknown" for f in fit.findings)
+    assert not any(f.name.startswith("shifted") for f in fit.families)  # nothing is known below the median
+
+
+def test_percentiles_out_of_order_are_refused() -> None:
+    with pytest.raises(DataError, match=r"out of order: p99 = 90\.0 us is not above p95 = 120 us"):
+        of_percentiles({0.5: 80e-6, 0.95: 120e-6, 0.99: 90e-6})
+    with pytest.raises(DataError, match="two or more"):
+        of_percentiles({0.5: 1e-3})
+    with pytest.raises(DataError, match="too few for any family"):
+        fit_service(of_percentiles({0.5: 1e-3, 0.9: 2e-3}, requests=1000).with_counts(np.array([5.0, 5.0, 0.0])))
+
+
+def test_one_bin_is_refused_with_the_command_that_helps() -> None:
+    bins = Histogram(np.array([1e-3, 2e-3]), np.array([2e-3, 3e-3]), np.array([10, 0]))
+    with pytest.raises(DataError, match=r"one bin \(1\.50 ms\).*json\+"):
+        of_histogram(bins)
+    with pytest.raises(DataError, match="overlap"):
+        Times(np.array([1.0, 1.5]), np.array([2.0, 3.0]), np.array([1.0, 1.0]))
+    with pytest.raises(DataError, match="zero or above"):
+        of_samples([1.0, -1.0])
+
+
+def test_repeats_are_counted_together() -> None:
+    one = Histogram(np.array([1e-3, 2e-3]), np.array([2e-3, 3e-3]), np.array([10, 5]))
+    other = Histogram(np.array([2e-3, 4e-3]), np.array([3e-3, 5e-3]), np.array([1, 2]))
+    together = of_histogram([one, other])
+    assert together.counts.tolist() == [10, 6, 2]
+    assert together.edges_s.tolist() == [0, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, np.inf]
+    assert together.shares_below.tolist() == pytest.approx([0, 0, 10 / 18, 16 / 18, 16 / 18, 1, 1])
+
+
+def test_percentiles_as_typed() -> None:
+    assert parse_percentiles("p50=80us, p99.9=1.2ms") == pytest.approx({0.5: 80e-6, 0.999: 1.2e-3})
+    for wrong in ("50=80us", "p100=1ms", "p50=80us,p50=90us", "p50=soon"):
+        with pytest.raises(ValueError, match=r"percentile|twice|soon"):
+            parse_percentiles(wrong)
+
+
+def test_impossible_questions_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"level 1\.5"):
+        fit_service(drawn(Exponential(1e-3), 100), level=1.5)
+    with pytest.raises(ValueError, match="no family 'normal'"):
+        fit_service(drawn(Exponential(1e-3), 500)).family("normal")

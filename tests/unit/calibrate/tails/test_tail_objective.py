@@ -1,0 +1,131 @@
+"""An objective for a tail: where the predicted percentile reaches the time, with its interval."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from simulated_fio import write_simulated
+
+from calibrate.fitting.curve_fit import fit, from_datasheet
+from calibrate.sealing.sealed_tails import tails_against, tails_from_dict, tails_to_dict
+from calibrate.tails.objective import deepest_within, depths_for, quantile_names, tail_knee
+from calibrate.tails.percentiles import QUANTILES, Structure, TailPoint, Tails
+from measure import Sweep, load
+from measure.errors import DataError
+from qsim import Closed, LogNormal, Station, simulate
+
+LAW = LogNormal(2e-3, 2.0)
+
+
+def tails(depths: list[float]) -> Tails:
+    """Tails of 1 ms a depth, uncertain by a quarter."""
+
+    def at(factor: float, n: float) -> dict[str, float]:
+        return dict.fromkeys(QUANTILES, factor * n * 1e-3)
+
+    points = tuple(TailPoint(n, True, {}, at(1, n), at(0.8, n), at(1.25, n)) for n in depths)
+    return Tails(points, ((Structure(1, "shared", 0.0), 1.0),), 1.0)
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """Four servers before one queue, as fio would tell of them."""
+    return load(write_simulated(tmp_path_factory.mktemp("tails") / "four", LAW, 4, [1, 8, 32]))
+
+
+def test_it_is_where_the_percentile_reaches_the_time_in_whole_requests() -> None:
+    knee = deepest_within(from_datasheet(80e-6, 600e3), tails([1, 2, 4, 8, 16, 32]), "p99", 10e-3).knee
+    assert (knee.load, knee.low, knee.high) == (10, 8, 12)
+    assert knee.identified
+    assert "p99 of the response time within 10.0 ms" in knee.definition
+
+
+def test_the_interval_has_the_level_of_the_fit() -> None:
+    narrow = deepest_within(from_datasheet(80e-6, 600e3, level=0.5), tails([1, 4, 16, 64, 256]), "p99", 0.1).knee
+    assert (narrow.low, narrow.high) == (91, 109)  # 100 times 1.25 to the power of 0.674 / 1.645 either way
+
+
+def test_a_time_that_is_never_or_always_met_has_no_knee_and_says_so() -> None:
+    made = from_datasheet(80e-6, 600e3)
+    never = deepest_within(made, tails([1, 2, 4]), "p50", 0.5e-3).knee
+    assert (never.load, never.low, never.high) == (None, None, None)
+    assert never.note == "even at depth 1 p50 takes 1.00 ms"
+    always = deepest_within(made, tails([1, 2, 4]), "p50", 1.0).knee
+    assert (always.load, always.note) == (None, "met at every depth up to 4")
+    perhaps = deepest_within(made, tails([1, 2, 4]), "p50", 4.5e-3).knee
+    assert (perhaps.load, perhaps.low, perhaps.high) == (None, 3, None)
+
+
+def test_the_simulated_truth_meets_the_objective_inside_the_interval(sweep: Sweep) -> None:
+    made = fit(sweep, [1, 32], series=sweep.series[0])
+    knee = tail_knee(made, sweep, sweep.series[0], "p99", 20e-3).knee
+    assert knee.low is not None
+    assert knee.load is not None
+    assert knee.high is not None
+
+    def p99_of(depth: float) -> float:
+        run = simulate(Closed(round(depth), [Station(LAW, servers=4)]), customers=200_000, seed=5)
+        return float(run.quantile(0.99))
+
+    assert p99_of(knee.low) <= 20e-3 <= p99_of(knee.high + 1)
+    assert knee.low <= knee.load <= knee.high
+    assert knee.high / knee.low < 2.5
+
+
+def test_what_holds_no_histograms_is_refused_with_what_to_measure(sweep: Sweep) -> None:
+    made = fit(sweep, [1, 32], series=sweep.series[0])
+    bare = Sweep(points=sweep.points, name="bare")
+    with pytest.raises(DataError, match=r"no latency histograms .* measure with json\+"):
+        tail_knee(made, bare, sweep.series[0], "p99", 1e-3)
+    rates = pd.DataFrame({"series": "open", "load": [1.0, 2, 3], "throughput_per_s": [1.0, 2, 3],
+                          "latency_s": [0.2, 0.3, 0.6]})  # fmt: skip
+    is_open = Sweep(points=rates, load_kind="arrival_rate", load_unit="1/s")
+    with pytest.raises(DataError, match="over queue depths, and the load here is arrival rate"):
+        tail_knee(fit(is_open), is_open, "open", "p99", 1e-3)
+
+
+@pytest.mark.parametrize(("quantile", "time_s"), [("p98", 1e-3), ("p99", 0.0), ("p99", float("inf"))])
+def test_nonsense_is_named(quantile: str, time_s: float) -> None:
+    with pytest.raises(ValueError, match="slo"):
+        deepest_within(from_datasheet(80e-6, 600e3), tails([1, 2]), quantile, time_s)
+
+
+def test_it_looks_half_an_octave_apart_and_beyond_the_deepest_point(sweep: Sweep) -> None:
+    depths = depths_for(fit(sweep, [1, 8], series=sweep.series[0]))
+    assert depths == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
+    assert quantile_names() == ("p50", "p95", "p99", "p99.9")
+
+
+def test_sealed_tails_hold_nothing_observed_and_are_held_against_new_histograms(sweep: Sweep) -> None:
+    before = tails([1.0, 2.0, 8.0])
+    opened = tails_from_dict(json.loads(json.dumps(tails_to_dict(before))))
+    assert opened == before
+    against = tails_against(opened, sweep, sweep.series[0])
+    assert against is not None
+    assert [p.load for p in against.points] == [1, 8]
+    assert all(p.held_out and set(p.observed) == set(QUANTILES) for p in against.points)
+    assert tails_against(opened, sweep, "another") is None
+
+
+def test_without_histograms_the_percentiles_of_a_table_are_taken() -> None:
+    rows = {"series": "a", "load": [8.0, 8.0, 16.0], "throughput_per_s": 1.0, "latency_s": 1.0,
+            "latency_p99_s": [0.010, 0.012, float("nan")]}  # fmt: skip
+    against = tails_against(tails([8.0, 16.0]), Sweep(points=pd.DataFrame(rows)), "a")
+    assert against is not None
+    assert [p.observed for p in against.points] == [{"p99_s": pytest.approx(0.011)}]
+
+
+@pytest.mark.parametrize("damage", ["structures", "points", "trust"])
+def test_damaged_tails_are_told(damage: str) -> None:
+    document = tails_to_dict(tails([1.0]))
+    document[damage] = [] if damage == "structures" else None
+    with pytest.raises((ValueError, TypeError)):
+        tails_from_dict(document)
+
+
+def test_the_folder_of_simulated_outputs_is_what_fio_writes(sweep: Sweep) -> None:
+    assert sweep.points["load"].tolist() == [1, 8, 32]
+    assert [Path(p).name for p in sweep.raw] == ["depth-1.json", "depth-32.json", "depth-8.json"]

@@ -1,0 +1,85 @@
+"""The error of a mean response time within one run of an open queue."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import compare, fit
+from calibrate.arrival_noise import error_of_mean
+from calibrate.points import points_of
+from measure import Sweep
+from measure.known_device.server import truth_of
+from measure.sweep import Provenance
+from qsim import MM1, Exponential, simulate
+
+S = 2e-3
+RATES = np.array([50.0, 250.0, 350.0, 475.0])
+
+
+def measured(rates: np.ndarray = RATES, **columns: object) -> Sweep:
+    """The points of an M/M/1 at ``rates``."""
+    table = pd.DataFrame({"series": "made", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1 / S - rates)})
+    details = {"truth": truth_of(Exponential(S)).to_dict()}
+    return Sweep(table.assign(**columns), load_kind="arrival_rate", provenance=Provenance(tool="fio", details=details))
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.5, 0.8])
+def test_it_is_how_much_the_means_of_short_runs_scatter(rho: float) -> None:
+    customers, runs = 20_000, 200
+    means = [
+        float(simulate(MM1(rho, 1.0), customers=customers, seed=seed, engine="compiled", allow_short=True).W)
+        for seed in range(runs)
+    ]
+    (_, told) = error_of_mean(np.array([1.0, 1 / (1 - rho)]), np.array([1e4, customers]))
+    scatter = np.std(means, ddof=1) * (1 - rho)
+    assert scatter == pytest.approx(told, rel=3.5 / np.sqrt(2 * runs))
+
+
+def test_a_point_near_saturation_does_not_decide_a_fit() -> None:
+    """Twice the true response time at rho = 0.97, as a run of 10,000 requests may well measure it."""
+    rates = np.array([50.0, 150.0, 250.0, 350.0, 485.0])
+    response = 1 / (500 - rates) * np.array([1, 1, 1, 1, 2.0])
+    made = pd.DataFrame({"series": "made", "load": rates, "throughput_per_s": rates, "latency_s": response})
+    few, many = (
+        fit(Sweep(made.assign(requests=n), load_kind="arrival_rate"), use=rates, model="M/M/1").parameters["Xmax"]
+        for n in (1e4, 1e9)
+    )
+    assert few.low < 500 < few.high
+    assert many.high < 500
+
+
+def test_the_least_response_time_is_known_no_better_than_its_requests_tell() -> None:
+    errors = error_of_mean(np.array([1.0, 1.0, 4.0]), np.array([100.0, 10_000.0, np.nan]))
+    assert errors[:2] == pytest.approx([0.1, 0.01])
+    assert np.isnan(errors[2])
+
+
+@pytest.mark.parametrize("requests", [2e4, [np.nan, 2e4, 2e4, 2e4]], ids=["counted", "not counted"])
+def test_a_rate_held_out_has_no_say_in_a_fit(requests: object) -> None:
+    use = RATES[1:]
+    beside, alone = fit(measured(requests=requests), use), fit(measured(use, requests=2e4), use)
+    assert beside.used_response_noise == alone.used_response_noise
+    assert max(alone.used_response_noise) > 0.05
+    assert beside.model == alone.model
+    assert beside.parameters == alone.parameters
+
+
+def test_requests_that_were_not_counted_leave_the_error_of_repeats() -> None:
+    points = points_of(measured(requests=[np.nan, 1e4, 1e4, 1e4]))
+    known = replace(points, response_spread=np.full(len(RATES), 0.001))
+    assert known.noise()[1][0] == pytest.approx(0.001)
+    assert (known.noise()[1][1:] > 0.01).all()
+
+
+def test_the_json_keeps_the_error_that_the_log_of_the_device_tells() -> None:
+    response = 1 / (1 / S - RATES)
+    log = {"served_response_s": response, "served_response_error_s": 1e-3 * response, "served_gap_scv": 1.0,
+           "served_service_scv": 1.0}  # fmt: skip
+    compared = compare(measured(requests=1e4, **log), RATES, model="M/M/1")
+    told = [p["served_response_error_s"] for p in compared.to_dict()["truth"]["points"]]
+    assert told == pytest.approx(list(1e-3 * response))
+    assert min(compared.fit.used_response_noise) >= 0.01  # what theory says of so few requests is more

@@ -1,0 +1,108 @@
+"""What the audit says of sweeps that cannot be calibrated on, or not as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from measure import Sweep, audit
+from measure.findings import Finding
+from measure.sweep import LoadKind
+
+DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+
+def closed(knee: float, depths: Sequence[float] = DEPTHS, **columns: Any) -> Sweep:
+    """X = 10 k/s min(N, knee), and Little's law."""
+    n = np.array(depths)
+    x = 1e4 * np.minimum(n, knee)
+    return Sweep(
+        points=pd.DataFrame({"series": "reads", "load": n, "throughput_per_s": x, "latency_s": n / x, **columns})
+    )
+
+
+def opened(rho: Sequence[float]) -> Sweep:
+    """M/M/1 of 1 ms."""
+    share = np.array(rho)
+    table = {"series": "open", "load": 1e3 * share, "throughput_per_s": 1e3 * share, "latency_s": 1e-3 / (1 - share)}
+    kind: LoadKind = "arrival_rate"
+    return Sweep(points=pd.DataFrame(table), load_kind=kind, load_unit="1/s")
+
+
+def found(sweep: Sweep, check: str) -> list[Finding]:
+    return [f for f in audit(sweep) if f.check == check]
+
+
+def test_a_sweep_without_a_saturated_point_says_which_depths_to_measure() -> None:
+    (one,) = found(closed(knee=1000), "no-saturated-point")
+    assert (one.severity, one.load) == ("warning", 32)
+    assert "--depths 64,128,256" in one.remedy
+    assert not found(closed(knee=8), "no-saturated-point")
+    assert not found(closed(knee=1000, depths=(1.0, 2.0)), "no-saturated-point")  # two depths claim no peak
+
+
+def test_open_rates_at_which_nobody_waits_say_which_to_measure() -> None:
+    (one,) = found(opened([0.05, 0.1, 0.2]), "no-saturated-point")
+    assert "--arrival-rates 400,800" in one.remedy
+    assert not found(opened([0.2, 0.5, 0.8]), "no-saturated-point")
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"latency_p50_s": [1e-3, 1e-3], "latency_p99_s": [9e-4, 2e-3]}, "p99 = 900 us is below p50 = 1.00 ms"),
+        ({"latency_p50_s": [1e-3] * 2, "latency_p95_s": [np.nan] * 2, "latency_p999_s": [2e-3, 1e-6]}, "below p50"),
+        ({"latency_p95_s": [3e-3, 3e-3], "latency_p99_s": [4e-3, 4e-3], "latency_p999_s": [3.5e-3, 5e-3]}, "below p99"),
+    ],
+)
+def test_percentiles_out_of_order_are_an_error_that_names_the_point(columns: Mapping[str, Any], words: str) -> None:
+    (one,) = found(closed(1, depths=(1.0, 2.0), **columns), "percentile-order")
+    assert one.severity == "error"
+    assert words in one.message
+    assert "at 1 point(s)" in one.message
+    assert "qsim measure fio" in one.remedy
+
+
+def test_percentiles_in_order_or_absent_are_no_finding() -> None:
+    fine = closed(1, depths=(1.0, 2.0), latency_p50_s=[1e-3, np.nan], latency_p99_s=[1e-3, 2e-3])
+    assert not found(fine, "percentile-order")
+    assert not found(closed(1), "percentile-order")
+
+
+def test_a_histogram_of_one_bin_is_told_with_the_command_that_refines_it() -> None:
+    same = {f"latency_{p}_s": [1e-4, 2e-4] for p in ("p50", "p99", "p999")}
+    (one,) = found(closed(8, (1.0, 32.0), **{**same, "latency_p999_s": [1e-4, 3e-4]}), "one-bin")
+    assert (one.severity, one.load) == ("warning", 1)
+    assert "all percentiles are 100 us, at 1 of 2 point(s)" in one.message
+    assert "--depths 1 " in one.remedy
+    assert not found(closed(8, (1.0, 32.0), latency_p50_s=[1e-4] * 2), "one-bin")  # a single percentile is no histogram
+
+
+def test_ways_of_submission_that_are_kept_apart_are_a_warning() -> None:
+    table = closed(8, depths=(1.0, 4.0, 16.0, 32.0), block_bytes=4096.0, read_fraction=1.0, pattern="random",
+                   engine=["psync", "psync", "libaio", "libaio"]).points  # fmt: skip
+    apart = table.assign(series=["reads psync"] * 2 + ["reads libaio"] * 2)
+    (one,) = found(Sweep(points=apart), "mixed-submission")
+    assert one.severity == "warning"
+    assert "psync (loads 1, 4) and libaio (loads 16, 32)" in one.message
+    assert "--engine psync" in one.remedy
+    offload = apart.assign(engine="libaio", submission=[None, None, "offload", "offload"])
+    assert "libaio (offload) (loads 16, 32)" in found(Sweep(points=offload), "mixed-submission")[0].message
+
+
+def test_ways_of_submission_in_one_curve_are_an_error() -> None:
+    mixed = closed(8, depths=(1.0, 4.0), block_bytes=4096.0, read_fraction=1.0, pattern="random",
+                   engine=["psync", "libaio"])  # fmt: skip
+    (one,) = found(mixed, "mixed-submission")
+    assert (one.severity, one.series) == ("error", "reads")
+    assert "fit it apart" in one.remedy
+
+
+def test_other_blocks_by_another_engine_are_no_mixture() -> None:
+    table = closed(8, depths=(1.0, 4.0), block_bytes=[4096.0, 65536.0], read_fraction=1.0, pattern="random",
+                   engine=["psync", "libaio"]).points  # fmt: skip
+    assert not found(Sweep(points=table.assign(series=["a", "b"])), "mixed-submission")

@@ -1,0 +1,193 @@
+"""The audit's questions about how runs were made: repeats, caches, links, latency kinds, depths without effect."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from measure.auditing.all_checks import audit
+from measure.auditing.link import parse_link
+from measure.findings import Finding
+from measure.formats.fio.sweep import fio_sweep
+from measure.sweep import Provenance, Sweep
+
+
+def _sweep(rows: dict[str, list[Any]], details: dict[str, Any] | None = None, tool: str = "fio", **kept: Any) -> Sweep:
+    return Sweep(pd.DataFrame({"series": "c", **rows}), provenance=Provenance(tool=tool, details=details or {}), **kept)
+
+
+def _one(sweep: Sweep, check: str, **asked: Any) -> Finding:
+    (found,) = [f for f in audit(sweep, **asked) if f.check == check]
+    return found
+
+
+def _checks(sweep: Sweep, **asked: Any) -> set[str]:
+    return {f.check for f in audit(sweep, **asked)}
+
+
+POINT = {"load": [4.0], "throughput_per_s": [40_000.0], "latency_s": [1e-4]}
+
+
+def test_repeats_that_disagree_are_told_with_their_span() -> None:
+    rows = {"load": [4.0, 4.0, 4.0], "throughput_per_s": [40e3, 41e3, 25e3], "latency_s": [1e-4, 1e-4, 1.6e-4]}
+    found = _one(_sweep(rows), "repeats-disagree")
+    assert found.severity == "warning"
+    assert "3 repeats give 25.0 k/s to 41.0 k/s" in found.message
+    assert "qsim measure fio TARGET --depths 4 --repeats 5 --out DIR" in found.remedy
+    steady = {**rows, "throughput_per_s": [40e3, 41e3, 40.5e3], "latency_s": [1e-4] * 3}
+    assert "repeats-disagree" not in _checks(_sweep(steady))
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind", "told", "command"),
+    [
+        ("fio", "queue_depth", {"block_bytes": 131072, "read_fraction": 0.7, "pattern": "sequential"},
+         "qsim measure fio TARGET --depths 4 --block 128KiB --read 70 --pattern sequential --repeats 5"),
+        ("csv", "queue_depth", {"block_bytes": 4096, "read_fraction": 1.0},
+         "qsim measure fio TARGET --depths 4 --repeats 5"),
+        ("mlc", "injected_delay", {}, "qsim measure mlc --delays 4 --repeats 5"),
+        ("qsim memory probe", "injected_delay", {}, "qsim measure memory --delays 4 --repeats 5"),
+        ("multiload", "injected_delay", {}, ""),
+    ],
+)  # fmt: skip
+def test_the_command_that_repeats_a_point_is_of_its_tool_and_workload(
+    tool: str, kind: Any, told: dict[str, Any], command: str
+) -> None:
+    rows = {"load": [4.0] * 3, "throughput_per_s": [40e3, 41e3, 25e3], "latency_s": [1e-4, 1e-4, 1.6e-4]}
+    found = _one(
+        _sweep({**rows, **{k: [v] * 3 for k, v in told.items()}}, tool=tool, load_kind=kind), "repeats-disagree"
+    )
+    assert (f"({command} --out DIR)" if command else "in a row, and") in found.remedy
+
+
+def test_runs_of_different_files_are_named_where_they_disagree_badly() -> None:
+    rows = {"load": [4.0, 4.0], "throughput_per_s": [40e3, 4e3], "latency_s": [1e-4, 1e-3], "source": ["a", "b"]}
+    found = _one(_sweep(rows), "repeats-disagree")
+    assert found.severity == "error"
+    assert "different things: a, b" in found.hypothesis
+
+
+def test_a_small_file_may_have_been_cached() -> None:
+    options = {"options": {"size": "16m", "direct": "1", "ioengine": "libaio"}}
+    assert _one(_sweep(POINT, options), "small-file").severity == "info"
+    recorded = {**options, "host_facts": {"caches": [{"level": 3, "kind": "Unified", "size_bytes": 2**25}]}}
+    found = _one(_sweep(POINT, recorded), "small-file")
+    assert found.severity == "info"  # direct I/O goes past the caches of the CPU
+    buffered = {**recorded, "options": {**options["options"], "direct": "0"}}
+    assert _one(_sweep(POINT, buffered), "small-file").severity == "warning"
+    assert "fits the level-3 cache of 32 MiB" in found.message
+    large = {"options": {**options["options"], "size": "8g"}}
+    assert "small-file" not in _checks(_sweep(POINT, large))
+
+
+def test_the_recorded_cpus_caches_count_for_memory_curves() -> None:
+    rows = {"load": [0.0, 100.0], "throughput_per_s": [2e8, 1e8], "latency_s": [90e-9, 60e-9]}
+    details = {
+        "buffer_bytes": 2.0**24,
+        "host_facts": {
+            "caches": [
+                {"level": 1, "kind": "Instruction", "size_bytes": 2**30},
+                {"level": 3, "kind": "Unified", "size_bytes": 2**25},
+            ]
+        },
+    }
+    found = _one(_sweep(rows, details, "mlc", load_kind="injected_delay"), "fits-a-cache")
+    assert (found.severity, "fits the level-3 cache" in found.hypothesis) == ("error", True)
+
+
+def test_more_than_the_link_carries_is_an_error_and_its_limit_an_info() -> None:
+    rows = {**POINT, "bandwidth_bytes_per_s": [700e6]}
+    found = _one(_sweep(rows), "above-the-link", link="sata3")
+    assert (found.severity, found.message) == (
+        "error", "700 MB/s were measured, and SATA 3 carries 600 MB/s one way.")  # fmt: skip
+    assert "above-the-link" not in _checks(_sweep(rows), link="pcie3x4")
+    assert "at-the-link" in _checks(_sweep({**rows, "bandwidth_bytes_per_s": [560e6]}), link="SATA 3")
+    assert "above-the-link" in _checks(_sweep(rows, {"link": "sata3"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "gigabytes"),
+    [("pcie4x4", 7.877), ("PCIe 3.0 x4", 3.938), ("sata", 0.6), ("SAS3", 1.2), ("25GbE", 3.125), ("usb3.1", 1.212),
+     ("DDR4-3200x6", 153.6), ("nvme pcie5 x4", 15.754)],
+)  # fmt: skip
+def test_links_are_known_by_their_names(text: str, gigabytes: float) -> None:
+    assert parse_link(text).bytes_per_s == pytest.approx(gigabytes * 1e9, rel=1e-3)
+
+
+@pytest.mark.parametrize("text", ["", "pcie9x4", "wire", "sata9", "ddr"])
+def test_an_unknown_link_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(ValueError, match=r"link '.*' is unknown; name it like sata3, sas3, pcie4x4"):
+        parse_link(text)
+
+
+def test_memory_beyond_the_tools_own_peak_is_told() -> None:
+    rows = {"load": [0.0, 100.0], "throughput_per_s": [4e9, 1e9], "latency_s": [9e-8, 8e-8],
+            "bandwidth_bytes_per_s": [256e9, 64e9]}  # fmt: skip
+    details = {"run.txt": {"bandwidths_bytes_per_s": {"Peak": {"ALL Reads": 100e9}}}}
+    assert "above-the-peak" in _checks(_sweep(rows, details, "mlc", load_kind="injected_delay"))
+
+
+def test_a_latency_that_no_drive_has_is_told_but_not_of_a_null_device() -> None:
+    rows = {"load": [1.0], "throughput_per_s": [1e6], "latency_s": [1e-6], "engine": ["libaio"]}
+    assert "faster-than-a-drive" in _checks(_sweep(rows))
+    assert "faster-than-a-drive" not in _checks(_sweep({**rows, "engine": ["null"]}))
+
+
+def test_means_and_percentiles_of_different_latencies_are_told() -> None:
+    rows = {**POINT, "latency_of": ["lat"], "percentiles_of": ["clat"]}
+    assert _one(_sweep(rows), "latency-definitions").severity == "info"
+    mixed = {k: v * 2 for k, v in POINT.items()} | {"latency_of": ["lat", "clat"], "percentiles_of": [None, None]}
+    assert _one(_sweep(mixed), "latency-definitions").severity == "warning"
+
+
+def _fio(options: dict[str, str], iops: float = 10_000.0, mean_ns: float = 1e5) -> str:
+    read = {"iops": iops, "bw_bytes": int(iops * 4096), "runtime": 1000, "total_ios": int(iops),
+            "lat_ns": {"mean": mean_ns, "stddev": 1.0}}  # fmt: skip
+    every = {"rw": "randread", "bs": "4k", "direct": "1", **options}
+    job = {"jobname": "j", "groupid": 0, "error": 0, "job options": every, "read": read}
+    return json.dumps({"fio version": "fio-3.33", "jobs": [job]})
+
+
+def test_a_synchronous_engine_with_a_depth_is_told_with_the_command() -> None:
+    (found,) = fio_sweep({"f": _fio({"iodepth": "32", "ioengine": "psync"})}).findings
+    assert (found.check, found.load) == ("depth-ignored", 1)
+    assert "iodepth=32 with the engine psync" in found.message
+    assert "--ioengine=io_uring" in found.remedy
+    (default,) = fio_sweep({"f": _fio({"iodepth": "32"})}).findings
+    assert "psync (the default)" in default.message
+    assert not fio_sweep({"f": _fio({"iodepth": "1", "ioengine": "psync"})}).findings
+
+
+def test_a_rate_limited_point_is_no_evidence_against_littles_law() -> None:
+    sweep = fio_sweep({"f": _fio({"iodepth": "32", "ioengine": "libaio", "rate_iops": "10000"})})
+    assert "rate-limited" in {f.check for f in sweep.findings}
+    stripped = Sweep(sweep.points, provenance=sweep.provenance)  # as the command line audits it
+    assert not [f for f in audit(stripped) if f.check == "littles-law" and f.severity != "info"]
+
+
+def test_a_run_that_drifts_between_its_snapshots_is_told() -> None:
+    rate = [1000, 1000, 1000, 500, 500, 500]
+    documents = []
+    completed = 0.0
+    for second, each in enumerate(rate, 1):
+        completed += each
+        made = json.loads(_fio({"iodepth": "4", "ioengine": "libaio"}, completed / second, 4e6))
+        made["jobs"][0]["read"] |= {"total_ios": int(completed), "io_bytes": int(completed) * 4096,
+                                    "runtime": second * 1000}  # fmt: skip
+        documents.append(json.dumps({**made, "timestamp_ms": 1_700_000_000_000 + second * 1000}))
+    sweep = fio_sweep({"f": "\n".join(documents)})
+    assert len(sweep) == 1
+    (found,) = [f for f in sweep.findings if f.check == "drift-within-run"]
+    assert "the throughput goes from" in found.message
+    assert "(-50 %)" in found.message
+    assert "--ramp_time" in found.remedy
+
+
+def test_a_finding_is_told_in_sentences() -> None:
+    whole = Finding("c", "info", "Seen.", "the cause.", "the remedy.", series="4 KiB", load=2.0)
+    bare = replace(whole, message="Seen", hypothesis="the cause", remedy="the remedy")
+    assert str(bare) == str(whole) == "[info] c (4 KiB, load 2): Seen. Likely: the cause. To settle it: the remedy."

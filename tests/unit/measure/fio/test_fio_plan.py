@@ -1,0 +1,197 @@
+"""The plan of a fio sweep: what is asked of fio, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from measure.errors import ToolMissingError, UnsafeTargetError
+from measure.fio import engines as fio_engines
+from measure.fio.sweep import plan_fio
+
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def fio_here(require_tool: Callable[..., str]) -> None:
+    require_tool("fio")
+
+
+def plan(tmp_path: Path, depths: tuple[int, ...] = (1, 4), **more: Any) -> Any:
+    return plan_fio(tmp_path / "file", depths, **{"size_bytes": 16 * MIB, **more})
+
+
+def option(argv: tuple[str, ...], name: str) -> str | None:
+    return next((a.partition("=")[2] for a in argv if a.startswith(f"--{name}=")), None)
+
+
+def test_every_point_has_its_exact_command(tmp_path: Path) -> None:
+    made = plan(tmp_path, (4, 1), repeats=2, runtime_s=1.5, ramp_s=0.25)
+    assert [p.key for p in made.points] == [
+        "4096-randread-d1-j1.r0", "4096-randread-d4-j1.r0", "4096-randread-d1-j1.r1", "4096-randread-d4-j1.r1",
+    ]  # fmt: skip
+    argv = made.points[1].argv
+    expected = {
+        "iodepth": "4", "rw": "randread", "bs": "4096", "direct": "1", "runtime": "1500ms", "ramp_time": "250ms",
+        "filename": str(tmp_path / "file"), "size": str(16 * MIB), "output-format": "json+",
+    }  # fmt: skip
+    assert {k: option(argv, k) for k in expected} == expected
+    assert shlex.split(made.points[1].command) == list(argv)
+    assert not list(tmp_path.iterdir())
+
+
+def test_each_point_draws_other_addresses_and_the_same_ones_again(tmp_path: Path) -> None:
+    seeds = [option(p.argv, "randseed") for p in plan(tmp_path, (1, 2, 4), repeats=2).points]
+    assert len(set(seeds)) == 6
+    assert seeds == [option(p.argv, "randseed") for p in plan(tmp_path, (1, 2, 4), repeats=2).points]
+
+
+def test_reads_are_protected_by_fio_as_well_and_writes_are_not(tmp_path: Path) -> None:
+    assert all("--readonly" in p.argv for p in plan(tmp_path).points)
+    assert not any("--readonly" in p.argv for p in plan(tmp_path, read_percent=0).points)
+
+
+@pytest.mark.parametrize(
+    ("percent", "pattern", "rw"),
+    [(100, "random", "randread"), (0, "sequential", "write"), (70, "random", "randrw"), (30, "sequential", "rw")],
+)
+def test_direction_and_pattern(tmp_path: Path, percent: int, pattern: Any, rw: str) -> None:
+    argv = plan(tmp_path, read_percent=percent, pattern=pattern).points[0].argv
+    assert option(argv, "rw") == rw
+    assert option(argv, "rwmixread") == (str(percent) if rw.endswith("rw") else None)
+
+
+def test_the_order_of_depths(tmp_path: Path) -> None:
+    def depths(**more: Any) -> list[int]:
+        return [p.job.depth for p in plan(tmp_path, (1, 2, 4, 8, 16), **more).points]
+
+    assert depths(order="descending") == [16, 8, 4, 2, 1]
+    assert sorted(depths(order="random", seed=3)) == [1, 2, 4, 8, 16]
+    assert depths(order="random", seed=3) == depths(order="random", seed=3)
+
+
+def test_the_time_counts_the_filling_and_every_point(tmp_path: Path) -> None:
+    short, long = plan(tmp_path, runtime_s=1, ramp_s=0), plan(tmp_path, runtime_s=11, ramp_s=0)
+    assert long.seconds() - short.seconds() == pytest.approx(20)
+    assert short.fill_seconds() > 0
+    assert "2 points (depths 1, 4)" in short.describe()
+    assert "removed at the end" in short.describe()
+    assert "kept" in plan(tmp_path, keep=True).describe()
+
+
+def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
+    made = plan_fio("nbd+unix:///?socket=s", (1,), label="device")
+    assert (made.file, made.fill, made.engine, made.label) == (None, None, "nbd", "device")
+    assert option(made.points[0].argv, "uri") == "nbd+unix:///?socket=s"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("depths", (), "depths is empty"),
+        ("depths", (0, 1), "depth is 0; it must be a whole number from 1"),
+        ("depths", (1.5,), "depth is 1.5"),
+        ("block_bytes", 1000, "block_bytes is 1000; it must be a multiple of 512"),
+        ("read_percent", 101, "read_percent is 101"),
+        ("pattern", "zigzag", "pattern is 'zigzag'; it must be random or sequential"),
+        ("order", "sideways", "order is 'sideways'"),
+        ("runtime_s", 0, "runtime_s is 0"),
+        ("runtime_s", float("nan"), "runtime_s is nan"),
+        ("ramp_s", -1, "ramp_s is -1"),
+        ("repeats", 0, "repeats is 0"),
+        ("jobs", 0, "jobs is 0"),
+        ("seed", -1, "seed is -1"),
+        ("size_bytes", -1, "size_bytes is -1"),
+        ("size_bytes", 8192, "holds fewer than 4 blocks of 4 KiB"),
+        ("engine", "warp", "engine 'warp' is unknown to the fio of this machine"),
+        ("mixing", "shaken", "mixing is 'shaken'; it must be mixed or parallel"),
+        ("block_bytes", (), "block_bytes is empty"),
+        ("arrival_rates", (), "arrival_rates is empty"),
+        ("arrival_rates", (0.5,), "arrival_rate_per_s is 0.5; it must be from 1/s"),
+    ],
+)
+def test_a_bad_setting_is_named_before_anything_runs(tmp_path: Path, setting: str, value: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        plan(tmp_path, **{setting: value})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a:b", "a$b", "a\\b", "a ", 'a"b', "a\nb"])
+def test_a_name_that_fio_would_read_as_another_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UnsafeTargetError, match="which fio"):
+        plan_fio(tmp_path / name, (1,), size_bytes=MIB)
+
+
+def test_missing_fio_is_said_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissingError, match=r"fio is not installed or not on PATH .*apt-get install fio"):
+        plan(tmp_path)
+
+
+def test_without_io_uring_libaio_is_taken_and_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        fio_engines, "io_uring_allowed", lambda: (False, "the kernel refuses it (Operation not permitted)")
+    )
+    engine, reason = fio_engines.choose_engine()
+    assert engine in ("libaio", "posixaio")
+    assert "Operation not permitted" in reason
+
+
+def test_every_combination_is_measured_curve_by_curve(tmp_path: Path) -> None:
+    made = plan(tmp_path, (1, 8), block_bytes=(4096, 65536), read_percent=(100, 50), pattern=("random", "sequential"))
+    assert len(made.points) == len({p.key for p in made.points}) == 16
+    curves = [(p.job.pattern, p.job.read_percent, p.job.block_bytes) for p in made.points]
+    assert curves[:4] == [("random", 100, 4096)] * 2 + [("random", 100, 65536)] * 2
+    assert [p.job.depth for p in made.points] == [1, 8] * 8
+    assert "depths 1, 8; blocks 4 KiB, 64 KiB; reads 100 %, 50 %; patterns random, sequential" in made.describe()
+    assert [p.job.depth for p in plan(tmp_path, (1, 8), jobs=(1, 2), order="descending").points] == [8, 1, 8, 1]
+
+
+def test_only_what_is_fixed_for_a_directory_are_settings(tmp_path: Path) -> None:
+    wide = plan(tmp_path, (1, 8), block_bytes=(4096, 65536), read_percent=(100, 50), jobs=2)
+    assert plan(tmp_path, (4,)).settings() == wide.settings()
+    assert plan(tmp_path, arrival_rates=(100,)).settings() != wide.settings()
+    assert plan(tmp_path, log=True).settings() != plan(tmp_path).settings()
+
+
+def test_an_open_sweep_takes_psync_and_a_ramp(tmp_path: Path) -> None:
+    made = plan(tmp_path, arrival_rates=(1000.0, 20_000.0))
+    assert (made.engine, [p.job.jobs for p in made.points]) == ("psync", [32, 50])
+    assert "arrival rates 1.00 k/s, 20.0 k/s" in made.describe()
+    for settings, sentence in (
+        ({"engine": "libaio"}, "engine is libaio; an open loop takes a synchronous one"),
+        ({"ramp_s": 0.0}, "ramp_s is 0; every job of an open loop begins with a request"),
+        ({"runtime_s": 1.2, "ramp_s": 1.0}, "20.0 k/s shared|1.00 k/s shared among 32 jobs take a runtime of 1.4 s"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            plan(tmp_path, arrival_rates=(1000.0, 20_000.0), **settings)
+
+
+def test_psync_gets_its_depth_by_jobs_and_says_so(tmp_path: Path) -> None:
+    made = plan(tmp_path, (8,), engine="psync")
+    assert option(made.points[0].argv, "numjobs") == "8"
+    assert "a depth of N is N jobs" in made.engine_reason
+    assert "a depth of N is N jobs" not in plan(tmp_path, (1,), engine="psync").engine_reason
+
+
+def test_a_budget_is_shared_by_the_points(tmp_path: Path) -> None:
+    made = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5).within(60.0)
+    assert 59.5 <= made.seconds() <= 60.0
+    assert {option(p.argv, "runtime") for p in made.points} == {f"{round(made.runtime_s * 1e3)}ms"}
+    least = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5, runtime_s=0.5)
+    with pytest.raises(ValueError, match=r"budget of 1\.00 s is too short for 4 points: that .* least, 500 ms"):
+        made.within(1.0)
+    assert made.within(least.seconds() + 0.01).runtime_s == pytest.approx(0.5)
+    with pytest.raises(ValueError, match=r"too short for 1 point: that takes .* at least, 2\.67 s each"):
+        plan(tmp_path, arrival_rates=(12,), ramp_s=1.0).within(2.0)
+
+
+def test_what_is_kept_takes_no_time(tmp_path: Path) -> None:
+    made = plan(tmp_path, (1, 2, 4))
+    keys = [p.key for p in made.points]
+    assert made.seconds(keys[:2]) == pytest.approx(made.seconds() - 2 * made.point_seconds)
+    assert made.seconds(keys) == 0.0

@@ -1,0 +1,225 @@
+"""Kept points as rows: fake outputs of fio, joined with what was asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from measure.auditing.all_checks import audit
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.fio.points import why_no_point
+from measure.fio.sweep import plan_workloads, read_fio_store
+from measure.fio.workload import FioJob
+from measure.formats.fio.sweep import histograms
+from measure.store.directory import SweepStore
+from measure.sweep import Sweep
+
+RUN_S = 4.0
+
+
+def direction(requests: int, latency_s: float, *, counted: int | None = None) -> dict[str, Any]:
+    """One direction of a group of jobs, of which all took the same time."""
+    nanoseconds = round(latency_s * 1e9)
+    return {
+        "iops": requests / RUN_S, "total_ios": requests, "runtime": RUN_S * 1e3, "bw_bytes": 4096 * requests / RUN_S,
+        "lat_ns": {
+            "mean": nanoseconds, "stddev": 0.0, "N": requests,
+            "bins": {str(nanoseconds): requests if counted is None else counted},
+        },
+    }  # fmt: skip
+
+
+def output(*groups: dict[str, Any], options: dict[str, str] | None = None) -> str:
+    jobs = [
+        {"jobname": "k", "groupid": i, "error": 0, "job options": {"numjobs": "2", "rate_iops": "9", **(options or {})},
+         **group}
+        for i, group in enumerate(groups)
+    ]  # fmt: skip
+    return json.dumps({
+        "fio version": "fio-3.33", "timestamp": 1_700_000_000,
+        "global options": {"ioengine": "psync", "group_reporting": "1", "direct": "1", "bs": "4096"}, "jobs": jobs,
+    })  # fmt: skip
+
+
+def store(tmp_path: Path, *points: tuple[FioJob, int, str]) -> SweepStore:
+    made = SweepStore.create(tmp_path / "s", "fio", {}, {})
+    for job, repeat, text in points:
+        request = {**job.__dict__, "load": job.load, "repeat": repeat}
+        record = {"status": "ok", "command": "fio", "started_at": "2026-01-01T00:00:00+00:00", "request": request}
+        made.add(f"{job.key}.r{repeat}", text.encode(), record)
+    return made
+
+
+def read(tmp_path: Path, *points: tuple[FioJob, int, str]) -> Sweep:
+    return read_fio_store(store(tmp_path, *points))
+
+
+def only(sweep: Sweep, check: str) -> Finding:
+    (found,) = [f for f in sweep.findings if f.check == check]
+    return found
+
+
+OPEN = FioJob.open(1000)  # 32 jobs
+
+
+def test_rows_know_the_order_in_which_their_points_were_measured(tmp_path: Path) -> None:
+    text = output({"read": direction(4000, 1e-3)}, options={"iodepth": "4", "numjobs": "1"})
+    deep, shallow = (FioJob(depth, 1, 4096, 100, "random") for depth in (4, 1))
+    sweep = read(tmp_path, (deep, 0, text), (shallow, 0, text), (deep, 1, text))
+    assert sweep.points[["load", "repeat", "sequence"]].values.tolist() == [[1, 0, 1], [4, 0, 0], [4, 1, 2]]
+
+
+def test_an_open_point_lies_at_the_measured_rate_of_its_repeats(tmp_path: Path) -> None:
+    first, second = (output({"read": direction(n + 32, 1e-4)}) for n in (3960, 4080))
+    sweep = read(tmp_path, (OPEN, 0, first), (OPEN, 1, second))
+    points = sweep.points
+    assert (sweep.load_kind, sweep.load_unit) == ("arrival_rate", "requests/s")
+    assert sweep.series == ("4 KiB random read under Poisson arrivals",)
+    # Each of the 32 jobs begins its window with a request: (n - N) / T.
+    assert list(points["throughput_per_s"]) == [990.0, 1020.0]
+    assert list(points["load"]) == [1005.0, 1005.0]
+    assert list(points["asked_rate_per_s"]) == [1000.0, 1000.0]
+    assert points["bandwidth_bytes_per_s"].iloc[0] == pytest.approx(990 * 4096)
+    assert points["busy_share"].iloc[0] == pytest.approx(998 * 1e-4 / 32)
+    assert not sweep.findings
+    assert list(histograms(sweep)) == [(sweep.series[0], 1005.0, 0), (sweep.series[0], 1005.0, 1)]
+
+
+def test_what_the_device_cannot_take_is_left_out_and_said(tmp_path: Path) -> None:
+    taken = output({"read": direction(4032, 1e-4)})
+    drowned = output({"read": direction(4032, 0.0315)})
+    sweep = read(tmp_path, (OPEN, 0, taken), (FioJob.open(2000), 0, drowned))
+    assert list(sweep.points["asked_rate_per_s"]) == [1000.0]
+    finding = only(sweep, "overloaded")
+    assert (finding.severity, finding.load) == ("error", 2000.0)
+    assert "2.00 k/s was asked for and 1.00 k/s came" in finding.message
+    with pytest.raises(DataError, match=r"holds no usable point: 2\.00 k/s was asked for"):
+        read(tmp_path / "alone", (FioJob.open(2000), 0, drowned))
+
+
+def test_few_arrivals_by_chance_are_no_overload(tmp_path: Path) -> None:
+    job = FioJob.open(20, jobs=1)
+    sweep = read(tmp_path, (job, 0, output({"read": direction(66, 0.045)})))  # 65 of 80, within 3 standard errors
+    assert len(sweep.points) == 1
+    assert [f.check for f in sweep.findings] == ["busy-submitters"]
+
+
+def test_busy_jobs_are_told_once_with_the_number_that_would_do(tmp_path: Path) -> None:
+    text = output({"read": direction(4032, 4e-3)})
+    finding = only(read(tmp_path, (OPEN, 0, text), (OPEN, 1, text)), "busy-submitters")
+    assert "busy 13 % of the time" in finding.message
+    assert finding.remedy == "measure this rate with more jobs: --jobs 100"
+    slow = output({"read": direction(4032, 50e-3)})
+    assert only(read(tmp_path / "slow", (FioJob.open(1000, jobs=200), 0, slow)), "busy-submitters").remedy == (
+        "ask for lower rates."
+    )
+
+
+def test_busy_jobs_at_several_rates_are_one_line_that_names_them(tmp_path: Path) -> None:
+    busy, busier = (output({"read": direction(n, 4e-3)}) for n in (4032, 8032))
+    idle = output({"read": direction(432, 1e-4)})
+    sweep = read(
+        tmp_path, (FioJob.open(100), 0, idle), (OPEN, 0, busy), (OPEN, 1, busy), (FioJob.open(2000), 0, busier)
+    )
+    finding = only(sweep, "busy-submitters")
+    assert "was busy 13 to 25 % of the time at the rates 1.00 k/s, 2.00 k/s, so that" in finding.message
+    assert (finding.remedy, finding.load) == ("measure these rates with more jobs: --jobs 200", None)
+
+
+def test_the_jobs_that_would_do_are_held_against_the_rate_of_their_own_point(tmp_path: Path) -> None:
+    slow = (FioJob.open(100, jobs=5), 0, output({"read": direction(405, 4e-3)}))  # needs 10 of at most 100
+    fast = (FioJob.open(10_000, jobs=32), 0, output({"read": direction(40_032, 1e-3)}))  # 250
+    lost = (FioJob.open(200, jobs=100), 0, output({"read": direction(900, 60e-3)}))  # 300 where 200 can share
+    apart = only(read(tmp_path / "apart", slow, fast), "busy-submitters")
+    assert apart.remedy == "measure 100 /s with --jobs 10, 10.0 k/s with --jobs 250"
+    named = only(read(tmp_path / "named", lost, fast), "busy-submitters")
+    assert named.remedy == (
+        "measure 10.0 k/s with more jobs: --jobs 250; no number of jobs does at 200 /s: ask for lower rates."
+    )
+    assert only(read(tmp_path / "lost", lost), "busy-submitters").remedy == "ask for lower rates."
+
+
+def test_the_same_rate_with_other_jobs_is_another_curve(tmp_path: Path) -> None:
+    text = output({"read": direction(4100, 1e-4)})
+    sweep = read(tmp_path, (OPEN, 0, text), (FioJob.open(1000, jobs=100), 0, text))
+    assert sweep.series == tuple(f"4 KiB random read under Poisson arrivals {n} jobs" for n in (32, 100))
+
+
+def test_reads_and_writes_side_by_side_are_one_point_with_both_told(tmp_path: Path) -> None:
+    job = FioJob(8, 1, 4096, 75, "random", mixing="parallel")
+    text = output({"read": direction(24_000, 1e-3)}, {"write": direction(4000, 2e-3)})
+    sweep = read(tmp_path, (job, 0, text))
+    row = sweep.points.iloc[0]
+    assert sweep.series == ("4 KiB random 75/25 mix in parallel",)
+    assert (row["load"], row["throughput_per_s"]) == (8.0, 7000.0)
+    assert row["latency_s"] == pytest.approx((6 * 1e-3 + 2e-3) / 7)
+    assert row["read_fraction"] == pytest.approx(6 / 7)
+    assert (row["read_throughput_per_s"], row["write_throughput_per_s"]) == (6000.0, 1000.0)
+    assert (row["read_latency_s"], row["write_latency_s"]) == (pytest.approx(1e-3), pytest.approx(2e-3))
+    (histogram,) = histograms(sweep).values()
+    assert histogram.counts.sum() == 28_000
+
+
+def test_a_true_mix_tells_its_directions_and_a_single_one_does_not(tmp_path: Path) -> None:
+    mix = output({"read": direction(600, 1e-3), "write": direction(400, 2e-3)}, options={"rw": "randrw"})
+    reads = output({"read": direction(1000, 1e-3)})
+    sweep = read(
+        tmp_path, (FioJob(1, 1, 4096, 60, "random"), 0, mix), (FioJob(1, 1, 4096, 100, "random"), 0, reads)
+    )  # fmt: skip
+    assert sweep.series == ("4 KiB random 60/40 mix", "4 KiB random read")
+    assert sweep.points["write_latency_s"].iloc[0] == pytest.approx(2e-3)
+    assert sweep.points["write_latency_s"].isna().iloc[1]
+
+
+def test_jobs_are_named_where_depths_vary_too(tmp_path: Path) -> None:
+    text = output({"read": direction(1000, 1e-3)}, options={"iodepth": "1"})
+    jobs = [FioJob(depth, count, 4096, 100, "random") for depth in (1, 2) for count in (1, 4)]
+    sweep = read(tmp_path, *((job, 0, text) for job in jobs))
+    assert sweep.series == ("4 KiB random read", "4 KiB random read 4 jobs")
+    assert list(sweep.points["load"]) == [1.0, 2.0, 4.0, 8.0]
+    alone = read(tmp_path / "alone", *((job, 0, text) for job in jobs[:2]))
+    assert alone.series == ("4 KiB random read",)
+
+
+@pytest.mark.parametrize(
+    ("job", "text", "reason"),
+    [
+        (OPEN, output({"read": direction(30, 1e-4)}), "fewer requests than jobs came"),
+        (OPEN, output({"read": direction(4000, 1e-4, counted=100)}), "fio lost the latencies of some jobs"),
+        (FioJob.open(1000, read_percent=50), output({"read": direction(4000, 1e-4)}), "1 jobs where 2 were asked for"),
+        (OPEN, output({"read": direction(0, 0.0)}), "completed no read or write"),
+        (OPEN, "{", "is not fio JSON"),
+        (OPEN, output({"read": direction(4000, 1e-4)}), ""),
+    ],
+)
+def test_an_output_that_is_no_point_says_why(job: FioJob, text: str, reason: str) -> None:
+    found = why_no_point(text, "key", job)
+    assert reason in found
+    assert bool(found) == bool(reason)
+
+
+def test_an_edited_request_is_refused_by_its_key(tmp_path: Path) -> None:
+    made = store(tmp_path, (OPEN, 0, output({"read": direction(4032, 1e-4)})))
+    path = next((made.directory / "points").glob("*.json"))
+    path.write_text(path.read_text().replace('"read_percent": 100', '"read_percent": 101'))
+    with pytest.raises(Exception, match=r"holds no workload \(read_percent is 101"):
+        read_fio_store(SweepStore.read(made.directory))
+
+
+def test_depths_and_rates_are_no_one_sweep(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="two directories"):
+        plan_workloads(tmp_path, [OPEN, FioJob(1, 1, 4096, 100, "random")])
+
+
+def test_the_options_of_our_own_runs_are_audited_as_those_of_others(tmp_path: Path) -> None:
+    small = {"size": str(2**26), "direct": "1", "ioengine": "libaio"}
+    sweep = read(
+        tmp_path, (FioJob(4, 1, 4096, 100, "random"), 0, output({"read": direction(4032, 1e-4)}, options=small))
+    )
+    assert sweep.provenance.details["options"]["size"] == str(2**26)
+    assert only(replace(sweep, findings=tuple(audit(sweep))), "small-file").message.startswith("the file has 64 MiB;")

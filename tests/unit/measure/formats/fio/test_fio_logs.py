@@ -1,0 +1,131 @@
+"""Logs made to order: units, damage, drift, sizes that memory does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from measure import load
+from measure.errors import DataError
+from measure.formats.fio.log_names import looks_like_log
+from measure.formats.fio.log_records import choose_logs
+from measure.formats.fio.logs import read_latency_log, summarise
+from measure.formats.fio.record_checks import drift_within
+from measure.formats.fio.windows import Window, merged
+
+
+def _log(folder: Path, text: str, name: str = "x_lat.1.log") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_version_2_is_read_in_microseconds_where_it_is_said(tmp_path: Path) -> None:
+    path = _log(tmp_path, "1, 100, 0, 4096\n2, 300, 1, 4096\n")
+    assert read_latency_log(path, unit="us").latency_s.tolist() == [1e-4, 3e-4]
+    assert summarise(path, unit="us").mean_s == pytest.approx(2e-4)
+    (finding,) = [f for f in load(path).findings if f.check == "latency-unit"]
+    assert "taken as ns" in finding.message
+    with pytest.raises(ValueError, match="unit 'ms' is none that fio logs in"):
+        summarise(path, unit="ms")  # type: ignore[arg-type]
+
+
+def test_times_of_day_begin_at_zero(tmp_path: Path) -> None:
+    path = _log(tmp_path, "1700000000000, 5, 0, 512, 0\n1700000002000, 5, 0, 512, 0\n")
+    assert read_latency_log(path).time_s.tolist() == [0, 2]
+    assert summarise(path).runtime_s == 2
+
+
+def test_the_last_line_of_a_killed_run_is_left_out(tmp_path: Path) -> None:
+    path = _log(tmp_path, "1, 100000, 0, 4096, 0\n2, 100000, 0, 4096, 0\n3, 10")
+    assert summarise(path).cut
+    assert [f.check for f in load(path).findings if "log" in f.check] == ["truncated-log"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1, 100, 0, 4096, 0\n1, slow, 0, 4096, 0\n3, 1, 0, 1, 0\n", "is no latency log of fio's behind line 0"),
+        ("1, 100, 0, 4096, 0\n2, -5, 0, 4096, 0\n3, 1, 0, 1, 0\n", "line 2 is none that fio writes"),
+        ("1, 100, 0, 4096, 0\n2, 5, 7, 4096, 0\n3, 1, 0, 1, 0\n", "line 2 is none that fio writes"),
+        ("1, 100, 0, 4096, 0\n\n2, , 0, 4096\n3, 1, 0, 1, 0\n", "line 2 is none that fio writes"),
+        ("1, 100, 0, 4096\n99999999999999, 5, 0, 4096\n", "spans"),
+        ("", "is empty"),
+    ],
+)
+def test_damage_is_refused_by_file_and_line(tmp_path: Path, text: str, says: str) -> None:
+    path = _log(tmp_path, text)
+    with pytest.raises(DataError, match=says) as refusal:
+        summarise(path)
+    assert "x_lat.1.log" in str(refusal.value)
+
+
+def test_histograms_with_a_wrong_number_of_bins_are_refused(tmp_path: Path) -> None:
+    path = _log(tmp_path, "1, 0, 4096, " + ", ".join(["1"] * 77) + "\n", "x_clat_hist.1.log")
+    with pytest.raises(DataError, match="77 bins is none of fio's"):
+        summarise(path)
+
+
+def test_the_total_latency_goes_before_completion_and_requests_before_histograms() -> None:
+    names = ["a_clat.1.log", "a_lat.2.log", "a_lat.1.log", "a_bw.1.log", "b_clat_hist.1.log"]
+    groups, aside = choose_logs([Path(n) for n in names])
+    assert [[p.name for p in g.files] for g in groups] == [["a_lat.1.log", "a_lat.2.log"], ["b_clat_hist.1.log"]]
+    assert sorted(p.name for p in aside) == ["a_bw.1.log", "a_clat.1.log"]
+
+
+def test_a_long_log_is_read_in_pieces_and_its_drift_is_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = 500_000  # more than one piece
+    early = np.arange(rows) < rows * 0.7
+    time_ms = np.cumsum(np.where(early, 0.02, 0.06))
+    latency = rng.exponential(np.where(early, 80e3, 240e3)).astype(np.int64) + 10_000
+    path = tmp_path / "d_lat.1.log"
+    np.savetxt(path, np.column_stack([time_ms.astype(np.int64), latency]), fmt="%d, %d, 0, 4096, 0")
+    summary = summarise(path)
+    assert summary.requests == rows
+    assert summary.mean_s == pytest.approx(latency.mean() * 1e-9, rel=1e-9)
+    assert summary.sd_s == pytest.approx(latency.std() * 1e-9, rel=1e-9)
+    assert sum(w.requests for w in summary.windows) == pytest.approx(rows, rel=0.05)
+    (finding,) = drift_within(summary.windows, "d")
+    assert "the throughput goes from 50.0 k/s to 16.7 k/s (-67 %)" in finding.message
+
+
+def _steady(values: list[float]) -> list[Window]:
+    return [Window(float(i), i + 1.0, v, v * 1e-4) for i, v in enumerate(values)]
+
+
+def test_noise_is_no_drift_and_few_windows_tell_nothing() -> None:
+    noisy = 1000 * (1 + 0.2 * np.random.default_rng(5).standard_normal(30))
+    assert not list(drift_within(_steady(noisy.tolist()), "n"))
+    assert not list(drift_within(_steady([1000, 500, 100]), "few"))
+    assert list(drift_within(_steady([1000, 1000, 1000, 500, 500, 500]), "step"))
+
+
+@given(st.integers(1, 500), st.integers(1, 80))
+def test_merging_windows_keeps_requests_and_time(count: int, most: int) -> None:
+    windows = _steady([10.0] * count)
+    after = merged(windows, most)
+    assert len(after) <= most
+    assert sum(w.requests for w in after) == 10.0 * count
+    assert (after[0].start_s, after[-1].end_s) == (0.0, float(count))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(alphabet="0123456789, \n.-xabe", max_size=200) | st.binary(max_size=80).map(lambda b: b.decode("latin-1"))
+)
+def test_any_text_is_a_summary_or_one_refusal(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    looks_like_log(text)
+    path = tmp_path_factory.getbasetemp() / "any_lat.1.log"
+    path.write_text(text, encoding="latin-1")
+    refused = ""
+    try:
+        assert summarise(path).requests > 0
+    except DataError as error:
+        refused = str(error)
+        assert "\n" not in refused
+        assert "any_lat.1.log" in refused

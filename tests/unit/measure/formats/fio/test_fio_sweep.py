@@ -1,0 +1,376 @@
+"""The reading of fio's JSON, by small documents of the test's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from measure.errors import DataError
+from measure.formats.fio.sweep import bin_quantile, fio_sweep, parse_fio, parse_fio_size
+
+
+def stats(mean: float, sd: float = 0.0, **more: Any) -> dict[str, Any]:
+    return {"min": 1, "max": 10 * mean, "mean": mean, "stddev": sd, **more}
+
+
+def read3(iops: float, mean_ns: float, **more: Any) -> dict[str, Any]:
+    section = {
+        "io_bytes": int(iops * 4096), "bw_bytes": int(iops * 4096), "bw": int(iops * 4), "iops": iops, "runtime": 1000,
+        "total_ios": int(iops), "lat_ns": stats(mean_ns),
+        "clat_ns": stats(mean_ns * 0.9, percentile={"99.000000": 5e5}),
+    }  # fmt: skip
+    return {**section, **more}
+
+
+def job(section: dict[str, Any], direction: str = "read", **more: Any) -> dict[str, Any]:
+    options = {"rw": f"rand{direction}", "bs": "4k", "ioengine": "libaio", "iodepth": "4", "direct": "1"}
+    return {"jobname": "j", "groupid": 0, "error": 0, "job options": options, direction: section, **more}
+
+
+def document(*jobs: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"fio version": "fio-3.33", "timestamp_ms": 1_700_000_000_000, "jobs": list(jobs), **more}
+
+
+def sweep_of(*documents: dict[str, Any]) -> Any:
+    return fio_sweep({f"{i}.json": json.dumps(d) for i, d in enumerate(documents)})
+
+
+def test_version_2_is_in_microseconds_and_kib() -> None:
+    old = {
+        "io_bytes": 4000, "bw": 4000, "iops": 1000.0, "runtime": 1000, "total_ios": 1000,
+        "clat": stats(3800.0, percentile={"50.000000": 3500, "99.000000": 9000, "0.00": 0}),
+        "lat": stats(4000.0, 100.0),
+    }  # fmt: skip
+    row = sweep_of({**document(job(old)), "fio version": "fio-2.17"}).points.iloc[0]
+    assert row["latency_s"] == pytest.approx(4e-3)
+    assert row["latency_sd_s"] == pytest.approx(1e-4)
+    assert row["latency_p50_s"] == pytest.approx(3.5e-3)
+    assert row["bandwidth_bytes_per_s"] == 4000 * 1024
+
+
+def test_a_version_without_options_has_no_depth_and_says_so() -> None:
+    bare = {
+        "jobname": "j",
+        "groupid": 0,
+        "error": 0,
+        "read": read3(1000, 63.4e6),
+        "iodepth_level": {"1": 0.2, ">=64": 99},
+    }
+    sweep = sweep_of(document(bare))
+    assert sweep.points.iloc[0]["load"] == 64
+    assert [f.check for f in sweep.findings] == ["depth-not-recorded"]
+    shallow = {**bare, "read": read3(1000, 0.99e6), "iodepth_level": {"1": 100.0}}
+    sweep = sweep_of(document(shallow))
+    assert sweep.points.iloc[0]["load"] == 1
+    assert not sweep.findings
+
+
+@pytest.mark.parametrize("shape", [dict, list])
+def test_global_options_may_be_an_object_or_a_list(shape: type) -> None:
+    shared = {"iodepth": "16", "ioengine": "libaio", "bs": "8k"}
+    general = shared if shape is dict else [{"bs": "4k"}, shared]
+    own = job(read3(1000, 16e6))
+    own["job options"] = {"rw": "randread"}
+    row = sweep_of(document(own, **{"global options": general})).points.iloc[0]
+    assert (row["load"], row["block_bytes"]) == (16, 8192)
+
+
+def test_runs_within_one_second_keep_their_order() -> None:
+    one = job(read3(1000.0, 1e6, runtime=300))
+    documents = [
+        document({**one, "job options": {**one["job options"], "iodepth": depth}}, timestamp_ms=end_ms)
+        for depth, end_ms in (("32", 1_795_253_180_400), ("2", 1_795_253_180_900))
+    ]
+    points = sweep_of(*documents).points.sort_values("started_at")
+    assert points["load"].tolist() == [32, 2]
+    assert points["started_at"].tolist() == ["2026-11-21T09:26:20.100+00:00", "2026-11-21T09:26:20.600+00:00"]
+
+
+def test_absent_options_are_defaults() -> None:
+    own = job(read3(1000, 1e6))
+    own["job options"] = {"rw": "read", "direct": "1"}
+    row = sweep_of(document(own)).points.iloc[0]
+    assert (row["load"], row["depth"], row["jobs"], row["engine"]) == (1, 1, 1, "psync")
+    assert (row["pattern"], row["block_bytes"]) == ("sequential", 4096)
+
+
+def test_offloaded_submission_gives_a_synchronous_engine_its_depth() -> None:
+    own = job(read3(1000, 4e6))
+    own["job options"] |= {"ioengine": "psync", "io_submit_mode": "offload"}
+    assert sweep_of(document(own)).points.iloc[0]["load"] == 4
+
+
+def test_messages_around_several_documents_are_skipped() -> None:
+    first = json.dumps(document(job(read3(1000, 4e6))), indent=1)
+    second = json.dumps(document(job(read3(2000, 2e6)), timestamp_ms=1_700_000_060_000), indent=1)
+    text = f"fio: pid=1, err=5\nnote: {{ not this }}\r[10%]{first}\n\nreport\n{second}\nRun status group 0"
+    sweep = fio_sweep({"x": text})
+    assert list(sweep.points["throughput_per_s"]) == [1000, 2000]
+    assert list(sweep.points["repeat"]) == [0, 1]
+
+
+def test_snapshots_of_one_run_are_told_from_runs_appended_to_one_file() -> None:
+    def snapshot(seconds: int) -> dict[str, Any]:
+        section = read3(1000, 4e6, runtime=1000 * seconds, io_bytes=4096_000 * seconds)
+        return document(job(section), timestamp_ms=1_700_000_000_000 + 1000 * seconds)
+
+    text = "\n".join(json.dumps(snapshot(s)) for s in (1, 2, 3))
+    assert list(fio_sweep({"x": text}).points["runtime_s"]) == [3.0]
+    again = {**snapshot(3), "timestamp_ms": 1_700_000_009_000}
+    assert len(fio_sweep({"x": f"{text}\n{json.dumps(again)}"})) == 2
+
+
+def test_an_unfinished_document_after_a_whole_one_is_said() -> None:
+    whole = json.dumps(document(job(read3(1000, 4e6))))
+    sweep = fio_sweep({"x": whole + "\n" + whole[: len(whole) // 2]})
+    assert len(sweep) == 1
+    assert [f.check for f in sweep.findings] == ["truncated-document"]
+
+
+def test_the_sum_over_all_clients_is_left_out() -> None:
+    clients = [
+        {**job(read3(1000, 4e6)), "hostname": "a"}, {**job(read3(900, 4e6)), "hostname": "b"},
+        {**job(read3(1900, 4e6)), "jobname": "All clients"},
+    ]  # fmt: skip
+    made = document()
+    made["client_stats"] = clients
+    del made["jobs"]
+    sweep = sweep_of(made)
+    assert sorted(sweep.points["throughput_per_s"]) == [900, 1000]
+    assert sweep.series == ("4 KiB random read from a", "4 KiB random read from b")
+
+
+def test_two_servers_on_one_host_are_two_curves_also_with_clones() -> None:
+    def client(iops: float, port: int) -> dict[str, Any]:
+        made = {**job(read3(iops, 4e6)), "hostname": "a", "port": port}
+        made["job options"] |= {"numjobs": "2", "group_reporting": "1"}
+        return made
+
+    made = document()
+    made["client_stats"] = [client(1000, 8765), client(900, 8766)]
+    del made["jobs"]
+    sweep = sweep_of(made)
+    assert sweep.series == ("4 KiB random read from a", "4 KiB random read from a:8766")
+    assert list(sweep.points["throughput_per_s"]) == [1000, 900]
+
+
+def test_a_failed_job_is_a_finding_and_never_a_number() -> None:
+    sweep = sweep_of(document(job(read3(1000, 4e6))), document(job(read3(9000, 4e6), error=5)))
+    assert list(sweep.points["throughput_per_s"]) == [1000]
+    assert [f.check for f in sweep.findings] == ["job-failed"]
+    assert "Input/output error" in sweep.findings[0].message
+
+
+def test_one_unreadable_file_among_good_ones_is_a_finding() -> None:
+    sweep = fio_sweep({"good": json.dumps(document(job(read3(1000, 4e6)))), "bad": "{ nothing"})
+    assert [f.check for f in sweep.findings] == ["unreadable-file"]
+
+
+def test_jobs_are_their_own_curve_beside_depths_and_the_load_where_the_depth_is_fixed() -> None:
+    def run(depth: int, jobs: int) -> dict[str, Any]:
+        made = job(read3(1000 * depth * jobs, 1e6))
+        made["job options"] |= {"iodepth": str(depth), "numjobs": str(jobs), "group_reporting": "1"}
+        return document(made)
+
+    assert sweep_of(run(1, 1), run(64, 1), run(16, 4)).series == ("4 KiB random read", "4 KiB random read 4 jobs")
+    over_jobs = sweep_of(run(1, 1), run(1, 4), run(1, 16))
+    assert over_jobs.series == ("4 KiB random read",)
+    assert list(over_jobs.points["load"]) == [1, 4, 16]
+
+
+@pytest.mark.parametrize(
+    ("option", "values", "names"),
+    [
+        ("filename", ("/dev/sda", "/dev/sdb"), ("on /dev/sda", "on /dev/sdb")),
+        ("ioengine", ("libaio", "io_uring"), ("libaio", "io_uring")),
+        ("direct", ("1", "0"), ("", "buffered")),
+    ],
+)
+def test_what_differs_between_files_names_the_curves(
+    option: str, values: tuple[str, str], names: tuple[str, str]
+) -> None:
+    made = []
+    for value in values:
+        one = job(read3(1000, 4e6))
+        one["job options"] |= {option: value}
+        made.append(document(one))
+    assert sweep_of(*made).series == tuple(f"4 KiB random read {name}".strip() for name in names)
+
+
+def test_equal_jobs_in_two_folders_are_two_curves() -> None:
+    text = json.dumps(document(job(read3(1000, 4e6))))
+    assert len(fio_sweep({"ssd/1.json": text, "hdd/1.json": text}).series) == 2
+
+
+def test_different_jobs_of_one_file_with_equal_options_in_the_name_keep_apart() -> None:
+    first, second = job(read3(1000, 4e6)), {**job(read3(500, 8e6)), "jobname": "k"}
+    second["job options"] = second["job options"] | {"offset": "1g"}
+    assert sweep_of(document(first, second)).series == ("4 KiB random read (j)", "4 KiB random read (k)")
+
+
+def test_i_o_errors_that_were_passed_over_are_said() -> None:
+    sweep = sweep_of(document(job(read3(1000, 4e6), total_err=3)))
+    assert [f.check for f in sweep.findings] == ["io-errors"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "f is empty"),
+        (" \r\n\t", "f is empty"),
+        ("\x00\x01\x02", "f is binary"),
+        ("\ufffd\ufffd\ufffdPNG", "f is binary"),
+        ('{"fio version" : "fio-3.33", "jobs" : [', "f is cut off"),
+        ("fio: terminating on signal 15\n", "only fio's message 'fio: terminating on signal 15'"),
+        ("fio: pid=1, err=84/file:io_u.c\n", "only fio's message"),
+        ("verify: bad header\nx: (g=0): rw=randrw, bs", "verification failed"),
+        ("3;fio-3.33;p;0;0;1024", "terse output"),
+        ("x: (g=0): rw=read, bs=(R) 4096B\nfio-3.33", "human-readable report"),
+        ('{"a": 1}', "no \"fio version\""),
+        ("[]", "no \"fio version\""),
+        ("null", "not fio's JSON"),
+        ("a,b\n1,2", "not fio's JSON"),
+        ('{"fio version": "fio-3.33", "jobs": []}', "no job is in it"),
+        ('{"fio version": "fio-3.33", "jobs": [3, null]}', "no job is in it"),
+    ],
+)  # fmt: skip
+def test_a_text_without_points_is_refused_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence) as caught:
+        fio_sweep({"f": text})
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("f")
+
+
+def test_an_edited_file_is_refused() -> None:
+    made = job(read3(1000, 4e6))
+    made["write"] = read3(1000, 4e6)
+    with pytest.raises(DataError, match=r"asked for rw=randread, yet it records writes.*edited"):
+        sweep_of(document(made))
+    made = job(read3(1000, 4e6, lat_us=stats(4e6)))
+    with pytest.raises(DataError, match=r"key 'lat_us', which no version of fio writes"):
+        sweep_of(document(made))
+
+
+def test_reads_of_a_verifying_write_job_are_no_edit() -> None:
+    made = job(read3(1000, 4e6), "write")
+    made["job options"] |= {"verify": "md5"}
+    made["read"] = read3(10, 4e6)
+    assert len(sweep_of(document(made))) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -5, None, "x", [], {}])
+def test_impossible_numbers_are_no_points(value: Any) -> None:
+    good = read3(1000, 4e6)
+    for section in (good | {"iops": value}, good | {"lat_ns": stats(1) | {"mean": value}, "clat_ns": value}):
+        with pytest.raises(DataError):
+            sweep_of(document(job(section)))
+
+
+def test_a_hostile_text_ends_soon() -> None:
+    with pytest.raises(DataError):
+        fio_sweep({"f": '{"fio version":' * 100_000})
+    with pytest.raises(DataError):
+        fio_sweep({"f": "[" * 1_000_000})
+
+
+def test_no_file_at_all_is_said() -> None:
+    with pytest.raises(DataError, match="name at least one file"):
+        fio_sweep({})
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4k", 4096), ("4096", 4096), ("1m", 2**20), ("128KiB", 131072), ("4k,8k", 4096), ("x", None), ("", None)],
+)
+def test_fio_sizes(text: str, size: int | None) -> None:
+    assert parse_fio_size(text) == size
+
+
+@pytest.mark.parametrize(("key", "count"), [("4032", -5), ("4032", float("nan")), ("4032", "many"), ("4032x", 5)])
+def test_a_damaged_histogram_is_refused_and_not_counted_without_its_bin(key: str, count: Any) -> None:
+    section = read3(1000.0, 4e3, lat_ns=stats(4e3, bins={"3968": 900, key: count, "FIO_IO_U_PLAT_NR": 1856}))
+    with pytest.raises(DataError, match=f"in the bin '{key}' of its histogram.*edited or damaged"):
+        sweep_of(document(job(section)))
+
+
+def test_a_quantile_of_bins_is_the_first_that_covers_the_fraction() -> None:
+    bins = {1.0: 50, 2.0: 49, 10.0: 1}
+    assert [bin_quantile(bins, q) for q in (0.5, 0.51, 0.99, 0.999)] == [1.0, 2.0, 2.0, 10.0]
+
+
+FIELD = [
+    ("fio-plot-samples/floppy", 14, 2),
+    ("fio-plot-samples/hdd-samsung-f1-7200rpm", 14, 4),
+    ("fio-plot-samples/raid-controller-mx200-one-disk", 17, 5),
+    ("fio-plot-samples/sata-ssd-intel-s4610", 17, 5),
+    ("fio-plot-samples/sata-ssd-kingston-dc500m", 17, 5),
+    ("nvme-samples", 8, 2),
+]
+
+
+@pytest.mark.parametrize(("folder", "points", "series"), FIELD)
+def test_field_data_is_read_whole_and_obeys_littles_law(shared: Path, folder: str, points: int, series: int) -> None:
+    files = sorted((shared / "field-data" / folder).glob("*.json"))
+    sweep = fio_sweep({f.name: f.read_text("utf-8") for f in files})
+    assert (len(sweep), len(sweep.series)) == (points, series)
+    assert not sweep.findings
+    outstanding = sweep.points["throughput_per_s"] * sweep.points["latency_s"] / sweep.points["load"]
+    assert outstanding.between(0.85, 1.005).all()
+    assert outstanding.median() > 0.97
+
+
+ODD = {
+    "ODD_io_error_dev_full.json": "error 28",
+    "ODD_killed_by_timeout_no_json.json": "only fio's message",
+    "errors-and-hand-edited/Results_FIO.json": "edited",
+    "errors-and-hand-edited/TestFioJson.txt": "edited",
+    "errors-and-hand-edited/TestFioJsonWithError.txt": "error 42",
+    "errors-and-hand-edited/Results_FIO_Error_1.txt": "only fio's message",
+    "errors-and-hand-edited/Results_FIO_Error_2.txt": "only fio's message",
+    "errors-and-hand-edited/Results_FIO_Verification_Error_1.txt": "verification failed",
+    "errors-and-hand-edited/Results_FIO_Verification_Error_2.txt": "verification failed",
+    "schema-2.x/bin_vals": "not fio's JSON",
+    "schema-2.x/expected_read.json": "not fio JSON",
+    "ODD_normal_then_json_then_normal.txt": 1,
+    "ODD_note_before_json_stdout.json": 1,
+    "ODD_status_interval_multiple_json_docs.json": 1,
+    "errors-and-hand-edited/FIOExample.txt": 1,
+    "errors-and-hand-edited/Results_FIO_ReadWrite.json": 1,
+    "errors-and-hand-edited/Results_FIO_Write.json": 1,
+    "schema-2.x/fio-parser-sample-result.json": 5,
+    "schema-2.x/pkb-7fb0c9d8-0_fio.json": 2,
+    "unified_both.json": 1,
+    "unified_mixed.json": 1,
+}
+
+
+@pytest.mark.parametrize(("name", "expected"), ODD.items())
+def test_odd_field_data_is_read_or_refused_with_a_reason(shared: Path, name: str, expected: str | int) -> None:
+    text = (shared / "field-data" / "fio-odd" / name).read_text("utf-8", "replace")
+    if isinstance(expected, int):
+        assert len(parse_fio(text, name)) == expected
+        assert len(fio_sweep({name: text})) == expected
+    else:
+        with pytest.raises(DataError, match=expected):
+            fio_sweep({name: text})
+
+
+def test_the_sum_of_all_clients_is_read_where_it_stands_alone_and_has_no_depth() -> None:
+    """fio 2.6 writes no more than that of one client, and records how to report and nothing of what was run."""
+    mixed = {
+        "io_bytes": 80_000,
+        "bw": 8000,
+        "iops": 2000.0,
+        "runtime": 10_000,
+        "total_ios": 20_000,
+        "lat": stats(2000.0),
+    }
+    whole = {"jobname": "All clients", "groupid": 0, "error": 0, "mixed": mixed, "hostname": "a", "port": 8765}
+    written = {"fio version": "fio-2.6", "global options": {"unified_rw_reporting": "1"}, "client_stats": [whole]}
+    sweep = fio_sweep({"clients.json": json.dumps(written)})
+    (row,) = sweep.points.to_dict("records")
+    assert (row["load"], row["throughput_per_s"], row["latency_s"]) == (4, 2000, pytest.approx(2e-3))
+    assert [f.check for f in sweep.findings] == ["depth-not-recorded"]

@@ -1,0 +1,271 @@
+"""Whether a run was steady, whether its ramp was enough, and the logs and criteria from which that is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from measure.fio.settling import Settling, read_settled
+from measure.formats.fio.intervals import Intervals, interval_options, read_interval_logs, run_with_intervals
+from measure.formats.fio.steady_state import COLUMNS, SteadyState, check_steady, judge
+from measure.machine.process import Finished
+
+Rates = NDArray[np.float64]
+
+
+def judged(rates: Rates, each_s: float = 0.2) -> SteadyState:
+    result = judge(Intervals(tuple(each_s * np.arange(1, len(rates) + 1)), tuple(rates.tolist())))
+    assert result is not None
+    return result
+
+
+def noisy(seed: int, sd: float = 0.02, m: int = 25) -> Rates:
+    return np.asarray(1000 * (1 + sd * np.random.default_rng(seed).standard_normal(m)))
+
+
+# --- SNIA's definition ----------------------------------------------------------------------------------------------
+
+
+def test_range_and_slope_are_those_of_five_rounds() -> None:
+    """Rounds of 91, 100, 110, 100, 99: a range of 19 % of 100; the line rises by 1.6 a round, 6.4 in all."""
+    found = judged(np.repeat([91.0, 100.0, 110.0, 100.0, 99.0], 5))
+    assert found.throughput_range == pytest.approx(0.19)
+    assert found.throughput_change == pytest.approx(0.064)
+    assert found.steady
+    assert not judged(np.repeat([89.0, 100.0, 110.0, 100.0, 100.0], 5)).steady
+
+
+def test_a_slope_is_judged_where_the_range_is_allowed() -> None:
+    rising = judged(np.repeat([94.0, 97.0, 100.0, 103.0, 106.0], 5))
+    assert rising.throughput_range == pytest.approx(0.12)
+    assert rising.throughput_change == pytest.approx(0.12)
+    assert not rising.steady
+    assert judged(np.repeat([96.0, 98.0, 100.0, 102.0, 104.0], 5)).steady
+
+
+def test_rounds_are_of_equal_time_where_intervals_are_not() -> None:
+    ends = (0.1, 0.5, 0.6, 1.0, 1.3, 1.5, 1.9, 2.0, 2.4, 2.5)
+    rates = tuple(100.0 if e <= 1.5 else 200.0 for e in ends)
+    found = judge(Intervals(ends, rates))
+    assert found is not None
+    assert found.throughput_range == pytest.approx(100 / 140)
+
+
+@pytest.mark.parametrize("intervals", [Intervals(), Intervals((1.0,) * 0, ()), Intervals((1.0, 2.0), (5.0, 5.0)),
+                                       Intervals(tuple(range(1, 13)), (0.0,) * 12)])  # fmt: skip
+def test_too_few_intervals_and_none_completed_say_nothing(intervals: Intervals) -> None:
+    assert judge(intervals) is None
+
+
+# --- trend, warm-up, noise ------------------------------------------------------------------------------------------
+
+
+def test_a_drift_is_a_trend_and_no_warmup() -> None:
+    found = [judged(noisy(seed) * np.linspace(1, 0.75, 25)) for seed in range(40)]
+    assert all(f.throughput_trend and not f.steady and f.throughput_change < -0.1 for f in found)
+    assert sum(f.warmup_s > 0 for f in found) <= 2
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("at", [9, 12, 17])
+def test_a_sudden_change_in_the_middle_is_a_trend(sd: float, at: int) -> None:
+    def falls(seed: int) -> Rates:
+        rates = noisy(seed, sd)
+        rates[at:] *= 0.4
+        return rates
+
+    found = [judged(falls(seed)) for seed in range(40)]
+    assert all(f.throughput_trend and not f.steady and f.throughput_change < -0.1 for f in found)
+
+
+def test_a_beginning_unlike_the_rest_is_a_warmup() -> None:
+    def begins_high(seed: int) -> Rates:
+        rates = noisy(seed)
+        rates[:4] *= 1.3
+        return rates
+
+    found = [judged(begins_high(seed)) for seed in range(40)]
+    told = [f for f in found if f.warmup_s > 0]
+    assert len(told) >= 25
+    assert np.median([f.warmup_s for f in told]) == pytest.approx(0.8)
+    assert all(0.02 < f.warmup_bias < 0.08 for f in told)  # 4 of 25 intervals, 30 % higher: 4.8 %
+
+
+def test_noise_is_seldom_called_a_trend_or_a_warmup() -> None:
+    found = [judged(noisy(seed, sd=0.05)) for seed in range(300)]
+    assert sum(f.throughput_trend for f in found) <= 6
+    assert sum(f.warmup_s > 0 for f in found) <= 6
+
+
+def test_a_constant_rate_is_steady_without_a_trend() -> None:
+    found = judged(np.full(25, 1000.0))
+    assert found.steady
+    assert not found.throughput_trend
+    assert found.warmup_s == 0
+
+
+# --- fio's logs -----------------------------------------------------------------------------------------------------
+
+
+def test_jobs_and_directions_are_added() -> None:
+    reads_and_writes = "100, 700, 0, 0, 0\n100, 300, 1, 0, 0\n200, 800, 0, 0, 0\n200, 200, 1, 0, 0\n"
+    other_job = "101, 50, 0, 0, 0\n201, 150, 0, 0, 0\n"
+    found = read_interval_logs([reads_and_writes, other_job])
+    assert found.end_s == (0.1, 0.2)
+    assert found.throughput_per_s == pytest.approx((1050, 1149), abs=1.5)
+
+
+def test_the_requests_are_those_that_the_rates_say() -> None:
+    found = read_interval_logs(["100, 1000, 0, 0\n300, 500, 0, 0\n"])
+    assert found.completed(np.array([0.1, 0.2, 0.3])).tolist() == pytest.approx([100, 150, 200])
+
+
+@pytest.mark.parametrize("text", ["", "x", "12", "1,2", "100, -5, 0\n", "100, 1e9, 0\n", "1" * 500 + ", 1, 0\n"])
+def test_lines_that_are_none_are_left_out(text: str) -> None:
+    assert len(read_interval_logs([text])) == 0
+    assert read_interval_logs([text, "100, 7, 0, 0, 0\n"]).throughput_per_s == (7.0,)
+
+
+def test_intervals_survive_json() -> None:
+    made = Intervals((0.1, 0.2), (3.0, 4.0))
+    assert Intervals.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+
+
+def test_a_run_is_logged_in_25_intervals_but_not_below_20_ms() -> None:
+    assert interval_options(5.0, "/x/run") == ("--write_iops_log=/x/run", "--log_avg_msec=200")
+    assert interval_options(0.1, "p")[1] == "--log_avg_msec=20"
+
+
+# --- findings -------------------------------------------------------------------------------------------------------
+
+
+def table(**columns: list[float]) -> pd.DataFrame:
+    rows = len(next(iter(columns.values())))
+    quiet: dict[str, Any] = {"steady": 1.0, "throughput_range": 0.05, "throughput_change": 0.01,
+                             "throughput_trend": 0.0, "warmup_s": 0.0, "warmup_bias": 0.0}  # fmt: skip
+    assert set(quiet) == set(COLUMNS)
+    return pd.DataFrame(
+        {"series": "c", "load": [float(2**i) for i in range(rows)], "read_fraction": 1.0, **quiet, **columns}
+    )
+
+
+def test_steady_runs_and_tables_that_know_nothing_give_no_finding() -> None:
+    assert not list(check_steady(table(steady=[1.0, 1.0, math.nan])))
+    assert not list(check_steady(pd.DataFrame({"series": ["c"], "load": [1.0]})))
+
+
+def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
+    found = {
+        f.check: f for f in check_steady(table(
+            steady=[1.0, 0.0, 0.0, 0.0], throughput_trend=[0.0, 1.0, 1.0, 0.0], throughput_change=[0, 0.2, -0.4, 0.02],
+            throughput_range=[0.1, 0.2, 0.5, 0.31],
+        ))
+    }  # fmt: skip
+    assert set(found) == {"drift-within-run", "unsteady"}
+    assert (found["drift-within-run"].load, found["drift-within-run"].severity) == (4.0, "warning")
+    assert "2 of 4 runs" in found["drift-within-run"].message
+    assert "by -40 %" in found["drift-within-run"].message
+    assert found["drift-within-run"].hypothesis.startswith("other programs")
+    assert (found["unsteady"].load, found["unsteady"].severity) == (8.0, "info")
+    assert "over 31 %" in found["unsteady"].message
+
+
+def test_writes_that_drift_are_suspected_of_a_cache() -> None:
+    (found,) = check_steady(table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]))
+    assert found.hypothesis.startswith("a write cache that fills")
+
+
+def test_a_warmup_is_told_with_the_ramp_that_would_do() -> None:
+    (found,) = check_steady(table(warmup_s=[0.0, 1.4], warmup_bias=[0.0, -0.06], steady=[1.0, 0.0],
+                                  throughput_trend=[0.0, 1.0]))  # fmt: skip
+    assert (found.check, found.load) == ("warm-up", 2.0)
+    assert "the first 1.4 s move the mean by -6.0 %" in found.message
+    assert "a ramp of 3 s more" in found.remedy
+
+
+def test_points_that_never_settled_are_told() -> None:
+    (found,) = check_steady(table(settled=[1.0, 0.0, 0.0]))
+    assert found.check == "never-settled"
+    assert "2 of 3 points" in found.message
+    assert "at load 2, 4" in found.message
+    short = pd.DataFrame({"series": "c", "load": [1.0], "settled": [0.0]})  # too short to be judged
+    assert [f.check for f in check_steady(short)] == ["never-settled"]
+
+
+# --- settling -------------------------------------------------------------------------------------------------------
+
+
+def test_the_settling_is_the_workload_without_its_times() -> None:
+    argv = (
+        "fio",
+        "--readonly",
+        "--name=p",
+        "--rw=randread",
+        "--runtime=5000ms",
+        "--ramp_time=1000ms",
+        "--time_based=1",
+    )
+    assert Settling(0.05, 10, 120).command(argv) == (
+        "fio", "--steadystate=iops:5%", "--runtime=120s", "--ss_dur=10s", "--readonly", "--name=p", "--rw=randread",
+        "--time_based=1",
+    )  # fmt: skip
+    assert Settling(0.003, 30, 60, "slope").command(argv)[1] == "--steadystate=iops_slope:0.3%"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [({"tolerance": 0.0}, "tolerance"), ({"tolerance": 1.5}, "tolerance"), ({"window_s": 2.0}, "window"),
+     ({"window_s": 4.5}, "window"), ({"longest_s": 10.0}, "longest"), ({"kind": "x"}, "kind")],
+)  # fmt: skip
+def test_what_fio_cannot_judge_is_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Settling(**wrong)
+
+
+def fio_said(*sections: dict[str, Any], before: str = "") -> str:
+    jobs = [{"read": {"runtime": 4006}, "write": {"runtime": 0}, **s} for s in sections]
+    return before + json.dumps({"fio version": "fio-3.33", "jobs": jobs}, indent=1)
+
+
+def test_what_fio_says_of_the_steady_state_is_read() -> None:
+    section = {"steadystate": {"attained": 1, "criterion": " 2.5%", "data": {"iops": [100, 102]}}}
+    found = read_settled(fio_said(section, before="fio: a note\n"))
+    assert found is not None
+    assert (found.attained, found.seconds, found.criterion) == (True, 4.006, "2.5%")
+    assert found.to_dict()["throughput_per_s"] == [100.0, 102.0]
+    missed = read_settled(fio_said({}, {"steadystate": {"attained": 0}}))
+    assert missed is not None
+    assert not missed.attained
+
+
+@pytest.mark.parametrize(
+    "text", ["", "fio: error", fio_said({}), '{"fio version" : "x", "jobs": [', Path(__file__).name]
+)
+def test_where_fio_says_nothing_there_is_nothing(text: str) -> None:
+    assert read_settled(text) is None
+
+
+def test_the_logs_of_a_run_stay_in_the_folder_that_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "sweep"
+    elsewhere.mkdir()
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+
+    def fio(argv: Sequence[str], *_: object, **__: object) -> Finished:
+        (prefix,) = (a.partition("=")[2] for a in argv if a.startswith("--write_iops_log="))
+        Path(f"{prefix}_iops.1.log").write_text("40, 1000, 0, 0, 0\n80, 3000, 0, 0, 0\n")
+        assert not list(elsewhere.iterdir())
+        return Finished(0, b"", b"", "", "", timed_out=False)
+
+    monkeypatch.setattr("measure.formats.fio.intervals.run_tool", fio)
+    _, intervals = run_with_intervals(["fio", "--name=x"], 1.0, 5.0, folder)
+    assert intervals.throughput_per_s == (1000.0, 3000.0)
+    assert [path.parent for path in tmp_path.rglob("*.log")] == [folder]

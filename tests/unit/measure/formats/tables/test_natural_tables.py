@@ -1,0 +1,92 @@
+"""Tables as people write them: their load, throughput and latency in SI, and what is refused with a ready line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+import pytest
+
+from measure.errors import DataError
+from measure.formats.tables.columns import parse_columns
+from measure.formats.tables.table import csv_sweep
+
+Rows = Sequence[tuple[float, float, float]]
+
+
+@pytest.mark.parametrize(
+    ("text", "points", "unit"),
+    [
+        ("clients,tps,latency average (ms)\n1,500,2.0\n8,3200,2.5\n", [(1, 500, 2e-3), (8, 3200, 2.5e-3)], "clients"),
+        ("threads,Requests/sec,mean (us)\n2,20000,100\n16,80000,200\n", [(2, 2e4, 1e-4), (16, 8e4, 2e-4)], "threads"),
+        ("connections;rps;avg ms\n10;1000;10,0\n50;4000;12,5\n", [(10, 1e3, 1e-2), (50, 4e3, 0.0125)], "connections"),
+        ("concurrency\tqps\tresponse time [ms]\n4\t400\t10\n32\t1600\t20\n", [(4, 400, 0.01), (32, 1600, 0.02)],
+         "requests"),
+        ("vus,requests per second,avg latency (s)\n1,10,0.1\n10,50,0.2\n", [(1, 10, 0.1), (10, 50, 0.2)], "users"),
+        ("Concurrent users,Throughput (req/s),Average response time (sec)\n5,50,0.1\n20,100,0.2\n",
+         [(5, 50, 0.1), (20, 100, 0.2)], "users"),
+        ("workers,ops/sec,avg_latency_ms\n1,1000,1\n4,3200,1.25\n", [(1, 1000, 1e-3), (4, 3200, 1.25e-3)], "workers"),
+        ("qd,kIOPS,lat (µs)\n1,10,100\n32,160,200\n", [(1, 1e4, 1e-4), (32, 1.6e5, 2e-4)], "requests"),
+        ("io_depth,iops,lat_ns.mean\n1,10000,100000\n32,160000,200000\n", [(1, 1e4, 1e-4), (32, 1.6e5, 2e-4)],
+         "requests"),
+        ("| QD | IOPS | Avg (ms) |\n|---|---|---|\n| 1 | 10,000 | 0.1 |\n| 256 | 1,280,000 | 0.2 |\n",
+         [(1, 1e4, 1e-4), (256, 1.28e6, 2e-4)], "requests"),
+        ("users,transactions/s,latency\n1,20,50\n10,100,100\n", [(1, 20, 0.05), (10, 100, 0.1)], "users"),
+        ("threads,tps,qps,avg latency (ms)\n1,100,2000,10\n8,400,8000,20\n", [(1, 100, 0.01), (8, 400, 0.02)],
+         "threads"),
+        ("iodepth,numjobs,iops,lat_us\n1,4,40000,100\n8,4,160000,200\n", [(4, 4e4, 1e-4), (32, 1.6e5, 2e-4)],
+         "requests"),
+        ("max_concurrency,request_throughput (req/s),output_throughput (tok/s),mean_ttft_ms,mean_e2el_ms\n"
+         "1,2,400,30,500\n16,20,4000,60,800\n", [(1, 2, 0.5), (16, 20, 0.8)], "requests"),
+        ("concurrency,rps\n2,100\n8,200\n", [(2, 100, 0.02), (8, 200, 0.04)], "requests"),
+        ("clients,mean_ms\n2,20\n8,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "clients"),
+        ("concurrency,throughput,mean\n2,100,20\n8,200,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "requests"),
+    ],
+)  # fmt: skip
+def test_a_natural_table_is_read_in_si(text: str, points: Rows, unit: str) -> None:
+    sweep = csv_sweep(text, name="t.csv")
+    columns = ("load", "throughput_per_s", "latency_s")
+    read = list(zip(*(sweep.points[c] for c in columns), strict=True))
+    assert [pytest.approx(row) for row in points] == read
+    assert (sweep.load_kind, sweep.load_unit) == ("queue_depth", unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("concurrency,tokens/s,ttft_ms\n1,50,30\n8,300,60\n", "Tokens are not requests"),
+        ("concurrency,tps,ttft (ms)\n1,50,30\n8,300,60\n", "Tokens are not requests"),
+        ("users,rps,latency\n1,20,7\n10,100,9\n", "N = X R holds for none"),
+        ("users,tps,qps,avg (ms)\n10,100,110,100\n", "fits more than one reading"),
+        ("arrival_rate,iops,latency\n100,100,7\n", "for numbers of outstanding requests only"),
+        ("users,clients,rps,mean_ms\n1,1,20,50\n", "both 'users' and 'clients' can be the load"),
+    ],
+)
+def test_what_is_ambiguous_is_refused_with_a_line_of_the_tables_own_names(text: str, says: str) -> None:
+    header = text.splitlines()[0].split(",")
+    with pytest.raises(DataError, match=says) as refusal:
+        csv_sweep(text, name="t.csv")
+    line = next(part for part in str(refusal.value).split("--columns ")[1:])
+    columns, units = parse_columns(shlex.split(line)[0])
+    assert set(columns.values()) <= set(header)
+    assert csv_sweep(text, columns, units, name="t.csv").points["load"].tolist()
+
+
+def test_what_littles_law_tells_is_said() -> None:
+    sweep = csv_sweep("users,tps,qps,latency\n1,100,2000,10\n8,400,8000,20\n", name="t.csv")
+    told = {f.check: f.message for f in sweep.findings}
+    assert "the column 'latency' names no unit; it is read as ms" in told["latency-unit"]
+    assert "'tps' is the throughput and not 'qps'" in told["throughput-column"]
+    assert sweep.points["latency_s"].tolist() == [0.01, 0.02]
+
+
+def test_a_declared_latency_without_a_unit_is_settled_or_refused() -> None:
+    declared = {"load": "n", "latency": "t", "throughput": "x"}
+    assert csv_sweep("n,t,x\n1,5,200\n", declared).points["latency_s"].tolist() == [5e-3]
+    with pytest.raises(DataError, match=r"say it, for example --columns load=n,latency=t:ms,throughput=x"):
+        csv_sweep("n,t,x\n1,5,20\n", declared)
+
+
+@pytest.mark.parametrize("text", ["depth;kIOPS;ms\n1;0,500;2\n2;1,000;2\n", "depth;kIOPS;ms\n1;1.000,5;2\n"])
+def test_decimal_commas_are_told_by_a_cell_that_leaves_no_choice(text: str) -> None:
+    assert csv_sweep(text, {"latency": "ms"}).points["throughput_per_s"].iloc[0] in (500, 1_000_500)

@@ -1,0 +1,158 @@
+"""Tables of other people, and our own."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from measure import audit
+from measure.errors import DataError
+from measure.formats.tables.table import csv_sweep, to_csv
+from measure.formats.tables.text import looks_like_table
+
+PLAIN = "io_depth,latency_us,iops\n1,100,10000\n8,200,40000\n"
+
+
+def test_undeclared_columns_with_units_are_read_in_si() -> None:
+    sweep = csv_sweep(PLAIN)
+    assert sweep.points["latency_s"].tolist() == [1e-4, 2e-4]
+    assert sweep.points["throughput_per_s"].tolist() == [10000, 40000]
+    assert (sweep.load_kind, sweep.load_unit) == ("queue_depth", "requests")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + PLAIN,
+        PLAIN.replace(",", ";"),
+        PLAIN.replace(",", "\t"),
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace("\n", "\r"),
+        "# measured at home\n" + PLAIN.replace("\n8", "\n\n# a remark, with commas\n8"),
+        PLAIN.replace("io_depth", '"io_depth"').replace("100,", '"100",'),
+        PLAIN.replace(",", ", "),
+        PLAIN + ",,\n",
+    ],
+)
+def test_the_same_table_in_other_clothes_is_the_same_sweep(text: str) -> None:
+    assert csv_sweep(text).points.equals(csv_sweep(PLAIN).points)
+
+
+def test_throughput_follows_from_bandwidth_and_block_in_fios_kilobytes() -> None:
+    sweep = csv_sweep("io_depth,latency_us,bandwidth_KBps,block_size_KB\n1,100,40000,4\n")
+    assert sweep.points["throughput_per_s"].iloc[0] == 10000
+    assert sweep.provenance.details["throughput_from"] == "bandwidth / block"
+
+
+def test_under_an_injected_delay_a_request_is_a_cache_line_whatever_the_stride() -> None:
+    sweep = csv_sweep("delay,latency_ns,bandwidth_MBps,access_size_B\n0,100,6400,256\n")
+    assert sweep.points["throughput_per_s"].iloc[0] == pytest.approx(1e8)
+    assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "cycles")
+
+
+def test_a_throughput_column_goes_before_a_bandwidth() -> None:
+    sweep = csv_sweep("io_depth,latency_us,iops,MBps,block_KB\n1,100,9000,1000,4\n")
+    assert sweep.points["throughput_per_s"].iloc[0] == 9000
+    assert sweep.points["bandwidth_bytes_per_s"].iloc[0] == 1e9
+
+
+def test_reads_and_writes_apart_are_joined_so_that_littles_law_holds_for_the_sum() -> None:
+    text = "depth,read_iops,read_latency_us,write_iops,write_latency_us\n4,3000,1000,1000,1000\n4,100,10,NA,NA\n"
+    points = csv_sweep(text).points.sort_values("throughput_per_s")
+    assert points["throughput_per_s"].tolist() == [100, 4000]
+    assert points["latency_s"].tolist() == pytest.approx([1e-5, 1e-3])
+    assert points["read_fraction"].tolist() == [1, 0.75]
+
+
+@pytest.mark.parametrize("latency", ["1000", ""])
+def test_reads_and_writes_apart_with_one_latency_or_none_are_one_stream(latency: str) -> None:
+    points = csv_sweep(f"depth,read_iops,write_iops,latency_us\n4,3000,1000,{latency}\n").points
+    assert points[["throughput_per_s", "latency_s", "read_fraction"]].to_numpy().tolist() == [[4000, 1e-3, 0.75]]
+
+
+def test_block_mix_and_percent_signs_make_the_curves() -> None:
+    text = "depth,latency_us,iops,block_KB,read_pct\n1,9,1,4,100%\n1,9,1,4,70%\n1,9,1,16,0%\n"
+    assert csv_sweep(text).series == ("4 KiB read", "4 KiB 70/30 mix", "16 KiB write")
+
+
+def test_points_of_several_engines_are_curves_of_their_own() -> None:
+    rows = "libaio,1,12000,82\nsync,16,125000,128\nlibaio,16,130000,123\n"
+    mixed = csv_sweep(f"ioengine,iodepth,iops,latency_us\n{rows}")
+    assert mixed.series == ("all points libaio", "all points sync")
+    assert mixed.points["repeat"].tolist() == [0, 0, 0]
+    assert "mixed-submission" in {f.check for f in audit(mixed)}
+    one = csv_sweep(f"engine,iodepth,iops,latency_us\n{rows.replace('sync', 'libaio')}")
+    assert one.series == ("all points",)
+    assert "mixed-submission" not in {f.check for f in audit(one)}
+
+
+def test_a_load_of_zero_is_refused_where_it_asks_for_nothing() -> None:
+    with pytest.raises(DataError, match="depth 0 in row 1"):
+        csv_sweep("iodepth,iops,latency_us\n0,12000,82\n8,78000,102\n")
+    with pytest.raises(DataError, match="arrival rate 0 in row 2"):
+        csv_sweep("arrival_rate,iops,latency_us\n100,100,82\n0,78000,102\n")
+    assert len(csv_sweep("delay,latency_ns,bandwidth_MBps\n0,150,20000\n100,120,15000\n")) == 2
+
+
+def test_the_same_load_again_is_a_repeat() -> None:
+    assert csv_sweep(PLAIN + "8,210,39000\n").points["repeat"].tolist() == [0, 0, 1]
+
+
+def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
+    sweep = csv_sweep(PLAIN + "16,,50000\n32,n/a,50000\n", name="t.csv")
+    assert sweep.points["load"].tolist() == [1, 8]
+    messages = [f.message for f in sweep.findings]
+    assert messages == ["t.csv: 2 rows left out, because no latency is given (lines 4, 5)."]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (PLAIN + "16,fast,1\n", "'fast' in line 4, column 'latency_us' is not a number; correct the cell"),
+        (PLAIN.replace(",", ";") + "16;1,500;1\n", "'1,500' in line 4 may be 1.500 or 1500"),
+        (PLAIN.replace(",", ";") + "16;1,5;1\n32;1.5;1\n", "'1.5' in line 5, column 'latency_us' has a decimal point"),
+        (PLAIN.replace(",", ";") + "16;1,5;1,234,567\n", "is that of decimals and in '1,234,567' that of thousands"),
+        (PLAIN + "16,inf,1\n", "'inf' in line 4, column 'latency_us' is not a number"),
+        (PLAIN + "16,300,1,2\n", "line 4 has 4 cells under 3 columns"),
+        (PLAIN + "16,0,1\n", "latency 0 in row 3"),
+        (PLAIN + "16,300,0\n", "line 4 has a throughput of 0"),
+        (PLAIN + "16,-3,1\n", "latency -3e-06 in row 3"),
+        (PLAIN + "-1,3,1\n", "load -1 in row 3"),
+        ("io_depth,latency_us,iops\n", "has a header but no row"),
+        ("io_depth,latency_us,iops\n1,,\n", "none of its 1 row"),
+        ("io_depth,latency_us,iops,iops\n1,2,3,4\n", "'iops' is there more than once"),
+        ("", "is empty"),
+        ("# nothing\n", "is empty"),
+        ("just words\n1\n", "is no header of a table"),
+        ("series,load,throughput_per_s,latency_s\na,1,,2\n", "line 2 has no throughput_per_s"),
+        ("# load_kind: mood\nseries,load,throughput_per_s,latency_s\na,1,2,2\n", "load_kind 'mood' is unknown"),
+    ],
+)
+def test_bad_tables_are_refused_with_the_row_and_the_column(text: str, says: str) -> None:
+    with pytest.raises(DataError) as refusal:
+        csv_sweep(text, name="t.csv")
+    assert says in str(refusal.value)
+    assert "t.csv" in str(refusal.value)
+
+
+def test_unused_columns_are_told() -> None:
+    (finding,) = csv_sweep("io_depth,latency_us,iops,mood\n1,2,3,good\n").findings
+    assert (finding.check, "mood" in finding.message) == ("columns", True)
+
+
+def test_our_own_table_comes_back_unchanged() -> None:
+    sweep = csv_sweep("arrival_rate,latency_us,iops,block_KB,mix\n5000,90,4990,4,Read-Only\n8000,99,7990,4,Read-Only\n")
+    again = csv_sweep(to_csv(sweep))
+    assert (again.load_kind, again.load_unit) == (sweep.load_kind, sweep.load_unit) == ("arrival_rate", "requests/s")
+    pd.testing.assert_frame_equal(again.points, sweep.points, check_like=True, check_exact=True)
+
+
+def test_our_own_table_without_its_notes_is_still_known_as_a_memory() -> None:
+    text = "series,load,throughput_per_s,latency_s,bandwidth_bytes_per_s\nread,0,1e8,1e-7,6.4e9\n"
+    assert csv_sweep(text).load_kind == "injected_delay"
+
+
+def test_prose_is_no_table() -> None:
+    assert looks_like_table(PLAIN)
+    assert not looks_like_table("Dear reader, this is a letter.\nIt has no table.\n")
+    assert not looks_like_table("1,2,3\n4,5,6\n")

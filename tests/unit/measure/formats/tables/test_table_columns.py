@@ -1,0 +1,110 @@
+"""Names of columns: what is recognised, what is refused, and how a user declares the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from measure.errors import DataError
+from measure.formats.tables.column_names import recognise
+from measure.formats.tables.columns import assign_roles, parse_columns
+
+
+@pytest.mark.parametrize(
+    ("column", "role", "scale"),
+    [
+        ("queue_depth", "depth", 1), ("io_depth", "depth", 1), ("iodepth", "depth", 1), ("QD", "depth", 1),
+        ("delay", "delay", 1), ("inject_delay", "delay", 1), ("latency_us", "latency", 1e-6),
+        ("latency_ns", "latency", 1e-9), ("avg_latency_ms", "latency", 1e-3), ("Latency (us)", "latency", 1e-6),
+        ("iops", "throughput", 1), ("iops_k", "throughput", 1e3), ("throughput_per_s", "throughput", 1),
+        ("bandwidth_MBps", "bandwidth", 1e6), ("bandwidth_KBps", "bandwidth", 1024), ("BW [MiB/s]", "bandwidth", 2**20),
+        ("MBps", "bandwidth", 1e6), ("bandwidth_kBps", "bandwidth", 1e3),
+        ("block_size_KB", "block", 1024), ("block_size_KiB", "block", 1024), ("block_kB", "block", 1000),
+        ("read_pct", "read_percent", 0.01), ("read_lat_us", "read_latency", 1e-6),
+        ("latency_p99_us", "latency_p99", 1e-6),
+    ],
+)  # fmt: skip
+def test_a_name_with_its_unit_is_recognised(column: str, role: str, scale: float) -> None:
+    found = recognise(column)
+    assert found is not None
+    assert (found.role, found.scale) == (role, scale)
+
+
+@pytest.mark.parametrize("column", ["latency", "bandwidth", "block_size", "size_KB", "bandwidth_Mbps", "n", "x", ""])
+def test_a_name_that_leaves_something_to_guess_is_not(column: str) -> None:
+    assert recognise(column) is None
+
+
+def test_a_declaration_is_read_with_its_units() -> None:
+    assert parse_columns('load=io_depth, latency=lat:us, "throughput=a,b:k/s"') == (
+        {"load": "io_depth", "latency": "lat", "throughput": "a,b"},
+        {"latency": "us", "throughput": "k/s"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is empty"), ("load", "is not role=column"), ("load=", "is not role=column"), ("speed=x", "is no role"),
+        ("latency=a:parsec", "no unit of latency"), ("load=a,load=b", "twice"), ("bandwidth=a:Mbps", "are bits"),
+    ],
+)  # fmt: skip
+def test_a_wrong_declaration_says_what_is_wrong(text: str, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        parse_columns(text)
+
+
+def test_a_declared_column_takes_the_unit_in_its_name() -> None:
+    roles = assign_roles(["n", "t_ms", "rate"], {"load": "n", "latency": "t_ms", "throughput": "rate"}, None, "t.csv")
+    assert roles["latency"].scale == 1e-3
+    assert roles["throughput"].scale == 1
+
+
+def test_a_declared_latency_of_reads_without_any_unit_is_refused() -> None:
+    with pytest.raises(DataError, match="read_latency=t:us"):
+        assign_roles(["n", "t", "read_iops"], {"load": "n", "read_latency": "t"}, None, "t.csv")
+
+
+def test_the_name_of_a_declared_load_tells_its_kind() -> None:
+    header = ["pause", "lat_ns", "bw_GBps"]
+    assert "delay" in assign_roles(header, {"load": "pause"}, None, "t.csv")
+
+
+def test_a_value_stands_in_for_a_column() -> None:
+    roles = assign_roles(["bw_MBps", "lat_us"], {"load": "1", "block": "16KiB"}, None, "t.csv")
+    assert roles["depth"].constant == 1
+    assert roles["block"].constant == 16384
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (["io_depth", "mood", "Mbps"], "a latency with its unit"),
+        (["io_depth", "latency_us", "bw_MBps"], "a block size"),
+        (["latency_us", "iops"], "a load"),
+        (["io_depth", "delay", "latency_us", "iops"], "both 'io_depth' and 'delay'"),
+        (["io_depth", "latency_us", "latency_ms", "iops"], "both 'latency_us' and 'latency_ms'"),
+    ],
+)
+def test_a_table_that_does_not_say_enough_lists_its_columns_and_the_remedy(header: list[str], says: str) -> None:
+    with pytest.raises(DataError, match=says) as refusal:
+        assign_roles(header, None, None, "mine.csv")
+    assert all(column in str(refusal.value) for column in header)
+    assert "mine.csv" in str(refusal.value)
+    assert "--columns" in str(refusal.value)
+
+
+@pytest.mark.parametrize("header", [["delay", "latency_us"], ["arrival_rate", "iops"], ["io_depth", "latency"]])
+def test_where_no_column_is_left_for_what_is_missing_one_has_to_be_added(header: list[str]) -> None:
+    with pytest.raises(DataError, match=r"cannot be told from its columns; .*; add the column that is missing"):
+        assign_roles(header, None, None, "mine.csv")
+
+
+def test_a_declared_column_that_is_not_there_lists_those_that_are() -> None:
+    with pytest.raises(DataError, match=r"no column 'depht'.*io_depth, latency_us, iops"):
+        assign_roles(["io_depth", "latency_us", "iops"], {"load": "depht"}, None, "t.csv")
+
+
+def test_a_declaration_settles_what_was_ambiguous() -> None:
+    header = ["io_depth", "delay", "latency_us", "latency_ms", "iops"]
+    roles = assign_roles(header, {"depth": "io_depth", "latency": "latency_us"}, None, "t.csv")
+    assert (roles["depth"].column, roles["latency"].column) == ("io_depth", "latency_us")

@@ -1,0 +1,69 @@
+"""A law of service times from a file: fio's histogram, or a table of times and counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calibrate.cli.theory.laws import law
+from measure.errors import DataError
+from measure.formats.histogram_file import read_histogram
+from qsim import Empirical, LogNormal
+
+
+def fio_output(*bins: dict[str, int]) -> str:
+    jobs = [
+        {
+            "jobname": f"j{i}", "error": 0, "job options": {"rw": "randread", "bs": "4k"},
+            "read": {
+                "io_bytes": 4096 * sum(b.values()), "total_ios": sum(b.values()), "iops": 1000.0, "runtime": 1000,
+                "bw_bytes": 4096000, "lat_ns": {"mean": 1.5e6, "stddev": 1e5, "N": sum(b.values()), "bins": b},
+            },
+        }
+        for i, b in enumerate(bins)
+    ]  # fmt: skip
+    return json.dumps({"fio version": "fio-3.33", "jobs": jobs})
+
+
+def test_the_histogram_of_a_fio_run_is_a_law(tmp_path: Path) -> None:
+    path = tmp_path / "fio.json"
+    path.write_text(fio_output({"1003520": 30, "2007040": 10}))
+    found = read_histogram(path)
+    assert found.weights == (30, 10)
+    assert found.mean == pytest.approx((30 * 1.0035e-3 + 10 * 2.007e-3) / 40, rel=1e-3)
+    assert all(width > 0 for width in found.widths)
+
+
+def test_a_table_of_times_and_counts_is_a_law(tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("latency_s,count\n0.001,3\n0.005,1\n")
+    assert read_histogram(path) == Empirical((0.001, 0.005), (3.0, 1.0))
+    assert law(f"histogram:{path}").distribution().mean == pytest.approx(2e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("time,n\n1,2\n", "neither fio's json\\+ output nor a table with the header latency_s,count"),
+        ("latency_s,count\n", "counts no time above zero"),
+        ("latency_s,count\n0,5\n", "counts no time above zero"),
+        ("latency_s,count\n0.001,many\n", "row 2: '0.001,many' is no time and count"),
+        ("latency_s,count\n0.001\n", "row 2"),
+        ("latency_s,count\n0.001,1\n-1,2\n", "row 3: a time and a count are zero or more"),
+        (fio_output({"1000": 3}, {"1000": 3}), "2 jobs"),
+        (fio_output({}), "holds no histogram"),
+    ],
+)
+def test_what_holds_no_histogram_is_refused_with_its_reason(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(DataError, match=sentence):
+        read_histogram(path)
+
+
+def test_the_mean_may_go_without_its_name() -> None:
+    assert law("lognormal:2ms:scv=2").distribution() == law("lognormal:mean=2ms,scv=2").distribution()
+    assert law("lognormal:2ms:scv=2").distribution() == LogNormal(2e-3, 2)
+    assert law("erlang:3ms:k=2").distribution().mean == pytest.approx(3e-3)

@@ -1,0 +1,68 @@
+"""A law in a file of its own: every family comes back equal, and what is no law is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from measure.errors import DataError, MeasureError
+from measure.formats.law_file import read_law, write_law
+from qsim import (
+    BurrXII,
+    Deterministic,
+    Distribution,
+    Empirical,
+    Erlang,
+    Exponential,
+    Gamma,
+    HyperExponential,
+    LogNormal,
+    Mixture,
+    Shifted,
+    Weibull,
+)
+from qsim.distributions.phase_type import hyper_erlang
+
+LAWS: list[Distribution] = [
+    Exponential(80e-6), Deterministic(0.1 + 0.2), Erlang(3, 1 / 3), Gamma(1e-4, 0.7), LogNormal(2e-3, 2.0),
+    Weibull(0.7, 1e-3), BurrXII(2.0, 4.0, 1e-3), HyperExponential((0.9, 0.1), (1e-4, 7e-3)),
+    hyper_erlang((0.3, 0.7), [2, 9], (1e-4, 1e-3)), Empirical((1e-4, 2e-4), (3.0, 1.0), (1e-6, 1e-6)),
+    Shifted(Mixture((LogNormal(1e-4, 0.1), LogNormal(3e-3, 13.285012704049752)), (0.2, 0.8)), 5.5215555248078004e-05),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_law_comes_back_equal_to_the_last_digit(law: Distribution, tmp_path: Path) -> None:
+    path = tmp_path / "law.json"
+    write_law(law, path, {"name": "a device"})
+    assert read_law(path) == law
+    assert json.loads(path.read_text())["about"] == {"name": "a device"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("lognormal", "is no JSON"),
+        ("[1]", r"no law of qsim \(schema None\)"),
+        ('{"schema": "qsim-fit/2"}', "no law of qsim"),
+        ('{"schema": "qsim-law/1"}', r"a law that cannot be \('law'\)"),
+        ('{"schema": "qsim-law/1", "law": 3}', "a law that cannot be"),
+        ('{"schema": "qsim-law/1", "law": {"family": "Closed"}}', "'Closed' is unknown"),
+        ('{"schema": "qsim-law/1", "law": {"family": "Exponential", "mean": -1}}', "mean"),
+        ('{"schema": "qsim-law/1", "law": {"family": "Exponential", "speed": 1}}', "speed"),
+        ("[" * 100_000, "is no JSON"),
+    ],
+)
+def test_what_is_no_law_is_refused_with_the_command_that_writes_one(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "law.json"
+    path.write_text(content)
+    with pytest.raises(DataError, match=words) as error:
+        read_law(path)
+    assert str(error.value).endswith("write one with: qsim fit-service DATA --out law.json")
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(MeasureError, match="cannot be written: No such file"):
+        write_law(Exponential(1.0), tmp_path / "none" / "law.json", {})

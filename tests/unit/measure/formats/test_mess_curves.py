@@ -1,0 +1,129 @@
+"""Bandwidth-latency files: Mess's table, its text files, multiload; what can be fitted and what cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from places import GOLDEN
+
+from calibrate import compare
+from measure import audit, load
+from measure.errors import DataError
+from measure.formats.mess_curves import curves_sweep
+from measure.formats.tables.table import csv_sweep, to_csv
+
+DATA = GOLDEN / "curves"
+
+
+def test_messs_table_is_a_curve_over_the_pause_for_each_read_percentage() -> None:
+    sweep = load(DATA / "mess.csv")
+    assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "pauses")
+    assert sweep.series == ("50/50 mix", "read")
+    row = sweep.select("read").points.iloc[0]
+    assert (row["load"], row["bandwidth_bytes_per_s"], row["latency_s"]) == (450, 15.5e9, pytest.approx(94.9e-9))
+    assert row["throughput_per_s"] == 15.5e9 / 64
+    assert sweep.provenance.details["idle_latency_s"]["read"] == pytest.approx(90.2e-9)
+    assert [f.check for f in sweep.findings] == ["idle-point"]
+
+
+def test_messs_table_can_be_fitted_and_compared() -> None:
+    compared = compare(load(DATA / "mess.csv"), series="50/50 mix")
+    assert len(compared.points.load) == 4
+    assert compared.held_out.sum() == 1
+
+
+def test_a_text_file_takes_its_ratio_from_its_name_and_its_unit_from_the_idle_end() -> None:
+    sweep = load(DATA / "bwlat_70.txt")
+    assert (sweep.load_kind, sweep.load_unit, sweep.series) == ("bandwidth", "B/s", ("70/30 mix",))
+    assert sweep.points["load"].tolist() == sweep.points["bandwidth_bytes_per_s"].tolist()
+    assert len(sweep) == 5
+    assert {f.check: f.severity for f in sweep.findings} == {"rows-left-out": "warning", "latency-unit": "info"}
+
+
+def test_a_text_file_in_cycles_is_not_confirmed_and_declared_units_are_taken() -> None:
+    cycles = "100000 400\n640.5 209\n"
+    (finding,) = curves_sweep({"bwlat_50.txt": cycles}).findings
+    assert (finding.check, finding.severity) == ("latency-unit", "warning")
+    declared = curves_sweep({"bwlat_50.txt": cycles}, {"latency": "us", "bandwidth": "GB/s"})
+    assert declared.points["latency_s"].tolist() == pytest.approx([400e-6, 209e-6])
+    assert declared.points["load"].iloc[0] == 1e14
+    assert not declared.findings
+    with pytest.raises(DataError, match="'parsec' is no unit of latency"):
+        curves_sweep({"bwlat_50.txt": cycles}, {"latency": "parsec"})
+
+
+def test_multiload_adds_the_chasers_own_bandwidth_and_keeps_the_loaders() -> None:
+    sweep = load(DATA / "multiload.txt")
+    assert (sweep.load_kind, sweep.series, sweep.provenance.tool) == ("bandwidth", ("stream-sum",), "multiload")
+    assert sweep.points["load"].tolist() == [(9780 + 82) * 2**20, (37980 + 73) * 2**20, (97980 + 45) * 2**20]
+    assert sweep.points["jobs"].tolist() == [1, 4, 11]
+    assert sweep.points["latency_s"].iloc[2] == pytest.approx(171.3e-9)
+
+
+def test_what_has_no_load_is_audited_and_predicted_over_its_bandwidth() -> None:
+    sweep = load(DATA / "bwlat_70.txt")
+    assert "no-load" in {f.check for f in audit(sweep)}
+    made = compare(sweep)
+    assert (made.fit.model, made.fit.load_kind) == ("latency curve", "bandwidth")
+    assert made.summary.held_out_mape_throughput_pct == pytest.approx(0)  # it is the load
+
+
+def test_a_curve_that_bends_back_is_told() -> None:
+    text = "640 99\n50000 110\n90000 200\n85000 300\n"
+    checks = {f.check for f in audit(curves_sweep({"bwlat_100.txt": text}))}
+    assert "bends-back" in checks
+
+
+def test_our_table_of_a_curve_without_a_load_survives_the_round_trip() -> None:
+    sweep = load(DATA / "bwlat_70.txt")
+    again = csv_sweep(to_csv(sweep))
+    assert again.load_kind == "bandwidth"
+    assert again.points["load"].tolist() == sweep.points["load"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("pause,bandwidth_mean,latency_mean\n", "has a header but no row"),
+        ("pause,bandwidth_mean,latency_mean\n1,2\n", "line 2 has 2 cells under 3 columns"),
+        ("pause,bandwidth_mean,latency_mean\n1,fast,3\n", "'fast' in line 2 is not a number"),
+        ("pause,bandwidth_mean,latency_mean\n1,5,0\n", "a latency of 0 ns"),
+        ("pause,bandwidth_mean,latency_mean\n1,0,90\n", "no row has a bandwidth above zero"),
+        ("pause,bandwidth_mean,latency_mean\n1,5,90\n1,6,95\n", "every row has the same pause"),
+        ("1 2\n3 4\n5 6 7\n" + "1 2\n" * 30, "is no bandwidth-latency file"),
+        ("1 2\n" * 30 + "5 6 7\n", "line 31 has 3 numbers where two belong"),
+    ],
+)
+def test_damage_is_refused_by_line(text: str, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        curves_sweep({"bwlat_50.txt": text})
+
+
+def test_forms_are_not_mixed() -> None:
+    texts = {p.name: p.read_text() for p in (DATA / "mess.csv", DATA / "bwlat_70.txt")}
+    with pytest.raises(DataError, match="Mess's table and pairs of numbers cannot be one sweep"):
+        curves_sweep(texts)
+
+
+def test_the_public_mess_files_are_read(shared: Path) -> None:
+    mess = shared / "field-data" / "mess-samples"
+    assert len(load(mess / "epeec4_memory_curves.csv").series) == 41
+    assert len(load(mess / "grace_memory_curves.csv").series) == 45
+    text = load(mess / "skylake-text")
+    assert sorted(text.series) == ["50/50 mix", "60/40 mix", "76/24 mix", "90/10 mix", "read"]
+    assert [f.severity for f in text.findings if f.check == "latency-unit"] == ["info"]
+
+
+def test_messages_of_a_verbose_multiload_are_no_rows() -> None:
+    names = ["Samples", "Byte/thd", "ChaseThds", "ChaseNS", "ChaseMibs", "ChDeviate", "LoadThds", "LdMaxMibs",
+             "LdAvgMibs", "LdDeviate", "ChaseArg", "MemLdArg"]  # fmt: skip
+    header = "\t, ".join(names)
+    row = "10 , 1073741824 , 1 , {ns} , 40 , 0.008 , 7 , 30500 , 30000 , 0.008 , chaseload , stream-sum"
+    said = "main: sample_no=1  avg=161.4(ns)\n main: threads=7, Total(MiB/s)=30001.0, PerThread=4286\n"
+    one, other = (
+        f"{said}{header}\n{row.format(ns=ns)}\nInfo: Loaded Latency chase selected.\n" for ns in (120.5, 99.0)
+    )
+    points = curves_sweep({"multiload.txt": one + other}).points
+    assert points["latency_s"].tolist() == pytest.approx([120.5e-9, 99e-9])
+    assert points["bandwidth_bytes_per_s"].tolist() == pytest.approx([30040 * 2**20] * 2)

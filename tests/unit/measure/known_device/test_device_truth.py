@@ -1,0 +1,176 @@
+"""The truth of a known device: what is asked, what is drawn, and the way through JSON and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import qsim
+from measure.errors import DataError
+from measure.fio.device_log import check_arrivals, check_way, served_between
+from measure.fio.workload import submitters
+from measure.known_device.server import known_device, truth_of
+from measure.known_device.sweep import DeviceSweep
+from measure.known_device.truth import Truth
+from measure.sweep import Sweep
+from qsim.distributions.as_dict import law_from_dict, law_to_dict
+
+LAWS = [
+    qsim.Exponential(2e-3),
+    qsim.Deterministic(2e-3),
+    qsim.HyperExponential.from_moments(2e-3, 4.0),
+    qsim.LogNormal(2e-3, 2.0),
+    qsim.Empirical.from_histogram([1e-3, 2e-3, 4e-3], [3, 1]),
+    qsim.Shifted(base=qsim.Erlang(3, 1e-3), shift=1e-3),
+    qsim.Mixture((qsim.Exponential(1e-3), qsim.Deterministic(4e-3)), (0.7, 0.3)),
+]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_law_goes_through_json_and_comes_back(law: qsim.Distribution) -> None:
+    assert law_from_dict(json.loads(json.dumps(law_to_dict(law)))) == law
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_truth_goes_through_json_and_comes_back(law: qsim.Distribution) -> None:
+    truth = truth_of(law, 3, "per-server", seed=7)
+    again = Truth.from_dict(json.loads(json.dumps(truth.to_dict())))
+    assert again == truth
+    assert again.peak_throughput_per_s == pytest.approx(3 / law.mean)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_the_sample_that_is_served_has_the_moments_asked_for(law: qsim.Distribution) -> None:
+    truth = truth_of(law, 2)
+    assert truth.served_mean_s == pytest.approx(law.mean, rel=0.02)
+    assert truth.served_scv == pytest.approx(law.scv, rel=0.1, abs=1e-9)
+
+
+def test_a_number_is_a_constant_and_a_list_is_drawn_from() -> None:
+    assert truth_of(2e-3).service == qsim.Deterministic(2e-3)
+    times = [1e-3, 3e-3]
+    truth = truth_of(times)
+    assert truth.service.mean == pytest.approx(2e-3)
+    assert truth.served_scv == pytest.approx(0.25, rel=0.01)
+    assert truth_of(times, seed=2).served_mean_s != truth.served_mean_s
+
+
+def test_the_label_says_what_it_is() -> None:
+    assert truth_of(2e-3, 4).label == "nbdkit, 4 servers, one queue, deterministic, mean 2.00 ms"
+    assert truth_of(qsim.LogNormal(2e-3, 2), 4, "per-server").label == (
+        "nbdkit, 4 servers, a queue each, lognormal, mean 2.00 ms, scv 2"
+    )
+    assert truth_of(qsim.Exponential(1e-3)).label == "nbdkit, 1 server, exponential, mean 1.00 ms"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"servers": None}, "damaged"),
+        ({"queueing": "lottery"}, "lottery"),
+        ({"service": {"family": "Metrics"}}, "'Metrics' is unknown"),
+        ({"service": {"family": "Exponential", "mean": -1}}, "mean"),
+    ],
+)
+def test_a_damaged_truth_is_refused(change: dict[str, Any], sentence: str) -> None:
+    values = {**truth_of(2e-3, 4).to_dict(), **change}
+    if change.get("servers", 0) is None:
+        del values["servers"]
+    with pytest.raises(DataError, match=sentence):
+        Truth.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"servers": 0}, "servers is 0"),
+        ({"servers": 300}, "servers is 300"),
+        ({"service": 0.0}, "above 0"),
+        ({"service": []}, "values must not be empty"),
+        ({"service": 99.0}, "below 60"),
+        ({"service": qsim.Exponential(30.0)}, "below 60"),
+        ({"queueing": "lottery"}, "central or per-server"),
+        ({"seed": -1}, "seed is -1"),
+        ({"threads": 0}, "threads is 0"),
+        ({"early_s": -1.0}, "early_s is -1"),
+    ],
+)
+def test_an_impossible_device_is_refused(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence), known_device(**settings):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({}, "both empty"),
+        ({"depths": (1,), "arrival_rates": (10.0,)}, "both given"),
+        ({"depths": (2000,)}, "1024"),
+        ({"arrival_rates": (500.0,)}, "below the device's peak of 500"),
+        ({"depths": (1,), "order": "upside-down"}, "order is"),
+        ({"depths": (1,), "jobs": 4}, "jobs share arrivals"),
+    ],
+)
+def test_an_impossible_sweep_is_refused(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        DeviceSweep(truth_of(qsim.Exponential(2e-3)), **settings)
+
+
+@pytest.mark.usefixtures("fio_here")
+def test_busy_devices_get_more_submitting_jobs() -> None:
+    truth = truth_of(qsim.Exponential(2e-3))
+    plan = DeviceSweep(truth, arrival_rates=(150.0, 350.0, 450.0), runtime_s=20.0).plan()
+    jobs = [p.job.jobs for p in plan.points]
+    # 25 jobs for each request that M/M/1 has outstanding: rho/(1-rho) = 0.43, 2.33, 9; and no fewer than usual
+    assert jobs == pytest.approx([submitters(150.0), 59, 225], abs=1)
+    assert plan.details["truth"]["service"] == {"family": "Exponential", "mean": 2e-3}
+
+
+@pytest.fixture
+def fio_here(require_tool: Any) -> None:
+    require_tool("fio")
+
+
+def test_served_columns_are_cut_at_the_points() -> None:
+    arrived = np.concatenate([np.arange(100) / 10, 100 + np.arange(200) / 20])
+    served = np.where(arrived < 50, 1.0, 2.0)
+    log = np.column_stack([arrived, np.full_like(arrived, 0.5), served, np.zeros_like(arrived)])
+    first, second = served_between(log, -1, 20), served_between(log, 90, 120, ramp_s=5.0)
+    assert first is not None
+    assert second is not None
+    assert (first.served_requests, second.served_requests) == (100, 100)
+    assert first.served_rate_per_s == pytest.approx(10)
+    assert second.served_rate_per_s == pytest.approx(20)
+    assert (first.served_response_s, second.served_response_s) == (1.5, 2.5)
+    assert served_between(log, 40, 60) is None
+    timed = served_between(log, 90, 120, ramp_s=2.0, runtime_s=3.0)
+    assert timed is not None
+    assert timed.served_requests == 61
+    delayed = served_between(log, -1, 20, delay_s=0.25)
+    assert delayed is not None
+    assert delayed.served_response_s == 1.75
+
+
+def test_a_latency_that_is_not_the_devices_own_is_a_finding() -> None:
+    rows = {"series": "d", "load": [1.0, 4.0], "throughput_per_s": [500.0, 2000.0], "latency_s": [2e-3, 3e-3],
+            "served_response_s": [2e-3, 2e-3]}  # fmt: skip
+    (found,) = check_way(Sweep(pd.DataFrame(rows)))
+    assert (found.check, found.load) == ("way-to-device", 4.0)
+    assert "3.00 ms against 2.00 ms" in found.message
+    rows["latency_s"] = [2e-3, 2.1e-3]
+    assert not list(check_way(Sweep(pd.DataFrame(rows))))
+
+
+def test_arrivals_that_are_not_poisson_are_a_finding() -> None:
+    rows = {"series": "d", "load": [150.0, 350.0], "throughput_per_s": [150.0, 350.0], "latency_s": [3e-3, 7e-3],
+            "served_gap_scv": [1.06, 2.3], "served_requests": [9000, 21000]}  # fmt: skip
+    (found,) = check_arrivals(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s"))
+    assert (found.check, found.severity, found.load) == ("not-poisson", "warning", 350.0)
+    assert "2.3 over 21,000 requests" in found.message
+    rows["served_requests"] = [9000, 30]  # so few that chance explains it
+    assert not list(check_arrivals(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s")))
+    assert not list(check_arrivals(Sweep(pd.DataFrame(rows))))  # closed: the gaps are those of the departures

@@ -1,0 +1,287 @@
+"""Nothing that qsim did not create is written to; what it created it finds again, and removes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from measure.errors import UnsafeTargetError
+from measure.machine import block_devices, own_file, safety
+from measure.machine.block_devices import device_in_use, signature
+from measure.machine.host import Storage
+from measure.machine.own_file import held, is_ours, mark_filled, remove_own
+from measure.machine.safety import TEST_FILE, check_target
+
+MIB = 2**20
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The free bytes that the filesystem claims to have; tests change the one entry."""
+    space = [2**40]
+
+    def storage(path: Path) -> Storage:
+        return Storage("ext4", "/", "/dev/x", "", None, space[0])
+
+    for module in (safety, own_file):
+        monkeypatch.setattr(module, "storage_behind", storage)
+    return space
+
+
+def foreign(tmp_path: Path, content: bytes = b"precious" * 8192) -> Path:
+    path = tmp_path / "data.db"
+    path.write_bytes(content)
+    return path
+
+
+def test_a_path_that_does_not_exist_is_ours_to_create(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    assert (target.kind, target.exists, target.writable, target.filled) == ("own file", False, True, False)
+    assert not list(tmp_path.iterdir())  # looking changes nothing
+
+
+def test_a_directory_gets_a_file_of_our_own(tmp_path: Path, free: list[int]) -> None:
+    assert check_target(tmp_path, MIB, writes=False).path == tmp_path / TEST_FILE
+
+
+def test_our_file_is_created_marked_held_and_removed(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    with held(target, keep=False) as file:
+        assert is_ours(file.path)
+        assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+        with pytest.raises(UnsafeTargetError, match="another run is measuring"), held(file, keep=False):
+            pass
+        assert file.path.exists()  # the second run has not removed the first one's file
+    assert not list(tmp_path.iterdir())
+
+
+def test_our_file_is_removed_when_the_run_fails(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    with pytest.raises(KeyboardInterrupt), held(target, keep=False):
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_kept_file_is_ours_again_and_known_to_be_filled(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    with held(target, keep=True) as file:
+        file.path.write_bytes(b"x" * MIB)
+        mark_filled(file)
+    again = check_target(tmp_path / "new", MIB, writes=True)
+    assert (again.kind, again.exists, again.filled) == ("own file", True, True)
+    assert not check_target(tmp_path / "new", 2 * MIB, writes=True).filled
+    remove_own(again.path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_a_foreign_file_is_refused_and_stays_as_it_is(tmp_path: Path, free: list[int], writes: bool) -> None:
+    path = foreign(tmp_path)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    with pytest.raises(UnsafeTargetError, match=r"data\.db exists and was not created by qsim.*name a file that"):
+        check_target(path, None, writes=writes)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+
+
+def test_a_foreign_file_may_be_read_with_consent_but_never_written(tmp_path: Path, free: list[int]) -> None:
+    path = foreign(tmp_path)
+    target = check_target(path, None, writes=False, consent="read")
+    assert (target.kind, target.writable, target.size_bytes) == ("foreign file", False, 65536)
+    with held(target, keep=False):
+        pass
+    assert path.exists()
+    with pytest.raises(UnsafeTargetError, match="not written to"):
+        check_target(path, None, writes=True, consent="read", write_device=str(path))
+
+
+def test_a_file_that_took_the_place_of_ours_is_foreign(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    with held(target, keep=True):
+        pass
+    other = tmp_path / "other"
+    other.write_bytes(b"precious")
+    other.rename(target.path)
+    assert not is_ours(target.path)
+    with pytest.raises(UnsafeTargetError, match="not created by qsim"):
+        check_target(target.path, MIB, writes=True)
+    remove_own(target.path)
+    assert target.path.read_bytes() == b"precious"
+
+
+def test_a_file_exchanged_after_the_look_is_not_touched(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    target.path.write_bytes(b"precious")
+    with pytest.raises(UnsafeTargetError, match="appeared since it was looked at"), held(target, keep=False):
+        pass
+    assert target.path.read_bytes() == b"precious"
+
+
+def test_a_hard_link_to_our_file_makes_it_foreign(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    with held(target, keep=True):
+        pass
+    os.link(target.path, tmp_path / "backup")
+    assert not is_ours(target.path)
+
+
+def test_a_kill_between_mark_and_file_leaves_an_empty_file_that_is_ours(tmp_path: Path, free: list[int]) -> None:
+    path = tmp_path / "new"
+    own_file._write_mark(path, None)
+    assert check_target(path, MIB, writes=True).exists is False
+    path.touch()
+    assert is_ours(path)
+    path.write_bytes(b"precious")
+    assert not is_ours(path)
+
+
+def test_a_damaged_mark_is_no_mark(tmp_path: Path, free: list[int]) -> None:
+    path = foreign(tmp_path)
+    for text in ("", "{", "[]", '{"schema": "other"}'):
+        path.with_name("data.db.qsim-target").write_text(text)
+        assert not is_ours(path)
+
+
+def test_a_link_is_followed_before_it_is_judged(tmp_path: Path, free: list[int]) -> None:
+    path = foreign(tmp_path)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with pytest.raises(UnsafeTargetError, match=r"link \(which is .*data\.db\) exists and was not created"):
+        check_target(link, None, writes=True)
+    null = tmp_path / "null"
+    null.symlink_to("/dev/null")
+    with pytest.raises(UnsafeTargetError, match=r"which is /dev/null\) is a character device"):
+        check_target(null, MIB, writes=False)
+
+
+def test_pipes_sockets_and_character_devices_are_refused(tmp_path: Path, free: list[int]) -> None:
+    pipe, sock = tmp_path / "pipe", tmp_path / "s"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(sock))
+        for path, what in ((pipe, "a pipe"), (sock, "a socket"), (Path("/dev/null"), "a character device")):
+            with pytest.raises(UnsafeTargetError, match=f"is {what}, not a drive; name a file"):
+                check_target(path, MIB, writes=True)
+
+
+def test_a_missing_directory_and_one_without_permission_are_refused(
+    tmp_path: Path, free: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UnsafeTargetError, match="there is no directory"):
+        check_target(tmp_path / "no" / "new", MIB, writes=True)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere, so the answer is given here
+    with pytest.raises(UnsafeTargetError, match="no permission to write in"):
+        check_target(tmp_path / "new", MIB, writes=True)
+
+
+def test_too_little_space_is_refused_with_both_numbers(tmp_path: Path, free: list[int]) -> None:
+    free[0] = 100 * MIB
+    with pytest.raises(UnsafeTargetError, match=r"has 100 MiB free, and the test file takes 1 GiB"):
+        check_target(tmp_path / "new", 2**30, writes=True)
+    check_target(tmp_path / "new", 32 * MIB, writes=True)
+
+
+def test_our_file_has_its_full_size_before_fio_sees_it(tmp_path: Path, free: list[int]) -> None:
+    with held(check_target(tmp_path / "new", MIB, writes=True), keep=False) as file:
+        assert file.path.stat().st_size == MIB
+
+
+def test_a_larger_file_of_ours_is_cut_to_the_size_asked_for(tmp_path: Path, free: list[int]) -> None:
+    with held(check_target(tmp_path / "new", 2 * MIB, writes=True), keep=True) as file:
+        file.path.write_bytes(b"x" * 2 * MIB)
+    with held(check_target(tmp_path / "new", MIB, writes=True), keep=True) as file:
+        assert file.path.stat().st_size == MIB
+
+
+def test_a_foreign_file_with_holes_or_too_small_is_refused(tmp_path: Path, free: list[int]) -> None:
+    sparse = tmp_path / "sparse"
+    with sparse.open("wb") as file:
+        file.truncate(64 * MIB)
+    with pytest.raises(UnsafeTargetError, match="has holes: 64 MiB long"):
+        check_target(sparse, None, writes=False, consent="read")
+    with pytest.raises(UnsafeTargetError, match=r"has 64 KiB, too little to measure 1 MiB"):
+        check_target(foreign(tmp_path), MIB, writes=False, consent="read")
+
+
+def test_a_filesystem_in_memory_is_refused_though_it_takes_direct_io() -> None:
+    shm = Path("/dev/shm")  # noqa: S108 - the refusal is what is tested
+    if not shm.is_dir():
+        pytest.skip("this machine has no /dev/shm")
+    with pytest.raises(UnsafeTargetError, match="is on tmpfs, which lives in memory"):
+        check_target(shm / "qsim-never-created", MIB, writes=False)
+
+
+def test_a_filesystem_without_direct_io_is_refused_and_left_clean(
+    tmp_path: Path, free: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(os, "pwritev", refuse)
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    with (
+        pytest.raises(UnsafeTargetError, match="takes no direct I/O, so the page cache would be"),
+        held(target, keep=True),
+    ):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_size_must_be_given_and_sensible(tmp_path: Path, free: list[int]) -> None:
+    with pytest.raises(UnsafeTargetError, match="its size is not given"):
+        check_target(tmp_path / "new", None, writes=True)
+    with pytest.raises(UnsafeTargetError, match=r"size 100 of .* is below 4096"):
+        check_target(tmp_path / "new", 100, writes=True)
+
+
+@pytest.fixture
+def root_device() -> Path:
+    """The block device of the root filesystem; it is only ever looked at."""
+    number = Path("/").stat().st_dev
+    link = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    device = Path("/dev") / link.resolve().name
+    if not link.exists() or not device.is_block_device():
+        pytest.skip("the root filesystem is on no block device that can be seen from here")
+    return device
+
+
+def test_a_block_device_needs_consent_even_to_be_read(root_device: Path) -> None:
+    with pytest.raises(UnsafeTargetError, match="is a block device; consent to its being read"):
+        check_target(root_device, None, writes=False)
+
+
+def test_a_block_device_is_not_written_without_its_name_given_again(root_device: Path) -> None:
+    for again in (None, "", "/dev/sdz", root_device.name):
+        with pytest.raises(UnsafeTargetError, match="writing destroys what it holds"):
+            check_target(root_device, None, writes=True, consent="read", write_device=again)
+
+
+def test_a_mounted_block_device_is_never_written(root_device: Path) -> None:
+    with pytest.raises(UnsafeTargetError, match="is not written to: it is mounted on /"):
+        check_target(root_device, None, writes=True, consent="read", write_device=str(root_device))
+    assert "is mounted on" in str(device_in_use(root_device))
+
+
+@pytest.mark.parametrize(("offset", "magic", "name"), block_devices.SIGNATURES)
+def test_each_signature_is_found_where_it_belongs(offset: int, magic: bytes, name: str) -> None:
+    head = bytearray(block_devices.SIGNATURE_BYTES)
+    assert signature(bytes(head)) is None
+    head[offset : offset + len(magic)] = magic
+    assert signature(bytes(head)) == name
+
+
+def test_a_file_that_cannot_be_made_as_long_as_asked_is_said_and_removed(
+    tmp_path: Path, free: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_descriptor: int, _length: int) -> None:
+        raise OSError(27, "File too large")
+
+    target = check_target(tmp_path / "new", MIB, writes=True)
+    monkeypatch.setattr(os, "ftruncate", refuse)
+    said = pytest.raises(UnsafeTargetError, match=r"new cannot be made 1 MiB long: File too large; ask for a smaller")
+    with said, held(target, keep=False):
+        pass
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,174 @@
+"""Planning, running, resuming and reading a sweep over buffer sizes; on small buffers, so that it is quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrate import compare, fit
+from measure import audit, load
+from measure.errors import DataError, StoreError
+from measure.machine.host import Cache
+from measure.memory import buffers as probe_buffers
+from measure.memory import placement as probe_placement
+from measure.memory import probe as memory_probe
+from measure.memory.buffers import MOST_WARM_UP_S, warm_up_s
+from measure.memory.placement import Placement
+from measure.memory.plan import WARM_UP_S, MemoryFacts
+from measure.memory.probe import BufferPlan, plan_buffers, run_buffers, run_memory
+from measure.memory.traffic import parse_traffics
+
+KiB, MiB, GiB = 2**10, 2**20, 2**30
+CACHES = (Cache(1, "Data", 32 * KiB, 1), Cache(2, "Unified", MiB, 1), Cache(3, "Unified", 32 * MiB, 8))
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of four cores and 24 GiB, whatever runs the tests."""
+
+    monkeypatch.setattr(probe_placement, "place", lambda loaders: Placement(3, (0, 1, 2), ("two stay idle",)))
+    monkeypatch.setattr(probe_buffers, "memory_facts", lambda: MemoryFacts(CACHES, 24 * GiB))
+
+
+@pytest.fixture
+def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe_buffers, "warm_up_s", lambda size, chasing: 0.0)
+
+
+def small(*sizes: int, traffic: str = "read", threads: tuple[int, ...] = (1, 2)) -> BufferPlan:
+    return BufferPlan(
+        sizes or (16 * KiB, 64 * KiB), parse_traffics(traffic), threads, Placement(None, (None,)), repeats=2,
+        seconds_per_repeat=0.01, seed=1,
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("machine")
+def test_one_thread_and_all_cores_by_default() -> None:
+    plan = plan_buffers([MiB, 16 * KiB, MiB])
+    assert plan.sizes == (16 * KiB, MiB)
+    assert plan.thread_counts == (1, 4)
+    assert plan.cpus == (3, 0, 1, 2)
+    assert [p.key for p in plan.points(MiB)] == [
+        "buffer-1048576-idle", "buffer-1048576-read-1", "buffer-1048576-read-4",
+    ]  # fmt: skip
+    assert "the largest buffer is less than 4 times the L3 cache of 32 MiB" in plan.notes[1]
+    assert plan_buffers([128 * MiB]).notes == ("two stay idle",)
+    assert plan_buffers([MiB], threads=2).cpus == (3, 0)
+
+
+@pytest.mark.usefixtures("machine")
+def test_the_plan_says_what_and_how_long_and_can_be_typed_again() -> None:
+    plan = plan_buffers([16 * KiB, GiB], threads=(1, 2), traffic="read,nt-write")
+    for part in ("CPU 3", "1 and 2 thread(s)", "16 KiB, 1 GiB", "nt-write", "s in all"):
+        assert part in plan.describe()
+    assert plan.command().startswith("qsim measure memory --buffers 16384,1073741824 --loaders 1,2 ")
+    assert "--traffic read,nt-write" in plan.command(GiB)
+    assert plan.seconds() > plan.seconds_at(GiB) > plan.seconds_at(16 * KiB) > 0
+
+
+def test_the_warm_up_goes_once_round() -> None:
+    assert warm_up_s(16 * KiB, chasing=True) == WARM_UP_S
+    assert warm_up_s(64 * MiB, chasing=True) == pytest.approx(0.157, rel=0.01)  # 2^20 lines of 150 ns
+    assert warm_up_s(64 * GiB, chasing=True) == MOST_WARM_UP_S
+    assert warm_up_s(GiB, chasing=False) < warm_up_s(GiB, chasing=True)
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    ("sizes", "wrong", "message"),
+    [
+        ([], {}, "buffers is empty"),
+        ([4 * KiB], {}, "buffers: 4 KiB is too small.*begin at 8 KiB"),
+        ([16 * KiB + 1], {}, "no whole number of cache lines"),
+        ([64 * GiB], {}, "do not fit in 50 % of the free memory .24 GiB.*end at 3 GiB"),
+        ([MiB], {"threads": 0}, "threads: name numbers of threads from 1 on"),
+        ([MiB], {"threads": []}, "threads: name numbers"),
+        ([MiB], {"threads": (1, 5)}, "threads=5 needs as many cores; 4 can be used .two stay idle.; ask for at most 4"),
+        ([MiB], {"repeats": 0}, "repeats=0"),
+        ([MiB], {"seconds_per_repeat": 1e6}, "seconds_per_repeat=1e.06"),
+        ([MiB], {"traffic": "1:2"}, "nt-1:2"),
+        ([MiB], {"seed": -1}, "seed=-1"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(sizes: list[int], wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as refusal:
+        plan_buffers(sizes, **wrong)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.usefixtures("no_warm_up")
+def test_a_run_gives_latency_and_bandwidth_of_each_size(tmp_path: Path) -> None:
+    told: list[tuple[int, int, float, str]] = []
+    sweep = run_buffers(small(traffic="read,nt-write"), tmp_path / "m", lambda *about: told.append(about))
+    assert (sweep.load_kind, sweep.load_unit) == ("buffer_size", "B")
+    assert set(sweep.series) == {f"{t}, {n}" for t in ("read", "nt-write") for n in ("1 thread", "2 threads")}
+    assert sorted(set(sweep.points["load"])) == [16 * KiB, 64 * KiB]
+    assert len(sweep) == 2 * 4 * 2  # sizes, series, repeats
+    points = sweep.points
+    np.testing.assert_allclose(points["bandwidth_bytes_per_s"], 64 * points["throughput_per_s"])
+    chase = points.groupby(["load", "repeat"])["latency_s"]
+    assert (chase.nunique() == 1).all()  # one chase a size, beside every stream
+    assert (points["latency_best_s"] <= points["latency_s"]).all()
+    assert (points["throughput_best_per_s"] >= points["throughput_per_s"]).all()
+    assert set(sweep.provenance.details) >= {"host_facts", "non_temporal_store", "spin_ns_per_iteration"}
+    assert "idle_latency_s" not in sweep.provenance.details
+    assert [t[0] for t in told] == sorted(t[0] for t in told)
+    assert (told[-1][0], told[-1][2]) == (told[-1][1], 0.0)
+    assert load(tmp_path / "m").points.equals(points)
+
+
+@pytest.mark.usefixtures("no_warm_up")
+def test_an_interruption_keeps_finished_points_and_more_sizes_extend_it(tmp_path: Path) -> None:
+    def interrupt(done: int, *_: object) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_buffers(small(), tmp_path / "m", interrupt)
+    kept = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "m/raw").iterdir()}
+    assert len(kept) == 2
+    sweep = run_buffers(small(16 * KiB, 64 * KiB, 32 * KiB), tmp_path / "m")
+    assert sorted(set(sweep.points["load"])) == [16 * KiB, 32 * KiB, 64 * KiB]
+    assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "m/raw").iterdir() if p.name in kept} == kept
+
+
+@pytest.mark.usefixtures("no_warm_up")
+def test_sizes_without_their_latency_or_bandwidth_are_left_out(tmp_path: Path) -> None:
+    def interrupt(done: int, *_: object) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_buffers(small(), tmp_path / "m", interrupt)
+    with pytest.raises(DataError, match="holds no measured size yet"):
+        load(tmp_path / "m")
+
+
+@pytest.mark.usefixtures("no_warm_up")
+def test_a_directory_is_of_one_kind(tmp_path: Path) -> None:
+    run_buffers(small(16 * KiB), tmp_path / "m")
+    plan = plan_memory_like()
+    with pytest.raises(StoreError, match="mode: there 'buffers', now 'delays'"):
+        run_memory(plan, tmp_path / "m")
+
+
+def plan_memory_like() -> memory_probe.MemoryPlan:
+    return memory_probe.MemoryPlan(
+        (0,), parse_traffics("read"), MiB, Placement(None, (None,)), (1,), 2, seconds_per_repeat=0.01, seed=1
+    )
+
+
+@pytest.mark.usefixtures("no_warm_up")
+def test_it_is_no_memory_curve_and_whoever_fits_it_is_told_so(tmp_path: Path) -> None:
+    sweep = run_buffers(small(), tmp_path / "m")
+    for use in (fit, compare):
+        with pytest.raises(DataError, match="a buffer that fits a cache is not a memory curve") as refusal:
+            use(sweep)
+        assert "16 KiB to 64 KiB" in str(refusal.value)
+        assert "\n" not in str(refusal.value)
+    checks = {f.check: f for f in audit(sweep)}
+    assert "not a memory curve" in checks["buffer-sizes"].hypothesis
+    assert not checks.keys() & {"littles-law", "fits-a-cache", "lines-in-flight", "bandwidth"}

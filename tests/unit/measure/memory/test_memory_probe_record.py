@@ -1,0 +1,138 @@
+"""The raw record: what is kept comes back, what is derived follows its definition, what is damaged is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from measure.errors import DataError
+from measure.memory.record import ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
+from measure.memory.threads import ChaserCount, LoaderCount
+
+
+def trial(hops: int = 1000, chaser_ns: int = 100_000, bursts: int = 10, loader_ns: int = 2_000) -> Trial:
+    return Trial(
+        "2026-01-01T00:00:00+00:00",
+        ChaserCount(hops, chaser_ns, chaser_ns, hops, chaser_ns, {"0.5": 98.0}),
+        (LoaderCount(bursts, loader_ns, loader_ns),),
+    )
+
+
+def record(**changes: Any) -> ProbeRecord:
+    values: dict[str, Any] = {
+        "kind": "loaded", "delay_iterations": 500, "spin_ns_per_iteration": 2.0, "traffic": "read", "burst_lines": 64,
+        "updated_lines": 0, "buffer_bytes": 2**27, "chaser_cpu": 1, "loader_cpus": (0,),
+        "huge_page_shares": (1.0, None), "trials": (trial(), trial(hops=900)), "discarded": (),
+    }  # fmt: skip
+    return ProbeRecord(**{**values, **changes})
+
+
+def test_a_record_survives_the_disk() -> None:
+    original = record(discarded=(trial(hops=1),))
+    assert parse_record(original.to_json()) == original
+
+
+def test_rows_follow_the_definitions() -> None:
+    first, second = record().rows("delay-500.json")
+    loaders = 10 * 64 / 2e-6  # lines / seconds
+    assert first["loaders_per_s"] == pytest.approx(loaders)
+    assert first["probe_per_s"] == pytest.approx(1000 / 100e-6)
+    assert first["throughput_per_s"] == pytest.approx(loaders + 1e7)
+    assert first["bandwidth_bytes_per_s"] == pytest.approx(64 * (loaders + 1e7))
+    assert first["latency_s"] == pytest.approx(100e-9)
+    assert first["latency_median_s"] == pytest.approx(98e-9)
+    assert first["injected_delay_s"] == pytest.approx(1e-6)
+    assert (first["load"], first["repeat"], second["repeat"]) == (500.0, 0, 1)
+    assert first["series"] == "read, 1 loader"
+    assert first["source"] == "delay-500.json"
+
+
+@pytest.mark.parametrize(("updated", "reads"), [(0, 1.0), (32, 2 / 3), (64, 0.5)])
+def test_an_updated_line_crosses_the_bus_twice(updated: int, reads: float) -> None:
+    changed = record(updated_lines=updated, traffic="any", loader_cpus=(0, 2))
+    assert changed.read_fraction == pytest.approx(reads)
+    assert changed.loaders_per_s(changed.trials[0]) == pytest.approx(10 * (64 + updated) / 2e-6)
+    assert changed.series == "any, 2 loaders"
+
+
+def test_a_line_written_past_the_caches_crosses_the_bus_once() -> None:
+    copying = record(streamed_lines=32, traffic="nt-1:1")
+    assert copying.bus_lines == 64
+    assert copying.read_fraction == 0.5
+    row = copying.rows()[0]
+    assert row["written_bytes_per_s"] == pytest.approx(64 * row["loaders_per_s"] / 2)
+    assert row["read_bytes_per_s"] + row["written_bytes_per_s"] == pytest.approx(row["bandwidth_bytes_per_s"])
+
+
+def test_time_off_the_cpu_is_not_the_memorys() -> None:
+    assert latency_s(ChaserCount(1000, 200_000, 100_000, 1000, 100_000, {})) == pytest.approx(100e-9)
+    taken = Trial("", ChaserCount(1, 100, 90, 1, 90, {}), (LoaderCount(1, 100, 60), LoaderCount(1, 100, 101)))
+    assert off_cpu_share(taken) == pytest.approx(0.4)
+
+
+def test_only_the_time_beside_running_loaders_counts() -> None:
+    assert latency_s(ChaserCount(1000, 200_000, 150_000, 500, 100_000, {})) == pytest.approx(200e-9)
+    assert latency_s(ChaserCount(1000, 200_000, 150_000, 0, 0, {})) == pytest.approx(150e-9)
+    halved = Trial("", ChaserCount(1000, 200_000, 200_000, 500, 100_000, {}), (LoaderCount(10, 4_000, 2_000),))
+    assert record().loaders_per_s(halved) == pytest.approx(10 * 64 / 2e-6)
+
+
+def test_a_record_without_chaser_has_no_latency() -> None:
+    peak = record(trials=(Trial("", None, (LoaderCount(1, 1, 1),)),))
+    with pytest.raises(DataError, match="no chaser"):
+        peak.rows()
+
+
+def damaged(change: Any) -> str:
+    document = json.loads(record().to_json())
+    change(document)
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no JSON"),
+        ("{", "no JSON"),
+        ("[]", "schema"),
+        ('{"schema": "other"}', "schema"),
+        ('{"schema": "qsim-memory-probe/1"}', "lacks a part"),
+        (damaged(lambda d: d.pop("trials")), "lacks a part"),
+        (damaged(lambda d: d.update(trials=[])), "not positive"),
+        (damaged(lambda d: d.update(trials=7)), "lacks a part"),
+        (damaged(lambda d: d.update(surprise=1)), "lacks a part"),
+        (damaged(lambda d: d["trials"][0]["chaser"].update(hops=0)), "not positive"),
+        (damaged(lambda d: d["trials"][0]["chaser"].update(hops="many")), "lacks a part"),
+        (damaged(lambda d: d["trials"][1]["loaders"][0].update(elapsed_ns=-5)), "not positive"),
+        (damaged(lambda d: d.update(burst_lines=0)), "not positive"),
+        (damaged(lambda d: d.update(streamed_lines=65)), "not positive"),
+    ],
+)
+def test_damaged_records_are_refused_by_name(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message) as refusal:
+        parse_record(text, "raw/delay-500.json")
+    assert "raw/delay-500.json" in str(refusal.value)
+
+
+@given(st.text() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
+def test_any_other_text_is_refused(text: str) -> None:
+    with pytest.raises(DataError):
+        parse_record(text)
+
+
+@given(st.data())
+def test_any_one_changed_value_is_read_or_refused(data: st.DataObject) -> None:
+    document = json.loads(record().to_json())
+    key = data.draw(st.sampled_from(sorted(document)))
+    document[key] = data.draw(
+        st.none() | st.integers(-3, 3) | st.text(max_size=3) | st.just([]) | st.just({}) | st.just([{}]) | st.just([1])
+    )
+    try:
+        changed = parse_record(json.dumps(document))
+    except DataError:
+        return
+    assert changed.trials

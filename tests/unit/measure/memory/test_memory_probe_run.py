@@ -1,0 +1,300 @@
+"""Running, interrupting, resuming and reading a memory sweep, on small buffers: the numbers do not count here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from measure.errors import DataError, StoreError, ToolFailedError
+from measure.memory import bench as probe_bench
+from measure.memory import probe as memory_probe
+from measure.memory.again import flagged_again
+from measure.memory.placement import Placement
+from measure.memory.plan import Point
+from measure.memory.probe import MemoryPlan, Repeated, read_memory_store, run_memory, summarize
+from measure.memory.record import ProbeRecord, Trial
+from measure.memory.sweep import findings, summary_facts
+from measure.memory.threads import ChaserCount, LoaderCount
+from measure.memory.traffic import parse_traffics, strided
+from measure.store.directory import SweepStore
+
+
+@pytest.fixture(autouse=True)
+def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe_bench, "WARM_UP_S", 0.0)
+
+
+def plan(*delays: int, traffic: str = "read", repeats: int = 2) -> MemoryPlan:
+    """Two unpinned threads on buffers of 1 MiB: plan_memory would refuse it."""
+    return MemoryPlan(
+        delays or (0, 100), parse_traffics(traffic), 2**20, Placement(None, (None,)), (1,), repeats,
+        seconds_per_repeat=0.01, seed=1,
+    )  # fmt: skip
+
+
+def raw_files(directory: Path) -> dict[str, tuple[bytes, int]]:
+    return {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in (directory / "raw").iterdir()}
+
+
+@pytest.mark.parametrize("traffic", ["read", "mix", "write", "nt-write"])
+def test_a_run_gives_a_sweep_with_its_raw_files(tmp_path: Path, traffic: str) -> None:
+    sweep = run_memory(plan(0, 1000, traffic=traffic), tmp_path / "m")
+    assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "loop iterations")
+    assert sweep.series == (f"{traffic}, 1 loader",)
+    assert list(sweep.points["load"]) == [0, 0, 1000, 1000]
+    assert set(raw_files(tmp_path / "m")) == {
+        "idle.json", f"{traffic}-1-delay-0.json", f"{traffic}-1-delay-1000.json", "idle-after.json",
+        f"{traffic}-peak.json",
+    }  # fmt: skip
+    assert all(path.exists() for path in sweep.raw)
+    points = sweep.points
+    np.testing.assert_allclose(points["throughput_per_s"], points["loaders_per_s"] + points["probe_per_s"])
+    np.testing.assert_allclose(points["bandwidth_bytes_per_s"], 64 * points["throughput_per_s"])
+    details = sweep.provenance.details
+    assert details["idle_latency_s"] > 0
+    assert details["peak_bandwidth_bytes_per_s"] > 0
+    assert details["spin_ns_per_iteration"] > 0
+    assert details["numba"]
+    assert len(sweep.provenance.commands) == 2
+    assert all(c.endswith(f" --out {tmp_path / 'm'}") for c in sweep.provenance.commands)
+    assert (tmp_path / "m" / "points.csv").read_text().startswith("series,load,")
+
+
+def test_more_delay_means_less_from_the_loaders(tmp_path: Path) -> None:
+    sweep = run_memory(plan(0, 20_000), tmp_path / "m")
+    by_delay = sweep.points.groupby("load")["loaders_per_s"].max()
+    assert by_delay[20_000] < by_delay[0] / 5  # 30 us of idling after each burst, against some 0.1 us of reading
+
+
+def test_progress_counts_up_and_time_left_down(tmp_path: Path) -> None:
+    told: list[tuple[int, int, float, str]] = []
+    run_memory(plan(), tmp_path / "m", lambda *about: told.append(about))
+    done = [t[0] for t in told]
+    assert done == sorted(done)
+    assert told[-1][0] == told[-1][1] == 5
+    left = [t[2] for t in told]
+    assert left == sorted(left, reverse=True)
+    assert left[-1] == 0
+
+
+def test_an_interruption_keeps_finished_points_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    def interrupt(done: int, *_: object) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_memory(plan(), tmp_path / "m", interrupt)
+    kept = raw_files(tmp_path / "m")
+    assert len(kept) == 2
+    sweep = run_memory(plan(), tmp_path / "m")
+    after = raw_files(tmp_path / "m")
+    assert {name: after[name] for name in kept} == kept
+    assert len(after) == 5
+    assert len(sweep) == 4
+
+
+def test_a_finished_sweep_is_only_read_and_new_delays_extend_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_memory(plan(0, 100), tmp_path / "m")
+    before = raw_files(tmp_path / "m")
+    longer = run_memory(plan(0, 100, 300), tmp_path / "m")
+    assert sorted(set(longer.points["load"])) == [0, 100, 300]
+    assert {n: f for n, f in raw_files(tmp_path / "m").items() if n in before} == before
+
+    def no_bench(_: object) -> None:
+        raise AssertionError("nothing is left to measure")
+
+    monkeypatch.setattr(memory_probe.Bench, "prepare", no_bench)
+    again = run_memory(plan(0, 100, 300), tmp_path / "m")
+    assert again.points.equals(longer.points)
+
+
+def test_a_flagged_point_is_measured_again_beside_what_is_kept(tmp_path: Path) -> None:
+    wanted = plan(0, 100, repeats=2)
+    run_memory(wanted, tmp_path / "m")
+    raw = tmp_path / "m" / "raw" / "read-1-delay-100.json"
+    disturb(tmp_path / "m", raw.stem)
+    before = raw_files(tmp_path / "m")
+    sweep = run_memory(wanted, tmp_path / "m", more=flagged_again(wanted))
+    after = raw_files(tmp_path / "m")
+    assert {name: after[name] for name in before} == before
+    # The other point is measured again only where the machine was busy.
+    again = {name for name in set(after) - set(before) if name.startswith("read-1-delay-100")}
+    assert again == {"read-1-delay-100.again-1.json", "read-1-delay-100.again-2.json"}
+    assert list(sweep.points[sweep.points["load"] == 100]["repeat"]) == [0, 1, 2, 3, 4, 5]
+    third = run_memory(wanted, tmp_path / "m", more=flagged_again(wanted))  # the next ones get the next numbers
+    assert list(third.points[third.points["load"] == 100]["repeat"]) == list(range(10))
+
+
+def disturb(directory: Path, key: str) -> None:
+    """Let the record of a point say that other programs took the CPU away for half of its first repeat."""
+    raw, record = directory / "raw" / f"{key}.json", directory / "points" / f"{key}.json"
+    document = json.loads(raw.read_text())
+    document["trials"][0]["chaser"]["cpu_ns"] = document["trials"][0]["chaser"]["elapsed_ns"] // 2
+    raw.write_text(json.dumps(document))
+    kept = json.loads(record.read_text())
+    kept |= {"raw_bytes": raw.stat().st_size, "raw_sha256": hashlib.sha256(raw.read_bytes()).hexdigest()}
+    record.write_text(json.dumps(kept))
+
+
+def test_other_settings_are_refused(tmp_path: Path) -> None:
+    run_memory(plan(0), tmp_path / "m")
+    with pytest.raises(StoreError, match="repeats: there 2, now 1"):
+        run_memory(plan(0, repeats=1), tmp_path / "m")
+
+
+def test_several_traffics_give_a_series_each_and_extend_a_directory(tmp_path: Path) -> None:
+    run_memory(plan(0, 100, traffic="read"), tmp_path / "m")
+    before = raw_files(tmp_path / "m")
+    sweep = run_memory(plan(0, 100, traffic="read,3:1,nt-write"), tmp_path / "m")
+    assert sweep.series == ("read, 1 loader", "3:1, 1 loader", "nt-write, 1 loader")
+    assert {n: f for n, f in raw_files(tmp_path / "m").items() if n in before} == before
+    shares = sweep.points.groupby("series", sort=False)["read_fraction"].first()
+    assert list(shares) == [1.0, 0.75, 0.0]
+    assert set(sweep.provenance.details["peaks_bytes_per_s"]) == {"read", "3:1", "nt-write"}
+    points = sweep.points
+    np.testing.assert_allclose(
+        points["read_bytes_per_s"] + points["written_bytes_per_s"], points["bandwidth_bytes_per_s"]
+    )
+    written = points.groupby("series")["written_bytes_per_s"].max()
+    assert written["read, 1 loader"] == 0 < written["3:1, 1 loader"]
+    chasing = points[points["series"] == "nt-write, 1 loader"]
+    np.testing.assert_allclose(chasing["read_bytes_per_s"], 64 * chasing["probe_per_s"])
+
+
+def test_strides_give_a_series_each(tmp_path: Path) -> None:
+    apart = replace(plan(0, 100), traffics=strided(parse_traffics("read,write"), [64, 256]))
+    sweep = run_memory(apart, tmp_path / "m")
+    assert "write stride 256 B, 1 loader" in sweep.series
+    assert set(sweep.points["block_bytes"]) == {64, 256}
+    assert set(sweep.provenance.details["peaks_bytes_per_s"]) >= {"read", "read stride 256 B"}
+
+
+def test_several_numbers_of_loaders_give_a_series_each(tmp_path: Path) -> None:
+    two = replace(plan(0, 100), placement=Placement(None, (None, None)), loader_counts=(1, 2))
+    sweep = run_memory(two, tmp_path / "m")
+    assert set(sweep.series) == {"read, 1 loader", "read, 2 loaders"}
+    assert set(sweep.points["jobs"]) == {1, 2}
+
+
+def test_a_failed_point_is_recorded_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = probe_bench.measure_together
+
+    def broken(chaser: object, loaders: object, delay: int, *rest: float) -> object:
+        if delay == 100:
+            raise ToolFailedError("the loader was kept off its CPU")
+        return honest(chaser, loaders, delay, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(probe_bench, "measure_together", broken)
+        with pytest.raises(ToolFailedError):
+            run_memory(plan(0, 100), tmp_path / "m")
+    failed = json.loads((tmp_path / "m/points/read-1-delay-100.failed.json").read_text())
+    assert failed["stderr"] == "the loader was kept off its CPU"
+    assert set(run_memory(plan(0, 100), tmp_path / "m").points["load"]) == {0, 100}
+
+
+def test_nothing_measured_yet_says_so(tmp_path: Path) -> None:
+    store = SweepStore.create(tmp_path / "m", memory_probe.TOOL, {}, {})
+    with pytest.raises(DataError, match="holds no measured delay yet"):
+        read_memory_store(store)
+
+
+def test_a_damaged_or_missing_raw_file_is_named(tmp_path: Path) -> None:
+    run_memory(plan(0), tmp_path / "m")
+    store = SweepStore.read(tmp_path / "m")
+    raw = tmp_path / "m/raw/read-1-delay-0.json"
+    whole = raw.read_text()
+    raw.write_text(whole[:200])
+    with pytest.raises(DataError, match="holds no measured delay yet"):
+        read_memory_store(store)
+    assert "read-1-delay-0.json has 200 bytes" in store.findings()[0].message
+    raw.unlink()
+    assert "read-1-delay-0.json is missing" in store.findings()[0].message
+    sweep = run_memory(plan(0), tmp_path / "m")
+    assert list(sweep.points["load"]) == [0, 0]
+
+
+def test_summary_has_mean_best_and_spread(tmp_path: Path) -> None:
+    sweep = run_memory(plan(0, 100), tmp_path / "m")
+    table = summarize(sweep)
+    assert list(table["load"]) == [0, 100]
+    assert (table["latency_best"] <= table["latency_mean"]).all()
+    assert (table["bandwidth_best"] >= table["bandwidth_mean"]).all()
+    assert (table["latency_spread"] >= 0).all()
+    assert (table["latency_low"] <= table["latency_mean"]).all()
+    assert (table["bandwidth_mean"] <= table["bandwidth_high"]).all()
+    kept = pd.read_csv(tmp_path / "m" / "points.csv").groupby("load").first().reset_index()
+    np.testing.assert_allclose(kept["latency_best_s"], table["latency_best"])
+    np.testing.assert_allclose(64 * kept["throughput_best_per_s"], table["bandwidth_best"])
+    np.testing.assert_allclose(kept["latency_spread"], table["latency_spread"])
+
+
+def test_the_interval_of_repeats_is_students() -> None:
+    three = Repeated.times([1.0, 2.0, 3.0])
+    assert (three.best, three.mean, three.spread) == (1.0, 2.0, 0.5)
+    low, high = three.interval(0.95)
+    half = 4.302652729911275 / 3**0.5  # t of 2 degrees of freedom at 97.5 %
+    assert (low, high) == pytest.approx((max(0.0, 2 - half), 2 + half))
+    assert Repeated.rates([1.0, 2.0]).best == 2.0
+    assert np.isnan(Repeated.rates([1.0]).interval()).all()
+    with pytest.raises(ValueError, match="level 1 must lie between"):
+        three.interval(1.0)
+
+
+def fake_trial(number: int, on_cpu: float, latency_ns: int = 100) -> Trial:
+    ns = 1_000_000
+    chaser = ChaserCount(ns // latency_ns, ns, ns, ns // latency_ns, ns, {"0.5": float(latency_ns)})
+    return Trial(f"2026-01-01T00:00:{number:02d}", chaser, (LoaderCount(10, ns, int(on_cpu * ns)),))
+
+
+def test_disturbed_repeats_are_measured_again_and_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = [1.0, 0.5, 0.99, 0.98]
+    bench = memory_probe.Bench.prepare(plan(0, repeats=3))
+    monkeypatch.setattr(probe_bench, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
+    record = bench.measure(Point("any", "loaded", bench.plan.traffics[0], 1))
+    assert [t.loaders[0].cpu_ns for t in record.trials] == [1_000_000, 990_000, 980_000]
+    assert [t.loaders[0].cpu_ns for t in record.discarded] == [500_000]
+
+
+def test_on_a_busy_machine_the_repeats_stop_at_twice_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = [0.3, 0.9, 0.4, 0.6, 1.0, 1.0]  # one more calm one than will be reached
+    bench = memory_probe.Bench.prepare(plan(0, repeats=2))
+    monkeypatch.setattr(probe_bench, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
+    record = bench.measure(Point("any", "loaded", bench.plan.traffics[0], 1))
+    assert len(shares) == 2
+    assert sorted(t.loaders[0].cpu_ns for t in record.trials) == [600_000, 900_000]
+
+
+def made(
+    kind: str, delay: int = 0, on_cpu: float = 1.0, latency_ns: int = 100, pages: float | None = 1.0
+) -> ProbeRecord:
+    return ProbeRecord(
+        kind, delay, 2.0, "read", 64, 0, 2**27, 1, (0,), (pages,), (fake_trial(0, on_cpu, latency_ns),)  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def checks(*records: ProbeRecord, notes: tuple[str, ...] = ()) -> list[str]:
+    return [f.check for f in findings(records, {**summary_facts(records), "notes": notes})]
+
+
+def test_a_clean_curve_has_no_finding() -> None:
+    assert checks(made("idle"), made("loaded", 0, latency_ns=200), made("loaded", 500)) == []
+
+
+def test_findings_name_what_spoils_a_curve() -> None:
+    rising = made("loaded", 0, latency_ns=200)
+    assert checks(made("idle", pages=0.3), rising) == ["huge-pages"]
+    assert checks(made("idle", pages=None), rising) == ["huge-pages"]
+    assert checks(made("idle"), rising, made("loaded", 100, on_cpu=0.7)) == ["disturbed"]
+    assert checks(made("idle"), rising, notes=("may hit the cache",)) == ["cache-size"]
+    assert checks(made("idle"), made("loaded", 0, latency_ns=105), made("peak")) == ["unsaturated"]
+    assert checks(made("idle"), rising, made("idle", latency_ns=125)) == ["drift"]
+    assert checks(made("idle"), made("loaded", 100, latency_ns=105)) == []  # the heaviest load was not asked for

@@ -1,0 +1,263 @@
+"""Suites: what they ask for, how long they take, what a budget buys, and how they go on after a failure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from measure import Sweep
+from measure.errors import StoreError, ToolFailedError
+from measure.fio.sweep import FioPlan
+from measure.suites import runs as suite_runs
+from measure.suites.questions import SUITE_NAMES, suites
+from measure.suites.runs import SuitePlan, arrivals, plan_suites, run_suites
+from measure.units import parse_duration
+
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True)
+def fio_here(require_tool: Callable[..., str]) -> None:
+    require_tool("fio")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def planned(disk: Path) -> Callable[..., SuitePlan]:
+    def plan(name: str = "course", **more: Any) -> SuitePlan:
+        return plan_suites(name, disk, **{"size_bytes": 64 * MIB, **more})
+
+    return plan
+
+
+def sweep(load: list[float], throughput: list[float], latency: list[float]) -> Sweep:
+    return Sweep(pd.DataFrame({
+        "series": "4 KiB random read", "load": load, "throughput_per_s": throughput, "latency_s": latency,
+        "block_bytes": 4096,
+    }))  # fmt: skip
+
+
+# --- what they are -------------------------------------------------------------------------------------------------
+
+
+def test_the_course_is_all_of_them() -> None:
+    names = [s.name for s in suites("course")]
+    assert names == ["baseline", "block-size", "mix", "depth", "tails", "rate"]
+    assert [*names, "course"] == list(SUITE_NAMES)
+    assert [suites(n)[0] for n in names] == list(suites("course"))
+
+
+def test_the_baseline_is_a_lone_request_of_each_kind() -> None:
+    [baseline] = suites("baseline")
+    assert {(w.block_bytes, w.pattern, w.read_percent) for w in baseline.workloads} == {
+        (4096, "random", 100), (4096, "random", 0), (131072, "sequential", 100), (131072, "sequential", 0),
+    }  # fmt: skip
+    assert {w.outstanding for w in baseline.workloads} == {1}
+
+
+@pytest.mark.parametrize("name", [n for n in SUITE_NAMES if n != "course"])
+def test_quick_asks_for_no_more_and_for_the_same_question(name: str) -> None:
+    [full], [quick] = suites(name), suites(name, quick=True)
+    assert set(quick.workloads) <= set(full.workloads)
+    assert len(quick.workloads) + len(quick.fractions) <= len(full.workloads) + len(full.fractions)
+    assert (quick.purpose, quick.views) == (full.purpose, full.views)
+
+
+def test_no_suite_needs_writes_to_have_something_to_measure() -> None:
+    for suite in suites("course"):
+        assert suite.reading().workloads
+        assert all(w.read_percent == 100 for w in suite.reading().workloads)
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(ValueError, match=r"no suite 'tail'; there are baseline, .*course"):
+        suites("tail")
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_written_by_planning(disk: Path, planned: Callable[..., SuitePlan]) -> None:
+    plan = planned()
+    assert [s.directory for s in plan.steps] == [
+        "baseline", "block-size", "mix", "depth", "tails", "rate-peak", "rate",
+    ]  # fmt: skip
+    assert plan.points == 3 * sum(s.count for s in plan.steps)
+    assert list(disk.iterdir()) == []
+
+
+def test_the_time_is_that_of_every_point_and_of_the_file(planned: Callable[..., SuitePlan]) -> None:
+    plan = planned("tails", runtime_s=2.0, repeats=2)
+    assert plan.runtime_of(plan.steps[0]) == 4.0
+    each = 4.0 + 0.5 + suite_runs.START_S
+    assert plan.seconds() == pytest.approx(plan.fill_seconds + 24 * each)
+    assert plan.fill_seconds > 0
+
+
+@pytest.mark.parametrize("budget_s", [150.0, 300.0, 900.0, 7200.0])
+@pytest.mark.parametrize("ramp_s", [None, 0.1])
+def test_a_budget_is_used_and_kept(planned: Callable[..., SuitePlan], budget_s: float, ramp_s: float | None) -> None:
+    plan = planned(budget_s=budget_s, ramp_s=ramp_s)
+    assert 0.98 * budget_s < plan.seconds() <= budget_s + 0.3  # ramps are rounded to milliseconds
+    assert ramp_s is None or plan.ramp_s == ramp_s
+
+
+def test_a_budget_buys_repeats_before_longer_runs(planned: Callable[..., SuitePlan]) -> None:
+    repeats = [planned(budget_s=b).repeats for b in (150, 400, 1200)]
+    assert repeats == [1, 2, 3]
+    assert planned(budget_s=1200, repeats=1).repeats == 1
+
+
+def test_a_budget_that_is_too_small_names_the_least_one(planned: Callable[..., SuitePlan]) -> None:
+    with pytest.raises(ValueError, match="budget_s is too short") as error:
+        planned(budget_s=10)
+    told = re.search(r"at least ([\d.]+ \w+)", str(error.value))
+    assert told is not None
+    assert planned(budget_s=parse_duration(told.group(1))).seconds() <= parse_duration(told.group(1)) + 0.1
+
+
+def test_a_budget_and_a_runtime_contradict_each_other(planned: Callable[..., SuitePlan]) -> None:
+    with pytest.raises(ValueError, match="both given"):
+        planned(budget_s=100, runtime_s=1)
+
+
+def test_a_foreign_file_is_only_read_and_that_is_said(disk: Path) -> None:
+    foreign = disk / "data"
+    foreign.write_bytes(b"\1" * 64 * MIB)
+    plan = plan_suites("course", foreign, consent="read")
+    assert all(w.read_percent == 100 for s in plan.steps for w in s.workloads)
+    assert [line.partition(":")[0] for line in plan.left_out] == ["baseline", "block-size", "mix", "depth", "tails"]
+    assert foreign.read_bytes()[:1] == b"\1"
+
+
+def test_the_file_is_kept_from_suite_to_suite(planned: Callable[..., SuitePlan]) -> None:
+    plan = planned("baseline")
+    assert plan.fio_plan(plan.steps[0], {}).keep
+
+
+# --- rates ------------------------------------------------------------------------------------------------------------
+
+
+def test_rates_are_shares_of_the_peak_among_jobs_that_are_seldom_busy() -> None:
+    jobs = arrivals(sweep([1, 32], [10_000, 100_000], [100e-6, 320e-6]), (0.1, 0.5, 0.8))
+    assert [w.arrival_rate_per_s for w in jobs] == [10_000, 50_000, 80_000]
+    # At half of the peak: 50k/s x 100 us / (1 - 0.5) = 10 under way, of jobs that may be 5 % busy.
+    assert [w.jobs for w in jobs] == [32, 200, 512]
+    assert {w.block_bytes for w in jobs} == {4096}
+
+
+def test_a_slow_drive_has_few_jobs_so_that_each_gets_arrivals() -> None:
+    jobs = arrivals(sweep([1, 32], [60, 100], [16e-3, 0.3]), (0.02, 0.1, 0.5))
+    assert [(w.arrival_rate_per_s, w.jobs) for w in jobs] == [(2, 1), (10, 2), (50, 10)]
+
+
+def test_rates_without_their_peak_are_refused(planned: Callable[..., SuitePlan]) -> None:
+    plan = planned("rate")
+    with pytest.raises(ToolFailedError, match="a peak that was not measured"):
+        plan.fio_plan(plan.steps[1], {})
+
+
+# --- runs, with the measuring itself played ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Let ``run_fio`` give a sweep at once, or fail in the directories named; the list fills with what was run."""
+
+    def playing(failing: tuple[str, ...] = (), error: BaseException | None = None) -> list[str]:
+        ran: list[str] = []
+
+        def run(plan: FioPlan, out: Path, on_progress: Any = None) -> Sweep:
+            ran.append(out.name)
+            if out.name in failing:
+                raise error or ToolFailedError(f"{out.name} broke")
+            if on_progress is not None:
+                for done in range(len(plan.points) + 1):
+                    on_progress(done, len(plan.points), (len(plan.points) - done) * plan.point_seconds, "point")
+            return sweep([1, 32], [1e4, 1e5], [1e-4, 3e-4])
+
+        monkeypatch.setattr(suite_runs, "run_fio", run)
+        return ran
+
+    return playing
+
+
+def test_a_failed_suite_does_not_stop_the_others(
+    planned: Callable[..., SuitePlan], play: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    ran = play(failing=("mix",))
+    results = run_suites(planned(), tmp_path / "out")
+    assert ran == ["baseline", "block-size", "mix", "depth", "tails", "rate-peak", "rate"]
+    assert results.failed == {"mix": "mix broke"}
+    assert list(results.sweeps) == [n for n in ran if n != "mix"]
+
+
+def test_without_the_peak_the_rates_fail_as_well(
+    planned: Callable[..., SuitePlan], play: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    ran = play(failing=("rate-peak",))
+    results = run_suites(planned(), tmp_path / "out")
+    assert "rate" not in ran
+    assert list(results.failed) == ["rate-peak", "rate"]
+
+
+def test_where_all_fail_the_first_reason_is_told(
+    planned: Callable[..., SuitePlan], play: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    play(failing=("rate-peak",))
+    with pytest.raises(ToolFailedError, match="rate-peak broke"):
+        run_suites(planned("rate"), tmp_path / "out")
+
+
+def test_progress_goes_over_the_whole(
+    planned: Callable[..., SuitePlan], play: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    play()
+    plan, seen = planned(), []
+    run_suites(plan, tmp_path / "out", lambda *step: seen.append(step))
+    done = [s[0] for s in seen]
+    left = [s[2] for s in seen]
+    assert done == sorted(done)
+    assert {s[1] for s in seen} == {plan.points}
+    assert done[-1] == plan.points
+    assert left[0] == pytest.approx(plan.seconds() - plan.fill_seconds)
+    assert all(a >= b - 1e-6 for a, b in pairwise(left))
+    assert left[-1] == 0
+    assert seen[0][3] == "baseline: point"
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_an_interruption_leaves_no_test_file_unless_it_is_kept(
+    disk: Path, planned: Callable[..., SuitePlan], play: Callable[..., list[str]], tmp_path: Path, keep: bool
+) -> None:
+    plan = planned(keep=keep)
+    assert plan.file is not None
+    from measure.machine.own_file import held
+
+    with held(plan.file, keep=True):
+        pass
+    assert plan.file.path.exists()
+    play(failing=("mix",), error=KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        run_suites(plan, tmp_path / "out")
+    assert plan.file.path.exists() == keep
+
+
+def test_a_place_that_holds_something_else_is_refused(planned: Callable[..., SuitePlan], tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text("{}")
+    with pytest.raises(StoreError, match="a single sweep"):
+        run_suites(planned(), tmp_path)
+    with pytest.raises(StoreError, match="is a file"):
+        run_suites(planned(), tmp_path / "sweep.json")

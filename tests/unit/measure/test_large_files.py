@@ -1,0 +1,109 @@
+"""Files of up to 1 GB are read, or refused in one sentence, within a bounded memory and time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from measure.errors import DataError
+from measure.loading import load
+
+GIB = 2**30
+MIB = 2**20
+BASE_MIB = 200  # Python with numpy and pandas
+CODE = """
+import json, pathlib, sys
+from measure.errors import DataError
+from measure.loading import load
+try:
+    found = len(load(sys.argv[1]).points)
+except DataError as error:
+    found = str(error)
+# Not ru_maxrss, which begins with the size of the program that started this one.
+peak = next(w for w in pathlib.Path("/proc/self/status").read_text().splitlines() if w.startswith("VmHWM"))
+print(json.dumps([found, int(peak.split()[1]) / 1024]))
+"""
+
+
+def loaded(path: Path, repository: Path) -> tuple[object, float]:
+    """The number of points or the refusal, and the peak memory in MiB, of loading the file in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, path], cwd=repository, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    found, peak_mib = json.loads(done.stdout)
+    return found, peak_mib
+
+
+REQUEST = b"1, 2000, 0, 4096, 0\n"
+SPARSE = {
+    "a log that ends in zeros": ("x_lat.1.log", REQUEST * 8, "holds a line of more than 256 KiB"),
+    "a histogram log that ends in zeros": (
+        "x_clat_hist.1.log", b"1, 0, 4096" + b", 1" * 1856 + b"\n", "holds a line of more than 256 KiB"
+    ),
+    "JSON that ends in zeros": ("x.json", b'{"fio version": "fio-3.33", "jobs": [', "has 1 GiB, more than the 32 MiB"),
+    "MLC text that ends in zeros": ("x.txt", b"Intel(R) Memory Latency Checker - v3.10\n", "more than the 32 MiB"),
+    "a table that ends in zeros": ("x.csv", b"io_depth,iops,latency_us\n", "more than the 32 MiB"),
+    "zeros": ("zeros", b"", "more than the 32 MiB"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "begins", "sentence"), SPARSE.values(), ids=SPARSE)
+def test_a_gigabyte_with_holes_is_refused_in_little_memory(
+    tmp_path: Path, repository: Path, name: str, begins: bytes, sentence: str
+) -> None:
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.write(begins)
+        file.truncate(GIB)  # a hole: no disk is used
+    found, peak_mib = loaded(path, repository)
+    assert sentence in str(found)
+    assert peak_mib < BASE_MIB
+
+
+def test_a_long_log_is_read_in_little_memory(tmp_path: Path, repository: Path) -> None:
+    path = tmp_path / "x_lat.1.log"
+    block = b"".join(b"%d, %d, 0, 4096, %d\n" % (i, 80_000 + i, 4096 * i) for i in range(30_000))
+    with path.open("wb") as file:
+        while file.tell() < 60 * MIB:
+            file.write(block)
+    found, peak_mib = loaded(path, repository)
+    assert found == 1
+    assert peak_mib < BASE_MIB + 100
+
+
+HOSTILE = {
+    "columns": ("x.csv", b"io_depth,iops,", b"a,", b"", "columns, more than any table of measurements"),
+    "rows": ("x.csv", b"io_depth,iops,latency_us\n", b"1,2,3\n", b"", "more than the 200,000 that are read as points"),
+    "jobs": ("x.json", b'{"fio version": "x", "jobs": [{}', b",{}", b"]}", "jobs, more than the 10,000 that are read"),
+    "open braces": ("x.json", b'{"fio version"', b'{"a":', b"", "is cut off"),
+    "open documents": ("x.json", b"", b'{"fio version": "x", "jobs": [', b"", "is cut off"),
+    "fields": ("x.txt", b"3;fio-3.33;a;0;0;", b"1;", b"\n", ""),
+    "reports": ("x.txt", b"", b"a: (groupid=0, jobs=1): err= 0: pid=1: x\n", b"", "holds more than 10000 reports"),
+    "spaces": ("x.txt", b"Intel(R) Memory Latency Checker - v3.9\nUsing", b" ", b"", "without a loaded-latency table"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "begins", "again", "ends", "sentence"), HOSTILE.values(), ids=HOSTILE)
+def test_text_that_repeats_for_ever_neither_hangs_nor_fills_the_memory(
+    tmp_path: Path, repository: Path, name: str, begins: bytes, again: bytes, ends: bytes, sentence: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(begins + again * (4 * MIB // len(again)) + ends)
+    found, peak_mib = loaded(path, repository)
+    assert sentence in str(found)
+    assert peak_mib < BASE_MIB + 300
+
+
+def test_a_directory_of_more_text_than_fits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("measure.formats.detection.MAX_TEXT", 3000)
+    for number in range(5):
+        (tmp_path / f"{number}.json").write_bytes(b'{"fio version": "x", "jobs": []}' + b" " * 1000)
+    with pytest.raises(DataError, match=r"hold more than .* of text; name fewer of them"):
+        load(tmp_path)
+    with pytest.raises(DataError, match=r"hold more than .* of text; name fewer of them"):
+        load(sorted(tmp_path.iterdir()))

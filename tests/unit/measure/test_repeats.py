@@ -1,0 +1,187 @@
+"""Intervals of means over repeats, outliers among repeats and along a curve."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from measure.auditing.all_checks import audit
+from measure.repeats import (
+    check_outliers,
+    flag_outliers,
+    half_width,
+    intervals,
+    outlying_points,
+    outlying_repeats,
+    precision,
+)
+from measure.sweep import Sweep
+
+LOADS = np.array([1.0, 2, 4, 8, 16, 32, 64])
+CURVE = 1 / (1 / (LOADS * 1000) ** 2.5 + 1 / 2e4**2.5) ** (1 / 2.5)
+
+
+def table(repeats: int, sd: float, seed: int = 0) -> pd.DataFrame:
+    noise = np.exp(sd * np.random.default_rng(seed).standard_normal((len(LOADS), repeats)))
+    return pd.DataFrame(
+        [{"series": "c", "load": n, "repeat": r, "throughput_per_s": x * e, "latency_s": n / (x * e)}
+         for n, x, row in zip(LOADS, CURVE, noise, strict=True) for r, e in enumerate(row)]
+    )  # fmt: skip
+
+
+# --- intervals ------------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_of_the_throughput_is_students() -> None:
+    x = np.array([98.0, 101.0, 104.0, 99.0])
+    low, high = stats.t.interval(0.95, 3, loc=x.mean(), scale=x.std(ddof=1) / 2)
+    found = intervals(x, [1.0] * 4)
+    assert (found["throughput_low"], found["throughput_high"]) == pytest.approx((low, high))
+    assert half_width(x - x.mean(), 0.9) == pytest.approx(stats.t.interval(0.9, 3)[1] * x.std(ddof=1) / 2)
+
+
+def test_one_repeat_has_no_interval() -> None:
+    assert all(math.isnan(v) for v in intervals([100.0], [1.0]).values())
+    assert precision([100.0], [1.0]) == math.inf
+
+
+def test_no_limit_is_below_zero() -> None:
+    assert intervals([1.0, 100.0], [1.0, 0.01])["throughput_low"] == 0
+
+
+def test_ninety_five_percent_intervals_hold_the_truth_that_often() -> None:
+    """1,000 points of 4 repeats: a latency that is N / X, weighted by requests; the truth of both is known."""
+    rng = np.random.default_rng(3)
+    inside = np.zeros(2)
+    for _ in range(1000):
+        x = 1000 * (1 + 0.05 * rng.standard_normal(4))
+        found = intervals(x, 8 / x)
+        inside += (found["throughput_low"] <= 1000 <= found["throughput_high"],
+                   found["latency_low"] <= 8e-3 <= found["latency_high"])  # fmt: skip
+    assert inside / 1000 == pytest.approx([0.95, 0.95], abs=0.025)
+
+
+def test_precision_is_the_wider_share() -> None:
+    x = np.array([98.0, 101.0, 104.0, 99.0])
+    found = intervals(x, [1.0] * 4)
+    assert precision(x, [1.0] * 4) == pytest.approx(found["throughput_high"] / x.mean() - 1)
+    assert precision([100.0, 100.0], [1.0, 3.0]) > 1
+
+
+def test_mean_points_carry_the_intervals() -> None:
+    points = table(4, 0.03)
+    means = Sweep(points).mean_points()
+    one = points[points["load"] == 8]
+    expected = intervals(one["throughput_per_s"], one["latency_s"])
+    row = means[means["load"] == 8].iloc[0]
+    assert {k: row[k] for k in expected} == pytest.approx(expected)
+    assert row["throughput_low"] < row["throughput_per_s"] < row["throughput_high"]
+    assert row["latency_low"] < row["latency_s"] < row["latency_high"]
+
+
+# --- outliers among repeats -----------------------------------------------------------------------------------------
+
+
+def test_three_repeats_alone_cannot_tell_which_is_off() -> None:
+    assert not outlying_repeats([100.0, 101.0, 60.0]).any()
+    assert outlying_repeats([100.0, 101.0, 60.0], others_sd=0.01).tolist() == [False, False, True]
+    assert not outlying_repeats([100.0, 60.0], others_sd=0.01).any()
+
+
+def test_three_repeats_that_all_differ_have_no_outlier() -> None:
+    assert not outlying_repeats([100.0, 80.0, 60.0], others_sd=0.01).any()
+
+
+def test_five_repeats_can() -> None:
+    assert outlying_repeats([100.0, 101.0, 99.0, 100.5, 60.0]).tolist() == [False] * 4 + [True]
+    two = outlying_repeats([100.0, 101.0, 99.0, 100.5, 60.0, 99.5, 150.0, 100.0])
+    assert np.flatnonzero(two).tolist() == [4, 6]
+
+
+def test_what_does_not_matter_is_no_outlier() -> None:
+    assert not outlying_repeats([100.0, 100.001, 99.999, 100.0, 97.0]).any()
+
+
+@pytest.mark.parametrize("repeats", [3, 5, 10])
+def test_noise_is_seldom_flagged_and_a_lost_third_is_found(repeats: int) -> None:
+    false = found = 0
+    for seed in range(100):
+        quiet = table(repeats, 0.03, seed)
+        false += int((flag_outliers(quiet) != "").any())
+        i = seed % len(quiet)
+        quiet.loc[i, "throughput_per_s"] *= 0.6
+        found += int(flag_outliers(quiet)[i] == "repeat")
+    assert false <= 10  # of 100 sweeps with 7 points each
+    assert found >= 95
+
+
+# --- outliers along a curve -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("off", "factor"), [(1, 0.5), (1, 0.7), (2, 0.5), (2, 0.7), (3, 0.5), (3, 0.7), (4, 0.5), (5, 0.5)]
+)
+def test_a_point_that_falls_out_of_the_curve_is_found(off: int, factor: float) -> None:
+    x = CURVE.copy()
+    x[off] *= factor
+    assert np.flatnonzero(outlying_points(LOADS, x)).tolist() == [off]
+
+
+def test_a_spike_is_blamed_and_not_the_point_behind_it() -> None:
+    assert np.flatnonzero(outlying_points(LOADS, [10, 20, 60, 38, 55, 56, 56])).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        CURVE,
+        [10, 18, 30, 40, 42, 38, 30],  # falls past its peak for good
+        [10, 28, 60, 110, 160, 170, 170],  # idle states at depth 1: latency falls at first
+        [10, 20, 21, 40, 62, 62, 62],  # latency jumps between 2 and 4, then stays flat
+        [30, 20, 20, 20, 20, 20, 20],  # left the write cache: falls and does not come back
+    ],
+)
+def test_curves_that_devices_have_hold_no_outlier(x: list[float]) -> None:
+    assert not outlying_points(LOADS, x).any()
+
+
+def test_a_curve_that_few_points_do_not_explain_has_no_outlier() -> None:
+    assert not outlying_points(LOADS, [10, 30, 10, 30, 10, 30, 10]).any()
+
+
+def test_noise_widens_the_tolerance() -> None:
+    x = CURVE.copy()
+    x[5] *= 0.6
+    assert outlying_points(LOADS, x).any()
+    assert not outlying_points(LOADS, x, 0.2).any()
+
+
+def test_all_repeats_of_such_a_point_are_flagged_in_closed_sweeps_only() -> None:
+    points = table(2, 0.005)
+    points.loc[points["load"] == 8, "throughput_per_s"] *= 0.5
+    assert (flag_outliers(points) == "curve").sum() == 2
+    assert (flag_outliers(points, closed=False) == "").all()
+
+
+# --- findings -------------------------------------------------------------------------------------------------------
+
+
+def test_outliers_are_findings_of_the_audit_with_the_way_to_measure_again() -> None:
+    points = table(3, 0.005)
+    points.loc[4, "throughput_per_s"] *= 0.6
+    found = [f for f in audit(Sweep(points)) if f.check == "outlier"]
+    assert [(f.severity, f.load) for f in found] == [("warning", 2.0)]
+    assert "repeat 2 at load 2 gives 1.20 k/s where the other 2 give 2.00 k/s to 2.00 k/s" in found[0].message
+    assert "--remeasure" in found[0].remedy
+
+
+def test_a_point_off_its_curve_is_told_beside_its_neighbours() -> None:
+    points = table(1, 0.0)
+    points.loc[3, "throughput_per_s"] *= 0.5
+    (found,) = check_outliers(points, closed=True)
+    assert found.load == 8
+    assert "3.85 k/s at load 8, beside 3.97 k/s at 4 and 13.4 k/s at 16" in found.message

@@ -1,0 +1,275 @@
+"""Networks and their bounds against answers that others printed; the numbers and their sources are in tests/data."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from places import KNOWN_ANSWERS
+
+from qsim import (
+    ClassStation,
+    Closed,
+    ClosedClasses,
+    Delay,
+    Exponential,
+    Metrics,
+    MixedNetwork,
+    MMcKN,
+    OpenNetwork,
+    OpenNetworkClasses,
+    Station,
+    balanced_bounds,
+    closed_curve,
+    geometric_bounds,
+    largest_population,
+    proportional_bounds,
+    schweitzer,
+    solve,
+)
+from qsim.analytic.closed import normalizing
+from qsim.metrics import SYMBOLS
+
+CASES = json.loads(KNOWN_ANSWERS.read_text())
+NAMES = {"rho": "utilization", "X": "throughput"}
+
+
+def family(*models: str) -> list[Any]:
+    cases = [case for case in CASES if case["model"] in models]
+    assert cases, f"no known answers for {models}"
+    return [pytest.param(case, id=f"{case['id']}: {case['source']}") for case in cases]
+
+
+def within(case: Mapping[str, Any], expected: object) -> Any:
+    if case["tolerance_type"] == "rel":
+        return pytest.approx(expected, rel=case["tolerance"])
+    return pytest.approx(expected, abs=case["tolerance"])
+
+
+def demands(given: Mapping[str, Any]) -> list[float]:
+    return given["D"] if "D" in given else [s * v for s, v in zip(given["S"], given["V"], strict=True)]
+
+
+def is_delay(servers: int) -> bool:
+    return servers < 1
+
+
+def network(given: Mapping[str, Any]) -> Closed:
+    services = given.get("S", given.get("D"))
+    visits = given.get("V", [1] * len(services))
+    stations: list[Delay | Station] = [Delay(given["Z"])]
+    for s, v, m in zip(services, visits, given["m"], strict=True):
+        stations.append(Delay(s * v) if is_delay(m) else Station(Exponential(s), servers=m, visits=v))
+    return Closed(given["N"], stations)
+
+
+def values(metrics: Metrics, given: Mapping[str, Any]) -> dict[str, Any]:
+    """By the names of the known answers, in order of the stations (delays apart)."""
+    visits = given.get("V", [1] * len(metrics.stations))
+    return {
+        "X_sys": metrics.throughput,
+        "R_sys": metrics.W,
+        "R": [s.W for s in metrics.stations]
+        if "V" in given
+        else [v * s.W for v, s in zip(visits, metrics.stations, strict=True)],
+        "Q": [s.L for s in metrics.stations],
+        "U": [s.utilization for s in metrics.stations],
+        "X": [s.throughput for s in metrics.stations],
+    }
+
+
+CLOSED = [c for c in family("closed MVA") if c.values[0]["params"]["N"] > 0 and c.values[0]["params"]["m"][0] >= 1]
+
+
+@pytest.mark.parametrize("case", [*CLOSED, *family("closed convolution")])
+def test_closed_networks(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    model = network(given)
+    r = solve(model)
+    assert r.kind == "exact"
+    found = values(r, given)
+    for name, expected in case["expected"].items():
+        if name == "G":
+            centres = [normalizing.servers([d], m, given["N"]) for d, m in zip(demands(given), given["m"], strict=True)]
+            G = np.exp(normalizing.constant(normalizing.empty_network([given["Z"]], (given["N"],)), centres))
+            assert G.tolist() == within(case, expected)
+        elif name == "P_Q_ge":
+            queue = r.stations[expected["station"]]
+            assert math.fsum(queue.p(n) for n in range(expected["n"], given["N"] + 1)) == within(case, expected["p"])
+        elif name == "Q_station":
+            for index, length in expected.items():
+                assert r.stations[int(index)].L == within(case, length)
+        else:
+            assert found[name] == within(case, expected), name
+    whole = closed_curve(model, given["N"])
+    assert whole.throughput[-1] == pytest.approx(r.throughput, rel=1e-12)
+    assert whole.response_time[-1] == pytest.approx(r.W, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", [c for c in family("closed MVA") if c not in CLOSED])
+def test_delays_alone_and_nobody_at_all(case: Mapping[str, Any]) -> None:
+    """Not models here, where somebody must queue; the normalising constants know them all the same."""
+    given, N = case["params"], case["params"]["N"]
+    if N == 0:
+        with pytest.raises(ValueError, match="population"):
+            network(given)
+        return
+    with pytest.raises(ValueError, match="at least one Station"):
+        network(given)
+    G = normalizing.empty_network([math.fsum(demands(given))], (N,))
+    X = math.exp(G[-2] - G[-1])
+    found = {"X_sys": X, "R_sys": math.fsum(demands(given)), "Q": [X * d for d in demands(given)]}
+    for name, expected in case["expected"].items():
+        assert found[name] == within(case, expected)
+
+
+@pytest.mark.parametrize("case", family("closed MVA Schweitzer"))
+def test_schweitzer(case: Mapping[str, Any]) -> None:
+    r = schweitzer(network(case["params"]))
+    assert r.kind == "approximation"
+    assert "Schweitzer" in r.method
+    found = values(r, case["params"])
+    for name, expected in case["expected"].items():
+        assert found[name] == within(case, expected), name
+
+
+def class_stations(given: Mapping[str, Any], keep: Sequence[int]) -> list[ClassStation]:
+    return [
+        ClassStation(
+            services=[Exponential(row[i]) if row[i] > 0 else None for row in given["S"]],
+            visits=[v[i] if row[i] > 0 else 0 for row, v in zip(given["S"], given["V"], strict=True)],
+            servers=given.get("m", [1] * (i + 1))[i],
+            discipline="PS",
+        )
+        for i in keep
+    ]
+
+
+@pytest.mark.parametrize("case", family("closed MVA multiclass"))
+def test_closed_classes(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    S, V, m, R, M = given["S"], given["V"], given["m"], len(given["N"]), len(given["m"])
+    queueing = [i for i in range(M) if not is_delay(m[i])]
+    think = [math.fsum(S[r][i] * V[r][i] for i in range(M) if is_delay(m[i])) for r in range(R)]
+    r = solve(ClosedClasses(given["N"], class_stations(given, queueing), think))
+    assert r.kind == "exact"
+    X = [c.throughput for c in r.classes]
+    stations = {
+        (i, k): next((part for part in s.classes if part.name == f"class {k + 1}"), None)
+        for i, s in zip(queueing, r.stations, strict=True)
+        for k in range(R)
+    }
+
+    def time(k: int, i: int) -> float:
+        part = stations.get((i, k))
+        return S[k][i] * (V[k][i] > 0) if part is None else part.W
+
+    def table(value: Any) -> list[list[float]]:
+        return [[value(k, i) for i in range(M)] for k in range(R)]
+
+    found = {
+        "Q": table(lambda k, i: X[k] * V[k][i] * time(k, i)),
+        "R": table(time),
+        "residence": table(lambda k, i: V[k][i] * time(k, i)),
+        "U": table(lambda k, i: X[k] * V[k][i] * S[k][i]),
+        "X_sys": X,
+        "X1": X,
+        "X_total": X,
+        "Q_total": [math.fsum(X[k] * V[k][i] * time(k, i) for k in range(R)) for i in range(M)],
+    }
+    for name, expected in case["expected"].items():
+        if name == "R_at":
+            for where, value in expected.items():
+                k, i = (int(part) - 1 for part in where.split(","))
+                assert time(k, i) == within(case, value)
+        elif name == "X_total":  # of the stations: here each class has a delay of its own
+            assert X == within(case, expected)
+        else:
+            assert np.array(found[name]) == within(case, np.array(expected)), name
+
+
+@pytest.mark.parametrize("case", family("mixed MVA multiclass"))
+def test_mixed_network(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    opens = [x for x in given["lam"] if x > 0]
+    closed = [n for n in given["N"] if n > 0]
+    r = solve(MixedNetwork(opens, closed, class_stations(given, range(len(given["S"][0])))))
+    assert r.kind == "exact"
+    Q = np.array([[part.L for part in station.classes] for station in r.stations]).T
+    assert np.array(case["expected"]["Q"]) == within(case, Q)
+    assert [c.throughput for c in r.classes[len(opens) :]] == within(case, case["expected"]["X_closed"])
+
+
+@pytest.mark.parametrize("case", family("open network"))
+def test_open_network(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    stations = [
+        Station(Exponential(s), visits=v, servers=m) for s, v, m in zip(given["S"], given["V"], given["m"], strict=True)
+    ]
+    r = solve(OpenNetwork(given["lam"], stations))
+    assert r.kind == "exact"
+    found = values(r, given)
+    for name, expected in case["expected"].items():
+        if name.endswith("_at"):
+            for index, value in expected.items():
+                assert found[name[0]][int(index)] == within(case, value), name
+        else:
+            assert found[name] == within(case, expected), name
+
+
+@pytest.mark.parametrize("case", family("open network multiclass"))
+def test_open_network_of_classes(case: Mapping[str, Any]) -> None:
+    given, expected = case["params"], case["expected"]["class0"]
+    r = solve(OpenNetworkClasses(given["lam"], class_stations(given, [0, 1])))
+    assert r.kind == "exact"
+    cpu = r.stations[0].classes[0]
+    visits = given["V"][0][0]
+    assert cpu.throughput == within(case, expected["X_cpu"])
+    assert cpu.utilization == within(case, expected["U_cpu"])
+    assert cpu.L == within(case, expected["Q_cpu"])
+    assert visits * cpu.W == within(case, expected["R_cpu"])
+    assert r.classes[0].W == within(case, expected["R_sys"])
+
+
+@pytest.mark.parametrize("case", family("M/M/c/K//N"))
+def test_finite_source_with_limited_places(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    r = solve(MMcKN(given["N"], 1 / given["lam_each"], 1 / given["mu"], given["c"], given["K"]))
+    for name, expected in case["expected"].items():
+        attribute = NAMES.get(name, name)
+        assert attribute in SYMBOLS
+        assert getattr(r, attribute) == within(case, expected), name
+
+
+@pytest.mark.parametrize("case", family("asymptotic bounds inverse"))
+def test_largest_population(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    assert largest_population(given["R_limit"], given["Z"], given["D"]) == within(case, case["expected"]["N_max"])
+
+
+BOUNDS = {
+    "balanced system bounds": balanced_bounds,
+    "geometric bounds": geometric_bounds,
+    "proportional bounds": proportional_bounds,
+}
+
+
+@pytest.mark.parametrize("case", family(*BOUNDS))
+def test_bounds(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    bounds = BOUNDS[case["model"]](given["N"], given["Z"], given["D"])
+    found = {
+        "X_lower": bounds.throughput_low,
+        "X_upper": bounds.throughput_high,
+        "R_lower": bounds.response_time_low,
+        "R_upper": bounds.response_time_high,
+    }
+    for name, expected in case["expected"].items():
+        assert float(found[name][0]) == within(case, expected), name
+    exact = solve(Closed(given["N"], [Delay(given["Z"]), *(Station(Exponential(d)) for d in given["D"])]))
+    assert bounds.throughput_low[0] <= exact.throughput * (1 + 1e-12)
+    assert exact.throughput <= bounds.throughput_high[0] * (1 + 1e-12)

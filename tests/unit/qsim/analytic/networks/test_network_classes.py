@@ -1,0 +1,239 @@
+"""Closed networks of several classes against the Markov chains they are; approximations are named and near."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from markov_chains import Moves, stationary
+
+from qsim import (
+    ClassStation,
+    Closed,
+    ClosedClasses,
+    Delay,
+    Deterministic,
+    Erlang,
+    Exponential,
+    MMc,
+    MMcN,
+    NoFormulaError,
+    Station,
+    schweitzer,
+    solve,
+)
+from qsim.analytic.closed import mean_value
+
+# A state holds, for each station, how many of each class are there.
+
+SHARED = [
+    ([(1.0, 3.0)], [1], ["PS"]),
+    ([(1.0, 3.0), (0.5, 0.2)], [2, 1], ["PS", "LCFS-PR"]),
+    ([(1.0, 1.0), (0.5, 2.0)], [2, 1], ["FCFS", "PS"]),
+]
+
+
+@pytest.mark.parametrize("think_times", [(0.0, 0.0), (1.0, 4.0)])
+@pytest.mark.parametrize(("services", "servers", "disciplines"), SHARED)
+def test_closed_classes_are_their_markov_chain(
+    services: list[tuple[float, float]], servers: list[int], disciplines: list[str], think_times: tuple[float, float]
+) -> None:
+    populations, M = (3, 2), len(services)
+    stations = [
+        ClassStation([Exponential(s) for s in row], servers=c, discipline=d)
+        for row, c, d in zip(services, servers, disciplines, strict=True)
+    ]
+    r = solve(ClosedClasses(populations, stations, think_times))
+
+    # A cycle: think, then each station in turn. Without thinking, the last station leads to the first.
+    def moves(state: tuple[tuple[int, int], ...]) -> Moves:
+        for place, counts in enumerate(state):
+            total = sum(counts)
+            for k in range(2):
+                if counts[k] == 0:
+                    continue
+                if place == M:
+                    rate = counts[k] / think_times[k]
+                else:
+                    rate = min(total, servers[place]) * counts[k] / total / services[place][k]
+                target = (place + 1) % (M + (think_times[k] > 0))
+                changed = [list(c) for c in state]
+                changed[place][k] -= 1
+                changed[target][k] += 1
+                yield rate, tuple(tuple(c) for c in changed)
+
+    p = stationary((populations, *((0, 0),) * M), moves)
+    for i, station in enumerate(r.stations):
+        for k, part in enumerate(station.classes):
+            assert part.L == pytest.approx(sum(q * s[i][k] for s, q in p.items()), rel=1e-9)
+            assert part.L == pytest.approx(part.throughput * part.W, rel=1e-12)
+        present = [sum(q for s, q in p.items() if sum(s[i]) == n) for n in range(6)]
+        assert [station.p(n) for n in range(6)] == pytest.approx(present, rel=1e-9, abs=1e-13)
+        assert station.utilization == pytest.approx(float(np.minimum(range(6), servers[i]) @ present) / servers[i])
+    assert r.kind == "exact"
+    assert r.throughput == pytest.approx(sum(c.throughput for c in r.classes))
+    for c, N, Z in zip(r.classes, populations, think_times, strict=True):
+        assert c.throughput * (c.W + Z) == pytest.approx(N, rel=1e-12)  # Little, over the whole cycle
+
+
+def in_turn(
+    populations: tuple[int, int], services: tuple[float, float], think_times: tuple[float, float], servers: int = 1
+) -> list[float]:
+    """Throughputs with FCFS servers; a state is all who are present, in order of arrival."""
+
+    def moves(queue: tuple[int, ...]) -> Moves:
+        for i, k in enumerate(queue[:servers]):
+            yield 1 / services[k], queue[:i] + queue[i + 1 :]
+        for k in range(2):
+            away = populations[k] - queue.count(k)
+            if away:
+                yield away / think_times[k], (*queue, k)
+
+    p = stationary((), moves)
+    return [sum(q * s[:servers].count(k) / services[k] for s, q in p.items()) for k in range(2)]
+
+
+def test_first_come_first_served_with_equal_services_is_exact() -> None:
+    populations, think_times = (3, 4), (1.0, 6.0)
+    model = ClosedClasses(populations, [ClassStation([Exponential(1.5), Exponential(1.5)])], think_times)
+    r = solve(model)
+    assert r.kind == "exact"
+    chain = in_turn(populations, (1.5, 1.5), think_times)
+    assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=1e-9)
+    assert [c.throughput for c in mean_value.lattice(model).classes] == pytest.approx(chain, rel=1e-9)
+
+
+@pytest.mark.parametrize(("services", "error"), [((1.0, 2.0), 0.05), ((1.0, 5.0), 0.16), ((1.0, 0.05), 0.03)])
+def test_first_come_first_served_with_unequal_services_is_a_named_approximation(
+    services: tuple[float, float], error: float
+) -> None:
+    populations, think_times = (4, 3), (3.0, 8.0)
+    model = ClosedClasses(populations, [ClassStation([Exponential(s) for s in services])], think_times)
+    r = solve(model)
+    chain = in_turn(populations, services, think_times)
+    assert r.kind == "approximation"
+    assert "Reiser" in r.method
+    assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=error)
+    assert [c.throughput for c in r.classes] != pytest.approx(chain, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("populations", "services", "think_times", "servers"),
+    [
+        ((4, 3), (1.0, 2.0), (3.0, 8.0), 2),
+        ((5, 3), (1.0, 3.0), (1.0, 1.0), 4),
+        ((4, 4), (1.0, 3.0), (1.0, 1.0), 2),
+        ((5, 4), (1.0, 3.0), (3.0, 3.0), 3),
+    ],
+)
+def test_several_servers_in_turn_are_within_five_per_cent(
+    populations: tuple[int, int], services: tuple[float, float], think_times: tuple[float, float], servers: int
+) -> None:
+    r = solve(
+        ClosedClasses(populations, [ClassStation([Exponential(s) for s in services], servers=servers)], think_times)
+    )
+    assert r.kind == "approximation"
+    chain = in_turn(populations, services, think_times, servers)
+    assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=0.05)
+
+
+@pytest.mark.parametrize("servers", [2, 4, 8, 32])
+@pytest.mark.parametrize("think_time", [0.1, 1.0, 3.0, 10.0])
+def test_the_busy_probability_of_several_servers_is_within_two_per_cent(servers: int, think_time: float) -> None:
+    for load in (0.5, 0.8, 1.0, 1.3, 3.0):
+        N = max(1, round(load * servers * (1 + think_time)))
+        model = Closed(N, [Delay(think_time), Station(Exponential(1.0), servers)])
+        assert mean_value.lattice(model).throughput == pytest.approx(solve(model).throughput, rel=0.02)
+
+
+def test_a_class_alone_is_the_network_of_one_class() -> None:
+    one = solve(Closed(9, [Delay(2.0), Station(Exponential(1.0), 3), Station(Exponential(0.2), 4, 2.0, "random")]))
+    stations = [
+        ClassStation([Exponential(1.0)], servers=3),
+        ClassStation([Exponential(0.2)], [2.0], servers=4, queues="random"),
+    ]
+    other = solve(ClosedClasses([9], stations, [2.0]))
+    assert other.throughput == pytest.approx(one.throughput, rel=1e-12)
+    assert [s.L for s in other.stations] == pytest.approx([s.L for s in one.stations], rel=1e-12)
+    assert [s.p_wait for s in other.stations] == pytest.approx([s.p_wait for s in one.stations], rel=1e-12)
+
+
+def test_classes_that_differ_in_name_only_share_in_proportion() -> None:
+    both = solve(ClosedClasses([6, 3], [ClassStation([Exponential(1.0)] * 2, servers=2)], [4.0, 4.0]))
+    one = solve(MMcN(9, 4.0, 1.0, 2))
+    assert [c.throughput for c in both.classes] == pytest.approx([one.throughput * 6 / 9, one.throughput * 3 / 9])
+
+
+def test_a_device_read_and_written_at_depth_64_each() -> None:
+    device = ClassStation([Exponential(80e-6), Exponential(240e-6)], servers=32, discipline="PS")
+    r = solve(ClosedClasses([64, 64], [device], [1e-6, 1e-6], names=("read", "write")))
+    assert r.kind == "exact"
+    assert r.L == pytest.approx(128, rel=0.01)
+    assert r.stations[0].utilization == pytest.approx(1.0, rel=1e-6)
+
+
+def test_many_classes_of_single_servers_stay_exact() -> None:
+    from qsim.analytic.closed import classes as closed_classes
+
+    services = [Exponential(1.0), Exponential(3.0), Exponential(0.5), Exponential(2.0)]
+    stations = [
+        ClassStation(services, servers=3, queues="random", discipline="PS"),
+        ClassStation([Exponential(0.1)] * 4),
+    ]
+    few, many = (ClosedClasses([n] * 4, stations, [1.0, 2.0, 3.0, 4.0]) for n in (4, 30))
+    assert closed_classes.applies(few)
+    assert not closed_classes.applies(many)
+    assert solve(many).kind == "exact"
+    one, other = solve(few), mean_value.lattice(few)
+    assert one.method != other.method
+    for name in ("throughput", "W", "L", "Wq"):
+        values = [getattr(c, name) for c in one.classes]
+        assert [getattr(c, name) for c in other.classes] == pytest.approx(values, rel=1e-10), name
+
+
+def test_populations_beyond_the_lattice_are_approximated_by_name() -> None:
+    stations = [ClassStation([Exponential(1.0), Exponential(1.0)]), ClassStation([Exponential(0.5)] * 2, servers=4)]
+    r = solve(ClosedClasses([4096, 4096], stations, [10.0, 20.0]))
+    assert (r.kind, "Schweitzer" in r.method) == ("approximation", True)
+    assert r.throughput == pytest.approx(1.0, rel=1e-3)  # the bottleneck's
+
+
+@pytest.mark.parametrize("population", [1, 4, 30])
+def test_schweitzer_is_near_the_exact_solution(population: int) -> None:
+    stations = [Delay(15), *(Station(Exponential(d)) for d in (0.605, 2.1, 1.35))]
+    exact, near = solve(Closed(population, stations)), schweitzer(Closed(population, stations))
+    assert near.throughput == pytest.approx(exact.throughput, rel=0.03)
+    assert near.throughput * (near.W + 15) == pytest.approx(population, rel=1e-9)
+    if population == 1:
+        assert near.throughput == pytest.approx(exact.throughput, rel=1e-12)
+
+
+def test_schweitzer_takes_any_service_and_refuses_what_it_does_not_know() -> None:
+    fixed, random = (schweitzer(Closed(8, [Delay(5.0), Station(s)])) for s in (Deterministic(1.0), Exponential(1.0)))
+    assert fixed.throughput > random.throughput
+    with pytest.raises(NoFormulaError, match="speeds"):
+        schweitzer(Closed(8, [Station(Exponential(1.0), speeds=(1, 2))]))
+    with pytest.raises(ValueError, match="model must be Closed"):
+        schweitzer(MMc(1.0, 1.0, 2))  # type: ignore[arg-type]
+
+
+def test_metrics_of_a_network_print_and_export_their_parts() -> None:
+    disk = ClassStation([Exponential(1.0), Exponential(2.0)], discipline="PS", name="disk")
+    r = solve(ClosedClasses([2, 1], [disk], [1.0, 1.0], names=("read", "write")))
+    text = str(r)
+    assert all(word in text for word in ("disk", "read", "write", "closed network of 2 classes and 1 station//2+1"))
+    page = r._repr_html_()
+    assert page.count("<table>") == page.count("</table>") == 3
+    assert all(f"<td>{word}</td>" in page for word in ("disk", "read", "write"))
+    exported = r.to_dict()
+    assert [c["name"] for c in exported["classes"]] == ["read", "write"]
+    assert exported["stations"][0]["classes"][1]["W"] == pytest.approx(r.stations[0].classes[1].W)
+
+
+def test_every_pair_of_disciplines_has_an_answer_or_a_reason() -> None:
+    laws = (Exponential(1.0), Deterministic(1.0), Erlang(2, 0.5))
+    for discipline, first, second in itertools.product(("FCFS", "PS", "LCFS-PR"), laws, laws):
+        r = solve(ClosedClasses([2, 2], [ClassStation([first, second], discipline=discipline)], [1.0, 1.0]))
+        expected = "exact" if discipline != "FCFS" or first is second is laws[0] else "approximation"
+        assert r.kind == expected, (discipline, first, second)

@@ -1,0 +1,145 @@
+"""Batches, speeds and queues of their own; approximations and refusals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from qsim import (
+    MG1,
+    MX1,
+    Batches,
+    Deterministic,
+    Erlang,
+    Exponential,
+    Gamma,
+    Geometric,
+    GGc,
+    LogNormal,
+    MDc,
+    MMc,
+    MMcK,
+    Model,
+    NoFormulaError,
+    Open,
+    PhaseType,
+    Trace,
+    UnstableQueueError,
+    kimura,
+    kingman_bound,
+    solve,
+)
+from qsim.analytic.open import approximations
+
+# Batches, speeds, servers with queues of their own
+
+
+def test_batches() -> None:
+    single = solve(MX1(0.8, 1, 1.0))
+    assert (single.W, single.p_wait) == (pytest.approx(5.0), pytest.approx(0.8))
+    pairs = solve(MX1(0.4, 2, 1.0))
+    assert pairs.L == pytest.approx(0.8 * (1 + 2.0) / 2 / 0.2)  # rho·(1 + E[X²]/E[X])/2/(1 - rho)
+    assert math.fsum(n * pairs.p(n) for n in range(2000)) == pytest.approx(pairs.L)
+    several = solve(Open(Batches(Exponential(1 / 0.7), Geometric(2.0)), Exponential(1.0), 2))
+    assert several.L == pytest.approx(math.fsum(n * several.p(n) for n in range(3000)))
+    ones = solve(Open(Batches(Exponential(1 / 1.4), 1), Exponential(1.0), 2))
+    assert (ones.Wq, ones.p_wait) == (
+        pytest.approx(solve(MMc(1.4, 1, 2)).Wq),
+        pytest.approx(solve(MMc(1.4, 1, 2)).p_wait),
+    )
+    with pytest.raises(UnstableQueueError):
+        solve(MX1(0.5, 2, 1.0))
+    with pytest.raises(NoFormulaError):
+        solve(Open(Batches(Exponential(1.0), 2), LogNormal(0.5, 1.0), 3))
+
+
+def test_speeds_of_c_servers_are_c_servers() -> None:
+    by_speed = solve(Open(Exponential(1 / 2.7), Exponential(1.0), 3, speeds=(1.0, 2.0, 3.0)))
+    servers = solve(MMc(2.7, 1.0, 3))
+    for name in ("L", "Lq", "W", "Wq", "p_wait", "utilization"):
+        assert getattr(by_speed, name) == pytest.approx(getattr(servers, name)), name
+    limited = solve(Open(Exponential(1 / 2.7), Exponential(1.0), 3, 5, speeds=(1.0, 2.0, 3.0)))
+    assert limited.p_block == pytest.approx(solve(MMcK(2.7, 1.0, 3, 5)).p_block)
+    shared = solve(Open(Exponential(1 / 2.7), LogNormal(1.0, 3.0), discipline="PS", speeds=(1.0, 2.0, 3.0)))
+    assert shared.L == pytest.approx(servers.L)
+    with pytest.raises(UnstableQueueError):
+        solve(Open(Exponential(1 / 3.1), Exponential(1.0), speeds=(1.0, 2.0, 3.0)))
+
+
+def test_queues_of_their_own() -> None:
+    arrivals, service = Exponential(1 / 1.6), Erlang(2, 1.0)
+    waits = [solve(Open(arrivals, service, 2, queues=queues)).Wq for queues in ("shared", "round-robin", "random")]
+    assert waits == sorted(waits)
+    assert waits[2] == pytest.approx(solve(MG1(0.8, service)).Wq)
+    assert waits[1] == pytest.approx(solve(GGc(Erlang(2, 1.25), service, 1)).Wq)
+    # Gaps of three stages, every second arrival: six stages, whichever way they are found.
+    direct = solve(Open(Erlang(3, 0.6), service, 2, queues="round-robin"))
+    same = solve(Open(PhaseType.of(Erlang(3, 0.6)), service, 2, queues="round-robin"))
+    assert direct.W == pytest.approx(same.W, rel=1e-9)
+    assert solve(Open(PhaseType.of(Exponential(1 / 1.6)), service, 2, queues="random")).Wq == pytest.approx(waits[2])
+
+
+# Approximations
+
+
+def test_a_queue_without_a_formula_gets_a_band() -> None:
+    r = solve(GGc(Gamma(1.0, 0.3), LogNormal(1.7, 0.8), 2))
+    assert r.kind == "approximation"
+    assert r.kind_of("throughput") == "exact"
+    low, high = r.interval("Wq")
+    assert low <= r.Wq <= high <= r.approximations["Kingman"].Wq
+    assert r.interval("L") == pytest.approx((low + 1.7, high + 1.7))
+    assert {"Allen-Cunneen", "Krämer-Langenbach-Belz", "Kimura", "Whitt", "Kingman"} == set(r.approximations)
+    assert r.approximations["Kingman"].kind == "bound"
+    assert "Kimura" in r.method
+    assert "approximation" in str(r)
+    with pytest.raises(ValueError, match="state probabilities"):
+        r.p(0)
+
+
+@pytest.mark.parametrize("c", [1, 2, 8])
+def test_all_approximations_are_exact_for_m_m_c(c: int) -> None:
+    exact = solve(MMc(0.8 * c, 1.0, c)).Wq
+    for name, entry in approximations.table(0.8 * c, 1.0, 1.0, 1.0, c).items():
+        assert entry.kind == "bound" or entry.Wq == pytest.approx(exact), name
+
+
+def test_kimura_meets_the_queues_it_is_made_of() -> None:
+    assert kimura(2.7, 1.0, 0.0, 1.0, 3) == pytest.approx(solve(GGc(Deterministic(1 / 2.7), Exponential(1.0), 3)).Wq)
+    assert kimura(2.7, 1.0, 1.0, 0.0, 3) == pytest.approx(solve(MDc(2.7, 1.0, 3)).Wq)
+    assert kimura(2.7, 1.0, 0.0, 0.0, 3) == 0
+    with pytest.raises(ValueError, match="ca2"):
+        kimura(2.7, 1.0, 2.0, 1.0, 3)
+
+
+@pytest.mark.parametrize("ca2", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize("cs2", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize("c", [1, 2, 4])
+def test_the_bound_holds_and_heavy_traffic_is_met(ca2: float, cs2: float, c: int) -> None:
+    for rho, near in ((0.5, None), (0.8, None), (0.95, 0.2), (0.995, 0.02)):
+        exact = solve(Open(PhaseType.from_moments(1.0, ca2), PhaseType.from_moments(rho * c, cs2), c)).Wq
+        assert exact <= kingman_bound(1.0, rho * c, ca2, cs2, c) * (1 + 1e-9)
+        for name, entry in approximations.table(1.0, rho * c, ca2, cs2, c).items():
+            if near and entry.kind == "approximation" and c < 4:
+                assert entry.Wq == pytest.approx(exact, rel=near), name
+
+
+def test_refusals() -> None:
+    for model in (
+        Open(Exponential(1.0), Deterministic(0.5), capacity=3),
+        Open(Trace((1.0, 2.0, 3.0)), Exponential(0.5)),
+        Open(Exponential(1.0), LogNormal(0.5, 2.0), servers=2, queues="shortest"),
+        Open(Exponential(1.0), Exponential(1.0), capacity=3, when_full="blocked"),
+    ):
+        with pytest.raises(NoFormulaError, match="simulate"):
+            solve(model)
+    overloaded: list[Model] = [
+        MG1(1.0, LogNormal(1.0, 2.0)),
+        MDc(2.0, 1.0, 2),
+        GGc(Gamma(1.0, 0.5), LogNormal(2.0, 2.0), 2),
+        GGc(Erlang(2, 1.0), Erlang(2, 1.0), 1),
+    ]
+    for model in overloaded:
+        with pytest.raises(UnstableQueueError, match="rho = 1"):
+            solve(model)

@@ -1,0 +1,139 @@
+"""Queues of phases and of exponential service: special cases, limits, laws of waiting times."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from qsim import (
+    MD1,
+    MG1,
+    Deterministic,
+    Distribution,
+    Erlang,
+    Exponential,
+    GGc,
+    HyperExponential,
+    LogNormal,
+    MarkovModulated,
+    MDc,
+    MMc,
+    MMcK,
+    OnOff,
+    Open,
+    UnstableQueueError,
+    kimura,
+    solve,
+)
+from qsim.analytic.open import gimc, markovian
+
+# M/M/c and its relatives, solved as Markov chains of phases
+
+
+@pytest.mark.parametrize(("lam", "c"), [(0.8, 1), (2.7, 3), (36.0, 40), (2.99, 3)])
+def test_the_chain_of_phases_gives_m_m_c(lam: float, c: int) -> None:
+    model = MMc(lam, 1.0, c)
+    chain, whole = markovian.solve(model), solve(model)
+    for name in ("L", "Lq", "W", "Wq", "p_wait", "utilization"):
+        assert getattr(chain, name) == pytest.approx(getattr(whole, name), rel=1e-8), name
+    assert [chain.p(n) for n in (0, 1, c, c + 5)] == pytest.approx([whole.p(n) for n in (0, 1, c, c + 5)])
+    for q in (0.3, 0.9, 0.999):
+        assert chain.quantile(q) == pytest.approx(whole.quantile(q), rel=1e-8)
+        assert chain.quantile(q, "Wq") == pytest.approx(whole.quantile(q, "Wq"), rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize(("lam", "c", "K"), [(2.0, 1, 5), (5.0, 4, 4), (3.0, 3, 20), (90.0, 40, 60)])
+def test_the_chain_of_phases_gives_m_m_c_k(lam: float, c: int, K: int) -> None:
+    model = MMcK(lam, 1.0, c, K)
+    chain, whole = markovian.solve(model), solve(model)
+    for name in ("throughput", "L", "Lq", "W", "Wq", "p_wait", "p_block"):
+        assert getattr(chain, name) == pytest.approx(getattr(whole, name), rel=1e-9, abs=1e-12), name
+    assert chain.quantile(0.9) == pytest.approx(whole.quantile(0.9), rel=1e-9)
+
+
+def test_one_more_place_than_anyone_needs() -> None:
+    arrivals, service = Erlang(2, 1.0), HyperExponential.from_moments(1.4, 3.0)
+    endless, wide = solve(Open(arrivals, service, 2)), solve(Open(arrivals, service, 2, 400))
+    assert wide.Wq == pytest.approx(endless.Wq, rel=1e-9)
+    assert wide.p_block < 1e-12
+    assert wide.quantile(0.99) == pytest.approx(endless.quantile(0.99), rel=1e-9)
+
+
+def test_many_stages_come_near_constant_times() -> None:
+    gaps = [abs(solve(MG1(0.8, Erlang(k, 1.0))).Wq - solve(MD1(0.8, 1.0)).Wq) for k in (1, 10, 100)]
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < 0.03
+    two = [markovian.solve(GGc(Exponential(1 / 1.6), Erlang(k, 1.0), 2)).Wq for k in (2, 4, 8, 16)]
+    exact = solve(MDc(1.6, 1.0, 2)).Wq
+    # The gap to constant times falls as the scv does, 1/k.
+    assert [w - exact for w in two] == pytest.approx([(two[0] - exact) / 2**i for i in range(4)], rel=0.1)
+
+
+def test_bursts_wait_longer_than_poisson_arrivals() -> None:
+    bursts, service = OnOff(3.0, 2.0, 4.0), Erlang(2, 0.7)
+    r = solve(Open(bursts, service))
+    assert r.kind == "exact"
+    assert r.p(0) == pytest.approx(1 - r.utilization)
+    assert r.Wq > solve(Open(Exponential(bursts.mean), service)).Wq
+    # A rate that never changes is a Poisson process.
+    steady = Open(MarkovModulated((2.0, 2.0), ((-1.0, 1.0), (3.0, -3.0))), Exponential(0.4))
+    assert solve(steady).W == pytest.approx(solve(Open(Exponential(0.5), Exponential(0.4))).W)
+
+
+def test_a_chain_too_large_is_left_to_others() -> None:
+    assert solve(Open(Erlang(5, 1.0), HyperExponential.from_moments(190.0, 4.0), 200)).kind == "approximation"
+    assert not markovian.applies(Open(Erlang(5, 1.0), Erlang(50, 190.0), 200))
+
+
+def test_near_saturation_the_chain_warns() -> None:
+    assert "saturation" in markovian.solve(Open(Erlang(2, 1.0), Exponential(1 - 1e-8))).warnings[0]
+
+
+# GI/M/c
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "c", "rho"),
+    [
+        (Exponential(1.0), 4, 0.75),  # where a term of the sum is 0/0
+        (Exponential(1.0), 200, 0.9),
+        (Erlang(3, 1.0), 5, 0.8),
+        (Erlang(4, 1.0), 40, 0.5),
+        (HyperExponential.from_moments(1.0, 4.0), 5, 0.99),
+    ],
+)
+def test_renewal_arrivals_against_the_chain(arrivals: Distribution, c: int, rho: float) -> None:
+    model = Open(arrivals, Exponential(rho * c), c)
+    root, chain = gimc.solve(model), markovian.solve(model)
+    assert root.Wq == pytest.approx(chain.Wq, rel=1e-7)
+    assert root.p_wait == pytest.approx(chain.p_wait, rel=1e-7)
+    assert [root.p(n) for n in (c, c + 3)] == pytest.approx([chain.p(n) for n in (c, c + 3)], rel=1e-7)
+    assert root.quantile(0.99) == pytest.approx(chain.quantile(0.99), rel=1e-7)
+    full = dataclasses.replace(model, capacity=c)
+    assert gimc.solve(full).p_block == pytest.approx(markovian.solve(full).p_block, rel=1e-9)
+
+
+def test_renewal_arrivals_up_to_saturation() -> None:
+    for distance in (1e-3, 1e-5, 1e-7, 1e-9):
+        r = solve(Open(Deterministic(1.0), Exponential(1 - distance)))
+        assert r.Wq * 2 * distance == pytest.approx(1.0, rel=3e-3)  # Kingman's heavy traffic, (ca² + cs²)/2 = 1/2
+    with pytest.raises(UnstableQueueError):
+        solve(Open(Deterministic(1.0), Exponential(1.0)))
+
+
+def test_hardly_any_load() -> None:
+    for gaps, c in ((Deterministic(1.0), 1), (Exponential(1.0), 14), (Deterministic(1.0), 40)):
+        r = gimc.solve(Open(gaps, Exponential(1e-3 * c), c))
+        assert 0 <= r.p_wait < 1e-12
+        assert r.p(c + 1) == pytest.approx(0.0, abs=1e-12)
+        assert gimc.solve(Open(gaps, Exponential(1e-3 * c), c, c)).p_block < 1e-2
+    assert kimura(1.0, 1e-3, 0.0, 1.0) == pytest.approx(0.0, abs=1e-30)
+
+
+def test_state_probabilities_below_c_are_refused_where_unknown() -> None:
+    r = solve(Open(LogNormal(1.0, 2.0), Exponential(1.6), 2))
+    assert math.isfinite(r.p(2))
+    with pytest.raises(ValueError, match=r"p\(1\)"):
+        r.p(1)

@@ -1,0 +1,222 @@
+"""Formulas: special cases, exact arithmetic, and mistakes that others made."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from qsim import (
+    MM1,
+    Closed,
+    Delay,
+    Deterministic,
+    Erlang,
+    Exponential,
+    LogNormal,
+    MMc,
+    MMcK,
+    MMcN,
+    NoFormulaError,
+    Open,
+    Station,
+    UnstableQueueError,
+    asymptotic_bounds,
+    solve,
+)
+from qsim.analytic.closed import random_routing, repairman
+from qsim.analytic.open.first_come import FirstComeTimes
+
+
+def exact_repairman(N: int, Z: Fraction, S: Fraction, c: int) -> tuple[Fraction, Fraction, list[Fraction]]:
+    """Throughput, waiting time and state probabilities in whole-number arithmetic."""
+    weights = [Fraction(1)]
+    for n in range(N):
+        weights.append(weights[-1] * (N - n) * S / (Z * min(n + 1, c)))
+    total = sum(weights)
+    p = [w / total for w in weights]
+    X = sum(min(n, c) * p[n] for n in range(N + 1)) / S
+    return X, sum(max(n - c, 0) * p[n] for n in range(N + 1)) / X, p
+
+
+@pytest.mark.parametrize("ratio", ["1/1000000000", "1/10", "1", "7", "1000", "1000000000"])
+@pytest.mark.parametrize(("N", "c"), [(1, 1), (2, 1), (7, 3), (20, 1), (40, 8), (60, 100)])
+def test_repairman_against_exact_arithmetic(N: int, c: int, ratio: str) -> None:
+    Z, S = Fraction(ratio), Fraction(1)
+    X, Wq, p = exact_repairman(N, Z, S, c)
+    r = solve(MMcN(N, float(Z), 1.0, c))
+    assert r.throughput == pytest.approx(float(X), rel=1e-11)
+    assert r.Wq == pytest.approx(float(Wq), rel=1e-9)
+    assert [r.p(n) for n in range(N + 2)] == pytest.approx([*map(float, p), 0.0], rel=1e-9)
+    whole = repairman.curve(N, float(Z), 1.0, c)
+    assert float(whole.throughput[-1]) == pytest.approx(float(X), rel=1e-11)
+    assert float(whole.waiting_time[-1]) == pytest.approx(float(Wq), rel=1e-9)
+
+
+def test_closed_multi_server_where_public_solvers_go_negative() -> None:
+    r = solve(MMcN(population=80, think_time=10, service_time=4, servers=8))
+    assert r.throughput == pytest.approx(2.0, rel=1e-9)
+    assert r.W == pytest.approx(30.0, rel=1e-9)
+    r = solve(Closed(64, [Delay(1e-6), Station(Exponential(80e-6), servers=32)]))
+    assert r.W == pytest.approx(159e-6, rel=1e-6)
+    assert r.throughput == pytest.approx(400_000, rel=1e-6)
+
+
+def test_m_m_3_at_nine_tenths() -> None:
+    assert solve(MMc(2.7, 1.0, 3)).L == pytest.approx(10.0535, abs=1e-4)
+
+
+def test_an_empty_system_is_legal() -> None:
+    for model in (MM1(0, 1), MMc(0, 1, 4)):
+        r = solve(model)
+        assert (r.throughput, r.L, r.Lq, r.Wq, r.W, r.p_wait, r.p(0), r.p(1)) == (0, 0, 0, 0, 1, 0, 1, 0)
+
+
+@pytest.mark.parametrize("servers", [1, 3, 9])
+@pytest.mark.parametrize("rate", [1.0, 3.0, 7.0, 49.0, 1e6])
+def test_a_load_of_exactly_one_is_unstable(servers: int, rate: float) -> None:
+    with pytest.raises(UnstableQueueError) as refusal:
+        solve(MMc(rate * servers, rate, servers))
+    assert refusal.value.rho == pytest.approx(1.0)
+
+
+def test_an_overload_says_what_would_be_stable() -> None:
+    with pytest.raises(UnstableQueueError, match=r"rho = 1\.2.*at least 4 servers.*below 3,.*above 1\.2"):
+        solve(MMc(3.6, 1.0, 3))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Open(Exponential(1.0), LogNormal(0.5, 2), servers=2, queues="shortest"),
+        Open(Erlang(2, 1.0), LogNormal(0.5, 2), discipline="SJF"),
+        Open(Exponential(1.0), Deterministic(1.0), capacity=3),
+        Closed(4, [Station(Deterministic(1))]),
+        Closed(4, [Station(Exponential(1)), Station(Deterministic(2))]),
+    ],
+)
+def test_without_a_formula_simulate_is_named(model: object) -> None:
+    with pytest.raises(NoFormulaError, match="simulate"):
+        solve(model)  # type: ignore[arg-type]
+
+
+def test_something_else_is_no_model() -> None:
+    with pytest.raises(ValueError, match="model"):
+        solve("M/M/1")  # type: ignore[arg-type]
+
+
+def test_thousands_of_servers() -> None:
+    r = solve(MMc(4950, 1, 5000))
+    # Halfin & Whitt (1981): beta = (1 - rho)·sqrt(c), P(wait) -> 1/(1 + beta·Phi(beta)/phi(beta)).
+    beta = 0.01 * math.sqrt(5000)
+    phi = math.exp(-beta * beta / 2) / math.sqrt(2 * math.pi)
+    Phi = (1 + math.erf(beta / math.sqrt(2))) / 2
+    assert r.p_wait == pytest.approx(1 / (1 + beta * Phi / phi), rel=0.02)
+    assert math.fsum(r.p(n) for n in range(4500, 5100)) == pytest.approx(1 - r.p_wait * 0.99**100, abs=1e-8)
+
+
+def test_only_the_mean_of_the_think_time_matters() -> None:
+    exponential = solve(MMcN(10, 3.0, 1.0, 2))
+    fixed = solve(Closed(10, [Delay(Deterministic(3.0)), Station(Exponential(1.0), 2)]))
+    assert fixed.throughput == exponential.throughput
+
+
+def test_random_routing_without_thinking() -> None:
+    N, k, S = 64, 32, 80e-6
+    r = solve(Closed(N, [Station(Exponential(S), servers=k, queues="random")]))
+    assert r.throughput == pytest.approx(N / (N + k - 1) * k / S, rel=1e-12)
+    assert r.L == pytest.approx(N, rel=1e-12)
+    # An arrival sees the equally likely arrangements of N - 1 others over k queues.
+    assert r.p_wait == pytest.approx((N - 1) / (N - 1 + k - 1), rel=1e-12)
+
+
+def test_random_routing_over_one_server_is_the_repairman() -> None:
+    one, other = random_routing.curve(50, 4.0, 1.0, 1), repairman.curve(50, 4.0, 1.0, 1)
+    np.testing.assert_allclose(one.throughput, other.throughput, rtol=1e-12)
+    np.testing.assert_allclose(one.waiting_time[1:], other.waiting_time[1:], rtol=1e-10)
+
+
+@pytest.mark.parametrize("curve", [repairman.curve, random_routing.curve])
+def test_curves_give_the_populations_asked_for(curve: object) -> None:
+    assert callable(curve)
+    whole, some = curve(64, 2.0, 1.0, 4), curve([64, 1, 8], 2.0, 1.0, 4)
+    assert some.population.tolist() == [64, 1, 8]
+    assert some.throughput.tolist() == [whole.throughput[i - 1] for i in (64, 1, 8)]
+    for bad in ([], [0], [1.5], 0):
+        with pytest.raises(ValueError, match="populations"):
+            curve(bad, 2.0, 1.0, 4)
+
+
+def test_bounds_refuse_nonsense() -> None:
+    with pytest.raises(ValueError, match="populations"):
+        asymptotic_bounds([0], 1, [1])
+    with pytest.raises(ValueError, match="demands"):
+        asymptotic_bounds([1], 1, [])
+    with pytest.raises(ValueError, match="servers"):
+        asymptotic_bounds([1], 1, [1, 2], servers=[1])
+
+
+def numeric_mean(survival: object, upper: float) -> float:
+    from scipy.integrate import quad
+
+    return float(quad(survival, 0, upper, limit=500)[0])
+
+
+@pytest.mark.parametrize(
+    ("lam", "c"), [(2.7, 3), (2.0, 3), (1.9999999999, 3), (0.5, 2), (0.9, 1), (30.0, 40), (39.9, 40)]
+)
+def test_response_times_of_m_m_c_have_the_mean_w(lam: float, c: int) -> None:
+    from qsim.analytic.open.mmc import ErlangTimes, erlang_c
+
+    times = ErlangTimes(c, lam, 1.0, erlang_c(c, lam))
+    r = solve(MMc(lam, 1.0, c))
+    assert numeric_mean(times.response_survival, 60 * r.W + 40) == pytest.approx(r.W, rel=1e-6)
+    assert times.response_survival(r.quantile(0.95)) == pytest.approx(0.05, rel=1e-9)
+    assert times.response_survival(1e6) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("N", "Z", "c"), [(6, 20.0, 1), (80, 2.5, 8), (20, 0.0, 4), (5, 1.0, 8)])
+def test_response_times_of_the_repairman_have_the_mean_w(N: int, Z: float, c: int) -> None:
+    r = solve(MMcN(N, Z, 1.0, c))
+    times = r.times
+    assert isinstance(times, FirstComeTimes)
+    assert numeric_mean(times.response_survival, 20 * r.W + 40) == pytest.approx(r.W, rel=1e-6)
+    assert numeric_mean(times.waiting_survival, 20 * r.W + 40) == pytest.approx(r.Wq, rel=1e-6, abs=1e-9)
+    assert times.waiting_survival(0.0) == pytest.approx(r.p_wait, abs=1e-12)
+
+
+@pytest.mark.parametrize(("lam", "c", "K"), [(2.0, 1, 5), (0.7, 1, 30), (5.0, 4, 4), (3.0, 3, 20), (90.0, 40, 60)])
+def test_limited_places(lam: float, c: int, K: int) -> None:
+    r = solve(MMcK(lam, 1.0, c, K))
+    p = [r.p(n) for n in range(K + 2)]
+    assert math.fsum(p) == pytest.approx(1.0)
+    assert r.L == pytest.approx(math.fsum(n * p[n] for n in range(K + 1)))
+    assert r.Lq == pytest.approx(math.fsum((n - c) * p[n] for n in range(c, K + 1)), abs=1e-12)
+    assert r.utilization == pytest.approx(math.fsum(min(n, c) * p[n] for n in range(K + 1)) / c)
+    assert r.throughput == pytest.approx(lam * (1 - r.p_block))
+    assert isinstance(r.times, FirstComeTimes)
+    assert numeric_mean(r.times.response_survival, 40 + 10 * K / c) == pytest.approx(r.W, rel=1e-6)
+
+
+def test_places_without_end_are_m_m_c() -> None:
+    wide, endless = solve(MMcK(2.7, 1.0, 3, 2000)), solve(MMc(2.7, 1.0, 3))
+    assert (wide.L, wide.p_wait, wide.p(7)) == pytest.approx((endless.L, endless.p_wait, endless.p(7)))
+    assert solve(MMcK(0, 1.0, 3, 5)).p(0) == 1
+
+
+def test_response_times_of_random_routing_have_the_mean_w() -> None:
+    r = solve(Closed(30, [Delay(2.0), Station(Exponential(1.0), servers=8, queues="random")]))
+    times = r.times
+    assert isinstance(times, random_routing.OwnQueueTimes)
+    assert numeric_mean(lambda t: times.survival(t, "W"), 200) == pytest.approx(r.W, rel=1e-6)
+    assert numeric_mean(lambda t: times.survival(t, "Wq"), 200) == pytest.approx(r.Wq, rel=1e-6)
+    assert times.survival(0.0, "Wq") == pytest.approx(r.p_wait, rel=1e-12)
+
+
+def test_m_m_1_quantiles() -> None:
+    r = solve(MM1(0.8, 1.0))
+    assert r.quantile(0.99) == pytest.approx(5 * math.log(100))
+    assert r.quantile(0.1, of="Wq") == 0
+    assert r.quantile(0.99, of="Wq") == pytest.approx(5 * math.log(80))

@@ -1,0 +1,138 @@
+"""Output analysis: warm-up, batches, quantiles, and memory that does not grow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qsim.engines.output.analysis import analyse, batch_error, find_warmup, mser, student_t
+from qsim.engines.output.recorder import ROWS, Recorder
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def test_mser_drops_a_transient_and_little_else() -> None:
+    means = rng().normal(10, 1, 1000)
+    means[:150] -= np.linspace(8, 0, 150)
+    dropped, settled = mser(means)
+    assert settled
+    assert 80 <= dropped <= 220
+
+
+def test_mser_says_when_the_run_never_settled() -> None:
+    means = np.linspace(0, 10, 1000) + rng().normal(0, 0.1, 1000)
+    assert not mser(means)[1]
+
+
+def test_mser_keeps_a_steady_run() -> None:
+    assert mser(np.ones(100)) == (0, True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_high_excursion_at_the_start_is_no_warmup(seed: int) -> None:
+    """A queue that wanders: MSER alone cuts its first excursion off, and so biases the mean."""
+    steps, wander = np.random.default_rng(seed).normal(0, 0.2, 4000), np.empty(4000)
+    wander[0] = 3.0
+    for i in range(1, 4000):
+        wander[i] = 0.98 * wander[i - 1] + steps[i]
+    assert mser(wander)[0] > 0
+    assert find_warmup(wander) == (0, True)
+    climbing = np.concatenate((np.linspace(-30, 0, 400), wander[1000:]))
+    dropped, settled = find_warmup(climbing)
+    assert 300 <= dropped <= 500
+    assert settled
+
+
+def test_mser_is_not_led_by_rounding() -> None:
+    means = np.full(1000, 2.0) + rng().normal(0, 1e-15, 1000)
+    assert mser(means) == (0, True)
+
+
+def test_student_t() -> None:
+    assert student_t(0.95, 10) == pytest.approx(2.228139, abs=1e-6)  # any table of t
+
+
+def test_independent_batches_get_the_textbook_error() -> None:
+    values = np.array([1.0, -1.0, 2.0, -2.0, 0.5, -0.5])  # alternating: never positively correlated
+    error, correlation = batch_error(values)
+    assert correlation < 0
+    assert error == pytest.approx(values.std(ddof=1) / np.sqrt(6))
+
+
+def test_correlated_batches_get_a_wider_error() -> None:
+    values = np.sin(np.linspace(0, 6, 30))
+    error, correlation = batch_error(values)
+    assert correlation > 0.8
+    assert error > 2 * values.std(ddof=1) / np.sqrt(30)
+
+
+def filled(n: int, expected: int) -> tuple[Recorder, np.ndarray]:
+    draws = rng().exponential(size=(3, n))
+    recorder = Recorder(expected, 1.0)
+    for part in np.array_split(np.arange(n), 17):
+        recorder.add(draws[0, part], draws[1, part], draws[2, part])
+    return recorder, draws
+
+
+@pytest.mark.parametrize("expected", [10, 1_000, 40_000])
+def test_the_table_holds_the_totals_however_often_it_is_folded(expected: int) -> None:
+    recorder, draws = filled(40_000, expected)
+    kept = recorder.rows.shape[0] * recorder.batch_size
+    assert recorder.customers == 40_000
+    assert 40_000 - kept < recorder.batch_size
+    assert recorder.rows.shape[0] <= ROWS
+    np.testing.assert_allclose(recorder.rows.sum(axis=0), [*draws[:, :kept].sum(axis=1), kept], rtol=1e-9)
+
+
+@pytest.mark.parametrize("expected", [10, 40_000])
+@pytest.mark.parametrize("q", [0.01, 0.5, 0.9, 0.99])
+def test_quantiles_come_from_the_customers(expected: int, q: float) -> None:
+    recorder, draws = filled(40_000, expected)
+    estimate = analyse(recorder, 1, 0.0, 0.95)
+    assert estimate.times.quantile(q, "W") == pytest.approx(np.quantile(draws[1] + draws[2], q), rel=0.02)
+    assert estimate.times.quantile(q, "Wq") == pytest.approx(np.quantile(draws[1], q), rel=0.05)
+    low, high = estimate.times.quantile_interval(q, "W")
+    assert low < estimate.times.quantile(q, "W") < high
+
+
+def test_memory_does_not_grow_with_the_run() -> None:
+    recorder = Recorder(100, 1.0)
+    block = np.ones(8192)
+    before = sum(array.nbytes for array in (recorder._table, recorder._counts))
+    for _ in range(200):
+        recorder.add(block, block, block)
+    assert sum(array.nbytes for array in (recorder._table, recorder._counts)) == before
+    assert recorder.customers == 200 * 8192
+    assert recorder.rows.shape[0] <= ROWS
+
+
+def test_constant_times_have_no_spread() -> None:
+    recorder = Recorder(1000, 1.0)
+    recorder.add(np.full(1000, 2.0), np.zeros(1000), np.ones(1000))
+    estimate = analyse(recorder, 1, "mser5", 0.95)
+    assert estimate.values["W"] == 1
+    assert estimate.intervals["W"] == (1, 1)
+    assert estimate.values["utilization"] == 0.5
+    assert estimate.times.quantile(0.5, "Wq") == 0
+    assert estimate.times.quantile(0.5, "W") == pytest.approx(1, rel=0.02)
+
+
+def test_the_quantile_of_constant_times_is_known_to_its_bin() -> None:
+    recorder = Recorder(20_000, 1.0)
+    recorder.add(np.full(20_000, 2.0), np.zeros(20_000), np.ones(20_000))
+    times = analyse(recorder, 1, "mser5", 0.95).times
+    for q in (0.1, 0.5, 0.99):
+        low, high = times.quantile_interval(q, "W")
+        assert low <= 1 <= times.quantile(q, "W") <= high <= 1.02
+    assert times.quantile_interval(0.5, "Wq") == (0, 0)
+
+
+def test_far_quantiles_have_no_interval_in_short_runs() -> None:
+    recorder, _ = filled(2_000, 2_000)
+    estimate = analyse(recorder, 1, 0.0, 0.95)
+    low, high = estimate.times.quantile_interval(0.9, "W")
+    assert low < high
+    with pytest.raises(ValueError, match="too far out"):
+        estimate.times.quantile_interval(0.9999, "W")

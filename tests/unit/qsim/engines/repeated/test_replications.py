@@ -1,0 +1,219 @@
+"""Replications, sweeps and grids: one answer however the work is spread, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qsim.engines.repeated.parallel
+from qsim import (
+    MM1,
+    CustomerClass,
+    Exponential,
+    MissingExtraError,
+    MMc,
+    MMcN,
+    OpenClasses,
+    Station,
+    SteadyStateError,
+    Tandem,
+    UnstableQueueError,
+    grid,
+    replicate,
+    simulate,
+    solve,
+    sweep_models,
+)
+from qsim.engines.output.analysis import student_t
+from qsim.engines.repeated.parallel import spread
+from qsim.engines.repeated.replications import run_seeds
+
+MODEL = MM1(0.5, 1.0)
+GRID = {"arrival_rate": [0.5, 1.4], "service_rate": 1.0, "servers": range(2, 4)}
+
+
+@pytest.fixture(scope="module")
+def cluster(require_module: Callable[[str, str], None]) -> Iterator[str]:
+    """The address of a Dask cluster of two processes on this machine."""
+    require_module("distributed", "pip install 'qsim[dask]'")
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+        yield local.scheduler_address
+
+
+def test_replications_are_plain_runs_with_seeds_of_their_own() -> None:
+    r = replicate(MODEL, replications=4, customers=20_000, seed=9)
+    runs = [simulate(MODEL, customers=20_000, seed=s) for s in run_seeds(9, 4)]
+    assert len({run.W for run in runs}) == 4
+    assert pytest.approx(np.mean([run.W for run in runs])) == r.W
+    assert r.customers == 80_000
+    assert r.warmup == sum(run.warmup or 0 for run in runs)
+    assert r.seed == 9
+    assert "4 replications" in r.method
+    assert r.quantile(0.9) == pytest.approx(np.mean([run.quantile(0.9) for run in runs]))
+    low, high = r.quantile_interval(0.9)
+    assert low < r.quantile(0.9) < high
+
+
+def test_state_probabilities_are_averaged_too() -> None:
+    r = replicate(MODEL, replications=4, customers=20_000, seed=9, states=True)
+    assert r.p(0) == pytest.approx(0.5, rel=0.05)
+    (alone,) = sweep_models([MODEL], customers=20_000, seed=9, states=True)
+    assert alone.p(1) == pytest.approx(0.25, rel=0.1)
+
+
+def test_classes_and_stations_are_pooled_each() -> None:
+    urgent, patient = (CustomerClass(Exponential(4.0), Exponential(1.0), priority=p) for p in (0, 1))
+    classes = OpenClasses((urgent, patient), priority="preemptive-resume")
+    r = replicate(classes, customers=20_000, seed=1, confidence=0.999)
+    assert [part.W for part in r.classes] == sorted(part.W for part in r.classes)
+    low, high = r.classes[0].interval("W")
+    assert low <= 1 / (1 - 0.25) <= high  # the first class sees an M/M/1 of its own
+    line = Tandem(Exponential(2.0), (Station(Exponential(1.0)), Station(Exponential(0.5))))
+    r = replicate(line, customers=20_000, seed=1, confidence=0.999)
+    for station, exact in zip(r.stations, (2.0, 2 / 3), strict=True):  # Burke: M/M/1 in a row
+        low, high = station.interval("W")
+        assert low <= exact <= high
+
+
+def test_more_replications_keep_the_first() -> None:
+    assert run_seeds(5, 8)[:3] == run_seeds(5, 3)
+    assert len(set(run_seeds(5, 1000))) == 1000
+    assert all(0 <= seed < 2**53 for seed in run_seeds(5, 100))
+
+
+def test_the_interval_is_about_that_of_student() -> None:
+    """Replications of a light queue are hardly skewed, so the correction for it is small."""
+    r = replicate(MODEL, replications=30, customers=20_000, seed=1)
+    values = np.array([simulate(MODEL, customers=20_000, seed=s).throughput for s in run_seeds(1, 30)])
+    reach = student_t(0.95, 29) * values.std(ddof=1) / np.sqrt(30)
+    low, high = r.interval("throughput")
+    assert (high - low) / 2 == pytest.approx(reach, rel=0.1)
+    narrow = replicate(MODEL, replications=30, customers=20_000, seed=1, confidence=0.5).interval("throughput")
+    assert low < narrow[0] < narrow[1] < high
+
+
+@pytest.mark.parametrize("model", [MM1(0.8, 1.0), MMc(2.4, 1.0, 3), MMcN(20, 3.0, 1.0, 4)])
+def test_replications_find_the_formula(model: Any) -> None:
+    exact, r = solve(model), replicate(model, customers=50_000, seed=2, confidence=0.999)
+    for name in ("throughput", "L", "W", "Wq", "p_wait"):
+        low, high = r.interval(name)
+        assert low <= getattr(exact, name) <= high
+
+
+def test_two_processes_give_the_numbers_of_one() -> None:
+    one, two = (replicate(MODEL, replications=5, customers=10_000, seed=3, workers=w) for w in (1, 2))
+    assert one == two
+    assert one.quantile(0.9) == two.quantile(0.9)
+    assert grid(MMc, GRID, customers=20_000, seed=4) == grid(MMc, GRID, customers=20_000, seed=4, workers=2)
+
+
+def test_a_dask_cluster_gives_the_numbers_of_one_process(cluster: str) -> None:
+    seen: list[float] = []
+    one = replicate(MODEL, replications=5, customers=10_000, seed=3)
+    assert replicate(MODEL, replications=5, customers=10_000, seed=3, cluster=cluster, progress=seen.append) == one
+    assert seen == sorted(seen)
+    assert seen[-1] == 1
+    spread_out = grid(MMc, GRID, customers=20_000, replications=3, seed=4, cluster=cluster)
+    assert spread_out == grid(MMc, GRID, customers=20_000, replications=3, seed=4)
+
+
+def fail(number: int) -> int:
+    if number == 2:
+        raise UnstableQueueError("M/M/1", 2.0, 1.0, 1)
+    return number
+
+
+def test_an_error_far_away_comes_home(cluster: str) -> None:
+    for options in ({}, {"workers": 2}, {"cluster": cluster}):
+        with pytest.raises(UnstableQueueError, match="rho = 2"):
+            spread(fail, [1, 2, 3], **options)  # type: ignore[arg-type]
+
+
+def test_a_sweep_answers_in_order_and_each_seed_repeats_its_run() -> None:
+    models = [MM1(rho, 1.0) for rho in (0.3, 0.5, 0.7)]
+    answers = sweep_models(models, customers=20_000, seed=1)
+    assert [r.model for r in answers] == models
+    assert len({r.seed for r in answers}) == 3
+    for model, r in zip(models, answers, strict=True):
+        assert simulate(model, customers=20_000, seed=r.seed) == r
+    together = sweep_models(models, customers=20_000, seed=1, replications=3)
+    for model, r in zip(models, together, strict=True):
+        assert replicate(model, replications=3, customers=20_000, seed=r.seed) == r
+
+
+def test_common_numbers_give_all_models_the_same_seed() -> None:
+    models = [MM1(0.5, 1.0), MM1(0.5, 1.1)]
+    assert {r.seed for r in sweep_models(models, customers=20_000, seed=7, common_numbers=True)} == {7}
+
+
+def test_a_grid_is_every_combination_and_becomes_a_table() -> None:
+    g = grid(MMc, GRID, customers=20_000, seed=1)
+    assert [(p["arrival_rate"], p["servers"]) for p in g.points] == [(0.5, 2), (0.5, 3), (1.4, 2), (1.4, 3)]
+    frame = g.to_frame()
+    assert len(frame) == 4
+    assert frame["W"].tolist() == [r.W for r in g.metrics]
+    assert (frame["W_low"] < frame["W"]).all()
+    assert (frame["W"] < frame["W_high"]).all()
+    assert frame["service_rate"].tolist() == [1.0] * 4
+
+
+def test_progress_of_replications() -> None:
+    for workers in (1, 2):
+        seen: list[float] = []
+        replicate(MODEL, replications=4, customers=5000, seed=1, workers=workers, progress=seen.append)
+        assert seen == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_short_replications_are_refused_with_their_estimate() -> None:
+    with pytest.raises(SteadyStateError, match=r"20 of 20 runs complain.*customers") as refusal:
+        replicate(MM1(0.99, 1.0), customers=1000, seed=1)
+    assert refusal.value.metrics == replicate(MM1(0.99, 1.0), customers=1000, seed=1, allow_short=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"replications": 1}, "^replications .* two"),
+        ({"replications": 2.5}, "^replications"),
+        ({"workers": 0}, "^workers"),
+        ({"workers": -2}, "^workers"),
+        ({"cluster": 8786}, "^cluster"),
+        ({"cluster": "localhost"}, "^cluster .* port"),
+        ({"cluster": "tcp://127.0.0.1:1"}, "^cluster must be the address of a Dask scheduler that answers"),
+        ({"customers": -1}, "^customers"),
+        ({"seed": -1}, "^seed"),
+        ({"engine": "gpu"}, "^engine"),
+        ({"warmup": "welch"}, "^warmup"),
+        ({"confidence": 2}, "^confidence"),
+    ],
+)
+def test_nonsense_is_refused_by_name(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replicate(MODEL, **{"customers": 1000, **arguments})
+
+
+def test_bad_models_are_refused_before_any_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a run was made")
+
+    monkeypatch.setattr("qsim.engines.repeated.sweeps.spread", never)
+    with pytest.raises(UnstableQueueError):
+        sweep_models([MODEL, MM1(2.0, 1.0)])
+    with pytest.raises(ValueError, match="models must not be empty"):
+        sweep_models([])
+    with pytest.raises(ValueError, match=r"parameters\['servers'\] must not be empty"):
+        grid(MMc, {"arrival_rate": 1.0, "service_rate": 1.0, "servers": []})
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(qsim.engines.repeated.parallel, "import_module", absent)
+    with pytest.raises(MissingExtraError, match=r"pip install 'qsim\[dask\]'"):
+        replicate(MODEL, customers=1000, cluster="tcp://127.0.0.1:8786")

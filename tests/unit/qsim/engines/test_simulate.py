@@ -1,0 +1,198 @@
+"""simulate and trace: arguments, seeds, refusals, and what importing costs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qsim
+from qsim import (
+    MM1,
+    Closed,
+    Delay,
+    Deterministic,
+    Exponential,
+    GGc,
+    MMc,
+    MMcN,
+    NoEngineError,
+    Station,
+    SteadyStateError,
+    UnstableQueueError,
+    simulate,
+    trace,
+)
+from qsim.engines.run import shortest_run
+from qsim.engines.variates.streams import BLOCK
+
+STEADY = MM1(0.5, 1.0)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_a_seed_repeats_a_run_and_another_does_not(engine: Any) -> None:
+    first, again, other = (simulate(STEADY, customers=10_000, seed=s, engine=engine) for s in (3, 3, 4))
+    assert first == again
+    assert first.W != other.W
+
+
+def test_a_fresh_seed_is_told_and_repeats_the_run() -> None:
+    fresh = simulate(STEADY, customers=10_000)
+    assert fresh.seed is not None
+    assert simulate(STEADY, customers=10_000, seed=fresh.seed) == fresh
+    assert simulate(STEADY, customers=10_000).seed != fresh.seed
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_progress_rises_to_one(engine: Any) -> None:
+    seen: list[float] = []
+    simulate(
+        STEADY, customers=200 * BLOCK if engine == "compiled" else 5000, seed=1, engine=engine, progress=seen.append
+    )
+    assert seen == sorted(seen)
+    assert seen[0] < 1 == seen[-1]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_too_short_a_run_is_refused_with_its_estimate(engine: Any) -> None:
+    with pytest.raises(SteadyStateError, match="too short for a steady state") as refusal:
+        simulate(MM1(0.99, 1), customers=1000, seed=1, engine=engine)
+    estimate = refusal.value.metrics
+    assert estimate.W > 0
+    assert estimate.warnings
+    shown = simulate(MM1(0.99, 1), customers=1000, seed=1, engine=engine, allow_short=True)
+    assert shown == estimate
+    assert "warning: too short" in str(shown)
+
+
+def test_the_shortest_run_grows_towards_saturation() -> None:
+    needed = [shortest_run(MM1(rho, 1)) for rho in (0.1, 0.5, 0.8, 0.95, 0.99)]
+    assert needed == sorted(needed)
+    assert needed[-1] > 500_000
+    assert shortest_run(MMc(500, 1, 1000)) >= 20 * 500
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-12, 1e12, 1e100])
+def test_any_unit_of_time_will_do(unit: float) -> None:
+    one, other = (simulate(MM1(0.5 / u, 1 / u), customers=20_000, seed=1) for u in (1.0, unit))
+    assert other.W / unit == pytest.approx(one.W, rel=1e-9)
+    assert other.quantile(0.9) / unit == pytest.approx(one.quantile(0.9), rel=0.01)
+
+
+def test_warmup_by_share_and_by_number() -> None:
+    assert simulate(STEADY, customers=100_000, seed=1, warmup=0.1).warmup == pytest.approx(10_000, rel=0.1)
+    assert simulate(STEADY, customers=100_000, seed=1, warmup=5000).warmup == pytest.approx(5000, rel=0.3)
+    assert simulate(STEADY, customers=100_000, seed=1, warmup=0).warmup < 2000
+
+
+def test_a_higher_confidence_is_wider() -> None:
+    narrow, wide = (simulate(STEADY, customers=50_000, seed=1, confidence=level) for level in (0.5, 0.99))
+    assert narrow.W == wide.W
+    assert wide.interval("W")[0] < narrow.interval("W")[0] < narrow.interval("W")[1] < wide.interval("W")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameter"),
+    [
+        ({"customers": 0}, "customers"),
+        ({"customers": 1.5}, "customers"),
+        ({"customers": float("nan")}, "customers"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
+        ({"confidence": 95}, "confidence"),
+        ({"warmup": "welch"}, "warmup"),
+        ({"warmup": -1}, "warmup"),
+        ({"warmup": 20_000}, "warmup"),
+        ({"engine": "gpu"}, "engine"),
+    ],
+)
+def test_nonsense_is_refused_by_name(arguments: dict[str, Any], parameter: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{parameter}"):
+        simulate(STEADY, **{"customers": 10_000, "seed": 1, **arguments})
+
+
+@pytest.mark.parametrize("customers", [1, 2, 5, 9, 10, 40, 100])
+def test_tiny_runs_are_refused_in_words(customers: int) -> None:
+    with pytest.raises(ValueError, match="customers"):
+        simulate(STEADY, customers=customers, seed=1)
+
+
+def test_models_that_have_no_steady_state_or_no_engine() -> None:
+    with pytest.raises(UnstableQueueError):
+        simulate(MM1(1, 1))
+    with pytest.raises(ValueError, match="arrival_rate"):
+        simulate(MM1(0, 1))
+    with pytest.raises(NoEngineError, match="visits"):
+        simulate(Closed(4, [Station(Exponential(1), visits=0.5), Station(Exponential(1), visits=0.2)]))
+    with pytest.raises(NoEngineError, match="back at once"):
+        simulate(Closed(4, [Station(Exponential(1), capacity=2)]))
+    with pytest.raises(ValueError, match="model"):
+        simulate("M/M/1")  # type: ignore[arg-type]
+
+
+def test_deterministic_queues_never_wait() -> None:
+    r = simulate(GGc(Deterministic(1.0), Deterministic(1.5), 2), customers=10_000, seed=1)
+    assert (r.Wq, r.W, r.p_wait) == (0, 1.5, 0)
+    closed = simulate(Closed(4, [Delay(Deterministic(0)), Station(Deterministic(1.0), 2)]), customers=10_000, seed=1)
+    assert closed.throughput == pytest.approx(2.0)
+    assert closed.W == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("queues", ["shared", "random"])
+def test_a_population_of_one_never_waits(queues: Any) -> None:
+    r = simulate(Closed(1, [Station(Exponential(1.0), 4, queues=queues)]), customers=10_000, seed=1)
+    assert r.Wq == 0
+    assert r.L == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("interarrivals", "services", "message"),
+    [
+        ([], [], "interarrivals must be a list of at least one"),
+        ([1.0], [1.0, 2.0], "services must be as many"),
+        ([1.0, -1.0], [1.0, 1.0], r"interarrivals\[1\]"),
+        ([1.0, 1.0], [1.0, float("nan")], r"services\[1\]"),
+        ([[1.0]], [1.0], "interarrivals"),
+    ],
+)
+def test_traces_refuse_nonsense(interarrivals: Any, services: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        trace(STEADY, interarrivals, services)
+
+
+def test_traces_refuse_other_models_and_engines() -> None:
+    with pytest.raises(NoEngineError):
+        trace(MMcN(2, 1, 1), [1.0], [1.0])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="engine"):
+        trace(STEADY, [1.0], [1.0], engine="slow")  # type: ignore[arg-type]
+
+
+def test_a_trace_becomes_a_table() -> None:
+    frame = trace(STEADY, [1.0, 1.0], [3.0, 1.0]).to_frame()
+    assert frame["wait"].tolist() == [0.0, 2.0]
+    assert frame["finish"].tolist() == [4.0, 5.0]
+
+
+def test_importing_is_light() -> None:
+    heavy = ["numba", "simpy", "scipy", "pandas", "plotly", "typer"]
+    code = f"import sys, qsim; qsim.solve(qsim.MMcN(8, 1, 1)); print([m for m in {heavy} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+MODULES = [m.name for m in pkgutil.walk_packages(qsim.__path__, "qsim.")]
+
+
+@pytest.mark.parametrize("name", ["qsim", *MODULES])
+def test_examples_in_docstrings(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_every_public_name_is_there() -> None:
+    assert np.all([hasattr(qsim, name) for name in qsim.__all__])
