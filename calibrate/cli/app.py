@@ -1,39 +1,15 @@
-"""The command line ``qsim``: every command with its help; what a command needs is imported when it runs."""
+"""The command line ``qsim``: the table of its commands; each is imported when it runs or shows its help."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import typer
 
-from calibrate.cli.calibration import compare, fit, fit_service, predict, surface
+from calibrate.cli.command_table import CONTEXT, LazyGroup, Table
 from calibrate.cli.failures import EXIT_CODES
 from calibrate.cli.help_text import folded
-from calibrate.cli.measuring import (
-    audit,
-    datasets,
-    doctor,
-    show,
-)
-from calibrate.cli.measuring import (
-    device as measure_device,
-)
-from calibrate.cli.measuring import (
-    fio as measure_fio,
-)
-from calibrate.cli.measuring import (
-    memory as measure_memory,
-)
-from calibrate.cli.measuring import (
-    mlc as measure_mlc,
-)
-from calibrate.cli.measuring import (
-    suite as measure_suite,
-)
-from calibrate.cli.root import Command, Root
-from calibrate.cli.teaching import course, demo, lab, seal
-from calibrate.cli.theory import bench, network, plot, simulate, solve, trace
+from calibrate.cli.root import Root
 
 HELP = """Measure a drive or a memory, describe it as a queue, predict its curve and its knee, and hold the prediction
 against the hardware.
@@ -56,16 +32,80 @@ EPILOG = "\n".join(
     ]
 )
 
+SEAL_HELP = "Seal guesses of a knee before the measurement, and reveal them after it. Predictions: qsim predict --seal."
+
 MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this machine's memory; every point is kept."
 
-_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+class Commands(Root):
+    """The commands themselves: panel of the help -> name -> where it is."""
+
+    table: ClassVar[Table] = {
+        "Begin": {
+            "demo": "calibrate.cli.teaching.demo:demo",
+            "doctor": "calibrate.cli.measuring.doctor:doctor",
+            "datasets": "calibrate.cli.measuring.datasets:datasets",
+        },
+        "Theory": {
+            "solve": "calibrate.cli.theory.solve:solve",
+            "simulate": "calibrate.cli.theory.simulate:simulate",
+            "network": "calibrate.cli.theory.network:network",
+            "trace": "calibrate.cli.theory.trace:trace",
+            "plot": "calibrate.cli.theory.plot:plot",
+            "bench": "calibrate.cli.theory.bench:bench",
+        },
+        "Measuring": {
+            "measure": "",
+            "audit": "calibrate.cli.measuring.audit:audit",
+            "show": "calibrate.cli.measuring.show:show",
+        },
+        "Calibration": {
+            "compare": "calibrate.cli.calibration.compare:compare",
+            "fit": "calibrate.cli.calibration.fit:fit",
+            "predict": "calibrate.cli.calibration.predict:predict",
+            "surface": "calibrate.cli.calibration.surface:surface",
+            "fit-service": "calibrate.cli.calibration.fit_service:fit_service",
+        },
+        "Teaching": {
+            "lab": "calibrate.cli.teaching.lab:lab",
+            "course": "calibrate.cli.teaching.course:course",
+            "seal": "",
+        },
+    }
+
+
+class Measuring(LazyGroup):
+    """``qsim measure``: one command a tool."""
+
+    table: ClassVar[Table] = {
+        "": {
+            "fio": "calibrate.cli.measuring.fio:measure_fio",
+            "memory": "calibrate.cli.measuring.memory:measure_memory",
+            "mlc": "calibrate.cli.measuring.mlc:measure_mlc",
+            "device": "calibrate.cli.measuring.device:measure_device",
+            "suite": "calibrate.cli.measuring.suite:measure_suite",
+        }
+    }
+
+
+class Sealing(LazyGroup):
+    """``qsim seal``: guesses of a class."""
+
+    table: ClassVar[Table] = {
+        "": {
+            "add": "calibrate.cli.teaching.seal:add",
+            "show": "calibrate.cli.teaching.seal:show",
+            "reveal": "calibrate.cli.teaching.seal:reveal",
+        }
+    }
+
 
 app = typer.Typer(
-    name="qsim", cls=Root, help=folded(HELP), epilog=EPILOG, add_completion=False,
-    rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=_CONTEXT,
+    name="qsim", cls=Commands, help=folded(HELP), epilog=EPILOG, add_completion=False,
+    rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=CONTEXT,
 )  # fmt: skip
-measuring = typer.Typer(rich_markup_mode="rich", context_settings=_CONTEXT)
-sealing = typer.Typer(rich_markup_mode="rich", context_settings=_CONTEXT)
+measuring = typer.Typer(cls=Measuring, rich_markup_mode="rich", context_settings=CONTEXT)
+sealing = typer.Typer(cls=Sealing, rich_markup_mode="rich", context_settings=CONTEXT)
 
 
 def _version(wanted: bool) -> None:
@@ -99,35 +139,5 @@ def _group(ctx: typer.Context) -> None:
     _help_when_alone(ctx)
 
 
-def _add(to: typer.Typer, name: str, command: Callable[..., Any], help_: str) -> None:
-    to.command(name, cls=Command, help=folded(help_), context_settings=_CONTEXT)(command)
-
-
-_add(app, "demo", demo.demo, demo.HELP)
-_add(app, "doctor", doctor.doctor, doctor.HELP)
-_add(app, "solve", solve.solve, solve.HELP)
-_add(app, "simulate", simulate.simulate, simulate.HELP)
-_add(app, "network", network.network, network.HELP)
-_add(app, "trace", trace.trace, trace.HELP)
-_add(app, "plot", plot.plot, plot.HELP)
-app.add_typer(measuring, name="measure", help=MEASURE_HELP)
-_add(measuring, "fio", measure_fio.measure_fio, measure_fio.HELP)
-_add(measuring, "device", measure_device.measure_device, measure_device.HELP)
-_add(measuring, "memory", measure_memory.measure_memory, measure_memory.HELP)
-_add(measuring, "mlc", measure_mlc.measure_mlc, measure_mlc.HELP)
-_add(measuring, "suite", measure_suite.measure_suite, measure_suite.HELP)
-_add(app, "audit", audit.audit, audit.HELP)
-_add(app, "show", show.show, show.HELP)
-_add(app, "surface", surface.surface, surface.HELP)
-_add(app, "fit", fit.fit, fit.HELP)
-_add(app, "fit-service", fit_service.fit_service, fit_service.HELP)
-_add(app, "predict", predict.predict, predict.HELP)
-_add(app, "compare", compare.compare, compare.HELP)
-app.add_typer(sealing, name="seal", help=seal.HELP)
-_add(sealing, "add", seal.add, seal.HELP_ADD)
-_add(sealing, "show", seal.show, seal.HELP_SHOW)
-_add(sealing, "reveal", seal.reveal, seal.HELP_REVEAL)
-_add(app, "course", course.course, course.HELP)
-_add(app, "datasets", datasets.datasets, datasets.HELP)
-_add(app, "lab", lab.lab, lab.HELP)
-_add(app, "bench", bench.bench, bench.HELP)
+app.add_typer(measuring, name="measure", help=MEASURE_HELP, rich_help_panel="Measuring")
+app.add_typer(sealing, name="seal", help=SEAL_HELP, rich_help_panel="Teaching")

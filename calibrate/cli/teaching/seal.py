@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from calibrate.sealing.guesses import Revealed, Row
     from measure import Sweep
 
-HELP = "Seal guesses of a knee before the measurement, and reveal them after it. Predictions: qsim predict --seal."
-
 HELP_ADD = """Seal a guess: only its hash goes to the list that everybody sees.
 
 The guess itself stays in a file of its own (--keep) until the reveal.

@@ -1,0 +1,54 @@
+"""Commands by name: each is imported when it runs or shows its help, so that no command waits for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperGroup
+
+from calibrate.cli.help_text import folded
+from calibrate.cli.root_command import Command
+
+Table = Mapping[str, Mapping[str, str]]
+CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands that are found in ``table``: panel of the help -> name -> ``module:function``.
+
+    An empty place stands for a group that is registered with typer itself. The help of a command is its module's
+    ``HELP``, or ``HELP_ADD`` for a function ``add`` that shares its module.
+    """
+
+    table: ClassVar[Table] = {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the table."""
+        return [name for panel in self.table.values() for name in panel]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, imported now; None where there is none."""
+        for panel, homes in self.table.items():
+            if homes.get(cmd_name) and cmd_name not in self.commands:
+                self.commands[cmd_name] = _command(cmd_name, homes[cmd_name], panel)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is named first; of a name that there is not, typer suggests near ones of those imported."""
+        if args[0] not in self.list_commands(ctx):
+            for name in self.list_commands(ctx):
+                self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
+
+
+def _command(name: str, home: str, panel: str) -> Any:
+    module_name, _, function = home.partition(":")
+    module = import_module(module_name)
+    help_ = getattr(module, f"HELP_{function.upper()}", None) or module.HELP
+    alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    add = alone.command(name, cls=Command, help=folded(help_), context_settings=CONTEXT, rich_help_panel=panel or None)
+    add(getattr(module, function))
+    return typer.main.get_command(alone)
