@@ -23,8 +23,12 @@ demo: $(VENV)/.installed ## Install qsim here and let it measure, predict and ch
 	$(QSIM) demo
 
 .PHONY: test
-test: lint ## Install what the tests need and run all of them
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_FLAGS)
+test: lint ## Install what the tests need and run them (what measures or drives a browser: make test-all)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(PYTEST_FLAGS)
+
+.PHONY: test-all
+test-all: test ## Run the tests, then the slow ones: on this machine's devices, in a browser, notebooks
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow $(PYTEST_FLAGS)
 
 .PHONY: lint
 lint: $(VENV)/.installed-test ## Check style, types, the direction of imports and the references

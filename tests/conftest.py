@@ -34,9 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What measures this machine may be spoiled by it: such a test is run again where it fails, twice at most.
 
     What is wrong in qsim fails three times, a neighbour's burst does not. The summary counts the reruns and -ra names
-    them. They are one group too, for one worker; xdist 3.8 with pytest 9.2 spreads it all the same.
+    them. They are one group too, for one worker; xdist 3.8 with pytest 9.2 spreads it all the same. They and what
+    needs a browser are slow: ``make test`` leaves them to ``make test-all``.
     """
     for item in items:
+        folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
+        if folder == "browser" or (_measures(item) and folder != "unit"):
+            item.add_marker(pytest.mark.slow)
         if _measures(item):
             item.add_marker(pytest.mark.xdist_group("this machine"))
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
