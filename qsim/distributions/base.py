@@ -93,7 +93,7 @@ class Distribution:
         return out
 
     def quantile(self, q: float) -> float:
-        """The smallest time t with P(T <= t) >= q, 0 < q < 1; found by bisection on the cdf."""
+        """The smallest time t with P(T <= t) >= q, 0 < q < 1; by bisection, as a cdf may jump."""
         q = _check.fraction("q", q)
         low, high = 0.0, self.mean
         while float(self.cdf(high)) < q:

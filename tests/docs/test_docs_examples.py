@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-QUICK = {"bench_engines.py": ["1"], "bench_lab_browser.py": ["2"]}
+QUICK = {"bench_lab_browser.py": ["2"]}
 """Arguments that shorten a program; each says in its own docstring what they do."""
 
 

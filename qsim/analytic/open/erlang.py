@@ -15,7 +15,6 @@ B is monotone in both); Cooper (1981), Introduction to Queueing Theory, sections
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 
 from qsim import _check
@@ -92,13 +91,7 @@ def _waiting(a: float) -> Iterator[tuple[int, float]]:
 
 
 def _root(excess: Callable[[float], float], high: float) -> float:
-    """Where a rising function passes zero between 0 and ``high``, by bisection to the last digit."""
-    low = 0.0
-    while True:
-        middle = (low + high) / 2
-        if middle in (low, high) or math.isclose(low, high, rel_tol=1e-15):
-            return middle
-        if excess(middle) < 0:
-            low = middle
-        else:
-            high = middle
+    """Where a rising function passes zero between 0 and ``high``; ``high`` where it has not by then."""
+    from scipy.optimize import brentq
+
+    return high if excess(high) <= 0 else float(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15))
