@@ -276,7 +276,7 @@ def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
         return points
     low, high = delay_s
     if points.load_kind != "queue_depth":
-        raise ValueError(f"a delay is known of sweeps over depths, and {points.series} is none")
+        raise ValueError(f"a known delay needs a sweep over depths; {points.series} is over another load")
     if not 0 <= low < high:
         raise ValueError(f"the delay lies from {low:g} to {high:g} s; give the least and the most, as 80us,120us")
     shortest = float(points.response_time_s.min())

@@ -4,7 +4,7 @@ python docs/known_device_recovery.py FOLDER [RUNS] [RUNTIME] [SEED]    20 real d
                                                                        6 minutes; goes on where it was interrupted
 python docs/known_device_recovery.py --simulated [RUNS]                in the simulator, with fewer tools: 120 devices
 
-Each device is drawn anew: c from 1 to 8, S from 1 to 4 ms, four laws, one queue or (one in four) a queue each, Z none,
+Each device is random: c from 1 to 8, S from 1 to 4 ms, four laws, one queue or (one in four) a queue each, Z none,
 0.05 to 0.2 ms or up to 1 ms. It is swept over depths 1, 2, 4, 8 and 32 and fitted twice: as it is, and with the delay
 given as if it had been measured by itself, to 0.05 ms. What is true of S is the mean that the device logged while it
 was measured, and of Z the asked delay and what fio's latency at depth 1 had beyond the log.
@@ -125,7 +125,7 @@ def outcome(case: Case, delay_known: bool) -> Outcome:
 
 
 def summary(outcomes: list[Outcome], cases: list[Case]) -> Iterator[str]:
-    """The shares of devices, and by law how often c was told exactly and how narrow S is then."""
+    """The shares of devices, and by law how often c was exact and how narrow S is then."""
     inside = np.array([o.inside for o in outcomes])
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(NAMES, inside.mean(axis=0), strict=True))
     yield f"inside their 95 % intervals: {shares}; all three {100 * inside.all(axis=1).mean():.0f} % of {len(cases)}"

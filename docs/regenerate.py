@@ -1,4 +1,4 @@
-"""Write anew what the README and the pages of docs/ show: outputs of commands, tables of figures, references.
+"""Rewrite what the README and the pages of docs/ show: outputs of commands, tables of figures, references.
 
     make docs                              what no longer matches, on every page
     python docs/regenerate.py PAGE...      these pages only, outputs that vary from machine to machine too
@@ -59,38 +59,49 @@ SLOW = ("drives", "accuracy in short")
 """Regions that take a minute or more."""
 
 
-def with_regions(page: str, *, slow: bool = True) -> str:
-    """The page with each of its generated regions written anew where it no longer matches; the ``SLOW`` if ``slow``."""
+def with_regions(page: str, *, slow: bool = True, exact: bool = False) -> str:
+    """The page with each of its generated regions rewritten where it no longer matches; the ``SLOW`` if ``slow``.
+
+    ``exact`` rewrites last digits too.
+    """
     made = regions() if _REGION.search(page) else {}
 
     def fresh(found: re.Match[str]) -> str:
         if found[2] in SLOW and not slow:
             return found[0]
         text = f"\n{made[found[2]]().strip()}\n\n"
-        return found[0] if difference(found[3], text) is None else f"{found[1]}{text}{found[4]}"
+        return f"{found[1]}{text}{found[4]}" if exact or difference(found[3], text) else found[0]
 
     return _REGION.sub(fresh, page)
 
 
-def with_outputs(page: str, *, varying: bool) -> str:
-    """The page with the outputs that came where those shown are stale; with ``varying``, those that may differ too."""
+def with_outputs(page: str, *, exact: bool) -> str:
+    """The page with the outputs that came where those shown are stale.
+
+    ``exact`` rewrites those that may differ too, and last digits, so that all figures of a page come from one run.
+    """
 
     def find(name: str) -> object:
         return shutil.which(name) or sys.exit(f"{name} is needed to write this page: install it")
 
     with tempfile.TemporaryDirectory() as folder:
-        runner = PageRunner(Path(folder), find, as_shown=varying)
+        runner = PageRunner(Path(folder), find, as_shown=exact)
         parts, end = [], 0
         for block in blocks_of(page):
             results = list(runner.run(block))
-            stale = varying if "varies" in block.notes else any(_stale(r) for r in results)
+            stale = exact if "varies" in block.notes else any(_stale(r, exact) for r in results)
             parts += [page[end : block.start], rewritten(block, results) if stale else block.text]
             end = block.start + len(block.text)
     return "".join([*parts, page[end:]])
 
 
-def _stale(result: Result) -> bool:
-    return bool(result.shown.strip()) and difference(result.shown, result.came, result.block.tolerance) is not None
+def _stale(result: Result, exact: bool) -> bool:
+    shown = result.shown.strip()
+    if not shown:
+        return False
+    if exact and "..." not in shown:
+        return shown != result.came.strip()
+    return difference(result.shown, result.came, result.block.tolerance) is not None
 
 
 def stale_references() -> list[str]:
@@ -99,10 +110,13 @@ def stale_references() -> list[str]:
 
 
 def main(names: list[str]) -> None:
-    """Regenerate the named pages, or all; with --check, write nothing and end where a reference is out of date."""
+    """Regenerate the named pages to the last digit, or what is stale in all.
+
+    With --check, write nothing and end where a reference is out of date.
+    """
     if names == ["--check"]:
         stale = [f"docs/{name}" for name in stale_references()]
-        sys.exit(f"out of date: {', '.join(stale)}; write anew with: make docs" if stale else 0)
+        sys.exit(f"out of date: {', '.join(stale)}; rewrite with: make docs" if stale else 0)
     named = [Path(name).resolve() for name in names]
     for name, make in PAGES.items():
         if not named or DOCS / name in named:
@@ -110,12 +124,12 @@ def main(names: list[str]) -> None:
     for path in named or [DOCS.parent / "README.md", *pages_of(DOCS)]:
         if path.name not in PAGES:
             page = path.read_text(encoding="utf-8")
-            _write(path, with_outputs(with_regions(page), varying=bool(named)))
+            _write(path, with_outputs(with_regions(page, exact=bool(named)), exact=bool(named)))
             _draw_stills(page, path.read_text(encoding="utf-8"))
 
 
 def _draw_stills(before: str, after: str) -> None:
-    """Draw each picture anew where a page shows one that is not there, or whose numbers have changed."""
+    """Draw each picture again where a page shows one that is not there, or whose numbers have changed."""
     from doctools import still, weights_picture
 
     for one in (still, weights_picture):

@@ -93,7 +93,7 @@ def pressed(address: str, button: str, device: str) -> None:
 
 
 def told(address: str) -> Any:
-    """What browsers are told of the run."""
+    """The events that browsers receive."""
     with urllib.request.urlopen(f"{address}lab/events?run=&first=0") as answer:  # noqa: S310 - the lab's
         return json.load(answer)
 

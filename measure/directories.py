@@ -250,7 +250,7 @@ def _label(folder: Path, root: Path) -> str:
 def _no_data(names: Sequence[str]) -> list[Finding]:
     if not names:
         return []
-    what = "is no measurement" if len(names) == 1 else "are no measurements"
+    what = "is not a measurement" if len(names) == 1 else "are not measurements"
     return [_left_out(
         f"{counted(len(names), 'file')} {what} and {_are(len(names))} left out: {_named(sorted(names))}.",
         "if one of them holds measurements, load it by its own name.",

@@ -15,7 +15,7 @@ Outliers among repeats.  A repeat is one where it lies off the median of its poi
 Outliers along a curve.  Over depths the throughput of a closed sweep rises, stays, or falls for good, and N / X, the
 latency by Little's law, falls (idle states), stays, or rises for good. Where the throughput falls by more than 10 %
 (and by more than 4 standard errors) and comes back, or N / X rises so and comes back, the points are looked for whose
-absence leaves no such place, and where there are several, for the one that leaves the smoothest curve.
+absence leaves none, and where there are several, for the one that leaves the smoothest curve.
 
 Nothing is left out because it is flagged: every mean is of all repeats.
 """

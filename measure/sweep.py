@@ -114,7 +114,7 @@ class Sweep:
         return tuple(dict.fromkeys(self.points["series"]))
 
     def select(self, series: str) -> Sweep:
-        """The same sweep with one curve only. Raises DataError listing the names where there is no such one."""
+        """The same sweep with one curve only. Raises DataError listing the names for an unknown one."""
         if series not in self.series:
             raise DataError(f"{self.name or 'the sweep'} has no series {series!r}; it has: {', '.join(self.series)}")
         rows = self.points[self.points["series"] == series]
@@ -156,7 +156,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     where = name or "the table"
     missing = [c for c in REQUIRED if c not in points.columns]
     if missing:
-        raise DataError(f"{where}: the table lacks the column(s) {', '.join(missing)}")
+        raise DataError(f"{where}: the table lacks {', '.join(missing)}")
     if points.empty:
         raise DataError(f"{where}: the table has no point")
     table = points.copy()

@@ -1,13 +1,15 @@
-"""Files that somebody else wrote, read as text without trust: size, kind and encoding are checked first."""
+"""Files that somebody else may have written, read without trust: size, kind and encoding are checked first."""
 
 from __future__ import annotations
 
 import codecs
 import io
+import json
 import os
 import stat
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from measure.errors import DataError
 from measure.units import format_bytes
@@ -83,7 +85,7 @@ def check_readable(path: Path) -> int:
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path} is no regular file; give the file that the tool wrote")
+            raise DataError(f"{path} is not a regular file; give the file that the tool wrote")
         with open(path, "rb"):
             pass
     except DataError:
@@ -106,7 +108,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise DataError(f"{path} is no regular file; give the file that the tool wrote")
+                raise DataError(f"{path} is not a regular file; give the file that the tool wrote")
             if status.st_size > max_bytes:
                 raise DataError(
                     f"{path} has {format_bytes(status.st_size)}, more than the {format_bytes(max_bytes)} that are "
@@ -140,9 +142,24 @@ def decode(content: bytes, name: str) -> str:
         text = content.decode(encoding or "utf-8")
     except UnicodeDecodeError as error:
         if encoding is not None:
-            raise DataError(f"{name} is damaged: it is no {encoding} text after all ({error.reason})") from error
+            raise DataError(f"{name} is damaged: it is not {encoding} text ({error.reason})") from error
         text = content.decode("latin-1")
     control = sum(1 for c in text[:4096] if ord(c) < 32 and c not in "\t\n\r\f\x1b\b")
     if control > len(text[:4096]) // 20:
         raise DataError(f"{name} is binary, not text; give fio's JSON, MLC's text or a CSV table")
     return text
+
+
+def read_document(path: Path, schemas: Collection[str], what: str, remedy: str) -> dict[str, Any]:
+    """The JSON object in a file of our own with one of these values of ``schema``.
+
+    DataError naming the file, ``what`` it is not, and ``remedy``.
+    """
+    try:
+        document = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not JSON, so it is not {what}; {remedy}") from error
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema not in schemas:
+        raise DataError(f"{path} is not {what} (schema {schema!r}); {remedy}")
+    return dict(document)

@@ -107,7 +107,7 @@ def parse_rate(text: str, what: str = "rate") -> float:
         return value
     scale = _SECONDS.get(per.strip().lower())
     if scale is None:
-        raise ValueError(f"{what} {text!r}: {per!r} is no unit of time; write it like 20k/s")
+        raise ValueError(f"{what} {text!r}: unit {per!r} is unknown; use s, ms, us, min or h, e.g. 20k/s")
     return _finite(value / scale, text, what)
 
 

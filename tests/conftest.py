@@ -12,7 +12,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +44,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _measures(item):
             item.add_marker(pytest.mark.xdist_group("this machine"))
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A module that skips itself (``importorskip``) fails where tools are required."""
+    report = yield
+    if report.skipped and os.environ.get("QSIM_REQUIRE_TOOLS"):
+        report.outcome = "failed"
+        report.longrepr = f"QSIM_REQUIRE_TOOLS is set, and {collector.nodeid} is skipped: {report.longrepr}"
+    return report
 
 
 def _measures(item: pytest.Item) -> bool:

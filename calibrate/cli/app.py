@@ -34,7 +34,7 @@ EPILOG = "\n".join(
 
 SEAL_HELP = "Seal guesses of a knee before the measurement, and reveal them after it. Predictions: qsim predict --seal."
 
-MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this machine's memory; every point is kept."
+MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this machine's memory; every point is stored."
 
 
 class Commands(Root):

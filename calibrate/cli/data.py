@@ -73,7 +73,7 @@ def known_dataset(name: str, what: str = "--dataset") -> str:
 
 
 def known_series(sweep: Sweep, series: str | None, device: str = "") -> tuple[str, ...]:
-    """The curves meant: the one named, or all; CommandError listing the names where there is no such one.
+    """The curves meant: the one named, or all; CommandError listing the names for an unknown one.
 
     ``device`` is named where there are several.
     """

@@ -1,4 +1,4 @@
-"""Where the program ``qsim`` begins: ready to be told to stop before the command line is loaded."""
+"""Where the program ``qsim`` begins: ready to be interrupted before the command line is loaded."""
 
 from __future__ import annotations
 

@@ -72,9 +72,9 @@ def _of_the_system(error: BaseException) -> str:
 
 
 def _usage_of(error: BaseException) -> str:
-    """What the command line's parser complains about, without its usage lines; "" where it is no such complaint.
+    """What the command line's parser complains about, without its usage lines; "" for any other error.
 
-    Typer brought its own copy of click's exceptions in later versions, so they are told by what they can do.
+    Typer brought its own copy of click's exceptions in later versions, so they are recognised by what they can do.
     """
     show = getattr(error, "format_message", None)
     if not callable(show) or getattr(error, "exit_code", None) != WRONG_USAGE:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measure.errors import DataError, MeasureError
+from measure.text_files import read_document
 
 if TYPE_CHECKING:
     from calibrate import Fit
@@ -25,7 +26,7 @@ def check_writable(path: Path, *, force: bool, kind: str = "fit") -> None:
     if not path.exists():
         return
     if not holds(path, kind):
-        raise MeasureError(f"{path} exists and is no {kind} of qsim, so it is not replaced; choose another --out")
+        raise MeasureError(f"{path} exists and is not a {kind} of qsim, so it is not replaced; choose another --out")
     if not force:
         raise MeasureError(f"{path} holds a {kind} already; replace it with --force, or choose another --out")
 
@@ -48,16 +49,8 @@ def read_fits(path: Path) -> list[Fit]:
     from calibrate.fitting.curve_fit import Fit
 
     remedy = "write one with: qsim fit DATA --out fit.json"
-    try:
-        document = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
-    except ValueError as error:
-        raise DataError(f"{path} is no JSON, so it is no fit; {remedy}") from error
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if schema not in (ONE, SEVERAL):
-        raise DataError(f"{path} is JSON, but no fit of qsim (schema {schema!r}); {remedy}")
-    parts = document.get("fits") if schema == SEVERAL else [document]
+    document = read_document(path, (ONE, SEVERAL), "a fit of qsim", remedy)
+    parts = document.get("fits") if document["schema"] == SEVERAL else [document]
     if not isinstance(parts, list) or not parts or not all(isinstance(p, dict) for p in parts):
         raise DataError(f"{path} holds no fit; {remedy}")
     try:

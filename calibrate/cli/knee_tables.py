@@ -28,7 +28,7 @@ def knees_of(
     """The knees of a fit to ``sweep`` (None: to nothing that is at hand).
 
     ``over_repeats`` asks for their intervals over repeats, or a warning where there are none. An objective for a tail
-    is told from the histograms of the sweep: CommandError without one, DataError where they cannot tell it.
+    needs the histograms of the sweep: CommandError without one, DataError where they do not suffice.
     """
     from calibrate.knees.definitions import named_knees
     from calibrate.prediction.bootstrapped_knees import bootstrapped
@@ -37,7 +37,7 @@ def knees_of(
     of_tail = objective if objective is not None and objective.quantile is not None else None
     if of_tail is not None and sweep is None:
         raise wrong_usage(
-            f"--slo {of_tail.quantile} is told from the histograms of a sweep, and here is none at hand; calibrate on "
+            f"--slo {of_tail.quantile} needs the histograms of a sweep, and there is none here; calibrate on "
             f"DATA itself: qsim predict DATA --use 1,32 --slo {of_tail.quantile}=TIME"
         )
     found = named_knees(

@@ -134,7 +134,7 @@ SweepDirectory: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--out", metavar="DIR", parser=parsing.path, show_default=False,
-        help="The directory to keep every point in; the same command goes on where it was interrupted.",
+        help="Directory of the points; run the same command again to resume.",
     ),
 ]  # fmt: skip
 DryRun: TypeAlias = Annotated[

@@ -1,6 +1,6 @@
 """Parsers of what is typed: they raise typer.BadParameter, which names the option.
 
-Each takes the text and gives a value in SI units; a default that is no text passes through untouched.
+Each takes the text and gives a value in SI units; a default that is not text passes through untouched.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def bandwidth(text: str) -> float:
     """``120GB/s``, above 0, in bytes/second."""
     found = units.parse_bandwidth(text)
     if found <= 0:
-        raise ValueError(f"{text!r} is no bandwidth; write it above 0, like 120GB/s")
+        raise ValueError(f"invalid bandwidth {text!r}: expected a value above 0, e.g. 120GB/s")
     return found
 
 
@@ -95,7 +95,7 @@ def whole(text: str) -> int:
     """A whole number: ``3``, ``1e6``, ``2k``."""
     value = units.parse_count(text)
     if value != int(value):
-        raise ValueError(f"{text!r} is not a whole number")
+        raise ValueError(f"invalid number {text!r}: expected a whole number")
     return int(value)
 
 
@@ -112,7 +112,7 @@ def seed(text: str) -> int:
     """A seed: a whole number from 0 to ``MOST_SEED``, which every generator takes."""
     value = units.parse_count(text)
     if value != int(value) or not 0 <= value <= MOST_SEED:
-        raise ValueError(f"{text!r} is no seed; give a whole number from 0 to {MOST_SEED}")
+        raise ValueError(f"invalid seed {text!r}: expected a whole number from 0 to {MOST_SEED}")
     return int(value)
 
 
@@ -178,49 +178,49 @@ class Numbers(tuple[float, ...]):
 
 
 def _numbers(
-    text: str, may_be: Callable[[float], bool], complaint: str, each: Callable[[str, str], float] = units.parse_count
-) -> Numbers:
+    text: str, may_be: Callable[[float], bool], what: str, expected: str,
+    each: Callable[[str, str], float] = units.parse_count,
+) -> Numbers:  # fmt: skip
     """Numbers with commas between them, all of which ``may_be``; ValueError with the first that may not."""
     values = units.parse_list(text, "value", each)
     for value in values:
         if not may_be(value):
-            raise ValueError(f"{value:g} {complaint}")
+            raise ValueError(f"invalid {what} {value:g}: expected {expected}")
     return Numbers(values)
 
 
 @parser
 def loads(text: str) -> Numbers:
     """``1,2,4,8`` or ``1..64``, of whatever kind; zero is one, where it is that of a delay."""
-    complaint = f"is no load between {LEAST_LOAD:g} and {MOST_TYPED:g}; write loads like 1,2,4,8 or 1..64"
-    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= MOST_TYPED, complaint)
+    expected = f"{LEAST_LOAD:g} to {MOST_TYPED:g}, e.g. 1,2,4,8 or 1..64"
+    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= MOST_TYPED, "load", expected)
 
 
 @parser
 def delays(text: str) -> Numbers:
     """``0,100,1000`` or ``50..800``: injected delays, zero among them."""
     most = MOST_LOAD["injected_delay"]
-    complaint = f"is no delay of 0 or between {LEAST_LOAD:g} and {most:g}; write delays like 0,100,1000"
-    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= most, complaint)
+    expected = f"0, or {LEAST_LOAD:g} to {most:g}, e.g. 0,100,1000"
+    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= most, "delay", expected)
 
 
 @parser
 def rates(text: str) -> Numbers:
     """``500,1k,20k/s`` or ``100..800``, in 1/second."""
-    return _numbers(text, lambda x: x > 0, "is no rate; write them above 0, like 500,1k,20k/s", units.parse_rate)
+    return _numbers(text, lambda x: x > 0, "rate", "a value above 0, e.g. 500,1k,20k/s", units.parse_rate)
 
 
 @parser
 def shares(text: str) -> Numbers:
     """``.3,.5,.7`` or ``0.5,0.99``: utilizations, quantiles, whatever lies between 0 and 1."""
-    complaint = "does not lie between 0 and 1; write shares like .3,.5,.7 or 0.5,0.99"
-    return _numbers(text, lambda share: 0 < share < 1, complaint)
+    return _numbers(text, lambda share: 0 < share < 1, "share", "a value between 0 and 1, e.g. .3,.5,.7 or 0.5,0.99")
 
 
 @parser
 def depths(text: str) -> Numbers:
     """``1,2,4,8`` or ``1..64``, whole numbers."""
-    complaint = f"is not a whole number from 1 to {MOST_DEPTH:g}; write it like 1,2,4,8 or 1..64"
-    return _numbers(text, lambda n: n == int(n) and 1 <= n <= MOST_DEPTH, complaint)
+    expected = f"a whole number from 1 to {MOST_DEPTH:g}, e.g. 1,2,4,8 or 1..64"
+    return _numbers(text, lambda n: n == int(n) and 1 <= n <= MOST_DEPTH, "depth", expected)
 
 
 @parser
@@ -229,7 +229,7 @@ def percents(text: str) -> Numbers:
     values = [units.parse_count(part.strip().removesuffix("%")) for part in text.split(",") if part.strip()]
     for value in values:
         if value != int(value) or not 0 <= value <= 100:
-            raise ValueError(f"{value:g} is not a whole number from 0 to 100; write them like 100,70,0")
+            raise ValueError(f"invalid percentage {value:g}: expected a whole number from 0 to 100, e.g. 100,70,0")
     if not values:
         raise ValueError(f"{text!r} is empty; write percentages like 100,70,0")
     return Numbers(values)
@@ -246,7 +246,7 @@ def span(text: str) -> Numbers:
     """``80us,120us``: the least and the most, in seconds."""
     ends = Numbers(units.parse_list(text, "time", units.parse_duration))
     if len(ends) != 2 or not 0 <= ends[0] < ends[1]:
-        raise ValueError(f"{text!r} is no least and most time; give two, as 80us,120us")
+        raise ValueError(f"invalid range {text!r}: expected the least and the most, e.g. 80us,120us")
     return ends
 
 

@@ -12,7 +12,7 @@ def check_report_path(path: Path) -> None:
     if path.is_dir():
         raise MeasureError(f"{path} is a directory; name a file for the report, such as {path / 'report.html'}")
     if path.exists() and not is_report(path):
-        raise MeasureError(f"{path} exists and is no report of qsim; choose another name for the report")
+        raise MeasureError(f"{path} exists and is not a report of qsim; choose another name for the report")
 
 
 def free_report_path(path: Path) -> Path:

@@ -60,7 +60,7 @@ def _report(error: BaseException, *, as_json: bool) -> int:
 
 
 def _flush() -> None:
-    """Bring what was written to its reader now, where a failure can still be told."""
+    """Bring what was written to its reader now, where a failure can still be reported."""
     if sys.stdout is not None:
         sys.stdout.flush()
 

@@ -11,7 +11,7 @@ from calibrate.report.view import View
 from measure.fio.preconditioning import chosen_state
 from measure.memory.probe import MemoryPlan
 from measure.sweep import Sweep
-from measure.units import format_bytes, format_duration
+from measure.units import counted, format_bytes, format_duration
 
 
 def method_section(plan: CoursePlan, results: CourseResults) -> MeasuredSection:
@@ -40,7 +40,7 @@ _COMMANDS = (
 
 
 def _commands(results: CourseResults) -> pd.DataFrame:
-    """Every command with the sweep that it belongs to; what prepares the file is told once."""
+    """Every command with the sweep that it belongs to; what prepares the file appears once."""
     rows: dict[str, str] = {}
     for sweep in results.sweeps.values():
         prepared = sweep.provenance.details.get("preconditioning")
@@ -78,7 +78,7 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
         if isinstance(step.plan, MemoryPlan):
             told.append(
                 f"Memory: one thread chases pointers through a random ring of cache lines and times them, while "
-                f"{' and '.join(map(str, step.plan.loader_counts))} other thread(s) stream through buffers of "
+                f"{' and '.join(map(str, step.plan.loader_counts))} other threads stream through buffers of "
                 f"{format_bytes(step.plan.buffer_bytes)} each and idle for the injected delay after each burst of "
                 f"lines. Every point is measured {step.plan.repeats} times for {step.plan.seconds_per_repeat:g} s, "
                 "the delays in a random order."
@@ -96,9 +96,9 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
         told.append(
             f"Drive: fio on one test file{size}, direct I/O, {_before(state)} Every point runs for "
             f"{format_duration(storage.runtime_s)} (tails twice as long) after a ramp of "
-            f"{format_duration(storage.ramp_s)} that is not counted, {storage.repeats} time(s); rounds go over all "
-            "points, so that a drift is not taken for a curve. Open points send Poisson arrivals from many jobs, so "
-            "that a late answer delays no later request."
+            f"{format_duration(storage.ramp_s)} that is not counted, {counted(storage.repeats, 'time')}; rounds go "
+            "over all points, so that a drift is not taken for a curve. Open points send Poisson arrivals from many "
+            "jobs, so that a late answer delays no later request."
         )
     told += [f"Left out: {reason}." for reason in plan.left_out]
     told += [f"Failed: {name}: {reason}" for name, reason in results.failed.items()]

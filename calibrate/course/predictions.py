@@ -33,7 +33,7 @@ LEAST_OF_A_SURFACE = 15
 def predicted_parts(
     shown: Measured, sweep: Sweep, use: Sequence[float] | None = None, *, views: Sequence[View] = ()
 ) -> list[Part]:
-    """The sections beside what was measured: ``views`` are told elsewhere, curves calibrated on the loads ``use``."""
+    """The sections beside what was measured: ``views`` are shown elsewhere, curves calibrated on the loads ``use``."""
     told = [*views, *(v for v in (size_view(sweep), mix_view(shown), cache_view(sweep)) if v is not None)]
     parts: list[Part] = []
     if told:
@@ -95,7 +95,7 @@ def _contradicts(part: Part | None) -> bool:
 
 
 def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
-    """What the page shows beside a curve: profile likelihoods, and its tails where they can be told."""
+    """What the page shows beside a curve: profile likelihoods, and its tails where the histograms allow."""
     try:
         tails, untold = tails_of(comparison, sweep), ""
     except DataError as error:

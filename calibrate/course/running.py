@@ -1,4 +1,4 @@
-"""Measuring what a course plans: the memory, then the drive; what fails is told and the rest is measured."""
+"""Measuring what a course plans: the memory, then the drive; failures are reported and the rest is measured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CourseResults:
 
 
 def run_course(plan: CoursePlan, out_dir: Path, on_progress: Progress | None = None) -> CourseResults:
-    """Measure what is missing below ``out_dir``; ``on_progress(done, total, seconds_left, text)`` is told of the whole.
+    """Measure what is missing below ``out_dir``; calls ``on_progress(done, total, seconds_left, text)``.
 
     Raises StoreError where ``out_dir`` is no place for a course, and the first failure where nothing could be measured.
     """

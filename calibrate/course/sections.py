@@ -23,7 +23,7 @@ def course_sections(
     *,
     datasheet_iops: float | None = None,
 ) -> list[Part]:
-    """The sections in reading order; ``progress`` is told the share that is done, since models take their time.
+    """The sections in reading order; calls ``progress`` with the share done, since models take their time.
 
     ``datasheet_iops``, requests per second, is what the drive's data sheet promises, to stand beside the peak.
     """

@@ -54,8 +54,8 @@ def fit(
     ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
     (with a decline, where the points show one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
     queue or a queue for each server (``open_choice``). ``level`` is that of intervals and bands. ``delay_s`` is the
-    least and the most that the delay Z of a closed sweep may be (at 90 %), where it was measured by itself: then the
-    number of servers is told where means alone leave it open. ``peak_per_s`` is a peak throughput known from elsewhere
+    least and the most that the delay Z of a closed sweep may be (at 90 %), where it was measured by itself: it can
+    determine the number of servers where means alone do not. ``peak_per_s`` is a peak throughput known from elsewhere
     (a data sheet), taken as right to 10 %; of a memory it is the bandwidth in bytes/s that a bandwidth test gives, and
     None takes that of the sweep where it holds one.
 

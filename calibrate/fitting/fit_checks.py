@@ -80,7 +80,7 @@ def check_numbers(fit: Fit) -> None:
         raise ValueError(f"a table with columns of shapes {', '.join(str(c.shape) for c in columns)}")
     scale = fit.table.scale
     if scale is not None and not (type(scale) is int and 0 <= scale < values.shape[1] and directions.shape[2] == 1):
-        raise ValueError(f"scale {scale!r} is no column of the table with a direction")
+        raise ValueError(f"invalid scale {scale!r}: expected a column of a table with one direction")
     if not values.size or not all(np.isfinite(c).all() for c in columns):
         raise ValueError("the table must hold finite numbers, and not none")
     if (misfit < 0).any() or (weight < 0).any() or not weight.sum() > 0:
@@ -92,6 +92,6 @@ def check_numbers(fit: Fit) -> None:
     with np.errstate(all="ignore"):
         curve = fit.curve_model.curve(fit.table.values, np.array([min(fit.used, default=1.0)]))
     if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
-        raise ValueError("rows that are no device: every throughput and response time must be above zero")
+        raise ValueError("invalid rows: every throughput and response time must be above zero")
     if lost := [name for name in fit.curve_model.report(fit.table.values[:1]) if name not in fit.parameters]:
         raise ValueError(f"parameters lacks {', '.join(lost)}")

@@ -63,7 +63,7 @@ class LabFolder:
 
     @property
     def runs(self) -> Path:
-        """Where the runs are kept."""
+        """The directory of the runs."""
         return self.root / RUNS
 
     @property

@@ -1,4 +1,4 @@
-"""Serving the lab until it is told to stop."""
+"""Serving the lab until it is stopped."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import numpy as np
 from calibrate.inference.parameters import Array, Parameter
 from calibrate.models.closed_structures import Queues, busy_servers
 from calibrate.models.curves import CROSSING_LOG_SD, Tabulated
+from measure.units import counted
 
 SCV_MEDIAN, SCV_LOG_SD = 0.5, 1.0
 """The squared coefficient of variation of service, between constant and exponential, and for two thirds of devices
@@ -33,7 +34,7 @@ class GeneralService(Tabulated):
     def __init__(self, servers: int, kind: str = "one queue") -> None:
         self.servers, self.kind = servers, kind
         self.name = f"delay + G/{servers}, {kind}"
-        self.assumption = f"a delay and {servers} server(s), {kind}, whose service times vary as they like"
+        self.assumption = f"a delay and {counted(servers, 'server')}, {kind}, whose service times vary as they like"
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         crossing, peak = super().parameters(loads, throughput, response)

@@ -20,7 +20,7 @@ from calibrate.inference.parameters import Array, Parameter
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import ClosedModel, Peak
 from calibrate.points import Points
-from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 ROOM_MEDIAN, ROOM_LOG_SD = 1.5, 0.7
 """The peak that the device would have without the wall, over that of the wall, before any point is seen."""
@@ -97,9 +97,12 @@ def host_limit_of(points: Points) -> HostLimit:
 def _host_told(host: HostWork | None, points: Points) -> str:
     if host is None:
         return "the host's time for a request is not in these data (fio's JSON has it)"
-    working = f"{format_duration(host.cpu_s)} of processor time for a request, so its {host.jobs:g} job(s) worked"
-    found = "the host is the wall" if host.is_wall else (
-        f"the host is no wall below {format_rate(host.most_per_s)}, and less time a request, in batches, raises that"
+    working = (
+        f"{format_duration(host.cpu_s)} of processor time for a request, so its {counted(int(host.jobs), 'job')} worked"
+    )
+    found = "the host is the limit" if host.is_wall else (
+        f"the host is not the limit below {format_rate(host.most_per_s)}, and less time a request, in batches, raises "
+        "that"
     )  # fmt: skip
     return f"at load {points.load[-1]:g} fio took {working} {100 * min(host.busy, 1.0):.0f} % of the time: {found}"
 
@@ -112,7 +115,7 @@ def _link_told(points: Points) -> str:
     if points.carried_bytes_per_s > 1.1 * moved:
         most, wall = points.carried_bytes_per_s, points.carried_bytes_per_s / points.block_bytes
         return (
-            f"blocks of {block} moved {here}, and others {format_bandwidth(most)} in the same sweep, so the link is no "
-            f"wall below {format_rate(wall)}"
+            f"blocks of {block} moved {here}, and others {format_bandwidth(most)} in the same sweep, so the link is "
+            f"not the limit below {format_rate(wall)}"
         )
     return f"blocks of {block} moved {here}; the link's own limit is not in these data (qsim audit --link NAME)"

@@ -40,7 +40,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
         )
     if isinstance(found, OpenModel) != is_open:
         meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
-        raise ValueError(f"model {name!r} is for a sweep over {meant}, and {points.series} is none")
+        raise ValueError(f"model {name!r} needs a sweep over {meant}; {points.series} is over another load")
     if isinstance(found, HostLimit):
         return host_limit_of(points)
     if name == "G/G/c":

@@ -57,7 +57,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
     best = found.best_servers()
     service, delay = (float(v[0]) for v in found.times(found.servers == best, (0.5,)))
     middle = {"c": float(best), "S": service, "Z": delay}
-    notes = {"c": why, **dict.fromkeys("SZ", "" if known else "open as long as c is")}
+    notes = {"c": why, **dict.fromkeys("SZ", "" if known else "depends on c, which these points do not determine")}
     return {n: Estimate(middle[n] if known else None, *ends[n], known, unit, notes[n]) for n, unit in UNITS.items()}
 
 
@@ -86,6 +86,6 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
         return f"depth {depths[best]:g}, repeated, would tell them apart"
     rate = 0.7 * float(points.throughput_per_s.max())
     return (
-        "no depth would tell them apart: measure the delay by itself, or the response time under Poisson arrivals "
+        "no depth would settle it: measure the delay by itself, or the response time under Poisson arrivals "
         f"(--arrival-rates {rate:.3g}), of which more servers keep fewer waiting"
     )

@@ -1,4 +1,4 @@
-"""Adaptive sweeps of a drive with fio: the points are kept as in any sweep, and the search goes on from them."""
+"""Adaptive sweeps of a drive with fio: the points are stored as in any sweep, and the search goes on from them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def adaptive_fio(
     """Find the knee in at most ``budget`` of the plan's points, measured into the sweep directory ``out_dir``.
 
     ``plan`` holds every depth that may be measured, of one workload. What the directory holds of it is taken first, so
-    that an interrupted search goes on where it was. How the points were chosen is kept beside them. ``on_progress`` is
+    that an interrupted search goes on where it was. The choices are stored beside them. ``on_progress`` is
     that of ``run_fio``, over the budget; ``on_choice`` and ``on_step`` are those of ``adaptive``.
 
     Raises ValueError for a setting or a plan of several workloads, and what ``run_fio`` and ``adaptive`` raise.

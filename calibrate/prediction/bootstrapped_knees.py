@@ -34,7 +34,7 @@ def bootstrapped(
 
     The repeats of each load are drawn with replacement, the deviations of their mean stretched by sqrt(r / (r - 1)),
     since r repeats seem to differ less than they do (Hesterberg, The American Statistician 2015), and the model is
-    fitted anew. It says what the noise of the points does to the knee, and nothing of a model that is wrong. Raises
+    refitted. It says what the noise of the points does to the knee, and nothing of a model that is wrong. Raises
     DataError where a load was measured once only. An objective and a named share of the peak get none.
     """
     rows = sweep.select(fit.series).points

@@ -184,7 +184,7 @@ def _logs(curve: Curve, what: Literal["x", "r"]) -> tuple[Array, Array, Array]:
 
 
 def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Difference | None:
-    """The knee's load; of delays, whose knee is told by what gets through, its throughput."""
+    """The knee's load; of delays, whose knee is a throughput, that throughput."""
     by_load = first.load_kind != "injected_delay"
     values = [f.knee.load if by_load else f.knee.throughput_per_s for f in (first, other)]
     rows = [(f.curve_model, f.table.spread()[0]) for f in (first, other)]

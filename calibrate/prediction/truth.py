@@ -169,7 +169,7 @@ def _fewer(loads: Array) -> Array:
 def _known(truth: Truth, fit: Fit) -> dict[str, float]:
     """The true value of everything that ``fit`` may estimate, the knee by its definition among it.
 
-    Of open sweeps ``c`` is meant with the model's queues, so that a device with others has no such number.
+    Of open sweeps ``c`` is meant with the model's queues, so a device with others has none.
     """
     mean, peak = truth.service.mean, truth.peak_throughput_per_s
     lone = mean + truth.delay_s

@@ -138,7 +138,7 @@ def _drives(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     most = fit.knee.high
     if most is not None and most * striped.factor < 1:
         raise DataError(
-            f"what-if: {fit.series or 'the device'} is kept busy by {most:.3g} requests at most, so it cannot be "
+            f"what-if: {fit.series or 'the device'} is busy with {most:.3g} requests at most, so it cannot be "
             f"{counted(now)}, which take one each; say how many it is, as drives=2:1"
         )
     changed = replace(fit, model=striped.name, assumption=striped.assumption)
@@ -163,7 +163,7 @@ def _service(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
         host = "all of the latency is service (host=TIME says how much is the host's, which these points do not tell)"
     if low >= (now := _latency(fit)):
         raise DataError(
-            f"what-if: host {format_duration(low)} is no less than the latency of {fit.series or 'the device'} itself, "
+            f"what-if: host {format_duration(low)} is not below the latency of {fit.series or 'the device'} itself, "
             f"{format_duration(now)}"
         )
 
@@ -201,7 +201,7 @@ def _block(fit: Fit, change: WhatIf, others: Sequence[Fit]) -> _Step:
     other = _at_another_size(fit, others, now, then)
     if other is None:
         raise DataError(
-            f"what-if: what a bigger block costs {fit.series or 'the device'} cannot be told from one size: give the "
+            f"what-if: what a bigger block costs {fit.series or 'the device'} does not follow from one size: give the "
             "link's bandwidth, as block=16KiB,bandwidth=3GB/s, or fit two sizes: qsim measure fio TARGET --block "
             f"{format_bytes(now).replace(' ', '')},{format_bytes(2 * max(now, then)).replace(' ', '')}"
         )

@@ -132,7 +132,7 @@ def name_rows(figure: Figure, names: Sequence[str], each: int) -> None:
 
 
 def symbol_of(i: int) -> str:
-    """The symbol of the ``i``-th of several: where colours begin anew, another one than the first time."""
+    """The symbol of the ``i``-th of several: where the colours repeat, another symbol."""
     return SYMBOLS[(i + i // len(PALETTE)) % len(SYMBOLS)]
 
 

@@ -36,7 +36,7 @@ def image_format(name: str) -> ImageFormat:
     for known in get_args(ImageFormat):
         if name == known:
             return cast(ImageFormat, known)
-    raise ValueError(f"{name!r} is no format of images here; there are {', '.join(FORMATS)}")
+    raise ValueError(f"invalid image format {name!r}: expected one of {', '.join(FORMATS)}")
 
 
 def check_images(browser: str | None = None) -> None:
@@ -59,7 +59,7 @@ def write_images(
 ) -> list[Path]:
     """Draw every view that has a figure to a file of its own.
 
-    ``progress`` is told the share that is done. Raises MeasureError where kaleido or a browser is missing or fails, and
+    Calls ``progress`` with the share done. Raises MeasureError where kaleido or a browser is missing or fails, and
     where a file is there already or cannot be written; nothing is replaced.
     """
     check_images(browser)
@@ -132,7 +132,7 @@ def _browser(given: str | None) -> str:
         if path := shutil.which(name):
             return path
     raise MeasureError(
-        f"plots as files need Chromium or Chrome{f', and {given} is none' if given else ', and none is on PATH'} "
+        f"plots as files need Chromium or Chrome{f'; {given} is not one' if given else '; neither is on PATH'} "
         "(Debian, Ubuntu: apt-get install chromium)"
     )
 

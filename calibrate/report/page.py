@@ -1,6 +1,6 @@
 """One self-contained HTML page: verdict, figures, tables, provenance. It opens offline and on a phone.
 
-Each figure is kept as JSON and drawn when it comes into view, in the colours of the screen (light, dark) or of paper;
+Each figure is stored as JSON and drawn when it comes into view, in the colours of the screen (light, dark) or of paper;
 its data and its image can be had from links below it, which need nothing from outside either.
 """
 
@@ -49,7 +49,7 @@ def write_sections(sections: Sequence[Section | MeasuredSection], path: str | Pa
     target = Path(path)
     try:
         if target.exists() and not _is_ours(target):
-            raise MeasureError(f"{target} exists and is no report of qsim; choose another name for the report")
+            raise MeasureError(f"{target} exists and is not a report of qsim; choose another name for the report")
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.tmp")
         temporary.write_text(render(sections, title=title), encoding="utf-8")

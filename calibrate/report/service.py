@@ -42,7 +42,7 @@ def service_section(
              "both agree. The uppermost points are few requests.", _quantiles(fit), _qq(fit, axis)),
         View("families", "service-families", "Families", "Ranked by BIC: what a family gains must be worth its "
              "parameters. KS is the largest share of requests that the law is wrong about at any time; so many "
-             "requests could not be told from it.", _family_table(fit), None, _family_text(fit)),
+             "requests cannot be distinguished from it.", _family_table(fit), None, _family_text(fit)),
         View("parameters", "service-parameters", f"Parameters of the {best.name}",
              f"Intervals are {100 * best.level:g} %, and hold also where the family is not the true one.",
              _parameter_table(best), None, _parameter_text(best)),

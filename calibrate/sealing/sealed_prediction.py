@@ -11,7 +11,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,8 +26,9 @@ from calibrate.points import points_of
 from calibrate.sealing.sealed_tails import tails_from_dict, tails_to_dict
 from calibrate.tails.percentiles import Tails
 from measure.errors import DataError, MeasureError
-from measure.machine.durable import sync_directory
+from measure.machine.durable import write_durably
 from measure.sweep import Sweep
+from measure.text_files import read_document
 
 SCHEMA = "qsim-seal/1"
 REDRAWN = 1e-3
@@ -91,22 +91,16 @@ def seal(
     from importlib.metadata import version
 
     check_unsealed(path)
-    curves = [predict(fit, at).to_dicts() for fit, at in zip(fits, loads, strict=True)]
-    told = [None] * len(fits) if tails is None else list(tails)
     document: dict[str, Any] = {
         "schema": SCHEMA, "made_at": made_at or now(), "version": version("qsim"),
         "predictions": [
-            {"fit": fit.to_dict(), "points": points, "knee": fit.knee.to_dict(),
+            {"fit": fit.to_dict(), "points": predict(fit, at).to_dicts(), "knee": fit.knee.to_dict(),
              "tails": None if one is None else tails_to_dict(one)}
-            for fit, points, one in zip(fits, curves, told, strict=True)
+            for fit, at, one in zip(fits, loads, tails or [None] * len(fits), strict=True)
         ],
     }  # fmt: skip
-    document["sha256"] = sha256_of(document)
-    write_new(path, document)
-    return Seal(
-        tuple(fits), tuple(map(tuple, curves)), tuple(told), document["made_at"], document["version"],
-        document["sha256"],
-    )  # fmt: skip
+    write_new(path, {**document, "sha256": sha256_of(document)})
+    return read_seal(path)
 
 
 def check_unsealed(path: Path) -> None:
@@ -119,47 +113,22 @@ def check_unsealed(path: Path) -> None:
 
 def write_new(path: Path, document: Mapping[str, Any], mode: int = 0o644) -> None:
     """Write a document to a file that is not there yet. MeasureError where that cannot be; then nothing is left."""
+    check_unsealed(path)
+    content = json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n"
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    except FileExistsError as error:
-        raise MeasureError(f"{path} exists, and what is sealed is never replaced; choose another name") from error
+        path.touch(mode, exist_ok=False)  # the name is ours before anything is written
+        try:
+            write_durably(path, content, mode)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        sync_directory(path.parent)
-    except BaseException as error:
-        path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
-        raise
 
 
-def read_json(path: Path, remedy: str) -> dict[str, Any]:
-    """The JSON object in a file. DataError naming the file, what is wrong and ``remedy``."""
-    try:
-        document = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
-    except ValueError as error:
-        raise DataError(f"{path} is no JSON; {remedy}") from error
-    if not isinstance(document, dict):
-        raise DataError(f"{path} holds no JSON object; {remedy}")
-    return document
-
-
-def read_seal(path: Path) -> Seal:
-    """The sealed prediction in ``path``, verified.
-
-    Raises DataError where it is no seal, where its hash is not that of its content, and where this version draws
-    another curve from its fit than the one that was sealed.
-    """
-    document = read_json(path, _REMEDY)
-    if document.get("schema") != SCHEMA:
-        raise DataError(f"{path} is no sealed prediction (schema {document.get('schema')!r}); {_REMEDY}")
+def verified(path: Path, schema: str, what: str, remedy: str) -> dict[str, Any]:
+    """The JSON object in ``path``. DataError where it is not of this schema, or where its hash is not its content's."""
+    document = read_document(path, (schema,), what, remedy)
     try:
         found = sha256_of(document)
     except (ValueError, TypeError) as error:
@@ -169,6 +138,16 @@ def read_seal(path: Path) -> Seal:
             f"{path}: the seal is broken: the content has SHA-256 {found[:16]}..., and the seal says "
             f"{str(document.get('sha256'))[:16]}...; the file was edited or damaged after it was sealed"
         )
+    return document
+
+
+def read_seal(path: Path) -> Seal:
+    """The sealed prediction in ``path``, verified.
+
+    Raises DataError where it is another file, where its hash is not that of its content, and where this version draws
+    another curve from its fit than the one that was sealed.
+    """
+    document = verified(path, SCHEMA, "a sealed prediction", _REMEDY)
     try:
         parts = document["predictions"]
         fits = tuple(Fit.from_dict(part["fit"]) for part in parts)
@@ -179,10 +158,10 @@ def read_seal(path: Path) -> Seal:
         for fit, rows in zip(fits, points, strict=True):
             _check_redrawn(fit, rows, version, path)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"{path}: the seal lacks a part or holds one that cannot be ({error}); {_REMEDY}") from error
+        raise DataError(f"{path}: the seal lacks a part or has a wrong one ({error}); {_REMEDY}") from error
     if not fits:
         raise DataError(f"{path} holds no prediction; {_REMEDY}")
-    return Seal(fits, points, tails, made_at, version, found)
+    return Seal(fits, points, tails, made_at, version, str(document["sha256"]))
 
 
 def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:
@@ -240,20 +219,26 @@ def unseen(seal: Seal, sweep: Sweep, *, drop: bool = False) -> Sweep:
     return replace(sweep, points=sweep.points[~used])
 
 
-def told_beforehand(seal: Seal, sweep: Sweep) -> str:
-    """What speaks against a prediction before the measurement, in a sentence; "" where nothing does."""
+def measured_before(moment: str, sweep: Sweep) -> int | None:
+    """How many points of ``sweep`` were measured before a moment in ISO 8601; None where the data do not say when."""
     times = sweep.points["started_at"].dropna()
-    if times.empty:
-        return f"when the data were measured cannot be told from them; the prediction was sealed at {seal.made_at}"
     try:
-        early = sum(_moment(str(t)) < _moment(seal.made_at) for t in times)
+        return sum(_moment(str(t)) < _moment(moment) for t in times) if len(times) else None
     except ValueError:
-        return f"when the data were measured cannot be told from them; the prediction was sealed at {seal.made_at}"
+        return None
+
+
+def doubt_of(seal: Seal, sweep: Sweep) -> str:
+    """Why ``sweep`` may have been known when the prediction was sealed, in a sentence; "" where it was not."""
+    early = measured_before(seal.made_at, sweep)
+    if early is None:
+        return f"the data do not say when they were measured; the prediction was sealed at {seal.made_at}"
     if not early:
         return ""
+    count = len(sweep.points["started_at"].dropna())
     return (
-        f"{early} of {len(times)} points were measured before the prediction was sealed ({seal.made_at}): whoever "
-        "sealed it may have known them"
+        f"{early} of {count} points were measured before the prediction was sealed ({seal.made_at}): whoever sealed it "
+        "may have known them"
     )
 
 

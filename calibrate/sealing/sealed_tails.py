@@ -29,7 +29,7 @@ def tails_to_dict(tails: Tails) -> dict[str, Any]:
 
 
 def tails_from_dict(document: Mapping[str, Any]) -> Tails:
-    """The inverse of ``tails_to_dict``. Raises KeyError, TypeError or ValueError where a part is missing or no such."""
+    """The inverse of ``tails_to_dict``. Raises KeyError, TypeError or ValueError where a part is missing or invalid."""
     points = tuple(
         TailPoint(float(p["load"]), True, {}, *({q: float(p[name][q]) for q in QUANTILES} for name in _PREDICTED))
         for p in document["points"]
@@ -44,7 +44,7 @@ def tails_from_dict(document: Mapping[str, Any]) -> Tails:
 
 
 def tails_against(sealed: Tails, sweep: Sweep, series: str) -> Tails | None:
-    """The sealed tails at the depths that ``series`` of ``sweep`` tells the tails of; None where there is none.
+    """The sealed tails at the depths at which ``series`` of ``sweep`` has percentiles; None where it has none.
 
     Observed are the histograms, repeats together, else the percentiles of the table (means over repeats).
     """

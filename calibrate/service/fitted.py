@@ -73,7 +73,7 @@ class FamilyFit:
 
     @property
     def unnoticed_requests(self) -> float:
-        """So many requests could not be told from the law: with more, a test at 5 % notices the difference."""
+        """So many requests cannot be distinguished from the law: with more, a test at 5 % notices the difference."""
         return (NOTICED / max(self.ks, 1e-12)) ** 2
 
     @cached_property

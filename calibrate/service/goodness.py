@@ -1,7 +1,7 @@
 """Does a family describe the times? A parametric bootstrap with refitting.
 
 Tables of the KS distance hold for a law that was known beforehand. Here it was fitted, so counts are drawn from the
-fitted law, the family is fitted anew to each draw, and the distances of the draws are what the observed one is held
+fitted law, the family is refitted to each draw, and the distances of the draws are what the observed one is held
 against (Stute, Gonzáles Manteiga and Presedo Quindimil 1993, Metrika 40). With a million requests every family is
 rejected, as none is the truth; how large the distance is matters then more than whether it is noticed.
 """
@@ -53,10 +53,10 @@ def goodness(
 ) -> Goodness:
     """Draw ``replicates`` times as many requests as were observed, refit the family, compare the distances.
 
-    Raises ValueError for fewer than 19 replicates, with which no p-value of 5 % can be told.
+    Raises ValueError for fewer than 19 replicates, which cannot give a p-value of 5 %.
     """
     if replicates < 19:
-        raise ValueError(f"replicates must be at least 19, not {replicates}: with fewer no p of 5 % can be told")
+        raise ValueError(f"replicates must be at least 19, not {replicates}: fewer cannot give a p-value of 5 %")
     times = family.times
     rng = np.random.default_rng(seed)
     cells = np.clip(np.diff(family.below_edges), 0.0, None)

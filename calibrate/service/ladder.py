@@ -38,7 +38,7 @@ def fit_service(
     level: float = LEVEL,
     progress: Callable[[float], None] | None = None,
 ) -> ServiceFit:
-    """Fit every family to ``times`` and rank them. ``progress`` is told the share done.
+    """Fit every family to ``times`` and rank them. Calls ``progress`` with the share done.
 
     Families with as many parameters as the bins can pin, or more, are left out and named in ``left_out``.
     ``quantiles`` are what will be asked of the law: a warning tells those beyond the data. Raises ValueError for a
@@ -82,7 +82,7 @@ def refit(times: Times, family: FamilyFit) -> FamilyFit:
 
 
 def _tasks(binned: Binned, room: int) -> Iterator[Callable[[], list[Fitted]]]:
-    """What to fit; each task gives candidates of which the best by BIC is kept."""
+    """What to fit; each task gives candidates; the best by BIC stays."""
     begins = binned.counts[0] <= UNSEEN * binned.counts.sum()
     for family in one_mode_families():
         yield lambda family=family: [_plain(binned, family)]  # type: ignore[misc]

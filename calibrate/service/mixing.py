@@ -165,7 +165,7 @@ class _Erlangs(_Cells):
 def _stages(gap: Array) -> Array:
     """The likeliest shape of a gamma law whose log mean exceeds the mean logarithm by ``gap`` (j,): log k - ψ(k) = gap.
 
-    From an estimate by Minka (2002) and two of his steps, which then is exact to nine digits.
+    Two steps of Minka (2002) from that paper's first estimate: exact to nine digits.
     """
     gap = np.maximum(gap, 0.5 / MOST_STAGES)
     k = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)

@@ -64,7 +64,7 @@ def parse_percentiles(text: str) -> dict[float, float]:
     for part in (p.strip() for p in text.split(",") if p.strip()):
         match = _PERCENTILE.fullmatch(part)
         if match is None or not 0 < float(match[1]) < 100:
-            raise ValueError(f"{part!r} is no percentile; write them like p50=80us,p95=120us,p99.9=1.2ms")
+            raise ValueError(f"invalid percentile {part!r}: expected e.g. p50=80us,p95=120us,p99.9=1.2ms")
         share = round(float(match[1]) / 100, 12)
         if share in found:
             raise ValueError(f"p{float(match[1]):g} is given twice")

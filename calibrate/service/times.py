@@ -140,10 +140,10 @@ def of_percentiles(at: Mapping[float, float], requests: float | None = None, sou
     where = f"{source}: " if source else ""
     shares = sorted(at)
     if len(shares) < 2:
-        raise DataError(f"{where}{len(shares)} percentile(s) have no shape; give two or more, like p50, p95, p99")
+        raise DataError(f"{where}too few percentiles ({len(shares)}): expected two or more, e.g. p50, p95, p99")
     for share in shares:
         if not 0 < share < 1 or not math.isfinite(at[share]) or at[share] <= 0:
-            raise DataError(f"{where}p{100 * share:g} = {at[share]:g} s is no percentile; give times above zero")
+            raise DataError(f"{where}invalid percentile p{100 * share:g} = {at[share]:g} s: expected a time above zero")
     for low, high in pairwise(shares):
         if at[high] <= at[low]:
             raise DataError(

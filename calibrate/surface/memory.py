@@ -280,7 +280,7 @@ def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
     """The family of a memory sweep with one curve for each of two or more mixes.
 
     ``series`` takes only the curves whose name holds this text, as "64 B" where several strides were measured. Raises
-    DataError where it is no such sweep, or one of a cache.
+    DataError where it is another kind of sweep, or one of a cache.
     """
     name = sweep.name or "the sweep"
     points = sweep.points[sweep.points["read_fraction"].notna()]
@@ -289,7 +289,7 @@ def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
         if points.empty:
             raise DataError(f"{name} has no curve with {series!r} in its name; it has: {', '.join(sweep.series)}")
     if sweep.load_kind not in ("injected_delay", "bandwidth") or points["read_fraction"].nunique() < 2:
-        raise DataError(f"{name} is no memory measured at two or more mixes of reads and writes")
+        raise DataError(f"{name} is not a memory measured at two or more mixes of reads and writes")
     refuse_caches(replace(sweep, points=points))
     bypassing = points["series"].str.contains(_NON_TEMPORAL)
     left_out = tuple(dict.fromkeys(points["series"][bypassing])) if not bypassing.all() else ()

@@ -101,7 +101,7 @@ class SurfaceModel:
 
     @property
     def misfit(self) -> MisfitPrior:
-        """How much no such surface, or line, draws."""
+        """How much of the data no surface, or line, of this kind draws."""
         return MisfitPrior(0.2, 0.6) if self.line else MisfitPrior(0.3, 0.6)
 
     def parameters(self) -> tuple[Parameter, ...]:

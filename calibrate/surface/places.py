@@ -121,7 +121,7 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     """
     name = sweep.name or "the sweep"
     if sweep.load_kind != "queue_depth":
-        raise DataError(f"{name} is no sweep over queue depths, so it has no surface; measure one: {MEASURE}")
+        raise DataError(f"a surface needs a sweep over queue depths, which {name} is not; measure one: {MEASURE}")
     points = sweep.points.assign(pattern=sweep.points["pattern"].fillna(""))
     patterns = sorted(set(points["pattern"]))
     if pattern is not None and pattern not in patterns:
@@ -172,4 +172,6 @@ def check(places: Places, throughput: Array, name: str) -> None:
         return
     fixed = " and ".join(f"one {WORDS[c]}" for c in ("block_bytes", "read_fraction", "outstanding") if c not in varying)
     line = "; over the depth alone: qsim compare" if varying == ["outstanding"] else ""
-    raise DataError(f"{name} has {fixed}, which is no surface{line}; measure more: {MEASURE}")
+    raise DataError(
+        f"a surface needs several block sizes, mixes or depths, and {name} has {fixed}{line}; measure more: {MEASURE}"
+    )

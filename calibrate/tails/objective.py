@@ -104,7 +104,7 @@ def _names() -> dict[str, str]:
 
 def _check(quantile: str, time_s: float) -> None:
     if quantile not in _names():
-        raise ValueError(f"slo for {quantile} cannot be told; tails are predicted for {', '.join(_names())}")
+        raise ValueError(f"slo for {quantile} is unknown; tails are predicted for {', '.join(_names())}")
     if not (math.isfinite(time_s) and time_s > 0):
         raise ValueError(f"slo must be a positive time, not {time_s!r}")
 

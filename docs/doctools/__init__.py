@@ -1,1 +1,1 @@
-"""What keeps the pages true: blocks are run, their outputs compared or written anew, references generated."""
+"""What keeps the pages true: blocks are run, their outputs compared or rewritten, references generated."""

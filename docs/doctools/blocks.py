@@ -83,7 +83,7 @@ def _notes(before: str, line: int) -> dict[str, str]:
     notes = {name.strip(): value.strip() for name, _, value in pairs}
     unknown = notes.keys() - set(NOTES)
     if unknown:
-        raise ValueError(f"line {line - 1}: no such note: {', '.join(sorted(unknown))}; there are {', '.join(NOTES)}")
+        raise ValueError(f"line {line - 1}: unknown note: {', '.join(sorted(unknown))}; there are {', '.join(NOTES)}")
     return notes
 
 

@@ -43,7 +43,7 @@ def _commands(group: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
 
 
 def _prose(text: str | None) -> list[str]:
-    """Help text to Markdown: lines that are kept as lines become a block, run by the tests if nothing need be there."""
+    """Help text to Markdown: preformatted lines become a block, run by the tests if nothing need be there."""
     parts = []
     for paragraph in inspect.cleandoc((text or "").replace("\b", "").replace("\f", "")).split("\n\n"):
         lines = paragraph.strip("\n").split("\n")

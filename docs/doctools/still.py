@@ -36,7 +36,7 @@ def still(folder: str) -> str:
 
 
 def draw() -> None:
-    """Draw the picture anew. MeasureError where kaleido or a browser is missing."""
+    """Draw the picture again. MeasureError where kaleido or a browser is missing."""
     from calibrate.report.compared.curves import latency_against_throughput
     from calibrate.report.images import write_images
     from calibrate.report.view import Group, View

@@ -35,7 +35,7 @@ def picture() -> str:
 
 
 def draw() -> None:
-    """Draw the picture anew. MeasureError where kaleido or a browser is missing."""
+    """Draw the picture again. MeasureError where kaleido or a browser is missing."""
     import pandas as pd
     from plotly.subplots import make_subplots
 

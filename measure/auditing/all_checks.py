@@ -32,7 +32,7 @@ from measure.machine.scheduling_delay import check_wakeups
 from measure.recorded import is_direct, recorded_options
 from measure.repeats import check_outliers
 from measure.sweep import Sweep
-from measure.units import format_bytes
+from measure.units import counted, format_bytes
 
 _MOST_NAMED = 10
 
@@ -98,8 +98,8 @@ def _littles_law(sweep: Sweep) -> Iterator[Finding]:
         deviation = np.concatenate([np.abs(d.curve.ratio - 1) for d in holding])
         yield Finding(
             "littles-law", "info",
-            f"N = X R holds at {len(deviation)} point(s) of {len(holding)} curve(s): the deviation is "
-            f"{100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
+            f"N = X R holds at {counted(len(deviation), 'point')} of {counted(len(holding), 'curve')}: the deviation "
+            f"is {100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
         )  # fmt: skip
     units = [d for d in found if d.cause == "unit"]
     if len(units) > 1 and len({d.factor for d in units}) == 1:

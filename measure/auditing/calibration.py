@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from measure.findings import Finding
 from measure.sweep import Sweep
-from measure.units import format_duration, format_rate
+from measure.units import counted, format_duration, format_rate
 
 PERCENTILES: Mapping[str, str] = {
     "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
@@ -62,13 +63,17 @@ def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterato
     )  # fmt: skip
 
 
+def _percentiles(sweep: Sweep) -> Iterator[tuple[str, pd.DataFrame, list[str], NDArray[np.float64]]]:
+    """The name, rows, percentile columns and percentiles (rows, columns) of each curve with two or more."""
+    columns = [c for c in PERCENTILES if c in sweep.points]
+    if len(columns) >= 2:
+        for series, group in sweep.points.groupby("series", sort=False):
+            yield str(series), group, columns, group[columns].to_numpy(float)
+
+
 def check_percentiles(sweep: Sweep) -> Iterator[Finding]:
     """Points whose percentiles are out of order: the worst of each curve."""
-    columns = [c for c in PERCENTILES if c in sweep.points]
-    if len(columns) < 2:
-        return
-    for series, group in sweep.points.groupby("series", sort=False):
-        values = group[columns].to_numpy(float)
+    for series, group, columns, values in _percentiles(sweep):
         reached = np.fmax.accumulate(values, axis=1)[:, :-1]  # the largest of those before, over gaps
         share = np.where(np.isnan(values[:, 1:]), np.nan, values[:, 1:] / reached)
         if not np.any(share < SAME):
@@ -79,22 +84,18 @@ def check_percentiles(sweep: Sweep) -> Iterator[Finding]:
         yield Finding(
             "percentile-order", "error",
             f"{PERCENTILES[high]} = {format_duration(values[row, column + 1])} is below {PERCENTILES[low]} = "
-            f"{format_duration(values[row, before])} (at {int((share < SAME).any(axis=1).sum())} point(s) of the "
-            "curve).",
+            f"{format_duration(values[row, before])} (at {counted(int((share < SAME).any(axis=1).sum()), 'point')} of "
+            "the curve).",
             "two columns are swapped, or are in different units.",
             "name the columns with their units (--columns latency_p99=COLUMN:us), or measure again: qsim measure fio "
             "TARGET --out DIR.",
-            str(series), float(group["load"].iloc[int(row)]),
+            series, float(group["load"].iloc[int(row)]),
         )  # fmt: skip
 
 
 def check_bins(sweep: Sweep) -> Iterator[Finding]:
     """Points whose percentiles are all the same, so that their histogram has one bin: nothing is known of the tails."""
-    columns = [c for c in PERCENTILES if c in sweep.points]
-    if len(columns) < 2:
-        return
-    for series, group in sweep.points.groupby("series", sort=False):
-        values = group[columns].to_numpy(float)
+    for series, group, _, values in _percentiles(sweep):
         known = np.isfinite(values).sum(axis=1) > 1
         alike = known & (np.nanmax(values, axis=1, initial=0.0) == np.nanmin(values, axis=1, initial=np.inf))
         if alike.any():
@@ -102,11 +103,11 @@ def check_bins(sweep: Sweep) -> Iterator[Finding]:
             yield Finding(
                 "one-bin", "warning",
                 f"all percentiles are {format_duration(float(np.nanmax(values[row])))}, at {int(alike.sum())} of "
-                f"{len(group)} point(s): their histogram has one bin.",
-                "the bins are too coarse, or latencies lie beyond fio's last one (17 s); no tail can be told from it.",
+                f"{counted(len(group), 'point')}: their histogram has one bin.",
+                "the bins are too coarse, or latencies lie beyond fio's last one (17 s); they hold no tail.",
                 "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
                 f"{group['load'].iloc[row]:g} --out DIR (fio --output-format=json+).",
-                str(series), float(group["load"].iloc[row]),
+                series, float(group["load"].iloc[row]),
             )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from measure.findings import Finding
 from measure.sweep import Sweep
+from measure.units import counted
 
 _PCIE_LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130,
                           5: 32e9 / 8 * 128 / 130, 6: 64e9 / 8 * 242 / 256}  # fmt: skip
@@ -59,7 +60,8 @@ def parse_link(text: str) -> Link:
     if match := re.fullmatch(r"(?:lp)?ddr[2-6]-?(\d{3,5})(?:x(\d{1,2}))?", plain):
         channels = int(match[2] or 1)
         return Link(
-            f"{channels} memory channel(s) at {match[1]} MT/s", int(match[1]) * 1e6 * _TRANSFER_BYTES * channels
+            f"{counted(channels, 'memory channel')} at {match[1]} MT/s",
+            int(match[1]) * 1e6 * _TRANSFER_BYTES * channels,
         )
     raise ValueError(f"link {text!r} is unknown; name it like {_EXAMPLES}")
 

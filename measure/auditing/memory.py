@@ -16,7 +16,7 @@ from measure.findings import Finding
 from measure.memory.steps import plateaus, steps
 from measure.recorded import recorded_caches
 from measure.sweep import Sweep
-from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
 
 CACHE_LATENCY_S = 20e-9
 DRAM_LATENCY_S = 45e-9
@@ -132,7 +132,7 @@ def _cache(
             "fits-a-cache", "error",
             f"the latency is {span}, at the median {format_duration(median)}; a DRAM access takes "
             f"{DRAM_LATENCY_S * 1e9:.0f} ns and more.",
-            f"{words} fits {which}, so this is no curve of the memory.", remedy, name,
+            f"{words} fits {which}, so this curve is not of the memory.", remedy, name,
         )  # fmt: skip
     elif latency.min() < DRAM_LATENCY_S:
         yield Finding(
@@ -215,7 +215,7 @@ def _order(
     order = np.argsort(load, kind="stable")
     rises = {what: int(np.sum(values[order][1:] > 1.05 * values[order][:-1]))
              for what, values in (("latency", latency), ("bandwidth", throughput))}  # fmt: skip
-    told = [f"the {what} rises {count} time(s)" for what, count in rises.items() if count]
+    told = [f"the {what} rises {counted(count, 'time')}" for what, count in rises.items() if count]
     if told:
         yield Finding(
             "not-monotonic", "info",

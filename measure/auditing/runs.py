@@ -13,7 +13,7 @@ from measure.findings import Finding
 from measure.formats.fio.record import parse_fio_size
 from measure.recorded import is_direct, recorded_caches, recorded_options
 from measure.sweep import Sweep
-from measure.units import format_bytes, format_rate
+from measure.units import counted, format_bytes, format_rate
 
 #: The relative standard deviation between repeats of one point from which on they disagree, and badly so.
 _DISAGREE, _DISAGREE_BADLY = 0.10, 0.30
@@ -114,8 +114,8 @@ def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
     if len(mixed):
         yield Finding(
             "latency-definitions", "info",
-            f"at {len(mixed)} point(s) the mean is of the total latency and the percentiles are of the completion "
-            "latency, which leaves out the submission.",
+            f"at {counted(len(mixed), 'point')} the mean is of the total latency and the percentiles are of the "
+            "completion latency, which leaves out the submission.",
             "fio's default.", "measure with --lat_percentiles=1 where tails matter.",
         )  # fmt: skip
 

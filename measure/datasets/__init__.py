@@ -28,7 +28,7 @@ def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
 
 
 def about(name: str) -> DatasetInfo:
-    """What is known of a dataset. DataError listing the names where there is no such one."""
+    """What is known of a dataset. DataError listing the names for an unknown one."""
     info = _BY_NAME.get(name)
     if info is None:
         raise DataError(f"there is no dataset {name!r}; there are {', '.join(_BY_NAME)}")

@@ -1,7 +1,7 @@
 """The datasets that come with the package: what each table is, where it is from, and what is wrong with it.
 
 The tables are those of five course reports in which students measured their own machines. The numbers are facts and
-are kept as printed, mistakes included: several of them break Little's law, and finding out why is a lesson of its own.
+stand as printed, mistakes included: several of them break Little's law, and finding out why is a lesson of its own.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ CATALOGUE: tuple[DatasetInfo, ...] = (
         source="course report 000", device="memory of a laptop", host_cpu=_LAPTOP_000,
         tool="Intel MLC --loaded_latency -b4k, -b64k",
         varied="buffer 4, 64 KB; reads 100, 75, 50, 0 %; injected delay 0 to 20000 cycles",
-        anomaly="Latencies of 1.5 to 17 ns: the buffers fit a cache, so this is no curve of the DRAM.",
+        anomaly="Latencies of 1.5 to 17 ns: the buffers fit a cache, so this curve is not of the DRAM.",
         load_kind="injected_delay",
         columns={"delay": "delay", "buffer": "data_size_KB", "read_percent": "read_pct", "latency": "latency_ns",
                  "bandwidth": "bandwidth_MBps"},

@@ -24,7 +24,7 @@ from measure.fio.points import job_of
 from measure.store.directory import SweepStore
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Sweep
-from measure.units import format_duration
+from measure.units import counted, format_duration
 
 FOLDER = "served"
 COLUMNS = 4
@@ -130,9 +130,9 @@ def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
         worst = group.iloc[int(np.abs(group["served_gap_scv"].to_numpy(float) - 1).argmax())]
         yield Finding(
             "not-poisson", "warning",
-            f"at {len(group)} point(s) the gaps between the arrivals that the device logged are not those of a Poisson "
-            f"process, whose squared coefficient of variation is 1; the worst: {worst['served_gap_scv']:.3g} over "
-            f"{worst['served_requests']:,.0f} requests.",
+            f"at {counted(len(group), 'point')} the gaps between the arrivals that the device logged are not those of "
+            "a Poisson process, whose squared coefficient of variation is 1; the worst: "
+            f"{worst['served_gap_scv']:.3g} over {worst['served_requests']:,.0f} requests.",
             "other work kept fio from the CPUs, so that requests came late and together, and waited longer than M/M/1 "
             "and its relatives say.",
             "measure again when the machine is idle, or give it priority (sudo chrt -r 20 qsim ...); these "
@@ -152,8 +152,8 @@ def check_way(sweep: Sweep) -> Iterator[Finding]:
         worst = group.iloc[int((group["latency_s"] / group["served_response_s"]).argmax())]
         yield Finding(
             "way-to-device", "warning",
-            f"at {len(group)} point(s) fio's latency exceeds the response time that the device itself logged by more "
-            f"than {100 * WAY_SHARE:g} %; the worst: {format_duration(worst['latency_s'])} against "
+            f"at {counted(len(group), 'point')} fio's latency exceeds the response time that the device itself logged "
+            f"by more than {100 * WAY_SHARE:g} %; the worst: {format_duration(worst['latency_s'])} against "
             f"{format_duration(worst['served_response_s'])}.",
             "other work kept the threads of fio or of the device from the CPUs.",
             "measure again when the machine is idle, or with longer service times.",

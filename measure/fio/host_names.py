@@ -57,7 +57,7 @@ def read_hosts(path: Path) -> tuple[Host, ...]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise DataError(f"{path} cannot be read: {reason}; give a file with one host a line") from error
     try:
         return parse_hosts(text for line in lines if (text := line.partition("#")[0].strip()))

@@ -6,7 +6,7 @@ results; every point runs on all hosts at the same time.
 What cannot be looked at from here is made safe by what is asked of fio:
 
 - The test file has a name with a random token that nobody else can have, one for each host, in the directory that the
-  user named: ``directory=`` is refused by the host's fio where there is no such directory (a file name with a path
+  user named: ``directory=`` is refused by the host's fio where that directory is missing (a file name with a path
   would create it), and ``unique_filename=0`` keeps the name as it is. It is filled first, from end to end;
   after that ``allow_file_create=0``. A last job removes it (``unlink=1``).
 - A file or device that exists is only read: nothing that writes is planned, and ``--readonly`` is sent to every host.
@@ -36,7 +36,7 @@ from measure.fio.workload import FioJob
 from measure.machine.host import tool_version
 from measure.machine.process import find_tool
 from measure.machine.target import Target
-from measure.units import format_bytes, format_duration
+from measure.units import counted, format_bytes, format_duration
 
 ENGINE = "libaio"
 CONNECT_S = 1.5  # what client and servers take to find each other and to part, beside fio's own start
@@ -133,7 +133,7 @@ class HostsPlan:
         )  # fmt: skip
         depths = ", ".join(dict.fromkeys(str(p.job.depth) for p in self.points))
         return (
-            f"{self.target} on {len(self.hosts)} host(s), {', '.join(map(str, self.hosts))}: {what}\n"
+            f"{self.target} on {counted(len(self.hosts), 'host')}, {', '.join(map(str, self.hosts))}: {what}\n"
             f"{len(self.points)} points (depths {depths}, on every host at once), {format_duration(self.runtime_s)} "
             f"each after {format_duration(self.ramp_s)} of ramp\nengine {self.engine}: {self.engine_reason}\n"
             f"about {format_duration(self.seconds())} in all"

@@ -1,7 +1,7 @@
 """Measuring drives of many hosts at once with fio: ``plan_hosts``, ``run_hosts``, ``read_hosts_store``.
 
 One fio, the client, runs each point on every host at the same time (see :mod:`measure.fio.hosts_plan`). What it prints
-holds a result for each host; it is kept untouched before the next point begins. The sweep has a curve for each host
+holds a result for each host; it is stored untouched before the next point begins. The sweep has a curve for each host
 and one for all together: throughputs added, latencies weighted by them, histograms merged.
 
 A point counts where every host gave a result; fio itself goes on without a host that is down, and ends well. Where one
@@ -38,6 +38,7 @@ from measure.store.directory import SweepStore
 from measure.store.point_records import failure, keep_point, kept_points, provenance_of, raw_text
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Provenance, Sweep
+from measure.units import counted
 
 __all__ = ["Host", "HostsPlan", "parse_hosts", "plan_hosts", "read_hosts", "read_hosts_store", "run_hosts"]
 
@@ -322,5 +323,5 @@ def _provenance(plan: HostsPlan) -> Provenance:
     }  # fmt: skip
     return Provenance(
         tool="fio", tool_version=plan.fio_version, host=", ".join(str(host) for host in plan.hosts),
-        device=f"{plan.target} on {len(plan.hosts)} host(s)", details=details,
+        device=f"{plan.target} on {counted(len(plan.hosts), 'host')}", details=details,
     )  # fmt: skip

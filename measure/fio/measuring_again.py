@@ -1,7 +1,7 @@
 """Which points of a plan to measure again: until the means are known well enough, or those that were flagged.
 
 Each function gives a ``more`` for :func:`measure.fio.sweep.run_fio`: it is asked when all is measured, and names
-further repeats of the plan's own workloads. A repeat is kept beside those before it; nothing is replaced.
+further repeats of the plan's own workloads. A repeat stands beside those before it; nothing is replaced.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class FioPlan:
         )
 
     def _axes(self) -> str:
-        """What is varied, in words; what is not is told only where it matters (the load)."""
+        """What is varied, in words; of what is not, only the load."""
         jobs = [p.job for p in self.points]
         loads = [format_rate(j.load) if self.is_open else str(j.depth) for j in jobs]
         axes: dict[str, list[str]] = {

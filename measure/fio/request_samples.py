@@ -17,7 +17,7 @@ Key = tuple[str, float, int]
 class Samples(Mapping[Key, LatencyLog]):
     """{(series, load, repeat): its requests}, each read from its log when it is asked for.
 
-    Logs can be far larger than memory when taken together, so that none is kept. The latencies of one job are in the
+    Logs can be far larger than memory when taken together, so none is stored. The latencies of one job are in the
     order in which they ended; jobs follow each other.
     """
 

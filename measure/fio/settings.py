@@ -56,8 +56,8 @@ class FioSettings(RunSettings):
 
     ``keep`` leaves the test file. ``write_device`` is the name of a block device that may be destroyed, see
     :mod:`measure.machine.safety`. ``label`` and ``details`` go into the provenance. With ``settling`` each point runs
-    until it is steady before it is measured, with closed loads only. With ``log`` every request of every point is kept,
-    for :func:`measure.samples`. ``precondition`` is what is written to the file before, see
+    until it is steady before it is measured, with closed loads only. With ``log`` every request of every point is
+    stored, for :func:`measure.samples`. ``precondition`` is what is written to the file before, see
     :mod:`measure.fio.preconditioning`.
     """
 

@@ -1,6 +1,6 @@
 """Measuring a drive with fio: ``plan_fio``, ``run_fio``, and ``read_fio_store`` to read the sweep back.
 
-One fio process per point; each finished point is kept before the next begins, so that a sweep can be stopped at any
+One fio process per point; each finished point is stored before the next begins, so that a sweep can be stopped at any
 moment and goes on where it was. What fio is asked for, and why, is in :mod:`measure.fio.command`.
 """
 

@@ -74,7 +74,7 @@ class InputFile:
 
 
 def read_file(path: Path, name: str) -> tuple[Format, InputFile]:
-    """What the file is, with its text. A log is told by its first lines and its name, and is not read yet."""
+    """What the file is, with its text. A log is recognised by its first lines and its name, and is not read yet."""
     if looks_like_log(read_head(path)):
         if log_name(path.name) is None:
             raise DataError(

@@ -49,7 +49,7 @@ def _of_table(text: str, name: str) -> Empirical:
             time, count = (float(cell) for cell in row)
         except ValueError as error:
             raise DataError(
-                f"{name}, row {number}: {','.join(row)!r:.60} is no time and count; write them as 0.001,3"
+                f"{name}, row {number}: invalid line {','.join(row)!r:.60}: expected a time and a count, e.g. 0.001,3"
             ) from error
         if not (math.isfinite(time) and time >= 0 and math.isfinite(count) and count >= 0):
             raise DataError(

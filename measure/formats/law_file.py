@@ -9,7 +9,7 @@ from typing import Any
 
 from measure.errors import DataError, MeasureError
 from measure.machine.durable import write_durably
-from measure.text_files import read_text
+from measure.text_files import read_document
 from qsim import Distribution
 from qsim.distributions.as_dict import law_from_dict, law_to_dict
 
@@ -34,13 +34,7 @@ def read_law(path: Path) -> Distribution:
 
     Raises DataError naming the file, what is wrong and the remedy.
     """
-    try:
-        document = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is no JSON, so it is no law; {_REMEDY}") from error
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != SCHEMA:
-        raise DataError(f"{path} is JSON, but no law of qsim (schema {schema!r}); {_REMEDY}")
+    document = read_document(path, (SCHEMA,), "a law of qsim", _REMEDY)
     try:
         return law_from_dict(document["law"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -6,7 +6,7 @@ in GB/s and the latency in ns: a curve over an injected delay, one for each read
 read percentage (``bwlat_70.txt``), hold bandwidth in MB/s and latency and nothing else. multiload (of multichase)
 prints a table with ChaseNS and LdAvgMibs.
 
-Where no pause is told, the load is the bandwidth itself (load_kind "bandwidth"). Bandwidth is an answer of the memory,
+Without a pause, the load is the bandwidth itself (load_kind "bandwidth"). Bandwidth is an answer of the memory,
 not something that was asked of it, so only the latency can be predicted, and where a curve bends back one bandwidth has
 two latencies.
 """
@@ -112,7 +112,7 @@ def _form(text: str, name: str) -> str:
         return "multiload's table"
     if looks_like_pairs(text):
         return "pairs of numbers"
-    raise DataError(f"{name} is no bandwidth-latency file of Mess or multiload; load it as CSV with --columns")
+    raise DataError(f"{name} is not a bandwidth-latency file of Mess or multiload; load it as CSV with --columns")
 
 
 def _mess_rows(text: str, name: str, _: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -165,8 +165,8 @@ def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> list[dict[str,
 def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str) -> dict[str, Any]:
     if not latency_s > 0 or (not 0 <= read <= 1 and not math.isnan(read)):
         raise DataError(
-            f"{name}: a latency of {latency_s * 1e9:g} ns at {bandwidth / 1e9:g} GB/s and {100 * read:g} % reads is no "
-            "measurement; remove the row or give the original"
+            f"{name}: a latency of {latency_s * 1e9:g} ns at {bandwidth / 1e9:g} GB/s and {100 * read:g} % reads "
+            "cannot be right; remove the row or give the original"
         )
     return {
         "series": describe_series(None, read, None), "load": load, "throughput_per_s": bandwidth / CACHE_LINE_BYTES,
@@ -290,5 +290,5 @@ def _number(cell: str, line: int, name: str) -> float:
 def _scale(role: str, unit: str, name: str) -> float:
     scale = UNITS[role].get(unit)
     if scale is None:
-        raise DataError(f"{name}: {unit!r} is no unit of {role}; use {', '.join(UNITS[role])}")
+        raise DataError(f"{name}: invalid unit {unit!r} of {role}: expected one of {', '.join(UNITS[role])}")
     return scale

@@ -296,7 +296,7 @@ def _table(run: _Run, name: str) -> pd.DataFrame:
     for d, r, b in run.rows:
         if r <= 0 or b <= 0:
             raise DataError(
-                f"{run.source}: {r:g} ns and {b:g} MB/s at delay {d:g} are no measurement; remove the row or run again"
+                f"{run.source}: {r:g} ns and {b:g} MB/s at delay {d:g} cannot be right; remove the row or run again"
             )
     return pd.DataFrame({
         "series": name, "load": delay, "throughput_per_s": [b / CACHE_LINE_BYTES for b in bandwidth],

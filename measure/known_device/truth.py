@@ -1,7 +1,7 @@
 """What a known device truly is: its law of service, its servers, its queues, and what follows from them by theory.
 
 A truth is written into the provenance of a sweep as plain JSON and read back from there, so that an estimate can be
-held against it. A law is kept as its family and its parameters.
+held against it. A law is stored as its family and its parameters.
 """
 
 from __future__ import annotations

@@ -15,14 +15,14 @@ from measure.machine.process import is_alive
 _SUFFIX = ".tmp"
 
 
-def write_durably(path: Path, content: bytes) -> None:
+def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Write or replace ``path``. OSError where the disk does not take it; then nothing is left behind.
 
-    What killed writers of the same file left half written is removed.
+    ``mode`` is that of a new file, less the umask. What killed writers of the same file left half written is removed.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
-        with temporary.open("wb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -1,7 +1,7 @@
 """Temporary folders that outlive no process of ours: what a killed one left is removed by the next.
 
 A folder's name tells who made it, ``NAME-NAMESPACE-PID-...``: the number of the process and, as containers that share
-/tmp count processes anew, that of its process namespace. Only folders of our user, of this namespace, and of a process
+/tmp count from 1, that of its process namespace. Only folders of our user, of this namespace, and of a process
 that is gone are removed.
 """
 

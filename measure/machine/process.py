@@ -1,7 +1,7 @@
 """Running a program so that it ends: own process group, hard time limit, no shell, no orphan.
 
 Benchmark tools hang, ignore SIGTERM and fork workers. So each runs in its own session, and whatever happens (time
-limit, Ctrl-C, an exception in a callback) the whole group is told to stop, given a short grace, and killed. Where
+limit, Ctrl-C, an exception in a callback) the whole group gets a signal, a short grace, and is killed. Where
 this program itself is killed outright, the kernel kills the tool (Linux, PR_SET_PDEATHSIG).
 """
 

@@ -25,7 +25,7 @@ NAP_S = 0.004
 NOTE, COLUMN = "wakeups", "wakeup_late_s"
 """What a point's record keeps it as, and a sweep's table: the mean of the run."""
 
-_SHARE, _LEAST_S = 0.1, 1e-4  # what is told of: this share of a latency, and no less than so much
+_SHARE, _LEAST_S = 0.1, 1e-4  # reported from this share of a latency on, and from so much
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Wakeups:
 
 
 def noted_lateness(record: Mapping[str, Any]) -> dict[str, float]:
-    """The column that the note in a point's record gives; none where it holds no such note."""
+    """The column that the note in a point's record gives; none where it holds no note."""
     return {COLUMN: Lateness.from_dict(record[NOTE]).mean_s} if NOTE in record else {}
 
 

@@ -15,7 +15,7 @@ More = Callable[[Sweep], Sequence[Point]]
 def flagged_again(plan: MemoryPlan) -> More:
     """A ``more`` for :func:`measure.memory.probe.run_memory`: each flagged point again, twice at most.
 
-    Points of the plan are told by the names of their raw files. What is measured again stands beside what was measured
+    Points of the plan match by the names of their raw files. What is measured again stands beside what was measured
     before; nothing is replaced.
     """
     points = {point.key: point for point in plan.points()}

@@ -82,7 +82,7 @@ def make_loaders(cpus: Sequence[int | None], size_bytes: int, traffic: Traffic) 
 
 
 def set_traffic(loaders: Sequence[Loader], traffic: Traffic) -> None:
-    """Give them this traffic; buffers that the last one has changed are filled anew, side by side."""
+    """Give them this traffic; buffers that the last one has changed are refilled, side by side."""
 
     def give(loader: Loader) -> Callable[[], None]:
         return lambda: loader.load(traffic)
@@ -101,7 +101,7 @@ def trial(
 def calm_trials(measure: Callable[[], Trial], repeats: int) -> tuple[tuple[Trial, ...], tuple[Trial, ...]]:
     """``repeats`` trials, and those that were set aside because other programs took the CPUs away.
 
-    A disturbed trial is measured again, up to as many times as there are repeats; then the least disturbed are kept.
+    A disturbed trial is measured again, up to as many times as there are repeats; then the least disturbed count.
     The choice looks at the CPU time only, never at the latency.
     """
     trials: list[Trial] = []

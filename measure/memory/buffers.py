@@ -35,7 +35,7 @@ from measure.memory.record import ProbeRecord
 from measure.memory.sweep import BUFFERS
 from measure.memory.threads import Chaser, Loader, compile_kernels, in_threads, on_cpu, spin_ns_per_iteration
 from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics
-from measure.units import CACHE_LINE_BYTES, format_bytes
+from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 
 LEAST_BYTES = 8192  # more lines than the longest burst has
 CHUNK_HOPS = 16384
@@ -116,10 +116,11 @@ class BufferPlan:
     def describe(self) -> str:
         """The plan in words, a line for each thing: for a dry run."""
         chaser = self.placement.chaser
-        threads = " and ".join(str(count) for count in self.thread_counts)
+        *fewer, most = self.thread_counts
+        threads = " and ".join([*map(str, fewer), counted(most, "thread")])
         lines = [
             f"idle latency by one thread on CPU {'unpinned' if chaser is None else chaser}, "
-            f"bandwidth by {threads} thread(s), one after the other",
+            f"bandwidth by {threads}, one after the other",
             *(f"traffic {traffic.name}: {traffic.describe()}" for traffic in self.traffics),
             f"{len(self.sizes)} buffer sizes, each thread its own: " + ", ".join(map(format_bytes, self.sizes)),
             f"{len(self.points(self.sizes[0]))} measurements a size of {self.repeats} x {self.seconds_per_repeat:g} s, "
@@ -262,5 +263,7 @@ def _whole_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
                 f"lines); begin at {format_bytes(LEAST_BYTES)}"
             )
         if size % CACHE_LINE_BYTES:
-            raise ValueError(f"buffers: {size} bytes are no whole number of cache lines of {CACHE_LINE_BYTES} bytes")
+            raise ValueError(
+                f"invalid buffer of {size} bytes: expected a multiple of a cache line ({CACHE_LINE_BYTES} bytes)"
+            )
     return tuple(sorted({int(size) for size in sizes}))

@@ -149,6 +149,6 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
     for part in filter(None, text.strip().split(",")):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
         if match is None:
-            raise ValueError(f"{text!r} is no list of CPUs like 0-2,8")
+            raise ValueError(f"invalid CPUs {text!r}: expected e.g. 0-2,8")
         cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
     return tuple(cpus)

@@ -15,7 +15,7 @@ from measure.machine.host import Cache, host_facts
 from measure.memory.huge_pages import HUGE_PAGE_BYTES
 from measure.memory.placement import Placement, place
 from measure.memory.traffic import BURST_LINES, Traffic, parse_traffics, strided
-from measure.units import CACHE_LINE_BYTES, format_bytes
+from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 
 Kind = Literal["loaded", "idle", "peak"]
 
@@ -58,7 +58,7 @@ class Point:
             return f"{self.kind} memory"
         if self.kind == "peak":
             return f"peak, {self.traffic.label}"
-        return f"{self.traffic.label}, {self.loaders} loader(s), delay {self.delay}"
+        return f"{self.traffic.label}, {counted(self.loaders, 'loader')}, delay {self.delay}"
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class MemoryPlan:
         counts = "" if len(self.loader_counts) == 1 else f"; a series each for {_listed(self.loader_counts)} of them"
         lines = [
             f"chaser on CPU {'unpinned' if chaser is None else chaser}, "
-            f"{len(loaders)} loader(s) on CPU {where}{counts}",
+            f"{counted(len(loaders), 'loader')} on CPU {where}{counts}",
             *(f"traffic {traffic.label}: {traffic.describe()}" for traffic in self.traffics),
             f"{self.buffers} buffers of {format_bytes(self.buffer_bytes)}, on huge pages where the system gives them",
             f"{len(self.delays)} injected delays (idle-loop iterations per burst of about {BURST_LINES} lines): "

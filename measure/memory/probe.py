@@ -50,7 +50,7 @@ from measure.memory.threads import Loader
 from measure.progress import Progress, silent
 from measure.store.directory import SweepStore
 from measure.sweep import Provenance, Sweep
-from measure.units import format_bytes
+from measure.units import counted, format_bytes
 
 __all__ = [
     "DEMO_DELAYS",
@@ -138,7 +138,9 @@ def run_buffers(plan: BufferPlan, out_dir: Path, on_progress: Progress | None = 
         for size, points in missing.items():
             loaders: list[Loader] = []
             for point in points:
-                what = "latency" if point.traffic is None else f"{point.traffic.name}, {point.loaders} thread(s)"
+                what = (
+                    "latency" if point.traffic is None else f"{point.traffic.name}, {counted(point.loaders, 'thread')}"
+                )
                 tell(finished, len(wanted), left, f"{format_bytes(size)}, {what}")
                 if point.traffic is not None and not loaders:
                     loaders = bench.loaders_of(size)

@@ -64,7 +64,7 @@ class ProbeRecord:
     stride_bytes: int = CACHE_LINE_BYTES
 
     def to_json(self) -> str:
-        """The document that is kept as raw output."""
+        """The document that is stored as raw output."""
         return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
 
     @property
@@ -143,7 +143,7 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise DataError(f"{source} is no JSON document ({error}); measure the point again") from error
+        raise DataError(f"{source} is not a JSON document ({error}); measure the point again") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise DataError(f"{source} is not of schema {SCHEMA}; another version or another program wrote it")
     values = {k: v for k, v in document.items() if k != "schema"}

@@ -1,7 +1,7 @@
 """Non-temporal stores: a whole cache line written past the caches, without reading it first.
 
 LLVM emits them for a store that is marked ``!nontemporal`` and covers an aligned vector: ``vmovntps``, ``vmovntdq`` or
-``movntps`` on x86, ``stnp`` on ARM. Where a CPU has no such instruction an ordinary store does the work, so ask
+``movntps`` on x86, ``stnp`` on ARM. Where a CPU lacks it an ordinary store does the work, so ask
 ``streaming_instruction`` what this machine's compiled code holds.
 """
 

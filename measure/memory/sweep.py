@@ -20,7 +20,7 @@ from measure.memory.record import ProbeRecord, Trial, latency_s, off_cpu_share, 
 from measure.store.directory import SweepStore
 from measure.sweep import Provenance as SweepProvenance
 from measure.sweep import Sweep
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_bytes, format_duration
 
 LOAD_UNIT = "loop iterations"
 BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings
@@ -322,7 +322,8 @@ def _on_load(curve: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Findin
             f"At delay 0 the latency is {format_duration(latency)}, idle {format_duration(idle)}: the loaders' "
             f"{format_bandwidth(reached)} do not make the chaser wait"
             + (f" (all cores together move {format_bandwidth(peak['mean'])})." if peak else "."),
-            f"{len(heaviest.loader_cpus)} loader(s) cannot saturate this memory; the knee lies beyond the curve.",
+            f"{counted(len(heaviest.loader_cpus), 'loader')} cannot saturate this memory; the knee lies beyond the "
+            "curve.",
             "use more loaders, or traffic that loads the memory more (mix, write, nt-write)",
             heaviest.series,
         )

@@ -104,7 +104,7 @@ class Chaser:
 class Loader:
     """A thread's stream through a buffer of its own, which goes on where its last measurement stopped.
 
-    ``pages`` are of that size where they are given. ``load`` gives it another traffic and fills the buffer anew where
+    ``pages`` are of that size where they are given. ``load`` gives it another traffic and refills the buffer where
     the last one has changed it.
     """
 

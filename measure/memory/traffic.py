@@ -123,7 +123,7 @@ def parse_traffic(text: str) -> Traffic:
 
 
 def parse_traffics(texts: str | Iterable[str]) -> tuple[Traffic, ...]:
-    """Several of them, from a list or one comma-separated text; what does the same is kept once.
+    """Several of them, from a list or one comma-separated text; duplicates are dropped.
 
     Raises ValueError where there is none, and as ``parse_traffic``.
     """
@@ -146,8 +146,8 @@ def strided(traffics: Iterable[Traffic], strides: Iterable[int]) -> tuple[Traffi
     for step in steps:
         if step != int(step) or not CACHE_LINE_BYTES <= step <= MOST_STRIDE_BYTES or step % CACHE_LINE_BYTES:
             raise ValueError(
-                f"strides: {step:g} B is no multiple of a cache line ({CACHE_LINE_BYTES} B) up to "
-                f"{format_bytes(MOST_STRIDE_BYTES)}; write them like 64,256,4096"
+                f"invalid stride {step:g} B: expected a multiple of a cache line ({CACHE_LINE_BYTES} B) up to "
+                f"{format_bytes(MOST_STRIDE_BYTES)}, e.g. 64,256,4096"
             )
     kinds = tuple(traffics)
     for kind in kinds:

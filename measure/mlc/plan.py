@@ -29,7 +29,7 @@ from measure.machine.process import WITHOUT_MLC, find_tool
 from measure.memory.placement import parse_cpu_list, read_nodes
 from measure.read_write_mix import Mix
 from measure.sweep import describe_series
-from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
 
 Mode = Literal["loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"]
 
@@ -119,7 +119,7 @@ class MlcPlan:
         """The plan in words."""
         delays = f"the delays {', '.join(map(str, self.delays))}" if self.delays else "MLC's own delays"
         lines = [
-            f"{len(self.runs)} run(s) of MLC, {self.seconds_per_point} s a point, {delays} (core cycles)",
+            f"{counted(len(self.runs), 'run')} of MLC, {self.seconds_per_point} s a point, {delays} (core cycles)",
             f"about {format_duration(self.seconds())} in all",
             *self.notes,
         ]

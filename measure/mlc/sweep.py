@@ -3,7 +3,7 @@
     plan = plan_mlc(("loaded-latency", "bandwidth-matrix"), mixes=("R", "W5"))
     result = run_mlc(plan, Path("mlc"))       # result.sweep: the curves; result.figures: idle latency, matrices, peaks
 
-What MLC printed is kept untouched before the next process begins; run again to go on after an interruption. Which
+What MLC printed is stored untouched before the next process begins; run again to go on after an interruption. Which
 options it is started with, and why, is in :mod:`measure.mlc.plan`; its text is read by :mod:`measure.formats.mlc`.
 
 MLC may have switched the hardware prefetchers off while it runs, so it is asked to stop (SIGTERM) and given time to
@@ -33,7 +33,7 @@ from measure.store.directory import SweepStore
 from measure.store.point_records import failure, keep_point, kept_points, provenance_of, raw_text
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Provenance, Sweep
-from measure.units import format_bytes
+from measure.units import counted, format_bytes
 
 __all__ = ["MlcFigures", "MlcPlan", "MlcResult", "MlcRun", "plan_mlc", "read_mlc", "read_mlc_store", "run_mlc"]
 
@@ -203,7 +203,7 @@ def _what_lacks(run: MlcRun, text: str) -> str:
         return str(error)
     rows = len(sweep)
     if run.delays and set(sweep.points["load"]) != set(run.delays):
-        return f"{run.key}: MLC printed {rows} row(s) for the {len(run.delays)} delays that were asked for"
+        return f"{run.key}: MLC printed {counted(rows, 'row')} for the {len(run.delays)} delays that were asked for"
     if sweep.findings:
         return f"{run.key}: {sweep.findings[0].message}"
     return ""
@@ -254,8 +254,8 @@ def _prefetchers(texts: Mapping[str, str]) -> list[Finding]:
     return [
         Finding(
             "mlc-prefetchers", "info",
-            f"in {len(runs)} of {len(texts)} run(s) MLC could not switch the hardware prefetchers off and chased at "
-            "random instead.",
+            f"in {len(runs)} of {counted(len(texts), 'run')} MLC could not switch the hardware prefetchers off and "
+            "chased at random instead.",
             "it was not run as root, or the msr driver is not loaded, or this is a virtual machine.",
             "as root: modprobe msr, then measure again; compare only latencies that were measured in the same way.",
         )

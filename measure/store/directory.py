@@ -78,7 +78,7 @@ class SweepStore:
 
     @classmethod
     def read(cls, directory: Path) -> SweepStore:
-        """The sweep that is kept in ``directory``. StoreError where there is none, a damaged one or another schema."""
+        """The sweep stored in ``directory``. StoreError where there is none, a damaged one or another schema."""
         path = directory / MANIFEST
         try:
             manifest = json_object(path)
@@ -137,7 +137,7 @@ class SweepStore:
             Finding(
                 "damaged-point", "warning", f"Point {p.key} is left out: {p.reason}.",
                 "A power cut, a full disk or a hand.",
-                "start the same measurement again: it sets the damaged files aside and measures the point anew",
+                "start the same measurement again: it sets the damaged files aside and measures the point again",
             )
             for p in self.damaged()
         ]  # fmt: skip
@@ -217,7 +217,7 @@ class SweepStore:
         return sorted(points, key=in_time), sorted(damaged, key=lambda p: p.key)
 
     def _free_raw(self, name: str) -> Path:
-        """The place of a raw file. What a kill between it and its record left there is kept beside it."""
+        """The place of a raw file. What a kill between it and its record left there is moved aside."""
         target = self.directory / "raw" / name
         if target.exists():
             target.rename(_free(target.with_suffix(".interrupted" + target.suffix)))

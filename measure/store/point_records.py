@@ -1,4 +1,4 @@
-"""The points of a tool in a sweep directory: how one is kept, which are finished, and what is told of failed ones.
+"""Stores a tool's points; reports which finished and why the others failed.
 
 One text for every tool that is started once a point: fio, fio on many hosts, MLC.
 """
@@ -77,7 +77,7 @@ def raw_text(point: StoredPoint) -> str:
 
 
 def failure(point: StoredPoint, load: float | None = None) -> Finding:
-    """What is told of a point that was never finished."""
+    """The finding about a point that was never finished."""
     return Finding(
         "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
         f"what the tool said stands in points/{point.key}.json of the directory (stderr)",

@@ -1,4 +1,4 @@
-"""A point of a sweep directory as it is kept: its record, its raw files, and whether they are as they were written."""
+"""A stored point of a sweep directory: its record, its raw files, and whether they are as they were written."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class StoredPoint:
         value = self.record["request"].get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise StoreError(
-                f"the record of point {self.key} asks for {name} {value!r}, which is no number; it was edited: remove "
-                "it to measure the point again"
+                f"the record of point {self.key} asks for {name} {value!r}, which is not a number; it was edited: "
+                "remove it to measure the point again"
             )
         return float(value)
 

@@ -5,7 +5,7 @@
     OUT/rate/        the open ones
     ...
 
-The file is written once and kept from suite to suite. A suite that fails is told and the others are measured; starting
+The file is written once and reused by every suite. A suite that fails is reported and the others are measured; starting
 again measures what is missing.
 """
 
@@ -174,7 +174,7 @@ def plan_suites(
         )  # fmt: skip
         return plan_workloads(target, [w for s in allowed for w in s.workloads], settings)
 
-    # Whether the target may be written is told by a plan that only reads.
+    # A plan that only reads shows whether the target may be written.
     file = closed([s.reading() for s in chosen], "auto").file
     ours = file is not None and file.kind == "own file"
     left_out = () if ours else tuple(

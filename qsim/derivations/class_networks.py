@@ -105,7 +105,7 @@ def mixed(page: Page, model: Model) -> bool:
     page.remark("the closed classes alone, with D(i,r) = visits * S(i,r) / (1 - U(i)):")
     _mean_values(page, model.stations, demands / slower[:, None], model.populations, model.think_times,
                  model.names[opens:], opens)  # fmt: skip
-    page.remark("an open customer finds the closed ones' queues on top of his own:")
+    page.remark("an open customer finds the closed ones' queues on top of its own:")
     for i, station in enumerate(model.stations, 1):
         queued = " + ".join(f"X_{r} * R_{i}_{r}" for r in circling if station.visits[r - 1])
         page.let(f"Q_{i}", queued or "0", "closed customers there")
@@ -137,7 +137,8 @@ def _named(station: ClassStation, i: int) -> str:
 
 def _loads(page: Page, station: ClassStation, i: int, classes: Sequence[int]) -> None:
     """The service of each class at a station, and the work that all bring there."""
-    page.remark(f"{_named(station, i)}: {station.servers} server(s), {station.discipline}")
+    servers = "1 server" if station.servers == 1 else f"{station.servers} servers"
+    page.remark(f"{_named(station, i)}: {servers}, {station.discipline}")
     terms = []
     for r in classes:
         if visits := station.visits[r - 1]:
@@ -196,7 +197,7 @@ def _mean_values(
                     f"work of class {before + r} at station {i} in a cycle",
                 )
     page.remark(
-        "mean value analysis (Reiser & Lavenberg 1980): who comes sees each station as it would be without him. "
+        "mean value analysis (Reiser & Lavenberg 1980): an arrival sees each station as it would be without it. "
         "R(i,r) = D(i,r) (1 + Q(i) without one of class r), X(r) = n(r) / (Z(r) + R(1,r) + ...), "
         "Q(i) = sum of X(r) R(i,r)"
     )

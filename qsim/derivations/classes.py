@@ -87,7 +87,7 @@ def _by_level(page: Page, model: OpenClasses, levels: Sequence[tuple[int, list[i
     preemptive = model.priority == "preemptive-resume"
     page.remark(
         "sigma(p) is the load of all that go before or with level p. Who comes waits for what is there, W0, and for "
-        "everyone of his level or above it who is there or comes meanwhile: W0 / ((1 - sigma(p-1)) (1 - sigma(p)))"
+        "everyone of its level or above that is there or comes meanwhile: W0 / ((1 - sigma(p-1)) (1 - sigma(p)))"
         + (" (White & Christie 1958); those below are not noticed" if preemptive else " (Cobham 1954)")
     )
     page.let("sigma_0", "0", "nobody goes before the first level")

@@ -71,7 +71,7 @@ def _value(node: ast.expr, values: Mapping[str, float]) -> float:
             return values[name]
         case ast.Constant(float() | int() as constant):
             return float(constant)
-    raise ValueError(f"{ast.unparse(node)!r} is no part of a formula")
+    raise ValueError(f"invalid formula {ast.unparse(node)!r}: expected numbers, names and arithmetic")
 
 
 def _text(node: ast.expr, named: Callable[[str], str]) -> tuple[str, int]:
@@ -93,7 +93,7 @@ def _text(node: ast.expr, named: Callable[[str], str]) -> tuple[str, int]:
             return text, 1 if text.startswith("-") else 3 if "e" in text and text[0].isdigit() else _ATOM
         case ast.Constant(float() | int() as constant):
             return number(constant), _ATOM
-    raise ValueError(f"{ast.unparse(node)!r} is no part of a formula")
+    raise ValueError(f"invalid formula {ast.unparse(node)!r}: expected numbers, names and arithmetic")
 
 
 def _bracketed(text: str, strength: int, needed: int) -> str:

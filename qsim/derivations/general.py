@@ -172,7 +172,7 @@ def by_authors(page: Page, model: Model) -> bool:
     names = [n for n in names if n != "Kimura" or (ca2 <= 1 and cs2 <= 1)]
     chosen = {"Cosmetatos": _cosmetatos, "Kimura": _kimura, "Whitt": _whitt}[names[0]] if c > 1 else _kraemer
     author = chosen(page, model)
-    page.let("Kingman", "lam * (ca2 / lam**2 + cs2 * S**2 / c) / (2 * (1 - rho))", "no such queue has a greater wait")
+    page.let("Kingman", "lam * (ca2 / lam**2 + cs2 * S**2 / c) / (2 * (1 - rho))", "an upper bound")
     page.let("Wq", f"min({author}, Kingman)", "an approximation: two moments do not decide the wait")
     from_the_wait(page)
     return True

@@ -1,4 +1,4 @@
-"""Queues that are told by others: servers with a queue of their own, other orders of service."""
+"""Derivations that reduce to another model's: servers with a queue of their own, other orders of service."""
 
 from __future__ import annotations
 

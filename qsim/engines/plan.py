@@ -3,8 +3,8 @@
 Both engines read the same plan, and draw the same variates in the same order:
 
 - each role (the gaps of a source, the service at a station, the choice of a queue, ...) has its own stream;
-- a customer brings his work along: service time and choice of queue are drawn when he comes to a station, and the
-  time he will think afterwards with them.
+- a customer brings its work along: service time and choice of queue are drawn when it comes to a station, and the
+  think time afterwards with them.
 
 So two engines, or two systems to be compared, meet the same customers.
 """

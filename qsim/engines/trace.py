@@ -50,7 +50,7 @@ class SamplePath:
         """How many customers each one finds in the system; who leaves at that very instant is gone."""
         behind = np.arange(self.arrival.size)
         gone = np.searchsorted(np.sort(self.finish), self.arrival, side="right")
-        # Someone behind who comes at the same instant and takes no time has not been seen: do not count him as gone.
+        # A customer behind that comes at the same instant and takes no time has not been seen: do not count it as gone.
         no_time = np.concatenate(([0], np.cumsum(self.finish == self.arrival)))
         unseen = no_time[np.searchsorted(self.arrival, self.arrival, side="right")] - no_time[behind]
         present: IntArray = behind - (gone - unseen)

@@ -68,7 +68,7 @@ class Open:
         elif self.capacity is not None or self.queues != "shared" or self.speeds is not None:
             raise ValueError("servers must be finite, not inf, where capacity, queues or speeds is given: nobody waits")
         if self.capacity is not None:
-            remedy = f"it counts the places at the {self.servers} server(s) too; None means no limit"
+            remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
             object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))
         elif self.when_full == "blocked":
             raise ValueError("when_full must be 'lost', not 'blocked', without a capacity: no place is ever missing")

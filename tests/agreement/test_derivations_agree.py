@@ -131,16 +131,20 @@ def test_every_number_equals_that_of_solve(model: Model) -> None:
     assert derivation.method == answer.method
 
 
-@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def has_formula(model: Model) -> bool:
+    try:
+        solve(model)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if has_formula(m)], ids=lambda m: m.kendall)
 def test_what_is_printed_gives_what_is_claimed(model: Model) -> None:
     """The numbers of each line, typed into a calculator, give its value to the digits printed."""
-    try:
-        steps = derive(model).steps
-    except ValueError:
-        return
-    for step in steps:
-        if not step.numbers or "..." in step.numbers:
-            continue
+    typed = [step for step in derive(model).steps if step.numbers and "..." not in step.numbers]
+    assert typed
+    for step in typed:
         inputs = [abs(float(n)) for n in re.findall(r"\d[\d.]*(?:e[-+]?\d+)?", step.numbers)]
         again = value_of(step.numbers.replace("^", "**"), {})
         assert again == pytest.approx(step.value, rel=1e-3, abs=1e-5 * max(inputs, default=0.0)), step

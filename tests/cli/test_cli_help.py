@@ -84,6 +84,7 @@ def test_the_examples_in_the_help_parse(path, tmp_path, monkeypatch):
         part.strip() for line in _command(path).help.splitlines() if line.startswith("qsim ")
         for part in line.split("&&")
     ]  # fmt: skip
+    assert examples
     for example in examples:
         words = shlex.split(example.split("   ")[0])[1:]
         names = words[:2] if words[0] in GROUPS else words[:1]

@@ -125,7 +125,7 @@ def test_an_interrupted_memory_sweep_keeps_its_points_and_says_so(program, tmp_p
     out, err = started.communicate(timeout=60)
     assert started.returncode == 130, err
     assert out == ""
-    assert "interrupted; no point was finished yet; the same command goes on" in err.splitlines()[-1]
+    assert "interrupted; no point was finished yet; run the same command again to resume" in err.splitlines()[-1]
     assert "Traceback" not in err
     assert [p.name for p in (tmp_path / "memory").glob("*/*")] == []
 
@@ -143,7 +143,7 @@ def test_an_interrupted_sweep_keeps_its_points_and_goes_on(program, require_tool
     started.send_signal(signal.SIGINT)
     _, err = started.communicate(timeout=60)
     assert started.returncode == 130, err
-    assert "finished point(s) are kept in sweep; the same command goes on" in err.splitlines()[-1]
+    assert "in sweep; run the same command again to resume" in err.splitlines()[-1]
     kept = {p.name: p.read_bytes() for p in points.glob("*.json")}
     assert 1 <= len(kept) < 4
     assert list(disk.iterdir()) == []  # the test file is gone

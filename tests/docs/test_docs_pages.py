@@ -42,7 +42,7 @@ def test_blocks_give_what_the_page_shows(page: Path, tmp_path: Path, require_too
             if result.shown.strip() and "varies" not in block.notes:
                 said = difference(result.shown, result.came, block.tolerance)
                 wrong += [f"line {block.line}: {result.source.strip()}\n{said}"] if said else []
-    assert not wrong, f"{page.name}: if this is meant, `make docs` writes it anew\n" + "\n\n".join(wrong)
+    assert not wrong, f"{page.name}: if this is meant, `make docs` rewrites it\n" + "\n\n".join(wrong)
     if unavailable:
         pytest.skip("; ".join(sorted(unavailable)))
 
@@ -80,6 +80,16 @@ def test_generated_references_are_up_to_date() -> None:
 def test_generated_regions_are_up_to_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text == regenerate.with_regions(text, slow=False), f"{page.name} is out of date: make docs"
+
+
+def test_the_picture_of_the_readme_shows_the_figures_of_the_block_beside_it() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pictured = re.findall(r"([\d.]+ k/s) at depth (\d+) against ([\d.]+ k/s) predicted", readme)
+    assert pictured
+    for observed, depth, predicted in pictured:
+        assert re.search(rf"^ +{depth} +{observed} +{predicted} ", readme, re.M), (
+            f"depth {depth}: {observed}, {predicted}"
+        )
 
 
 def test_nothing_names_the_machine_it_was_written_on() -> None:

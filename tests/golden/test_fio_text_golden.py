@@ -22,7 +22,9 @@ def text(name: str) -> str:
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_record_obeys_littles_law(name: str) -> None:
-    for record in read_fio(text(name), name):
+    records = read_fio(text(name), name)
+    assert records
+    for record in records:
         outstanding = record.throughput_per_s * record.latency.mean_s
         unknown = 4 if name in ("terse-3-read.txt", "report-two-jobs.txt") else 8
         depth = unknown if record.depth is None else record.depth * record.jobs
@@ -149,7 +151,7 @@ def test_an_edited_terse_line_is_refused_with_its_number() -> None:
     line = text("terse-3.txt")
     edited = line.split(";")
     edited[7] = "fast"
-    with pytest.raises(DataError, match=r"t: 'fast' in line 2 of fio's terse output is no number"):
+    with pytest.raises(DataError, match=r"t: line 2 of fio's terse output: expected a number, not 'fast'"):
         parse_terse("note\n" + ";".join(edited), "t")
     with pytest.raises(DataError, match=r"line 1 of fio's terse output has 40 fields where format 3 has 99 and more"):
         parse_terse(";".join(line.split(";")[:40]), "t")

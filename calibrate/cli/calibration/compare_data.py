@@ -128,13 +128,13 @@ def against_sealed(source: Source, name: str, series: str | None, held: Seal, pa
     """Each curve against the sealed prediction of its name; DataError where the prediction knew the data."""
     from dataclasses import replace
 
-    from calibrate.sealing.sealed_prediction import told_beforehand, unseen
+    from calibrate.sealing.sealed_prediction import doubt_of, unseen
 
     sweep = source.load()
     names = known_series(sweep, series)
     rows = sweep.points[sweep.points["series"].isin(list(names))]
     fresh = unseen(held, replace(sweep, points=rows), drop=only_new)
-    if doubt := told_beforehand(held, fresh):
+    if doubt := doubt_of(held, fresh):
         warn(doubt)
     here = [n for n in names if n in fresh.series]
     return Device(name, sweep, names, *_held_against(fresh, here, held.fits, path))

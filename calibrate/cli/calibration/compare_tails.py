@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def tails_of_all(
     done: Sequence[Comparison], sweep: Sweep, held: Seal | None = None
 ) -> tuple[dict[str, Tails], dict[str, str]]:
-    """The tails of every curve that has histograms, and why others that have them cannot be told.
+    """The tails of every curve that has histograms, and why others that have them give none.
 
     With a sealed prediction they are what it holds of them, and no others.
     """

@@ -74,7 +74,7 @@ def fit(
         parsing.Numbers | None,
         typer.Option("--delay", metavar="LOW,HIGH", parser=parsing.span, show_default=False,
                      help="The part Z of a latency that keeps no server busy, where you measured it by itself: its "
-                     "least and its most, as 80us,120us. Then c can be told where means leave it open."),
+                     "least and its most, as 80us,120us. Then c can be determined where means leave it open."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip

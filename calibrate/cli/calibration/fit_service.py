@@ -141,7 +141,7 @@ def _check_out(out: Path | None, family: str | None, *, force: bool) -> None:
     from calibrate.cli.fit_files import check_writable
 
     if out is None and (family is not None or force):
-        raise wrong_usage(f"{'--force' if family is None else '--family'} is about --out FILE, where the law is kept")
+        raise wrong_usage(f"{'--force' if family is None else '--family'} is about --out FILE, which stores the law")
     if out is not None:
         check_writable(out, force=force, kind="law")
 

@@ -115,7 +115,7 @@ def predict(
     if what_if is not None and slo is not None and slo.quantile is not None:
         raise wrong_usage(
             "--slo for a tail and --what-if were both given: no latency of a changed device was measured, so that its "
-            "tails cannot be told; give --slo for the mean, as --slo 1ms"
+            "tails are unknown; give --slo for the mean, as --slo 1ms"
         )
     calibration = {"--use": use, "--model": model, "--level": level, "--peak": peak}
     sheet = Sheet(idle_latency, peak_iops, sharpness)

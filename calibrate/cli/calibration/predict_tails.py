@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def tails_of_fits(
     fits: Sequence[Fit], curves: Sequence[Curve], sweep: Sweep | None
 ) -> tuple[dict[str, Tails], dict[str, str]]:
-    """The tails at the depths of each curve, by series, and why those that have histograms cannot be told.
+    """The tails at the depths of each curve, by series, and why others that have histograms give none.
 
     Nothing without a ``sweep``: a fit in a file, or a data sheet, holds no histogram.
     """

@@ -25,7 +25,7 @@ def what_if(text: str) -> WhatIf:
     for part in text.split(","):
         key, equals, value = (word.strip() for word in part.partition("="))
         if not equals or not value:
-            raise ValueError(f"{part.strip()!r} is no change; write them like drives=1:2,service=0.5")
+            raise ValueError(f"invalid change {part.strip()!r}: expected e.g. drives=1:2,service=0.5")
         if key not in KEYS:
             raise ValueError(parsing.not_one_of(key, KEYS))
         if key in seen:

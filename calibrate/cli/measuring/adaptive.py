@@ -81,7 +81,7 @@ def measure_adaptively(
     store = kept_in(where)
     kept = len(store.finished()) if store is not None else 0
     left = max(0, budget - kept)
-    before = f"{kept} points are kept already; " if kept else ""
+    before = f"{kept} points are there already; " if kept else ""
     time = f", about {format_duration(_seconds(plan, left))}, engine {plan.engine}" if left else ""
     opening = f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {where}"
     with keeping(where), Bar("measuring", opening=opening) as bar:

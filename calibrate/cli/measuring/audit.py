@@ -11,6 +11,7 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.data import Source, known_series
 from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, FailOn, Series
+from measure.units import counted
 
 if TYPE_CHECKING:
     from measure import Finding
@@ -52,7 +53,7 @@ def audit(
     for finding in findings:
         say(str(finding))
     counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "info")}
-    say(f"{source.name}: " + ", ".join(f"{n} {s}(s)" for s, n in counts.items()))
+    say(f"{source.name}: " + ", ".join(counted(n, s) for s, n in counts.items()))
     check_findings(findings, fail_on)
 
 
@@ -66,7 +67,7 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
     bad = [f for f in findings if f.severity in worst]
     if bad:
         raise CommandError(
-            f"--fail-on {fail_on}: the audit has {len(bad)} finding(s) of that severity or worse; the first: "
+            f"--fail-on {fail_on}: the audit has {counted(len(bad), 'finding')} of that severity or worse; the first: "
             f"{bad[0].check}{f' ({bad[0].series})' if bad[0].series else ''}", CHECK_FAILED, document,
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HELP = """Measure a device whose truth is known: c servers and a law of service times of your choice.
 
-nbdkit serves it, real fio drives it, and it is gone afterwards. Its truth is kept with the points, so that qsim compare
+nbdkit serves it, real fio drives it, and it is gone afterwards. Its truth is stored with the points: qsim compare
 shows each estimate beside it. Over --depths fio keeps N requests outstanding (closed); over --arrival-rates, or
 --utilizations of the peak, requests arrive as a Poisson process (open).
 

@@ -11,7 +11,7 @@ from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import keeping, points_text, sweep_document
 from calibrate.cli.progress import Bar
-from measure.units import format_duration
+from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
     from measure.fio.hosts_sweep import Host
@@ -61,7 +61,8 @@ def measure_on_hosts(
             say("\n".join([plan.describe(), "", *plan.commands, "", f"{plan.points[0].key}-1.fio:", first.rstrip()]))
         return
     opening = (
-        f"{len(plan.points)} points on {len(hosts)} host(s), about {format_duration(plan.seconds())}, into {where}"
+        f"{len(plan.points)} points on {counted(len(hosts), 'host')}, about {format_duration(plan.seconds())}, "
+        f"into {where}"
     )
     with keeping(where), Bar("measuring", opening=opening) as bar:
         sweep = run_hosts(plan, where, bar.points)

@@ -240,7 +240,7 @@ def _threads(count: int) -> str:
 
 
 def _text(sweep: Sweep, where: Path) -> str:
-    """The points as tables, what they show, where they are kept, and the next command."""
+    """The points as tables, what they show, the directory, and the next command."""
     if sweep.load_kind == "buffer_size":
         return "\n\n".join([_sizes_text(sweep), _plateaus_text(sweep), f"kept in {where}"])
     from measure.memory.probe import summarize

@@ -12,15 +12,15 @@ from calibrate.cli.data import tell, tell_findings
 from calibrate.cli.measuring.run import directory, keeping, points_text, sweep_document
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
-from measure.units import format_bandwidth, format_duration
+from measure.units import counted, format_bandwidth, format_duration
 
 if TYPE_CHECKING:
     from measure.mlc.sweep import MlcFigures, MlcResult
 
 HELP = """Measure memory with Intel MLC, where it is installed: loaded latency, idle latency, matrices, peaks.
 
-Every combination of mode, mix, buffer and stride is a run of its own, kept before the next begins; one that fails is
-told, and the others go on. As root MLC switches the hardware prefetchers off while it measures latency.
+Every combination of mode, mix, buffer and stride is a run of its own, stored before the next begins; one that fails is
+reported, and the others go on. As root MLC switches the hardware prefetchers off while it measures latency.
 
 \b
 Examples:
@@ -101,7 +101,7 @@ def measure_mlc(
             rows = [(format_duration(run.seconds, 2), run.command) for run in plan.runs]
             say(plan.describe() + "\n\n" + "\n".join(f"{seconds:>7}  {command}" for seconds, command in rows))
         return
-    opening = f"{len(plan.runs)} run(s) of MLC, about {format_duration(plan.seconds())}, into {where}"
+    opening = f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}, into {where}"
     with keeping(where), Bar("measuring", opening=opening) as bar:
         result = run_mlc(plan, where, bar.points)
     if result.sweep is not None:

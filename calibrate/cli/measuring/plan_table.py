@@ -45,7 +45,7 @@ def plan_text(plan: FioPlan, finished: Collection[str] = ()) -> str:
 def left_text(plan: FioPlan, finished: Collection[str]) -> str:
     """How many points there are to measure, and how long they take."""
     left = sum(p.key not in finished for p in plan.points)
-    kept = f" ({len(plan.points) - left} of {len(plan.points)} are kept already)" if finished else ""
+    kept = f" ({len(plan.points) - left} of {len(plan.points)} are there already)" if finished else ""
     if not left:
         return f"nothing is left to measure{kept}"
     return f"{left} point{'s' if left > 1 else ''}{kept}, about {format_duration(plan.seconds(finished))}"

@@ -49,7 +49,7 @@ def _settling(text: str) -> Settling:
     parts = [part.strip() for part in text.split(":")]
     kind = parts.pop(0).lower() if parts[0].lower() in ("range", "slope") else "range"
     if not 1 <= len(parts) <= 3:
-        raise ValueError(f"{text!r} is no steady state; write it like 5%, 5%:10s or 5%:10s:2min")
+        raise ValueError(f"invalid steady state {text!r}: expected e.g. 5%, 5%:10s or 5%:10s:2min")
     tolerance = units.parse_count(parts[0].removesuffix("%"), "tolerance") / 100
     window_s = units.parse_duration(parts[1], "window") if len(parts) > 1 else Settling.window_s
     longest_s = units.parse_duration(parts[2], "longest time") if len(parts) > 2 else max(120.0, 6 * window_s)
@@ -91,7 +91,7 @@ Remeasure: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--remeasure",
-        help="Measure points that are flagged (outlier, warm-up, drift, disturbed) again, twice at most; all are kept.",
+        help="Measure points that are flagged (outlier, warm-up, drift, disturbed) again, twice at most; repeats stay.",
     ),
 ]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from calibrate.cli.console import plain, table
 from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.plan_table import varying
-from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,14 +28,14 @@ def directory(out: Path | None) -> Path:
 
 @contextmanager
 def keeping(out: Path) -> Iterator[None]:
-    """Let an interruption say what is kept, in the sweep ``out`` or in those right below it, and how to go on."""
+    """Let an interruption count the stored points in ``out`` or in the sweeps right below it, and say how to resume."""
     try:
         yield
     except KeyboardInterrupt as error:
         finished = len([*out.glob("points/*.json"), *out.glob("*/points/*.json")])
-        kept = f"{finished} finished point(s) are kept in {out}" if finished else "no point was finished yet"
+        kept = f"{counted(finished, 'finished point')} in {out}" if finished else "no point was finished yet"
         raise CommandError(
-            f"interrupted; {kept}; the same command goes on from there", INTERRUPTED,
+            f"interrupted; {kept}; run the same command again to resume", INTERRUPTED,
             {"directory": str(out), "points_kept": finished},
         ) from error  # fmt: skip
 
@@ -54,7 +54,7 @@ def naming_consent() -> Iterator[None]:
 
 
 def points_text(sweep: Sweep, out: Path) -> str:
-    """The table of points, where they are kept, and the next command."""
+    """The table of points, their directory, and the next command."""
     tables = _memory_tables(sweep) if sweep.load_kind == "injected_delay" else [_points_table(sweep)]
     return "\n\n".join([*tables, f"kept in {out}; next: {_next(sweep, out)}"])
 

@@ -17,6 +17,7 @@ from calibrate.cli.knee_tables import asked_points
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Report, Series, Share
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 from calibrate.cli.progress import Bar
+from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.report.measured import Measured, MeasuredSection, View
@@ -51,7 +52,7 @@ def show(
     dataset: Annotated[
         list[str] | None,
         typer.Option("--dataset", metavar="NAME", show_default=False,
-                     help="A published table, also one that is no curve; may be given several times."),
+                     help="A published table, curve or not; may be given several times."),
     ] = None,
     columns: Columns = None,
     as_published: AsPublished = False,
@@ -146,7 +147,7 @@ def _counted(findings: Sequence[Finding]) -> Iterator[str]:
         checks = [f.check for f in findings if f.severity == severity]
         about = f" ({', '.join(dict.fromkeys(checks))})" if severity == "warning" else ""
         if checks:
-            yield f"{len(checks)} {severity}(s){about}"
+            yield f"{counted(len(checks), severity)}{about}"
 
 
 def _view_text(view: View) -> str:

@@ -36,7 +36,7 @@ rate         latency of requests that arrive by themselves (open loop)
 course       all of them
 
 TARGET is what it is for qsim measure fio: a directory, or a file that does not exist yet. The test file serves all
-suites and is removed at the end; a target that is not ours is only read. The same command goes on where it was.
+suites and is removed at the end; a target that is not ours is only read. Run the same command again to resume.
 
 \b
 Examples:

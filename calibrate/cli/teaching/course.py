@@ -18,6 +18,7 @@ from calibrate.cli.measuring.suite import REPORT, minutes
 from calibrate.cli.options import AllowRead, AsJson, DryRun, Keep
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots, Written
 from calibrate.cli.progress import Bar
+from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.course import CoursePlan, CourseResults
@@ -27,7 +28,7 @@ HELP = """The course in one command: measure the memory and a drive as the cours
 
 Baselines, block sizes, mixes, depths, tails, arrival rates, memory under load, caches: their tables and plots for this
 machine, audited, with a prediction beside each sweep, and the method with the exact commands. The time it takes is said
-first; the same command goes on where it was. With --dataset the same is built from published tables, without hardware.
+first; run the same command again to resume. With --dataset the same is built from published tables, without hardware.
 
 \b
 Examples:
@@ -44,7 +45,7 @@ def course(
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FOLDER", parser=parsing.path, show_default=False,
-                     help="Where the points and report.html go; the same command goes on where it was interrupted."),
+                     help="Directory of the points and report.html; run the same command again to resume."),
     ] = None,
     disk: Annotated[
         str | None,
@@ -177,7 +178,7 @@ def _tell(
     if results.failed:
         failed = "; ".join(f"{name}: {reason}" for name, reason in results.failed.items())
         raise CommandError(
-            f"{len(results.failed)} part(s) of the course failed: {failed}; the same command tries them again",
+            f"{counted(len(results.failed), 'part')} of the course failed: {failed}; the same command tries them again",
             FAILED, document if as_json else None,
         )  # fmt: skip
     if as_json:
@@ -195,7 +196,7 @@ def _verdicts(sections: Sequence[Part]) -> str:
             lines += [f"  {name}: not compared: {reason}" for name, reason in section.refused.items()]
             continue
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}
-        found = ", ".join(f"{n} {s}(s)" for s, n in counts.items() if n)
+        found = ", ".join(counted(n, s) for s, n in counts.items() if n)
         lines += ["", section.title + (f": audit: {found}" if found else "")]
         lines += [f"  {view.title}: {view.caption}" for view in section.views if view.kind.startswith("predicted")]
         lines += [f"  {section.lead}"] if any(view.kind.startswith("surface") for view in section.views) else []

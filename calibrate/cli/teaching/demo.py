@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HELP = """Measure this machine, predict its curves from a few points, and write report.html.
 
 Its memory with the built-in probe; its disk with fio where fio is here, in a test file of its own in a temporary
-folder, removed at the end. Takes a minute and a half to two, three at most. The measurements are kept in ./qsim-demo.
+folder, removed at the end. Takes a minute and a half to two, three at most. The measurements are stored in ./qsim-demo.
 
 \b
 Examples:
@@ -66,7 +66,7 @@ def demo(
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", parser=parsing.path, show_default="qsim-demo, or the next free name",
-                     help="Where the measurements are kept; an interrupted demo goes on in its directory."),
+                     help="Directory of the measurements; an interrupted demo resumes in its directory."),
     ] = None,
     report: Annotated[
         Path | None,
@@ -222,7 +222,7 @@ def _resumable(directory: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        message = f"interrupted; finished points are kept in {directory}; go on with: qsim demo --out {directory}"
+        message = f"interrupted; the finished points are in {directory}; resume with: qsim demo --out {directory}"
         raise CommandError(message, INTERRUPTED, {"directory": str(directory)}) from error
 
 

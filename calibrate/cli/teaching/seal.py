@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +16,7 @@ from calibrate.cli.options import AsJson, Columns, Dataset, Series
 
 if TYPE_CHECKING:
     from calibrate import Fit
-    from calibrate.sealing.guesses import Revealed, Row
-    from measure import Sweep
+    from calibrate.sealing.guesses import Row
 
 HELP_ADD = """Seal a guess: only its hash goes to the list that everybody sees.
 
@@ -64,35 +61,33 @@ def add(
     keep: Annotated[
         Path | None,
         typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Where the guess itself is kept until the reveal. Default: beside the list."),
+                     help="File for the guess itself, until the reveal. Default: beside the list."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Commit to one guess."""
-    from calibrate.sealing.guesses import Guess, add_guess
+    from calibrate.sealing.guesses import Guess, add_guess, head, read_list
 
     entry, own = add_guess(file, Guess(name, knee, peak), keep)
+    whole = head(read_list(file))
     if as_json:
-        print_json({"name": entry.name, "made_at": entry.made_at, "commitment": entry.commitment,
-                    "head": entry.chained, "list": str(file), "kept": str(own)})  # fmt: skip
+        print_json({**asdict(entry), "head": whole, "list": str(file), "kept": str(own)})
         return
     say(f"{entry.name}'s guess is sealed: {entry.commitment}")
-    say(f"the list up to here:   {entry.chained}")
+    say(f"the list up to here:   {whole}")
     say(f"the guess itself is in {own}: show it to nobody, and do not lose it, until qsim seal reveal")
 
 
 def show(file: List, as_json: AsJson = False) -> None:
     """The list without any guess."""
-    from calibrate.sealing.guesses import read_list
+    from calibrate.sealing.guesses import head, read_list
 
     entries = read_list(file)
-    head = entries[-1].chained if entries else ""
     if as_json:
-        guesses = [{"name": e.name, "made_at": e.made_at, "commitment": e.commitment} for e in entries]
-        print_json({"guesses": guesses, "head": head})
+        print_json({"guesses": [asdict(e) for e in entries], "head": head(entries)})
         return
     say(table(("who", "sealed at", "hash of the guess"), [(e.name, e.made_at, e.commitment) for e in entries]))
-    say(f"\nthe whole list: {head}")
+    say(f"\nthe whole list: {head(entries)}")
 
 
 def reveal(
@@ -113,7 +108,8 @@ def reveal(
         raise wrong_usage("--data is missing: what was measured since, as --data sweep/ (or --dataset NAME)")
     source = Source(data or (), dataset, columns)
 
-    from calibrate.sealing.guesses import leaderboard, read_revealed
+    from calibrate.fitting.curve_fit import fit
+    from calibrate.sealing.guesses import leaderboard, peak_of, read_revealed, sealed_late
     from measure.sweep import LOAD_NAMES
 
     revealed = read_revealed(files)
@@ -127,84 +123,32 @@ def reveal(
             f"{LOAD_NAMES[sweep.load_kind]}: measure over depths", FAILED,
         )  # fmt: skip
     sweep = sweep.select(names[0])
-    revealed, apart = _disqualified(revealed, sweep)
-    observed = _observed(sweep, names[0])
-    rows = [*leaderboard(revealed, observed, sweep), *apart]
+    observed = fit(sweep)
+    rows = leaderboard(revealed, observed, sweep)
     tell_findings(sweep, names)
-    if late := _sealed_late(rows, sweep):
-        warn(f"some of these points were measured before {late} sealed: they may have known them")
+    if late := sealed_late(rows, sweep):
+        warn(f"some of these points were measured before {', '.join(late)} sealed: they may have known them")
     if not observed.knee.identified:
         warn("the knee of these data is not identifiable: measure deeper before you praise anybody")
     if as_json:
         print_json({
             "name": observed.series, "knee": observed.knee.to_dict(),
-            "peak_per_s": observed.parameters["Xmax"].estimate if "Xmax" in observed.parameters else None,
+            "peak_per_s": peak_of(observed),
             "leaderboard": [row.to_dict() for row in rows],
         })  # fmt: skip
         return
     say(_told(observed, rows))
 
 
-def _disqualified(revealed: Revealed, sweep: Sweep) -> tuple[Revealed, list[Row]]:
-    """What takes part, and a row for each sealed prediction of another load, or made from these very data.
-
-    CommandError where nothing else takes part.
-    """
-    from calibrate.sealing.guesses import Row, of_another_load
-    from calibrate.sealing.sealed_prediction import unseen
-    from measure.errors import DataError
-    from measure.sweep import LOAD_NAMES
-
-    blind, rows, why = [], [], []
-    for name, seal in revealed.predictions:
-        if other := of_another_load(seal, sweep):
-            rows.append(Row(None, name, seal.made_at, f"is over another load: {other}"))
-            why.append(f"{name} is over {other}, these data over {LOAD_NAMES[sweep.load_kind]} ({sweep.load_unit}): "
-                       "measure over the load that was predicted")  # fmt: skip
-            continue
-        try:
-            unseen(seal, sweep)
-        except DataError:
-            rows.append(Row(None, name, seal.made_at, "was made from these data"))
-            why.append(f"{name} knew these data: measure again into another directory")
-        else:
-            blind.append((name, seal))
-    if rows and not blind and not revealed.entries:
-        raise CommandError("; ".join(why), FAILED)
-    return replace(revealed, predictions=tuple(blind)), rows
-
-
-def _sealed_late(rows: Sequence[Row], sweep: Sweep) -> str:
-    """Who sealed after a point was measured, where the data tell when; "" for nobody."""
-
-    def moment(text: str) -> dt.datetime:
-        found = dt.datetime.fromisoformat(text)
-        return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
-
-    try:
-        first = min((moment(str(t)) for t in sweep.points["started_at"].dropna()), default=None)
-        late = [] if first is None else [row.name for row in rows if moment(row.made_at) > first]
-    except ValueError:
-        return ""
-    return ", ".join(late)
-
-
-def _observed(sweep: Sweep, series: str) -> Fit:
-    """The fit to every point."""
-    from calibrate.fitting.curve_fit import fit
-    from calibrate.points import points_of
-
-    return fit(sweep, list(points_of(sweep, series).load), series=series)
-
-
 def _told(observed: Fit, rows: list[Row]) -> str:
+    from calibrate.sealing.guesses import peak_of
     from measure.units import format_rate
 
-    knee, peak = observed.knee, observed.parameters.get("Xmax")
+    knee, peak = observed.knee, peak_of(observed)
     interval = "" if knee.low is None or knee.high is None else f" [{knee.low:.3g}, {knee.high:.3g}]"
     head = f"{observed.series}: the knee is at {knee.load or 0:.3g}{interval}"
-    if peak is not None and peak.estimate is not None:
-        head += f", the peak {format_rate(peak.estimate)}"
+    if peak is not None:
+        head += f", the peak {format_rate(peak)}"
 
     def percent(value: float | None) -> str:
         return "" if value is None else f"{value:.0f} %"

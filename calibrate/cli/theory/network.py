@@ -58,7 +58,7 @@ def place(text: str) -> Place:
         given[key] = parse_count(value)
     servers = given.get("servers", 1.0)
     if servers != int(servers):
-        raise ValueError(f"servers={servers:g} is no whole number")
+        raise ValueError(f"invalid number of servers {servers:g}: expected a whole number")
     return Place(name, parsing.time(time), given.get("visits", 1.0), int(servers))
 
 

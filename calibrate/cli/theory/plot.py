@@ -56,9 +56,9 @@ def _pixels(text: str) -> Pixels:
     """``1600x900``."""
     width, by, height = text.lower().partition("x")
     if not by or not (width.isdigit() and height.isdigit()):
-        raise ValueError(f"{text!r} is no size of an image; write it like 1600x900")
+        raise ValueError(f"invalid image size {text!r}: expected e.g. 1600x900")
     if not all(_LEAST_PIXELS <= int(n) <= _MOST_PIXELS for n in (width, height)):
-        raise ValueError(f"{text!r} must have {_LEAST_PIXELS} to {_MOST_PIXELS} pixels each way")
+        raise ValueError(f"invalid image size {text!r}: expected {_LEAST_PIXELS} to {_MOST_PIXELS} pixels each way")
     return Pixels(int(width), int(height))
 
 
@@ -194,7 +194,7 @@ def _simulated(
     from calibrate.cli.theory import plot_lines as made
 
     if not 1 <= customers < _MOST_CUSTOMERS:
-        raise wrong_usage(f"--simulate: {customers:g} is no number of customers; take 1e5 or so")
+        raise wrong_usage(f"--simulate: invalid number of customers {customers:g}: expected at least 1, e.g. 1e5")
     with Bar("simulating") as bar:
         return made.simulated(given, over, each, y, x, int(customers), seed, bar.share)
 

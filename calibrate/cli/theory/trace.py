@@ -159,7 +159,7 @@ def _check_length(customers: int, *, as_json: bool) -> None:
     if customers > MOST_LISTED:
         raise wrong_usage(f"{customers} customers are too many for a table; follow at most {MOST_LISTED}, or simulate")
     if customers > MOST_PRINTED and not as_json:
-        raise wrong_usage(f"{customers} customers are no table to look at; print at most {MOST_PRINTED}, or --json")
+        raise wrong_usage(f"{customers} customers are too many to print; print at most {MOST_PRINTED}, or use --json")
 
 
 def _of_given_times(

@@ -23,7 +23,7 @@ _COLUMNS = ("gap", "arrival", "found", "start", "wait", "service", "finish", "re
 
 @dataclass(frozen=True)
 class Scale:
-    """How times are written: divided by ``factor``, in ``unit`` ("" where the user has one of his own)."""
+    """How times are written: divided by ``factor``, in ``unit`` ("" where the user has their own)."""
 
     factor: float
     unit: str

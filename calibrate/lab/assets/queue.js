@@ -105,7 +105,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     canvas.dataset.present = String(waiting + served);
   }
 
-  /* The same moment in the plot of N(t); a line of the page's own, since a plot is slow to draw anew. */
+  /* The same moment in the plot of N(t); a line of the page's own, since redrawing a plot is slow. */
   function follow() {
     const plot = document.querySelector("#explore-path .js-plotly-plot"), line = document.getElementById("explore-now");
     const axis = plot && plot._fullLayout && plot._fullLayout.xaxis;

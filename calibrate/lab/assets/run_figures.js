@@ -1,4 +1,4 @@
-/* The plots of a run, drawn in the browser from what the lab has told. */
+/* The plots of a run, drawn in the browser from the events of the lab. */
 window.qsimLab = window.qsimLab || {};
 
 (function (lab) {

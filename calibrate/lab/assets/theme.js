@@ -1,5 +1,5 @@
 /* Light or dark as the reader's system has it, large type where the screen is a projector's, until the reader says
-   otherwise. What is chosen is kept as words: "dark", "light large". */
+   otherwise. Stored as words: "dark", "light large". */
 window.dash_clientside = window.dash_clientside || {};
 window.dash_clientside.lab = window.dash_clientside.lab || {};
 window.qsimLab = window.qsimLab || {};

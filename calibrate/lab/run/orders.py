@@ -30,7 +30,7 @@ KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
 class Order:
     """``loads`` are all that will be measured, in SI units or counts; ``label`` is what the class sees.
 
-    ``curve_hidden`` keeps the model's curve back until the reveal: it is sealed, but nobody is told.
+    ``curve_hidden`` keeps the model's curve back until the reveal: it is sealed, but not shown.
     ``servers``, ``service_s`` and ``seed`` are the known device's truth; ``dataset`` or ``path``, and ``series``, are
     what is replayed.
     """

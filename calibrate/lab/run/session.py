@@ -1,4 +1,4 @@
-"""One run: its guesses, its measurement in a process of its own, and its log, from which every browser is told."""
+"""One run: its guesses, its measurement in a process of its own, and its log, which every browser follows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Run:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self.progress: dict[str, Any] = {}
-        self.trouble = ""  # why a measurement ended of which the log could not be told
+        self.trouble = ""  # why a measurement ended, where the log could not be written
         if self.phase == "running":
             self.log.add("stopped", why="the lab was closed while it measured")
 
@@ -134,7 +134,7 @@ class Run:
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop measuring and wait until that is done; what is finished is kept."""
+        """Stop measuring and wait until that is done; finished points stay."""
         self._stop.set()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -153,7 +153,7 @@ class Run:
 
     @property
     def revealed(self) -> Event | None:
-        """What everybody was told at the reveal; None before."""
+        """What the reveal showed; None before."""
         return next(iter(self.log.of_kind("revealed")), None)
 
     @property
@@ -171,7 +171,7 @@ class Run:
                 raise RefusedError("guesses are closed: the measurement has begun")
             found = next((e for e in self.standing() if meant(e)), None)
             if found is None:
-                raise RefusedError("there is no such guess (any more)")
+                raise RefusedError("there is no guess to take back")
             self.log.add("taken_back", commitment=found["commitment"])
 
     def _measure(self) -> None:
@@ -183,7 +183,7 @@ class Run:
                 self.trouble = f"the measurement ended, and {self.directory / EVENTS} could not be written"
 
     def _measure_and_tell(self) -> None:
-        """Run the measuring process to its end, and tell how it ended. StoreError where that cannot be told."""
+        """Run the measuring process to its end, and tell how it ended. StoreError where the log cannot be written."""
         reader = _Lines(self._hear)
         argv = [sys.executable, "-m", "calibrate.lab.run.worker", str(self.directory)]
         try:
@@ -202,7 +202,7 @@ class Run:
             raise _StopAskedError
 
     def _hear(self, line: bytes) -> None:
-        """What the measuring process tells; what is none of its words is nobody's business."""
+        """A line of the measuring process; other output is ignored."""
         try:
             told = json.loads(line)
             kind = told.pop("kind")
@@ -246,5 +246,5 @@ def _why(stderr: bytes, returncode: int, *, timed_out: bool) -> str:
         return f"it took longer than {TIME_LIMIT_S / 60:g} minutes and was stopped"
     said = stderr.decode("utf-8", "replace").strip().splitlines()
     if returncode < 0:
-        return f"the measurement was killed (signal {-returncode}); its finished points are kept: resume goes on"
+        return f"the measurement was killed (signal {-returncode}); resume to measure the rest"
     return said[-1] if said else f"the measurement ended with exit code {returncode}"

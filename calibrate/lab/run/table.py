@@ -16,7 +16,7 @@ class Table:
     """The runs of a lab; the last one is what every browser sees. Methods may be called by several threads."""
 
     def __init__(self, folder: LabFolder) -> None:
-        """The runs that are kept in ``folder``. StoreError where the last one cannot be read."""
+        """The runs stored in ``folder``. StoreError where the last one cannot be read."""
         self.folder = folder
         self._lock = threading.Lock()
         kept = [d for d in folder.run_directories() if (d / ORDER).exists() and (d / EVENTS).exists()]

@@ -1,7 +1,7 @@
 """The process that measures: ``python -m calibrate.lab.run.worker DIRECTORY``, started by the lab and by nobody else.
 
 It is a process of its own so that the page stays quick while it works, and so that stopping it is killing it: fio and
-nbdkit end with it, and every finished point is kept. Everything is imported before anything is measured.
+nbdkit end with it, and every finished point is stored. Everything is imported before anything is measured.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Teller:
 
     @property
     def sweep_directory(self) -> Path:
-        """Where the points are kept."""
+        """The directory of the points."""
         return self.directory / SWEEP
 
     @property
@@ -55,7 +55,7 @@ class Teller:
         self._write(json.dumps({"kind": kind, **values}, allow_nan=False) + "\n")
 
     def progress(self, done: int, total: int, seconds_left: float, text: str) -> None:
-        """What a measurement calls now and then; new points are told as soon as they are kept.
+        """What a measurement calls now and then; new points are sent as soon as they are stored.
 
         The loads that this measurement does not know of yet, since the first points come first, are added to what is
         left.
@@ -80,7 +80,7 @@ class Teller:
         self.seal(sweep)
 
     def has(self, load: float) -> bool:
-        """Whether a point at this load was told."""
+        """Whether a point at this load was sent."""
         return load in self._loads
 
     def points(self, sweep: Sweep) -> None:

@@ -23,7 +23,7 @@ class Evidence:
     """A comparison, and what is known besides; whatever is None or empty is left out of the page.
 
     ``runs`` are the rows of its sweep, repeats apart; ``service`` the law of the times at the smallest load;
-    ``left_out`` says of what could not be told why.
+    ``left_out`` gives the reason for each part that is missing.
     """
 
     comparison: Comparison
@@ -45,11 +45,11 @@ def evidence_of(
     with_service: bool = False,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Evidence:
-    """Gather what can be told of ``comparison``, whose sweep was ``sweep``.
+    """Gather what supports ``comparison``, whose sweep was ``sweep``.
 
     ``found_knees``, ``tails`` and ``profiles`` are taken as they are; without the first the knees by every definition
     are sought, and profiles that are empty say that the model was not calibrated on these points. The law of service
-    takes seconds and is sought ``with_service``, where the points allow it. ``progress`` is told the share done.
+    takes seconds and is sought ``with_service``, where the points allow it. Calls ``progress`` with the share done.
     """
     fit, points = comparison.fit, comparison.points
     named = tuple(found_knees) if found_knees is not None else named_knees(fit, deepest=float(points.load.max()))

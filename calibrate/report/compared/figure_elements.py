@@ -158,5 +158,5 @@ def interval_bar(axis: Axis, value: float, low: float | None, high: float | None
 
 
 def hover_text(x_axis: Axis, y_axis: Axis) -> str:
-    """What is told of the point under the pointer; its load is the customdata."""
+    """The hover text of a point; its load is the customdata."""
     return f"load %{{customdata:.4g}}<br>{x_axis.title} %{{x:.4g}}<br>{y_axis.title} %{{y:.4g}}<extra></extra>"

@@ -21,7 +21,7 @@ TOP = 3.0
 """How many times what the interval allows the plot reaches."""
 
 _CAPTION = (
-    "The rise of -2 ln L when one parameter is held away from its likeliest value and all others are fitted anew, "
+    "The rise of -2 ln L when one parameter is held away from its likeliest value and all others are refitted, "
     "without any prior. Below the dashed line lies the interval. A curve that stays below on a side means that these "
     "points do not bound the parameter there; a narrow valley is a parameter that they pin."
 )

@@ -24,7 +24,7 @@ def queue_against_utilization(comparison: Comparison) -> Figure:
     """
     fit, model = comparison.fit, comparison.fit.curve_model
     if not isinstance(model, OpenModel):
-        raise TypeError(f"{fit.model} is no model of arrival rates")
+        raise TypeError(f"{fit.model} is not a model of arrival rates")
     queue = waiting(fit, comparison.points)
     seen = np.array([q.utilization for q in queue])
     figure = empty_figure("utilization ρ = λ S / c", "requests waiting, Lq")

@@ -62,7 +62,7 @@ def against_load(measured: Measured) -> list[View]:
 def latency_bandwidth(
     measured: Measured, progress: Callable[[float], None] | None = None, answers: Answers | None = None
 ) -> list[View]:
-    """Latency against bandwidth (throughput where no size is told), the knee of each curve as a star, their table.
+    """Latency against bandwidth (throughput without a block size), the knee of each curve as a star, their table.
 
     ``answers`` gives further operating points of a fit, which stand beside the knee.
     """

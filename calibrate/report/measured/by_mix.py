@@ -60,7 +60,7 @@ def _heat_map(measured: Measured, rows: pd.DataFrame, column: str, where: str, n
 def against_mix(measured: Measured) -> list[View]:
     """Throughput and latency against the share of reads, a line for each size and some of the loads.
 
-    Where it is told what the reads and the writes of a mix took, they get figures of their own.
+    Where reads and writes of a mix have latencies of their own, they get figures of their own.
     """
     rows = measured.table.dropna(subset=["read_fraction"])
     rows = rows[rows.groupby(["place", "load"])["read_fraction"].transform("nunique") > 2]

@@ -1,4 +1,4 @@
-"""Which views a measurement gives: whatever varies in it and is told by it decides."""
+"""Which views a measurement gives, by the columns that it has and that vary."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def views_of(
     """The views that apply, in reading order, the table of all points last.
 
     ``kinds`` keeps those kinds only (and the points). ``datasheet_iops`` is a data sheet's, to stand beside the peak.
-    ``progress`` is told the share that is done; what takes time are the models of the knees.
+    Calls ``progress`` with the share done; what takes time are the models of the knees.
     ``answers`` gives operating points to stand beside the knee of each curve.
     """
     wanted = kinds is None or "latency-bandwidth" in kinds

@@ -19,7 +19,7 @@ _CHUNK_ROWS = 1_000
 
 
 def summarise_histograms(file: Path) -> LogSummary:
-    """A histogram log in one pass. Raises DataError naming the file and the line where it is no such log."""
+    """A histogram log in one pass. Raises DataError naming the file and the line where it is not one."""
     import pandas as pd
 
     check_readable(file)
@@ -45,7 +45,7 @@ def summarise_histograms(file: Path) -> LogSummary:
                     good = ((table >= 0) & (table < MOST_NS)).all(axis=1) & (table[:, 1] <= 2)
                 if not good.all():
                     raise DataError(
-                        f"{file}: line {rows + int(np.flatnonzero(~good)[0]) + 1} is none that fio writes into a "
+                        f"{file}: line {rows + int(np.flatnonzero(~good)[0]) + 1} is not a line of a "
                         "histogram log; the log was edited or damaged, so measure again"
                     )
                 if not len(table):

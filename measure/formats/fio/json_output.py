@@ -28,6 +28,7 @@ from measure.formats.fio.documents import fio_documents, jobs_of, number_in, pos
 from measure.formats.fio.host_work import processor_time
 from measure.formats.fio.record import FioRecord, Moments, is_set, pooled, whole
 from measure.formats.fio.windows import between_snapshots
+from measure.units import counted
 
 SERVER_PORT = 8765  # where fio --server listens
 MAX_JOBS = 10_000
@@ -114,7 +115,7 @@ def _record(
     total_errors = sum(int(number_in(c, "total_err")) for c in clones)
     if total_errors and not error:
         findings.append(Finding(
-            "io-errors", "warning", f"{name}: job {job!r} went on after {total_errors} I/O error(s)",
+            "io-errors", "warning", f"{name}: job {job!r} went on after {counted(total_errors, 'I/O error')}",
             "a failing device or a full file system", "look at the kernel's log (dmesg), then measure again",
         ))  # fmt: skip
     if rate > 0 and latency.kind == "clat":

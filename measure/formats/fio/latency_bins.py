@@ -107,8 +107,8 @@ def coarse_edges(bins: int) -> tuple[Floats, Floats, float]:
             unit_s = 1e-6 if fine == BINS_FIO_2 else 1e-9
             return lower[:: 1 << coarseness], upper[(1 << coarseness) - 1 :: 1 << coarseness], unit_s
     raise DataError(
-        f"a histogram log with {bins} bins is none of fio's, which have {BINS_FIO_2} (version 2) or {BINS_FIO_3} "
-        "(version 3), or these halved up to six times; give the log as fio wrote it"
+        f"invalid histogram log with {bins} bins: expected {BINS_FIO_2} (fio 2) or {BINS_FIO_3} (fio 3), or these "
+        "halved up to six times; give the log as fio wrote it"
     )
 
 

@@ -110,7 +110,7 @@ def _findings(logs: Sequence[LogSummary], kind: str) -> list[Finding]:
             "latency-unit", "warning",
             f"{first} does not tell the unit of its latencies; they are taken as ns, so that the mean is "
             f"{logs[0].mean_s * 1e9:.4g} ns.",
-            "fio logs ns since version 3 and us before; a mean below some 2,000 ns is no drive's.",
+            "fio logs ns since version 3 and us before; a drive's mean is not below some 2,000 ns.",
             "look at the version of fio that wrote it (fio --version), or load the JSON of the same run.",
         ))  # fmt: skip
     if kind == "clat":

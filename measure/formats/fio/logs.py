@@ -59,7 +59,7 @@ def read_latency_log(path: str | Path, unit: Unit | None = None) -> LatencyLog:
     """Every request of a latency log (``NAME_lat.1.log``), about 21 bytes of memory each.
 
     ``unit`` is that of the latencies; None takes "ns", fio's since version 3. Raises DataError naming the file and the
-    line where it is no such log.
+    line that is not of such a log.
     """
     file = Path(path)
     _check_unit(unit)
@@ -77,7 +77,7 @@ def read_latency_log(path: str | Path, unit: Unit | None = None) -> LatencyLog:
 def summarise(path: str | Path, unit: Unit | None = None) -> LogSummary:
     """A log of requests or of histograms in one pass and little memory, whatever its size.
 
-    Raises DataError naming the file and the line where it is no such log.
+    Raises DataError naming the file and the line that is not of such a log.
     """
     file = Path(path)
     _check_unit(unit)
@@ -124,7 +124,7 @@ def _pieces(file: Path) -> Iterator[_Piece]:
             raise
         said = " ".join(str(error).split())[:120]
         raise DataError(
-            f"{file} is no latency log of fio's behind line {row} ({said}); give the log as fio wrote it"
+            f"{file} is not a latency log of fio after line {row} ({said}); give the log as fio wrote it"
         ) from error
     if row == 0:
         raise DataError(f"{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME")
@@ -137,7 +137,7 @@ def _check_rows(table: NDArray[np.float64], before: int, file: Path) -> None:
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
         raise DataError(
-            f"{file}: line {before + row + 1} is none that fio writes into a latency log (time in ms, latency, "
+            f"{file}: line {before + row + 1} is not a line of a latency log (time in ms, latency, "
             "direction 0 to 2, block size); the log was edited or damaged, so measure again"
         )
 
@@ -203,7 +203,7 @@ def _by_second(
 
 def _check_unit(unit: Unit | None) -> None:
     if unit not in (None, "ns", "us"):
-        raise ValueError(f"unit {unit!r} is none that fio logs in; give 'ns' (version 3) or 'us' (version 2)")
+        raise ValueError(f"invalid unit {unit!r}: expected 'ns' (fio 3) or 'us' (fio 2)")
 
 
 def _head(file: Path) -> str:

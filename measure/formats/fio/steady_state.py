@@ -90,7 +90,7 @@ def _unlike_any_later(rates: NDArray[np.float64], dropped: int) -> bool:
     """Whether the beginning is further from the mean of the rest than any later stretch as long, by half as much again.
 
     A rate that wanders has such stretches everywhere; one that drifts has the opposite one at its end. With fewer than
-    three later stretches that cannot be told.
+    three later stretches none is found.
     """
     rest = rates[dropped:]
     stretches = len(rest) // dropped
@@ -133,7 +133,7 @@ def _stands_out(change: float, variance: float, left: NDArray[np.float64], mean:
 
 
 def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a kept point that the notes in its record give; none where there are no such notes.
+    """The columns of a kept point that the notes in its record give; none where there are no notes.
 
     Arrivals at a given rate are not judged: the throughput is theirs, whatever the device does.
     """

@@ -4,7 +4,7 @@ The fields are those of fio's HOWTO, "Terse output": the version of the format, 
 job, its group and error, then for reads and writes (and trims from format 4 on) KiB moved, KiB/s, IOPS, run time in ms,
 minimum, maximum, mean and deviation of submission and completion latency in us, twenty percentiles, the same of the
 total latency, and the bandwidth; then CPU shares, the depths reached and the latency buckets. Neither the options nor
-the depth asked for are told, so the load follows from Little's law, as for the JSON of old versions.
+the depth asked for are printed, so the load follows from Little's law, as for the JSON of old versions.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Reader:
             value = math.nan
         if not 0 <= value < IMPOSSIBLE:
             raise DataError(
-                f"{self.name}: {field[:40]!r} in line {self.line} of fio's terse output is no number that fio writes; "
+                f"{self.name}: line {self.line} of fio's terse output: expected a number, not {field[:40]!r}; "
                 "the line was edited or damaged, so measure again"
             )
         return value

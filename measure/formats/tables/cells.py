@@ -3,7 +3,7 @@
 - A block size that each cell spells with its unit: ``bs`` over "4k", "16.0KiB", "4096B".
 - The words of a mix: any column over "randread", "read", "write".
 - A column that parts curves: rows at the same load that differ in ``threads`` or ``device`` are no repeats of each
-  other. It is told from a measured value, which hardly recurs, by each value being there at two places at least.
+  other. Unlike a measured value, which hardly recurs, each of its values is there at two places at least.
 """
 
 from __future__ import annotations

@@ -199,8 +199,8 @@ def unit_scale(role: str, unit: str) -> float:
     if scale is None:
         if table is _BANDWIDTH and re.search(r"bit|b(?:/s|ps)$", unit):
             raise DataError(f"{role} in {unit!r} are bits; give the column in bytes, for example {role}=NAME:MB/s")
-        choice = f"use {', '.join(table)}" if table else "it takes none"
-        raise DataError(f"{unit!r} is no unit of {role}; {choice}")
+        choice = f"expected one of {', '.join(table)}" if table else "expected none"
+        raise DataError(f"invalid unit {unit!r} of {role}: {choice}")
     return scale
 
 

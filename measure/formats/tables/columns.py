@@ -260,4 +260,4 @@ def _constant(role: str, text: str) -> float | None:
 
 def _check_role(role: str) -> None:
     if role not in UNITS:
-        raise DataError(f"{role!r} is no role of a column; the roles are {', '.join(UNITS)}")
+        raise DataError(f"invalid role {role!r}: expected one of {', '.join(UNITS)}")

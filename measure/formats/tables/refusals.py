@@ -78,7 +78,7 @@ def check_complete(roles: Mapping[str, Role], header: Sequence[str], where: str)
         lacking.append(_NO_BLOCK)
     if not lacking:
         return
-    told = f"{' and '.join(lacking)} cannot be told from its columns; {found_columns(header)}"
+    told = f"{' and '.join(lacking)} cannot be found in its columns; {found_columns(header)}"
     if counts_tokens(header):
         raise DataError(
             f"{where}: {told}. Tokens are not requests, and the time to the first token is not the whole response: "

@@ -196,7 +196,7 @@ def _noted_kind(noted: str | None, records: Iterable[Mapping[str, Any]], name: s
             if noted == kind:
                 return kind
         raise DataError(f"{name}: load_kind {noted!r} is unknown; it is one of {', '.join(_UNIT_OF_LOAD)}")
-    # Without the note: where requests are cache lines and no depth is told, it is a memory under an injected delay.
+    # Without the note: cache lines as requests and no depth mean a memory under an injected delay.
     is_memory = all(
         r.get("depth") is None
         and r.get("bandwidth_bytes_per_s") is not None

@@ -55,7 +55,8 @@ def read_table(text: str, name: str) -> Table:
     separator = _separator(body[0])
     if separator is None:
         raise DataError(
-            f"{name}: its first line {body[0].strip()[:60]!r} is no header of a table; separate the columns by commas"
+            f"{name}: its first line {body[0].strip()[:60]!r} is not the header of a table; separate the columns by "
+            "commas"
         )
     if separator == "|":
         body, numbers = _without_bars(body, numbers)

@@ -87,7 +87,7 @@ def complete(records: list[dict[str, Any]], name: str) -> list[Finding]:
             if not record[given] > 0:
                 what = "throughput" if given == "throughput_per_s" else "latency"
                 raise DataError(
-                    f"{name}: a {what} of {record[given]:g} at load {record['load']:g} is no measurement; remove the "
+                    f"{name}: a {what} of {record[given]:g} at load {record['load']:g} cannot be right; remove the "
                     "row or measure the point again"
                 )
             record[missing] = record["load"] / record[given]

@@ -10,7 +10,7 @@ its own, and those in service have (1 + scv)/2 of theirs left; where the servers
 For one server B is its utilization u, and nothing is approximated yet.  For several, B = 0 while there are fewer than c
 others, and else u^e: the exponent is c when they are c (servers busy independently of each other), √(2(c+1)) - 1 when
 they are many (Sakasegawa 1977, for M/M/c), and between goes with c/others.  Of k servers with queues of their own,
-picked at random, the customer meets one k-th of everything.  Throughputs are kept within what the servers can do.
+picked at random, the customer meets one k-th of everything.  Throughputs stay within what the servers can do.
 
 What is found is what the network without that customer has in time average.  Two ways to know that:
 

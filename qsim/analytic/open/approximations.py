@@ -8,7 +8,7 @@ All start from two moments, ca² and cs² the scv of the times between arrivals 
 - **Kimura**: (ca²+cs²) / [(1-ca²)/Wq(D/M/c) + (1-cs²)/Wq(M/D/c) + 2(ca²+cs²-1)/Wq(M/M/c)], the three waits exact:
   a harmonic interpolation between queues whose answers are known; both scv at most 1.
 - **Whitt**: φ·(ca² + cs²)/2 · Wq(M/M/c) with φ from ρ, c, ca², cs² (the refined QNA formula).
-- **Cosmetatos**: cs²·Wq(M/M/c) + (1-cs²)·Wq(M/D/c) for Poisson arrivals, Wq(M/D/c) by his own approximation,
+- **Cosmetatos**: cs²·Wq(M/M/c) + (1-cs²)·Wq(M/D/c) for Poisson arrivals, Wq(M/D/c) by Cosmetatos's approximation,
   half of Wq(M/M/c) times 1 + (1-ρ)(c-1)(√(4+5c) - 2)/(16cρ).
 
 - **Kingman's bound**: Wq <= λ(Var[A] + Var[S]/c) / (2(1-ρ)).  A bound, not an approximation.  For c servers it is that

@@ -2,7 +2,7 @@
 
 Let batches of size X come at rate β, so λ = β·E[X] and ρ = λ·E[S].  A batch taken together is one service of M/G/1
 with mean E[X]·E[S] and variance E[X]·Var[S] + Var[X]·E[S]²; a customer waits for the batches ahead and, on
-average, for E[X(X-1)]/(2·E[X]) companions ahead in his own:
+average, for E[X(X-1)]/(2·E[X]) companions ahead in its own:
 
     Wq = β·E[(S1 + ... + SX)²] / (2·(1 - ρ)) + E[S]·E[X(X-1)] / (2·E[X]).
 
@@ -10,7 +10,7 @@ With exponential services the state probabilities follow from the flow across ea
 
     p(n + 1)·min(n + 1, c)·μ = β·sum over k = 0..n of p(k)·P(X > n - k).
 
-For one server an arrival does not wait if he is the first of a batch that finds nobody: P(wait) = 1 - (1-ρ)/E[X].
+For one server an arrival does not wait if it is the first of a batch that finds nobody: P(wait) = 1 - (1-ρ)/E[X].
 
 Source: Gaver (1959), Ann. Math. Stat. 30, "Imbedded Markov chain analysis of a waiting-line process in continuous
 time"; Chaudhry & Templeton (1983), A First Course in Bulk Queues, sections 3.1-3.2; Gross & Harris (1998), section 3.1.

@@ -52,7 +52,7 @@ def require_load(arrival_rate: float, service: Distribution) -> float:
 def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> float:
     """W of M/G/1 under SJF, PSJF or SRPT; raises UnstableQueueError when ρ >= 1.
 
-    Infinite under SJF where E[S²] is: whoever comes waits for what is left of a service, however short his own.
+    Infinite under SJF where E[S²] is: every arrival waits for the rest of a service, however short its own.
     """
     _check.one_of("rule", rule, RULES)
     rho = require_load(arrival_rate, service)

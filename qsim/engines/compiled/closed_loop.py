@@ -1,9 +1,9 @@
 """The compiled loop of a closed system with one station, first come, first served.
 
 Customers start service in the order in which they come, each on the server that is free first, and a customer
-comes back a think time after his finish.  So two tables are all the state there is: when each customer comes next,
-and when each server is free.  The earliest entry of a table is the winner of a tournament between its rows, which
-a change of one row decides anew in log2(rows) matches.
+comes back a think time after its finish.  So two tables are all the state there is: when each customer comes next,
+and when each server is free.  The earliest entry of a table is the winner of a tournament between its rows; a
+change of one row is settled in log2(rows) matches.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def closed_own(
     gaps: FloatArray,
     waits: FloatArray,
 ) -> None:
-    """As :func:`closed_shared` where visit i goes to the server ``chosen[i]``, who has a queue of his own."""
+    """As :func:`closed_shared` where visit i goes to the server ``chosen[i]``, which has a queue of its own."""
     clock = 0.0
     for i in range(gaps.size):
         customer, server = coming_tree[1], chosen[i]

@@ -129,7 +129,7 @@ def _next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) -
 
 @kernel(inner=True)
 def _line_up(queue: Any, customers: Table, customer: int) -> None:
-    """Put a customer into the waiting list, where his key and order say."""
+    """Put a customer into the waiting list, where its key and order say."""
     key, order = customers[customer].key, customers[customer].order
     before, after = queue.last, NOBODY
     if before != NOBODY and (
@@ -149,7 +149,7 @@ def _line_up(queue: Any, customers: Table, customer: int) -> None:
 
 @kernel(inner=True)
 def _call_up(queue: Any, customers: Table, ahead: int) -> int:
-    """Take the customer with ``ahead`` others before him out of the waiting list."""
+    """Take the customer with ``ahead`` others before it out of the waiting list."""
     before, customer = NOBODY, queue.first
     for _ in range(ahead):
         before, customer = customer, customers[customer].next
@@ -255,7 +255,7 @@ def run_events(  # noqa: PLR0912, PLR0915
         presence[min(state[0].present, presence.size - 1)] += now - clock
         clock = now
 
-        # What happens: someone leaves his place, or is on the way `to` one.
+        # What happens: a customer leaves its place, or is on the way `to` one.
         leaving, customer, to = NOBODY, NOBODY, NOWHERE
         if leaf < thinkers:
             queue, who = queues[leaf], all_who[leaf]
@@ -264,7 +264,7 @@ def run_events(  # noqa: PLR0912, PLR0915
             leaving = who[0]
             _remove(all_tags[leaf], who, queue.in_service, 0)
             queue.in_service -= 1
-            if place.blocking and places[place.next].present >= places[place.next].capacity:  # he keeps his server
+            if place.blocking and places[place.next].present >= places[place.next].capacity:  # it keeps its server
                 ahead = places[place.next]
                 customers[leaving].next = NOBODY
                 if ahead.blocked_first == NOBODY:
@@ -337,7 +337,7 @@ def run_events(  # noqa: PLR0912, PLR0915
                         ahead_of_him = min(math.floor(u * waiting), waiting - 1)
                     _serve(queue, customers, _call_up(queue, customers, ahead_of_him), tags, who, clock)
                 set_time(times, tree, chosen, _next_finish(place, queue, speeds, tags))
-                # Where he goes.
+                # Where it goes.
                 row.arrived = clock
                 row.visits -= 1
                 if row.visits > 0:
@@ -355,7 +355,7 @@ def run_events(  # noqa: PLR0912, PLR0915
                         row.visits = 1 if is_open else 0
 
             while to != NOWHERE and (customers[customer].visits == 0 or places[to].present >= places[to].capacity):
-                # He does not know yet how often he will visit this place, or there is no room for him.
+                # Not yet known how often it will visit this place, or there is no room for it.
                 row = customers[customer]
                 if row.visits == 0:
                     row.visits = math.floor(mean_visits[to, row.kind])

@@ -23,7 +23,7 @@ PLACE = np.dtype(
         ("sharing", "i8"),  # 1: all present are served at once
         ("varying", "i8"),  # 1: the speed of service depends on how many are present
         ("speeds", "i8"),  # entries of its row of speeds; 0: each server works at speed 1
-        ("blocking", "i8"),  # 1: who finds the next place full stays on his server
+        ("blocking", "i8"),  # 1: a customer that finds the next place full stays on its server
         ("capacity", "i8"),
         ("next", "i8"),  # the place after this one, or NOWHERE
         ("route_stream", "i8"),  # uniform numbers for random queues
@@ -54,13 +54,13 @@ CUSTOMER = np.dtype(
         ("kind", "i8"),
         ("place", "i8"),
         ("queue", "i8"),
-        ("next", "i8"),  # behind him in his list, or in the list of unused rows
+        ("next", "i8"),  # behind it in its list, or in the list of unused rows
         ("order", "i8"),
         ("visits", "i8"),  # left at this place, this one included
         ("key", "f8"),  # the smallest goes first, then the smallest order
         ("need", "f8"),  # service time
         ("work", "f8"),  # what is left of it
-        ("think", "f8"),  # how long he will think after this place
+        ("think", "f8"),  # how long it will think after this place
         ("arrived", "f8"),
         ("since", "f8"),  # waiting since
         ("wait", "f8"),

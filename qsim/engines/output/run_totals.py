@@ -1,7 +1,7 @@
-"""What is kept of a run: totals over all customers, for each kind of them and for each station.
+"""The totals of a run: over all customers, for each kind of them and for each station.
 
 The memory does not grow with the run: recorders hold batches (see qsim.engines.output.recorder), losses are counted for
-batches of the same kind, and the time with n customers present is kept up to MOST_PRESENT.
+batches of the same kind, and the time with n customers present, up to MOST_PRESENT.
 """
 
 from __future__ import annotations

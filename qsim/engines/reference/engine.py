@@ -79,7 +79,7 @@ class System:
                 self.log.lost += 1
                 if not self.plan.hold:
                     continue
-                yield first.reserve()  # the source waits with him
+                yield first.reserve()  # the source waits with it
             elif first.limited:
                 first.reserve()
             self.env.process(self.visitor(customer))
@@ -203,7 +203,7 @@ class Log:
         if self._left == 0:
             return
         time = row[0]
-        if self._until_next:  # only now is known how long after him the next one came
+        if self._until_next:  # only now is known how long after it the next one came
             held, self._held = self._held, row
             if held is None:
                 self._last_time = time

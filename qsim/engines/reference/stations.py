@@ -23,7 +23,7 @@ Process: TypeAlias = Generator[simpy.Event, Any, None]
 
 @dataclass(eq=False)
 class Customer:
-    """Whoever is served; what happens to him at the present station, and in all."""
+    """A customer; what happens to it at the present station, and in all."""
 
     kind: int
     arrived: float = 0.0
@@ -172,7 +172,7 @@ class WorkQueue:
         self._arrivals += 1
         customer.key = (self._key(customer), self._arrivals)
         customer.work, customer.share = customer.need, 0.0
-        customer.wait = self._env.now - customer.arrived  # not zero if he was held before he came in
+        customer.wait = self._env.now - customer.arrived  # not zero if it was held before it came in
         customer.done = self._env.event()
         self._waiting.append(customer)
         self._change()

@@ -62,7 +62,7 @@ def _step(a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64) -> tuple[n
 def _fill(state: npt.NDArray[np.uint64], mean: float, edges: FloatArray, heights: FloatArray, out: FloatArray) -> None:
     a, b, c, count = state[0], state[1], state[2], state[3]
     for i in range(out.size):
-        beyond = 0.0  # what has been found to be the least: behind the tail's beginning the exponential begins anew
+        beyond = 0.0  # the least it can be: beyond the start of the tail the exponential is memoryless
         while True:
             bits, a, b, c, count = _step(a, b, c, count)
             layer = np.int64(bits & _LAYER)

@@ -34,7 +34,15 @@ def ends_of(name: str) -> list[str]:
     return list(dict.fromkeys([*found[:1], *found[-1:]]))
 
 
-@pytest.mark.parametrize(("name", "series"), [(name, series) for name in CURVES for series in ends_of(name)])
+ENDS = [(name, series) for name in CURVES for series in ends_of(name)]
+
+
+def test_all_datasets_but_caches_and_single_loads_have_curves():
+    without = set(CURVES) - {name for name, _ in ENDS}
+    assert without == {"000-memory", "004-ssd-block-size", "004-ssd-mix"}
+
+
+@pytest.mark.parametrize(("name", "series"), ENDS)
 def test_every_command_advises_the_same_next_load_and_none_that_was_measured(qsim, name, series):
     points = points_of(load_dataset(name, corrected=True), series)
     few = ",".join(f"{n:g}" for n in to_calibrate_on(points))
@@ -85,6 +93,8 @@ def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
     shown = {row["series"]: row for row in view["rows"]}
     page = Path("report.html").read_text()
     text = qsim("compare", *source).out
+    assert fitted.keys() == predicted.keys() == compared.keys() == shown.keys()
+    assert fitted
     for name, part in fitted.items():
         knee = part["knee"]
         assert predicted[name]["knee"] == knee

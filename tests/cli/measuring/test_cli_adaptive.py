@@ -66,7 +66,7 @@ def test_a_real_search_says_why_keeps_its_history_and_goes_on(qsim, fio, disk):
 
     more = qsim(*args, "--adaptive", "5", "--depths", "1..64")
     assert more.code == 0, more.err
-    assert "3 points are kept already; at most 2 of 7 more" in more.err
+    assert "3 points are there already; at most 2 of 7 more" in more.err
     assert {p: p.stat().st_mtime_ns for p in Path("sweep/raw").iterdir()}.items() >= kept.items()
     history = json.loads(Path("sweep/adaptive.json").read_text())
     assert history["steps"][:3] == steps

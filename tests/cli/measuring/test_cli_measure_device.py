@@ -41,8 +41,8 @@ def test_utilizations_are_shares_of_the_peak(qsim, tools):
     [
         (["--depths", "1", "--utilizations", ".3"], "--depths and --utilizations were both given"),
         (["--arrival-rates", "600"], "--arrival-rates holds 600/s; it must be above 0 and below the device's peak"),
-        (["--arrival-rates", "0"], "--arrival-rates: 0 is no rate"),
-        (["--utilizations", "1.2"], "--utilizations: 1.2 does not lie between 0 and 1"),
+        (["--arrival-rates", "0"], "--arrival-rates: invalid rate 0"),
+        (["--utilizations", "1.2"], "--utilizations: invalid share 1.2: expected a value between 0 and 1"),
         (["--servers", "0"], "--servers is 0; it must be from 1 to 256"),
         (["--service", "lognormal:2ms"], "--service: the distribution lognormal needs scv"),
         (["--service", "lognorm:2ms"], "did you mean lognormal?"),

@@ -66,7 +66,7 @@ def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
     assert run.code == 0, run.err
     assert len(lines_of(run.out, "reads")) == 5
     plan = qsim(*args, "--depths", "1,2,4", "--budget", "30s", "--read", "100,50", "--plan")
-    assert "2 points (4 of 6 are kept already)" in plan.out
+    assert "2 points (4 of 6 are there already)" in plan.out
     assert [row[-1] for row in lines_of(plan.out, "depth")[1:]].count("kept") == 4
     assert "300 ms each" in plan.out  # as the points that are there
     short = qsim(*args, "--depths", "1,2,4", "--budget", "1s", "--read", "100,50", "--plan")
@@ -75,7 +75,7 @@ def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
     both = qsim(*args, "--depths", "1,2,4", "--budget", "30s", "--read", "100,50", "--json")
     assert len(both.json["points"]) == 6
     nothing = qsim(*args, "--depths", "1,2,4", "--budget", "1s", "--read", "100,50", "--plan")
-    assert "nothing is left to measure (6 of 6 are kept already)" in nothing.out
+    assert "nothing is left to measure (6 of 6 are there already)" in nothing.out
 
 
 @pytest.mark.live

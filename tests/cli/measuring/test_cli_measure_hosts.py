@@ -31,7 +31,7 @@ def test_dry_run_prints_the_commands_and_a_job_file_and_asks_no_host(qsim, fio):
 def test_hosts_come_from_a_file_too(qsim, fio):
     Path("hosts.txt").write_text("# all\nnode1\nnode2:8766\n")
     run = qsim("measure", "fio", "/mnt/drive", "--hosts-file", "hosts.txt", "--dry-run")
-    assert "/mnt/drive on 2 host(s), node1, node2:8766" in run.out
+    assert "/mnt/drive on 2 hosts, node1, node2:8766" in run.out
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_the_data_sheet_stands_beside_the_peak(qsim, sweep_csv):
         (("--as-published", "SWEEP"), "--as-published is about datasets", 2),
         (("--dataset", "004-ssd-mix", "--columns", "load=qd"), "--columns is about CSV files", 2),
         (("--dataset", "004-ssd-mix", "--csv", "SWEEP"), "is a file; name a directory", 2),
-        (("--dataset", "004-ssd-mix", "--report", "SWEEP"), "is no report of qsim", 1),
+        (("--dataset", "004-ssd-mix", "--report", "SWEEP"), "is not a report of qsim", 1),
         (("nowhere",), "nowhere", 1),
     ],
 )
@@ -156,7 +156,7 @@ def test_an_interruption_tells_how_many_points_are_kept(program, fio, disk, tmp_
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
     assert running.returncode == 130
-    assert re.search(r"interrupted; \d+ finished point\(s\) are kept in out; the same command goes on", err)
+    assert re.search(r"interrupted; \d+ finished points? in out; run the same command again to resume", err)
     assert list(disk.iterdir()) == []
 
 

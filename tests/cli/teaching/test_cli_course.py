@@ -66,4 +66,4 @@ def test_a_page_of_somebody_else_is_not_replaced(qsim):
     Path("mine.html").write_text("<p>mine")
     run = qsim("course", "--dataset", "002", "--out", "p", "--report", "mine.html")
     assert run.code == 1
-    assert run.error == "mine.html exists and is no report of qsim; choose another name for the report"
+    assert run.error == "mine.html exists and is not a report of qsim; choose another name for the report"

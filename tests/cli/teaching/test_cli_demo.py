@@ -49,7 +49,7 @@ def test_an_interrupted_demo_goes_on_and_loses_nothing(program, require_tool, tm
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=60)
     assert started.returncode == 130, err
-    assert err.splitlines()[-1].endswith("go on with: qsim demo --out kept")
+    assert err.splitlines()[-1].endswith("resume with: qsim demo --out kept")
     assert json.loads(out)["error"]["exit_code"] == 130
     kept = {p.name: p.read_bytes() for p in points.glob("*.json")}
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 from calibrate import fit
-from calibrate.cli.teaching.seal import _sealed_late
-from calibrate.sealing.guesses import Row
 from calibrate.sealing.sealed_prediction import seal
-from measure import Sweep, load_dataset
+from measure import load_dataset
 
 
 @pytest.fixture
@@ -35,7 +32,7 @@ def test_a_sealed_prediction_is_held_against_what_was_measured_since(qsim, sweep
     assert all(p["held_out"] for p in compared.json["points"])
     at_eight = next(p for p in compared.json["points"] if p["load"] == 8)
     assert at_eight["predicted"]["throughput_per_s"] == predicted.json["points"][1]["throughput_per_s"]
-    assert "cannot be told" in compared.err
+    assert "the data do not say when" in compared.err
     assert predicted.json["seal"]["sha256"] in (tmp_path / "report.html").read_text()
     assert predicted.json["seal"]["sha256"] in qsim("compare", str(next_day), "--sealed", "before.json").out
 
@@ -170,23 +167,6 @@ def test_a_prediction_over_another_load_is_listed_apart(qsim, sheet_and_memory, 
     assert told.code == 0, told.err
     assert "1.  Ada" in told.out
     assert "is over another load: injected delay (cycles)" in told.out
-
-
-@pytest.mark.parametrize(
-    ("measured", "late"),
-    [
-        ("2026-08-09T20:30:32+00:00", "Bob"),
-        ("2026-08-01T00:00:00", "Ada, Bob"),
-        ("2099-08-09T20:30:32", ""),
-        (None, ""),
-    ],
-)
-def test_guesses_sealed_after_the_measurement_are_named(measured, late):
-    rows = [Row(None, "Ada", "2026-08-05T09:00:00+00:00", "revealed"),
-            Row(None, "Bob", "2026-08-10T09:00:00+00:00", "not revealed")]  # fmt: skip
-    points = {"series": "d", "load": [1.0, 4.0], "throughput_per_s": [1.0, 2.0], "latency_s": [1.0, 2.0],
-              "started_at": [measured, "2100-01-01T00:00:00+00:00"]}  # fmt: skip
-    assert _sealed_late(rows, Sweep(pd.DataFrame(points))) == late
 
 
 def test_the_scale_of_the_errors_is_told(qsim, next_day):

@@ -54,7 +54,7 @@ def test_one_station_is_the_queue_itself(qsim):
         (("--station", "1"), "give either --arrival-rate"),
         (("--station", "1", "--arrival-rate", "1", "--population", "3"), "give either --arrival-rate"),
         (("--station", "1,speed=3", "--population", "3"), "'speed=3' does not belong to a station"),
-        (("--station", "1,servers=1.5", "--population", "3"), "servers=1.5 is no whole number"),
+        (("--station", "1,servers=1.5", "--population", "3"), "invalid number of servers 1.5"),
         (("--station", "disk", "--population", "3"), "--station"),
         (("--station", "1", "--arrival-rate", "1,2"), "which go with --routing"),
         (("--station", "1", "--arrival-rate", ".1,.2", "--routing", "0"), "a rate for each of the 1 stations, not 2"),

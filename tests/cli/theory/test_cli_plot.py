@@ -123,8 +123,8 @@ def test_without_a_file_the_numbers_are_printed(qsim):
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])
-def test_images(qsim, require_tool, suffix):
-    pytest.importorskip("kaleido")
+def test_images(qsim, require_tool, require_module, suffix):
+    require_module("kaleido", "pip install kaleido")
     require_tool("chromium", "chromium-browser", "google-chrome")
     out = f"curve.{suffix}"
     assert qsim(*MM1, "--y", "W,Lq", "--out", out).code == 0
@@ -135,8 +135,8 @@ def test_images(qsim, require_tool, suffix):
     assert again.error == f"{out} exists and is not replaced; choose another name for --out"
 
 
-def test_an_image_has_just_the_pixels_that_were_asked_for(qsim, require_tool):
-    pytest.importorskip("kaleido")
+def test_an_image_has_just_the_pixels_that_were_asked_for(qsim, require_tool, require_module):
+    require_module("kaleido", "pip install kaleido")
     require_tool("chromium", "chromium-browser", "google-chrome")
     assert qsim(*MM1, "--out", "wide.png", "--size", "640x400").code == 0
     header = Path("wide.png").read_bytes()[16:24]
@@ -156,9 +156,9 @@ def test_other_files_are_never_replaced(qsim):
     [
         ((), "nothing to plot"),
         ((*MM1[1:], "--size", "640x400"), "--size is that of an image"),
-        ((*MM1[1:], "--out", "a.png", "--size", "640"), "'640' is no size of an image"),
-        ((*MM1[1:], "--out", "a.png", "--size", "64x48"), "must have 200 to 8000 pixels"),
-        ((*MM1[1:], "--simulate", "0"), "0 is no number of customers"),
+        ((*MM1[1:], "--out", "a.png", "--size", "640"), "invalid image size '640'"),
+        ((*MM1[1:], "--out", "a.png", "--size", "64x48"), "expected 200 to 8000 pixels"),
+        ((*MM1[1:], "--simulate", "0"), "invalid number of customers 0"),
         (("--dataset", "003-ssd-read", "--simulate", "1e5"), "--simulate is about a model"),
         (("mm1",), "--vary is missing"),
         (("mm1", "mmc", "--vary", "arrival-rate=1..2"), "mm1 and mmc are two models"),
@@ -166,7 +166,7 @@ def test_other_files_are_never_replaced(qsim):
         (("mm1", "--vary", "speed=1..2"), "'speed' is unknown"),
         (("mm1", "--vary", "arrival-rate"), "names no values"),
         (("mm1", "--vary", "arrival-rate=2..1"), "must go from a smaller value to a larger one"),
-        (("mmc", "--vary", "servers=1.5..3"), "'1.5' is not a whole number"),
+        (("mmc", "--vary", "servers=1.5..3"), "invalid number '1.5': expected a whole number"),
         (("mm1", "--service-rate", "1", "--arrival-rate", "1", "--vary", "arrival-rate=1..2"), "is varied already"),
         (("mm1", "--service-rate", "1", "--vary", "arrival-rate=2..3"), "no value of --vary gives a steady state"),
         (("mm1", "--vary", "arrival-rate=.1..2"), "mm1 (M/M/1) needs --service-rate"),

@@ -24,7 +24,9 @@ def test_a_table_as_at_the_board(qsim):
 
 
 def test_what_is_printed_adds_up(qsim):
-    for row in qsim(*MM1, "--customers", "200", "--json").json["customers"]:
+    rows = qsim(*MM1, "--customers", "200", "--json").json["customers"]
+    assert len(rows) == 200
+    for row in rows:
         hundredths = {k: 100 * v for k, v in row.items()}
         assert all(v == pytest.approx(round(v), abs=1e-6) for v in hundredths.values())
         assert row["start"] + row["service"] == pytest.approx(row["finish"])
@@ -99,7 +101,7 @@ def test_the_table_as_csv_replaces_nothing(qsim):
         (("mm1", "--arrival-rate", "0", "--service-rate", "1"), "so few customers come"),
         (("mm1", "--arrival-rate", "1e-30", "--service-rate", "1"), "so few customers come"),
         (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "0"), "--customers must be"),
-        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e4"), "are no table to look at"),
+        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e4"), "are too many to print"),
         (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e9"), "are too many for a table"),
         (("mm1", "--arrival-rate", "1"), "it takes --arrival-rate, --service-rate or --service-time"),
     ],

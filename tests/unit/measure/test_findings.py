@@ -36,7 +36,8 @@ def test_no_warning_is_without_hypothesis_and_remedy() -> None:
 def test_a_finding_reads_as_evidence_hypothesis_and_remedy() -> None:
     text = str(unreadable("a.txt is empty"))
     assert text == (
-        "[warning] unreadable-file: a.txt is empty. Likely: it is no measurement, or it was cut off or edited after it "
-        "was written. To settle it: name that file alone, as in qsim audit FILE, or take it out of the directory."
+        "[warning] unreadable-file: a.txt is empty. Likely: it is not a measurement, or it was cut off or edited "
+        "after it was written. To settle it: name that file alone, as in qsim audit FILE, or take it out of the "
+        "directory."
     )
     assert "Likely" not in str(Finding("x", "info", "all is well"))

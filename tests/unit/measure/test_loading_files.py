@@ -111,7 +111,7 @@ def test_a_notebook_a_script_a_readme_and_pictures_beside_the_data_are_left_out_
     (finding,) = [f for f in sweep.findings if f.check in ("files-left-out", "unreadable-file")]
     assert finding.severity == "info"
     assert finding.message == (
-        "7 files are no measurements and are left out: README.md, analysis.ipynb, figure.png, notes.txt, paper.pdf, "
+        "7 files are not measurements and are left out: README.md, analysis.ipynb, figure.png, notes.txt, paper.pdf, "
         "plot.py, settings.json."
     )
 
@@ -119,7 +119,7 @@ def test_a_notebook_a_script_a_readme_and_pictures_beside_the_data_are_left_out_
 def test_one_file_that_is_left_out_is_one_file(tmp_path: Path) -> None:
     _write(tmp_path, **{"t.csv": TABLE, "plot.py": "import os\n"})
     (finding,) = load(tmp_path).findings
-    assert finding.message == "1 file is no measurement and is left out: plot.py."
+    assert finding.message == "1 file is not a measurement and is left out: plot.py."
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_missing_file_an_empty_folder_a_pipe_and_nothing_are_refused(tmp_path:
     (tmp_path / "folder").mkdir()
     for given, says in (
         (tmp_path / "gone.json", "does not exist"), (tmp_path / "folder", "nothing that can be read"),
-        (tmp_path / "pipe", "no regular file"), ([], "no file was named"), ("", "is empty"),
+        (tmp_path / "pipe", "not a regular file"), ([], "no file was named"), ("", "is empty"),
         ([tmp_path / "a", tmp_path / "a"], "named twice"), ("a\0b", "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(DataError, match=says):

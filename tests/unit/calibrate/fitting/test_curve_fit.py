@@ -251,9 +251,9 @@ def test_several_series_must_be_told_apart() -> None:
 
 
 def test_an_open_sweep_has_no_closed_model_and_a_closed_one_no_open_model() -> None:
-    with pytest.raises(ValueError, match="'p-norm' is for a sweep over queue depths"):
+    with pytest.raises(ValueError, match="'p-norm' needs a sweep over queue depths"):
         fit(Sweep(closed_sweep().points, load_kind="arrival_rate"), model="p-norm")
-    with pytest.raises(ValueError, match="'M/M/1' is for a sweep over arrival rates"):
+    with pytest.raises(ValueError, match="'M/M/1' needs a sweep over arrival rates"):
         fit(closed_sweep(), model="M/M/1")
 
 
@@ -305,11 +305,11 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
     [
         (lambda d: table(d, values=[]), "shapes"),
         (lambda d: table(d, values=[row[:2] for row in d["table"]["values"]]), "shapes"),
-        (lambda d: table(d, values=[[0.0] * len(row) for row in d["table"]["values"]]), "no device"),
+        (lambda d: table(d, values=[[0.0] * len(row) for row in d["table"]["values"]]), "invalid rows"),
         (lambda d: table(d, misfit=[float("nan")] * len(d["table"]["misfit"])), "finite"),
         (lambda d: table(d, weight=[0.0] * len(d["table"]["weight"])), "weight must not be negative"),
-        (lambda d: table(d, scale=9), "scale 9 is no column"),
-        (lambda d: table(d, scale="Xmax"), "scale 'Xmax' is no column"),
+        (lambda d: table(d, scale=9), "invalid scale 9"),
+        (lambda d: table(d, scale="Xmax"), "invalid scale 'Xmax'"),
         (lambda d: d | {"table": 5}, "table must be an object, not 5"),
         (lambda d: d | {"table": {"values": d["table"]["values"]}}, "table lacks misfit, weight, directions"),
         (lambda d: d | {"level": 7}, "level 7"),

@@ -37,7 +37,7 @@ def test_a_host_without_time_left_is_the_wall() -> None:
     assert model.host is not None
     assert model.host.most_per_s == pytest.approx(1e5)
     assert model.host.is_wall
-    assert "the host is the wall" in model.assumption
+    assert "the host is the limit" in model.assumption
 
 
 def test_a_host_with_time_left_bounds_the_peak_that_is_extrapolated() -> None:
@@ -45,7 +45,7 @@ def test_a_host_with_time_left_bounds_the_peak_that_is_extrapolated() -> None:
     told = host_limit_of(shallow)
     assert told.host is not None
     assert not told.host.is_wall
-    assert "no wall below 200 k/s" in told.assumption
+    assert "not the limit below 200 k/s" in told.assumption
     assert told.host.most_per_s == pytest.approx(200e3)
 
 
@@ -59,7 +59,7 @@ def test_a_host_that_is_the_wall_fixes_the_peak() -> None:
 def test_what_other_blocks_moved_over_the_link_is_no_wall() -> None:
     points = points_of(sweep(extra=(1e4, 2.0**20)), "reads")
     assert points.carried_bytes_per_s == pytest.approx(1e4 * 2**20)
-    assert "the link is no wall below 2.56 M/s" in host_limit_of(points).assumption
+    assert "the link is not the limit below 2.56 M/s" in host_limit_of(points).assumption
 
 
 def test_what_is_not_there_is_said() -> None:

@@ -63,7 +63,7 @@ def test_constant_times_hide_the_number_of_servers() -> None:
     found = servers_and_think(constant(4, 1e-4), 0.95)
     assert (found["c"].low, found["c"].high) == (1.0, 4.0)
     assert not any(found[name].identified or found[name].estimate is not None for name in "cSZ")
-    assert "no depth would tell them apart: measure the delay by itself" in found["c"].note
+    assert "no depth would settle it: measure the delay by itself" in found["c"].note
     assert found["Z"].low is not None
     assert found["Z"].high is not None
     assert found["Z"].low <= 1e-4

@@ -33,11 +33,15 @@ def test_of_mm1_all_three_are_the_same() -> None:
 
 def test_constant_times_and_more_servers_wait_less_than_the_textbook_says() -> None:
     constant = sweep(500 * RHO, [solve(MG1(500 * r, Deterministic(2e-3))).W for r in RHO])
-    for row in waiting(fit(constant, model="M/D/1"), points_of(constant)):
+    rows = waiting(fit(constant, model="M/D/1"), points_of(constant))
+    assert len(rows) == len(RHO)
+    for row in rows:
         assert row.mm1 is not None
         assert row.measured == pytest.approx(row.mm1 / 2, rel=0.01)
     four = sweep(2000 * RHO, [solve(MMc(2000 * r, 500, 4)).W for r in RHO])
-    for row in waiting(fit(four, model="M/M/4"), points_of(four)):
+    rows = waiting(fit(four, model="M/M/4"), points_of(four))
+    assert len(rows) == len(RHO)
+    for row in rows:
         assert row.mm1 is not None
         assert row.measured < row.mm1
         assert row.measured == pytest.approx(row.model, abs=0.02)

@@ -60,7 +60,9 @@ def test_misses_that_go_together_are_one_piece_of_evidence(sweep):
 
 
 def test_no_value_explains_the_points_better_than_the_best_and_neighbours_never_jump(sweep):
-    for profile in profile_parameters(fit(sweep, [1, 4, 32])):
+    profiles = profile_parameters(fit(sweep, [1, 4, 32]))
+    assert profiles
+    for profile in profiles:
         rise = np.array(profile.rise)
         low, high = int(rise.argmin()), int(rise.argmin())
         assert (np.diff(rise[high:]) >= -1e-3).all(), profile.name  # away from the best it only gets worse

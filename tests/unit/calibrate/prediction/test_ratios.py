@@ -53,6 +53,7 @@ def test_turned_round_every_ratio_is_its_reciprocal(old: Fit) -> None:
     new = drive(2e-4, 1.2e5, seed=4)
     there = {d.quantity: d for d in differences(old, new, NAMES)}
     back = {d.quantity: d for d in differences(new, old, NAMES[::-1])}
+    assert there.keys() == back.keys() >= {"R1", "Xmax", "N*"}
     for name, one in there.items():
         assert back[name].ratio == pytest.approx(1 / one.ratio)
         assert back[name].low == pytest.approx(1 / one.high, rel=0.1)
@@ -96,7 +97,7 @@ def with_structure(made: Fit, service: Estimate, delay: Estimate) -> Fit:
 def test_servers_and_delay_have_ratios_where_both_devices_tell_them(old: Fit) -> None:
     known = Estimate(4e-5, 3.6e-5, 4.4e-5, True, "s")
     twice = Estimate(8e-5, 7.2e-5, 8.8e-5, True, "s")
-    opened = Estimate(None, 0.0, 9e-5, False, "s", "open as long as c is")
+    opened = Estimate(None, 0.0, 9e-5, False, "s", "depends on c")
     zero = Estimate(1e-6, 0.0, 2e-6, True, "s")
     first, other = with_structure(old, known, zero), with_structure(old, twice, known)
     found = {d.quantity: d for d in differences(first, other, NAMES)}

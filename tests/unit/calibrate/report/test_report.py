@@ -62,7 +62,7 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
     done, _ = compare_all(load_dataset("004-ssd-depth", corrected=True))
     foreign = tmp_path / "thesis.html"
     foreign.write_text("<p>three years of work</p>")
-    with pytest.raises(MeasureError, match="no report of qsim"):
+    with pytest.raises(MeasureError, match="not a report of qsim"):
         write_report(done, foreign)
     assert foreign.read_text() == "<p>three years of work</p>"
     ours = write_report(done, tmp_path / "report.html")

@@ -88,7 +88,7 @@ def test_without_a_browser_or_kaleido_it_says_what_to_install(monkeypatch: pytes
     monkeypatch.setenv("PATH", "")
     with pytest.raises(MeasureError, match="apt-get install chromium"):
         check_images()
-    with pytest.raises(MeasureError, match="no-such-browser is none"):
+    with pytest.raises(MeasureError, match="no-such-browser is not one"):
         check_images("no-such-browser")
 
 

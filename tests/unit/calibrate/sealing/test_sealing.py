@@ -13,16 +13,18 @@ import pytest
 from calibrate.fitting.curve_fit import fit, from_datasheet
 from calibrate.fitting.origin import with_origin
 from calibrate.fitting.predicted_curve import predict
-from calibrate.sealing.guesses import Guess, add_guess, committed, leaderboard, read_list, read_revealed
-from calibrate.sealing.sealed_prediction import (
-    canonical,
-    read_seal,
-    seal,
-    sha256_of,
-    told_beforehand,
-    unseen,
-    used_rows,
+from calibrate.sealing.guesses import (
+    Guess,
+    Row,
+    add_guess,
+    committed,
+    head,
+    leaderboard,
+    read_list,
+    read_revealed,
+    sealed_late,
 )
+from calibrate.sealing.sealed_prediction import canonical, doubt_of, read_seal, seal, sha256_of, unseen, used_rows
 from measure.errors import DataError, MeasureError
 from measure.sweep import Sweep
 
@@ -97,8 +99,15 @@ def test_a_seal_whose_curve_this_version_does_not_draw_is_refused(tmp_path, fitt
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"schema": "qsim-seal/1"}', '{"schema": "qsim-seal/1", "sha256": 7, "predictions": 1}'],
-)
+    [
+        "",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"schema": "qsim-seal/1"}',
+        '{"schema": "qsim-seal/1", "sha256": 7, "predictions": 1}',
+    ],
+)  # fmt: skip
 def test_what_is_no_seal_is_refused_in_a_line(tmp_path, content):
     path = tmp_path / "before.json"
     path.write_text(content)
@@ -151,15 +160,31 @@ def test_one_file_with_everything_is_all_known(tmp_path):
     [
         ("2026-05-01T00:00:00+00:00", "7 of 7 points were measured before"),
         ("2026-07-01T00:00:00", ""),
-        (None, "cannot be told"),
-        ("last night", "cannot be told"),
+        (None, "the data do not say when"),
+        ("last night", "the data do not say when"),
     ],
 )
 def test_times_are_held_against_the_seal(tmp_path, fitted, measured_at, said):
     made = seal([fitted], [[1]], tmp_path / "before.json", made_at="2026-06-01T00:00:00+00:00")
-    told = told_beforehand(made, sweep_of(started_at=measured_at))
-    assert told.startswith(said) if said != "cannot be told" else said in told
-    assert bool(told) == bool(said)
+    doubt = doubt_of(made, sweep_of(started_at=measured_at))
+    assert doubt.startswith(said)
+    assert bool(doubt) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("measured_at", "late"),
+    [
+        ("2026-08-09T20:30:32+00:00", ["Bob"]),
+        ("2026-08-01T00:00:00", ["Ada", "Bob"]),
+        ("2099-08-09T20:30:32", []),
+        (None, []),
+    ],
+)
+def test_those_who_sealed_after_the_measurement_are_named(measured_at, late):
+    rows = [Row(None, "Ada", "2026-08-05T09:00:00+00:00", "revealed"),
+            Row(None, "Bob", "2026-08-10T09:00:00+00:00", "not revealed")]  # fmt: skip
+    times = [measured_at, *["2100-01-01T00:00:00+00:00"] * (len(DEPTHS) - 1)]
+    assert sealed_late(rows, sweep_of(started_at=times)) == late
 
 
 def test_a_commitment_hides_and_binds():
@@ -191,10 +216,12 @@ def test_the_list_holds_hashes_only_and_notices_edits(tmp_path):
         path.write_text(json.dumps(edited))
         with pytest.raises(DataError, match="broken"):
             read_list(path)
-    document["guesses"].reverse()
-    path.write_text(json.dumps(document))
+    reordered = {**document, "guesses": document["guesses"][::-1]}
+    path.write_text(json.dumps(reordered))
     with pytest.raises(DataError, match="broken"):
         read_list(path)
+    path.write_text(json.dumps({**reordered, "sha256": sha256_of(reordered)}))
+    assert head(read_list(path)) != document["sha256"], "who has the hash of the list notices what the file cannot show"
 
 
 def test_the_closest_wins_and_cheats_are_named(tmp_path, fitted):
@@ -218,7 +245,7 @@ def test_the_closest_wins_and_cheats_are_named(tmp_path, fitted):
 
 def test_a_prediction_that_knows_the_data_takes_no_part(tmp_path, fitted):
     seal([fitted], [[1]], tmp_path / "model.json")
-    with pytest.raises(DataError, match="was used"):
+    with pytest.raises(DataError, match="was made from these data"):
         leaderboard(read_revealed([tmp_path / "model.json"]), fitted, sweep_of())
 
 

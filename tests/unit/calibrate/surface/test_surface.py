@@ -181,7 +181,7 @@ def test_what_is_no_surface_is_refused_with_what_to_measure() -> None:
         DataError, match=r"one block size and one share of reads, .*qsim compare; measure more: qsim measure"
     ):
         surface_points(sweep_of(known(line)))
-    with pytest.raises(DataError, match="no sweep over queue depths"):
+    with pytest.raises(DataError, match="a surface needs a sweep over queue depths"):
         surface_points(load_dataset("001-memory"))
     both = sweep_of(known(grid()))
     mixed = both.points.assign(pattern=["random", "sequential"] * 32)

@@ -63,7 +63,7 @@ def test_percentiles_out_of_order_are_an_error_that_names_the_point(columns: Map
     (one,) = found(closed(1, depths=(1.0, 2.0), **columns), "percentile-order")
     assert one.severity == "error"
     assert words in one.message
-    assert "at 1 point(s)" in one.message
+    assert "at 1 point" in one.message
     assert "qsim measure fio" in one.remedy
 
 
@@ -77,7 +77,7 @@ def test_a_histogram_of_one_bin_is_told_with_the_command_that_refines_it() -> No
     same = {f"latency_{p}_s": [1e-4, 2e-4] for p in ("p50", "p99", "p999")}
     (one,) = found(closed(8, (1.0, 32.0), **{**same, "latency_p999_s": [1e-4, 3e-4]}), "one-bin")
     assert (one.severity, one.load) == ("warning", 1)
-    assert "all percentiles are 100 us, at 1 of 2 point(s)" in one.message
+    assert "all percentiles are 100 us, at 1 of 2 points" in one.message
     assert "--depths 1 " in one.remedy
     assert not found(closed(8, (1.0, 32.0), latency_p50_s=[1e-4] * 2), "one-bin")  # a single percentile is no histogram
 

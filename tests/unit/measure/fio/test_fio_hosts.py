@@ -151,7 +151,7 @@ def test_a_setting_that_cannot_be_measured_is_named(workload: FioJob, more: dict
 
 def test_a_plan_tells_hosts_file_and_time() -> None:
     plan = two(repeats=3, runtime_s=10.0)
-    assert "/data on 2 host(s), a, b:8766" in plan.describe()
+    assert "/data on 2 hosts, a, b:8766" in plan.describe()
     assert "removed at the end" in plan.describe()
     assert plan.seconds() > 3 * 10
 
@@ -170,7 +170,7 @@ def client(host: str, port: int, iops: float, mean_us: float, bins: dict[int, in
 def stored(folder: Path, clients: list[dict[str, Any]], **manifest: Any) -> SweepStore:
     details = {"token": "0123456789abcdef", **manifest}
     store = SweepStore.create(
-        folder, "fio-hosts", {}, {"tool": "fio", "device": "/data on 2 host(s)", "details": details}
+        folder, "fio-hosts", {}, {"tool": "fio", "device": "/data on 2 hosts", "details": details}
     )
     document = {"fio version": "fio-3.33", "timestamp": 1_700_000_000, "client_stats": clients}
     request = {"depth": 8, "jobs": 1, "load": 8.0, "repeat": 0}
@@ -194,7 +194,7 @@ def test_all_hosts_together_are_added_weighted_and_merged(tmp_path: Path) -> Non
     assert total["latency_p50_s"] == pytest.approx(110e-6, rel=0.02)
     assert total["latency_p99_s"] == pytest.approx(500e-6, rel=0.02)
     assert total["bandwidth_bytes_per_s"] == 40_000 * 4096
-    assert sweep.provenance.device == "/data on 2 host(s)"
+    assert sweep.provenance.device == "/data on 2 hosts"
 
 
 def test_reads_and_writes_of_a_mix_are_added_each(tmp_path: Path) -> None:

@@ -102,5 +102,5 @@ def test_samples_are_the_requests_of_the_points_that_were_logged(tmp_path: Path)
     assert ("s", 2.0, 0) not in found
     assert not samples(replace(sweep, raw=()))
     (store.directory / "raw" / "a_lat.log").write_text("no log\n")
-    with pytest.raises(DataError, match=r"a_lat\.log is no latency log"):
+    with pytest.raises(DataError, match=r"a_lat\.log is not a latency log"):
         found["s", 1.0, 0]

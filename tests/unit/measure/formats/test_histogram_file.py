@@ -49,7 +49,7 @@ def test_a_table_of_times_and_counts_is_a_law(tmp_path: Path) -> None:
         ("time,n\n1,2\n", "neither fio's json\\+ output nor a table with the header latency_s,count"),
         ("latency_s,count\n", "counts no time above zero"),
         ("latency_s,count\n0,5\n", "counts no time above zero"),
-        ("latency_s,count\n0.001,many\n", "row 2: '0.001,many' is no time and count"),
+        ("latency_s,count\n0.001,many\n", "row 2: invalid line '0.001,many': expected a time and a count"),
         ("latency_s,count\n0.001\n", "row 2"),
         ("latency_s,count\n0.001,1\n-1,2\n", "row 3: a time and a count are zero or more"),
         (fio_output({"1000": 3}, {"1000": 3}), "2 jobs"),

@@ -44,15 +44,15 @@ def test_a_law_comes_back_equal_to_the_last_digit(law: Distribution, tmp_path: P
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("lognormal", "is no JSON"),
-        ("[1]", r"no law of qsim \(schema None\)"),
-        ('{"schema": "qsim-fit/2"}', "no law of qsim"),
+        ("lognormal", "is not JSON"),
+        ("[1]", r"not a law of qsim \(schema None\)"),
+        ('{"schema": "qsim-fit/2"}', "not a law of qsim"),
         ('{"schema": "qsim-law/1"}', r"a law that cannot be \('law'\)"),
         ('{"schema": "qsim-law/1", "law": 3}', "a law that cannot be"),
         ('{"schema": "qsim-law/1", "law": {"family": "Closed"}}', "'Closed' is unknown"),
         ('{"schema": "qsim-law/1", "law": {"family": "Exponential", "mean": -1}}', "mean"),
         ('{"schema": "qsim-law/1", "law": {"family": "Exponential", "speed": 1}}', "speed"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "is not JSON"),
     ],
 )
 def test_what_is_no_law_is_refused_with_the_command_that_writes_one(tmp_path: Path, content: str, words: str) -> None:

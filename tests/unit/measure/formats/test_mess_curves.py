@@ -49,7 +49,7 @@ def test_a_text_file_in_cycles_is_not_confirmed_and_declared_units_are_taken() -
     assert declared.points["latency_s"].tolist() == pytest.approx([400e-6, 209e-6])
     assert declared.points["load"].iloc[0] == 1e14
     assert not declared.findings
-    with pytest.raises(DataError, match="'parsec' is no unit of latency"):
+    with pytest.raises(DataError, match="invalid unit 'parsec' of latency"):
         curves_sweep({"bwlat_50.txt": cycles}, {"latency": "parsec"})
 
 
@@ -91,7 +91,7 @@ def test_our_table_of_a_curve_without_a_load_survives_the_round_trip() -> None:
         ("pause,bandwidth_mean,latency_mean\n1,5,0\n", "a latency of 0 ns"),
         ("pause,bandwidth_mean,latency_mean\n1,0,90\n", "no row has a bandwidth above zero"),
         ("pause,bandwidth_mean,latency_mean\n1,5,90\n1,6,95\n", "every row has the same pause"),
-        ("1 2\n3 4\n5 6 7\n" + "1 2\n" * 30, "is no bandwidth-latency file"),
+        ("1 2\n3 4\n5 6 7\n" + "1 2\n" * 30, "is not a bandwidth-latency file"),
         ("1 2\n" * 30 + "5 6 7\n", "line 31 has 3 numbers where two belong"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_run_without_a_row_beside_a_whole_one_is_a_finding() -> None:
     [
         ("Intel(R) Memory Latency Checker - v3.10\nMeasuring idle latencies\n", "without a loaded-latency table"),
         (HEAD, "ends before its first row"),
-        (f"{HEAD} 00000 0.00 6400.0\n", "are no measurement"),
+        (f"{HEAD} 00000 0.00 6400.0\n", "cannot be right"),
         (HEAD.replace("(ns)", "(us)") + " 00000 1.00 2.0\n", "where ns and MB/sec were expected"),
     ],
 )

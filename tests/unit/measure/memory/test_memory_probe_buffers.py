@@ -62,7 +62,7 @@ def test_one_thread_and_all_cores_by_default() -> None:
 @pytest.mark.usefixtures("machine")
 def test_the_plan_says_what_and_how_long_and_can_be_typed_again() -> None:
     plan = plan_buffers([16 * KiB, GiB], threads=(1, 2), traffic="read,nt-write")
-    for part in ("CPU 3", "1 and 2 thread(s)", "16 KiB, 1 GiB", "nt-write", "s in all"):
+    for part in ("CPU 3", "1 and 2 threads", "16 KiB, 1 GiB", "nt-write", "s in all"):
         assert part in plan.describe()
     assert plan.command().startswith("qsim measure memory --buffers 16384,1073741824 --loaders 1,2 ")
     assert "--traffic read,nt-write" in plan.command(GiB)
@@ -82,7 +82,7 @@ def test_the_warm_up_goes_once_round() -> None:
     [
         ([], {}, "buffers is empty"),
         ([4 * KiB], {}, "buffers: 4 KiB is too small.*begin at 8 KiB"),
-        ([16 * KiB + 1], {}, "no whole number of cache lines"),
+        ([16 * KiB + 1], {}, "expected a multiple of a cache line"),
         ([64 * GiB], {}, "do not fit in 50 % of the free memory .24 GiB.*end at 3 GiB"),
         ([MiB], {"threads": 0}, "threads: name numbers of threads from 1 on"),
         ([MiB], {"threads": []}, "threads: name numbers"),

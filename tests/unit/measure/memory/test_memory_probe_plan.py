@@ -69,7 +69,7 @@ def test_description_names_what_will_happen() -> None:
     text = plan_memory(traffic="mix", delays=(0, 700)).describe()
     for part in (
         "chaser on CPU 3",
-        "3 loader(s) on CPU 0, 1, 2",
+        "3 loaders on CPU 0, 1, 2",
         "32 read, 32 updated",
         "66.7 % reads on the bus",
         "128 MiB",

@@ -96,8 +96,8 @@ def damaged(change: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no JSON"),
-        ("{", "no JSON"),
+        ("", "not a JSON"),
+        ("{", "not a JSON"),
         ("[]", "schema"),
         ('{"schema": "other"}', "schema"),
         ('{"schema": "qsim-memory-probe/1"}', "lacks a part"),

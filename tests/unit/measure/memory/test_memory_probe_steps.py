@@ -32,7 +32,7 @@ def sweep(noise: float = 0.0, repeats: int = 3, caches: dict[str, int] = CACHES,
         for repeat in range(repeats):
             latency = latency_ns(size) * 1e-9 * np.exp(noise * rng.standard_normal())
             for threads in (1, 2):
-                rows.append({"series": f"read, {threads} thread(s)", "load": size, "repeat": repeat,
+                rows.append({"series": f"read, {threads} threads", "load": size, "repeat": repeat,
                              "latency_s": latency, "throughput_per_s": threads * 1e9 / (1 + latency * 1e8),
                              "bandwidth_bytes_per_s": threads * 64e9 / (1 + latency * 1e8)})  # fmt: skip
         size *= 2
@@ -49,7 +49,7 @@ def test_plateaus_are_where_the_caches_are(noise: float) -> None:
         (64 * MiB, 512 * MiB, "memory"),
     ]
     assert [p.latency_s * 1e9 for p in found] == pytest.approx([1.3, 4.5, 30.0, 110.0], rel=0.03)
-    assert found[0].bandwidths["read, 2 thread(s)"] == pytest.approx(2 * found[0].bandwidths["read, 1 thread(s)"])
+    assert found[0].bandwidths["read, 2 threads"] == pytest.approx(2 * found[0].bandwidths["read, 1 threads"])
 
 
 def test_steps_name_the_caches_that_end_there() -> None:

@@ -61,7 +61,7 @@ def test_the_estimate_grows_with_the_delays_and_the_time() -> None:
         ({"seconds_per_point": 0.5}, "whole seconds"),
         ({"repeats": 0}, "repeats is 0"),
         ({"cores": "0"}, "holds CPU 0, which chases"),
-        ({"cores": "one"}, "cores: 'one' is no list"),
+        ({"cores": "one"}, "cores: invalid CPUs 'one'"),
         ({"cores": "4000"}, "the CPUs of this machine are 0 to"),
         ({"chaser": -1}, "chaser is -1"),
     ],
@@ -144,8 +144,8 @@ def test_finished_runs_are_not_run_again_and_new_ones_are_added(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("behaviour", "says"),
     [
-        ("half a table", r"loaded-latency-W5\.r0: MLC printed 2 row\(s\) for the 4 delays"),
-        ("half a row", r"MLC printed 2 row\(s\) for the 4 delays"),
+        ("half a table", r"loaded-latency-W5\.r0: MLC printed 2 rows for the 4 delays"),
+        ("half a row", r"MLC printed 2 rows for the 4 delays"),
         ("refuses", r"without a loaded-latency table.*MLC said: Hugepages need to be set up for this CPU: Exiting"),
         ("says nothing", "is MLC's output, but|without a loaded-latency table"),
         ("fails on stderr", "MLC said: mlc: cannot open shared object file"),
@@ -200,7 +200,7 @@ def test_a_machine_whose_prefetchers_stay_on_is_told(tmp_path: Path, fake_mlc) -
     result = run_mlc(plan_mlc(), tmp_path / "s")
     (finding,) = result.findings
     assert finding.check == "mlc-prefetchers"
-    assert "in 1 of 2 run(s)" in finding.message
+    assert "in 1 of 2 runs" in finding.message
 
 
 def test_an_interruption_keeps_what_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

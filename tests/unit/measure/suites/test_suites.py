@@ -76,7 +76,9 @@ def test_quick_asks_for_no_more_and_for_the_same_question(name: str) -> None:
 
 
 def test_no_suite_needs_writes_to_have_something_to_measure() -> None:
-    for suite in suites("course"):
+    course = suites("course")
+    assert course
+    for suite in course:
         assert suite.reading().workloads
         assert all(w.read_percent == 100 for w in suite.reading().workloads)
 

@@ -101,5 +101,7 @@ def test_nonsense_is_refused_by_name(build: Callable[[], object], parameter: str
 
 
 def test_a_refusal_names_value_and_remedy() -> None:
-    with pytest.raises(ValueError, match=r"capacity must be a whole number of at least 3, not 2: it counts the places"):
+    with pytest.raises(
+        ValueError, match=r"capacity must be a whole number of at least 3, not 2: it includes the customers in service"
+    ):
         MMcK(1, 1, 3, 2)

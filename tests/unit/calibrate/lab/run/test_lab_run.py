@@ -76,7 +76,7 @@ def test_who_sealed_a_guess_takes_it_back_and_guesses_anew(run):
 )
 def test_nobody_takes_back_what_another_sealed(run, name, knee, nonce):
     _, kept = run.guess("Ann", 12)
-    with pytest.raises(RefusedError, match=r"no (such )?guess"):
+    with pytest.raises(RefusedError, match="no guess"):
         run.take_back(name, knee, kept if nonce is None else nonce)
     assert [e["name"] for e in run.standing()] == ["Ann"]
 
@@ -85,7 +85,7 @@ def test_the_teacher_takes_back_any_guess_until_the_measurement_begins(run):
     run.guess("rude", 1)
     run.guess("Ann", 12)
     run.remove("rude")
-    with pytest.raises(RefusedError, match="any more"):
+    with pytest.raises(RefusedError, match="no guess"):
         run.remove("rude")
     run.log.add("started", resumed=False)
     with pytest.raises(RefusedError, match="closed"):

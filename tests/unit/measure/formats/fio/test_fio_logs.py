@@ -30,7 +30,7 @@ def test_version_2_is_read_in_microseconds_where_it_is_said(tmp_path: Path) -> N
     assert summarise(path, unit="us").mean_s == pytest.approx(2e-4)
     (finding,) = [f for f in load(path).findings if f.check == "latency-unit"]
     assert "taken as ns" in finding.message
-    with pytest.raises(ValueError, match="unit 'ms' is none that fio logs in"):
+    with pytest.raises(ValueError, match="invalid unit 'ms'"):
         summarise(path, unit="ms")  # type: ignore[arg-type]
 
 
@@ -49,10 +49,10 @@ def test_the_last_line_of_a_killed_run_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("1, 100, 0, 4096, 0\n1, slow, 0, 4096, 0\n3, 1, 0, 1, 0\n", "is no latency log of fio's behind line 0"),
-        ("1, 100, 0, 4096, 0\n2, -5, 0, 4096, 0\n3, 1, 0, 1, 0\n", "line 2 is none that fio writes"),
-        ("1, 100, 0, 4096, 0\n2, 5, 7, 4096, 0\n3, 1, 0, 1, 0\n", "line 2 is none that fio writes"),
-        ("1, 100, 0, 4096, 0\n\n2, , 0, 4096\n3, 1, 0, 1, 0\n", "line 2 is none that fio writes"),
+        ("1, 100, 0, 4096, 0\n1, slow, 0, 4096, 0\n3, 1, 0, 1, 0\n", "is not a latency log of fio after line 0"),
+        ("1, 100, 0, 4096, 0\n2, -5, 0, 4096, 0\n3, 1, 0, 1, 0\n", "line 2 is not a line of a latency log"),
+        ("1, 100, 0, 4096, 0\n2, 5, 7, 4096, 0\n3, 1, 0, 1, 0\n", "line 2 is not a line of a latency log"),
+        ("1, 100, 0, 4096, 0\n\n2, , 0, 4096\n3, 1, 0, 1, 0\n", "line 2 is not a line of a latency log"),
         ("1, 100, 0, 4096\n99999999999999, 5, 0, 4096\n", "spans"),
         ("", "is empty"),
     ],
@@ -66,7 +66,7 @@ def test_damage_is_refused_by_file_and_line(tmp_path: Path, text: str, says: str
 
 def test_histograms_with_a_wrong_number_of_bins_are_refused(tmp_path: Path) -> None:
     path = _log(tmp_path, "1, 0, 4096, " + ", ".join(["1"] * 77) + "\n", "x_clat_hist.1.log")
-    with pytest.raises(DataError, match="77 bins is none of fio's"):
+    with pytest.raises(DataError, match="invalid histogram log with 77 bins"):
         summarise(path)
 
 

@@ -43,7 +43,7 @@ def test_the_number_of_bins_tells_version_and_coarseness(bins: int, unit_s: floa
 
 @pytest.mark.parametrize("bins", [0, 1, 100, 1217, 4000])
 def test_other_numbers_of_bins_are_refused(bins: int) -> None:
-    with pytest.raises(DataError, match=f"a histogram log with {bins} bins is none of fio's"):
+    with pytest.raises(DataError, match=f"invalid histogram log with {bins} bins"):
         coarse_edges(bins)
 
 

@@ -123,7 +123,7 @@ def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
         ("io_depth,latency_us,iops,iops\n1,2,3,4\n", "'iops' is there more than once"),
         ("", "is empty"),
         ("# nothing\n", "is empty"),
-        ("just words\n1\n", "is no header of a table"),
+        ("just words\n1\n", "is not the header of a table"),
         ("series,load,throughput_per_s,latency_s\na,1,,2\n", "line 2 has no throughput_per_s"),
         ("# load_kind: mood\nseries,load,throughput_per_s,latency_s\na,1,2,2\n", "load_kind 'mood' is unknown"),
     ],

@@ -38,9 +38,9 @@ def _table(folder: Path, text: str) -> Path:
             "iodepth,arrival_rate,iops,lat_us\n1,,10000,100\n,5000,5000,110\n",
             "both 'iodepth' and 'arrival_rate' can be",
         ),
-        ("arrival_rate,iops\n100,100\n", "a latency with its unit cannot be told"),
+        ("arrival_rate,iops\n100,100\n", "a latency with its unit cannot be found"),
         ("arrival_rate,lat_us\n100,100\n", "add the column that is missing"),
-        ("delay,latency_ns\n0,200\n", "a throughput (or a bandwidth and the block size) cannot be told"),
+        ("delay,latency_ns\n0,200\n", "a throughput (or a bandwidth and the block size) cannot be found"),
         ("iops,lat_us\n10000,100\n", "--columns load=1,latency=lat_us:us,throughput=iops"),
     ],
 )

@@ -44,8 +44,8 @@ def test_a_declaration_is_read_with_its_units() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "is empty"), ("load", "is not role=column"), ("load=", "is not role=column"), ("speed=x", "is no role"),
-        ("latency=a:parsec", "no unit of latency"), ("load=a,load=b", "twice"), ("bandwidth=a:Mbps", "are bits"),
+        ("", "is empty"), ("load", "is not role=column"), ("load=", "is not role=column"), ("speed=x", "invalid role"),
+        ("latency=a:parsec", "invalid unit 'parsec'"), ("load=a,load=b", "twice"), ("bandwidth=a:Mbps", "are bits"),
     ],
 )  # fmt: skip
 def test_a_wrong_declaration_says_what_is_wrong(text: str, says: str) -> None:
@@ -95,7 +95,7 @@ def test_a_table_that_does_not_say_enough_lists_its_columns_and_the_remedy(heade
 
 @pytest.mark.parametrize("header", [["delay", "latency_us"], ["arrival_rate", "iops"], ["io_depth", "latency"]])
 def test_where_no_column_is_left_for_what_is_missing_one_has_to_be_added(header: list[str]) -> None:
-    with pytest.raises(DataError, match=r"cannot be told from its columns; .*; add the column that is missing"):
+    with pytest.raises(DataError, match=r"cannot be found in its columns; .*; add the column that is missing"):
         assign_roles(header, None, None, "mine.csv")
 
 
