@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from calibrate.surface import Places, SurfaceComparison, SurfacePoints, compare_surface, surface_points
-from calibrate.surface.baselines import SURFACE_BASELINES, PlacesLike
+from calibrate.surface.baselines import SURFACE_BASELINES
 from measure import load, load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
 
 ASKED = (0, 1, 2, 4)
-BLOCKS = Path(__file__).resolve().parent / "data" / "blocks"
+DATA = Path(__file__).resolve().parent / "data"
 HEAD = "| | corners | 1 more | 2 more | 4 more |\n|---|---:|---:|---:|---:|\n"
 OURS = "qsim surface"
 RISE = 1e-3
@@ -32,7 +32,7 @@ Devices = dict[str, list[SurfacePoints]]
 """The surfaces, or lines, of each device."""
 
 
-def plain_line(places: PlacesLike, throughput: np.ndarray, at: PlacesLike) -> np.ndarray:
+def plain_line(places: Places, throughput: np.ndarray, at: Places) -> np.ndarray:
     """N / X = alpha + beta b by least squares of relative errors, neither negative."""
     from scipy.optimize import nnls
 
@@ -70,7 +70,7 @@ def surfaces(data: Sequence[str]) -> Iterator[tuple[str, SurfacePoints]]:
 def lines(half: str) -> Devices:
     """The sweeps over three block sizes or more in docs/data/blocks of one half, ``tuned`` or ``unseen``."""
     found: Devices = {}
-    for path in sorted(BLOCKS.glob(f"{half}-*/*.csv")):
+    for path in sorted((DATA / "blocks").glob(f"{half}-*/*.csv")):
         for _, group in pd.read_csv(path).groupby(["series", "iodepth"], sort=False):
             mean = group.groupby("block_size_bytes")[["iops", "iodepth", "read_percent"]].mean()
             if len(mean) > 2:
@@ -79,6 +79,17 @@ def lines(half: str) -> Devices:
                 places = Places(mean.index.to_numpy(float), mean["read_percent"].to_numpy() / 100, depth, ones)
                 points = SurfacePoints(places, rate, depth / rate, ones, np.nan * ones, source=path.stem)
                 found.setdefault(path.stem, []).append(points)
+    return found
+
+
+def reads_and_writes() -> Devices:
+    """The drives of docs/data that were read and written: surfaces over the share of reads and the depth."""
+    found: Devices = {}
+    tables = {path.stem: load(path) for path in sorted(DATA.glob("drives*/*.csv"))}
+    for name in [n.removesuffix("read") for n in tables if n.endswith("read") and f"{n[:-4]}write" in tables]:
+        both = [tables[name + way].points.assign(read_fraction=share) for way, share in (("read", 1.0), ("write", 0.0))]
+        points = pd.concat(both, ignore_index=True)
+        found[name] = [surface_points(replace(tables[name + "read"], points=points, name=name))]
     return found
 
 
@@ -100,11 +111,14 @@ def rows(label: str, devices: Devices, *, line: bool = False) -> str:
 
 
 def table(data: Sequence[str] = ()) -> str:
-    """The rows of all surfaces and, of what comes with qsim, of both halves of the lines over block sizes."""
+    """The rows of all surfaces and, without DATA, of reads and writes and of both halves of the block sizes."""
     found: Devices = {}
     for name, points in surfaces(data):
         found.setdefault(name, []).append(points)
     text = HEAD + rows(f"{len(found)} drives", found)
+    if not data:
+        pairs = reads_and_writes()
+        text += rows(f"reads and writes, {len(pairs)} drives", pairs)
     for half, label in (("tuned", "block sizes"), ("unseen", "block sizes, unseen")) if not data else ():
         devices = lines(half)
         text += rows(f"{label}, {len(devices)} devices", devices, line=True)

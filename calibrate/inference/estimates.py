@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Quantity, Weights
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_rate
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
     from calibrate.models.curves import CurveModel
@@ -56,6 +56,8 @@ def quantity(value: float | None, unit: str) -> str:
         return format_bandwidth(value * CACHE_LINE_BYTES)
     if unit == "B/s":
         return format_bandwidth(value)
+    if unit == "B":
+        return format_bytes(float(f"{value:.3g}"))
     base, per, rest = unit.partition(" per ")
     return format_duration(value) + per + rest if base == "s" else f"{value:.3g} {unit}".strip()
 

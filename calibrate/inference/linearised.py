@@ -26,9 +26,6 @@ SCALES = 2.0 ** np.array([2, 1, 0, -1, -2, -4, -7, -11])
 SHIFT = 1e-5
 """The step of a numerical derivative, in logarithms."""
 
-NO_PRIOR_LOG_SD = 5.0
-"""A parameter without a prior of its own: anything within e^5 of where the descent begins, or so."""
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -40,18 +37,18 @@ class Measured:
 
 
 def linearised(
-    parameters: Sequence[Parameter], start: Array, predict_log: Callable[[Array], Array], measured: Measured,
+    parameters: Sequence[Parameter], predict_log: Callable[[Array], Array], measured: Measured,
     process: MisfitProcess, misfit: MisfitPrior,
 ) -> Weights:  # fmt: skip
     """The table of weights, a row for each misfit size; its directions are those of all parameters.
 
-    ``start`` (d,) in natural units; ``predict_log`` maps parameters (n, d) in natural units to logarithms (n, k) of
-    what would be observed.
+    Every parameter needs a prior, at whose median the descent begins; ``predict_log`` maps parameters (n, d) in natural
+    units to logarithms (n, k) of what would be observed.
     """
-    prior = _Prior.of(parameters, start)
+    prior = _Prior.of(parameters)
     sizes, log_prior = misfit.sizes()
     correlation = process.seen(measured.used).among(measured.used)
-    theta = np.clip(np.log(start), prior.low, prior.high)
+    theta = np.clip(prior.centre, prior.low, prior.high)
     rows: list[Array] = []
     evidence, spread = [], []
     for size in sizes:
@@ -75,13 +72,11 @@ class _Prior:
     high: Array
 
     @classmethod
-    def of(cls, parameters: Sequence[Parameter], start: Array) -> _Prior:
-        """Of the parameters; one without a prior is centred on where the descent begins."""
-        centre = np.log(
-            [s if p.prior_median is None else p.prior_median for p, s in zip(parameters, start, strict=True)]
-        )
-        width = np.array([p.prior_log_sd or NO_PRIOR_LOG_SD for p in parameters])
-        return cls(centre, width**-2.0, np.log([p.low for p in parameters]), np.log([p.high for p in parameters]))
+    def of(cls, parameters: Sequence[Parameter]) -> _Prior:
+        """Of the parameters."""
+        found = [(p.prior_median, (p.prior_log_sd or np.nan) ** -2.0, p.low, p.high) for p in parameters]
+        median, precision, low, high = np.array(found, dtype=float).T
+        return cls(np.log(median), precision, np.log(low), np.log(high))
 
 
 def _descend(

@@ -25,7 +25,7 @@ L0 exp(b rho) / (1 - rho^4)^w, needs no root; learned in the same way it misses 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from calibrate.inference.linearised import Measured, linearised
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import CurveModel, KneePoint
+from calibrate.models.curves import KneePoint, MemoryModel
 
 if TYPE_CHECKING:
     from calibrate.models.curves import Peak
@@ -77,7 +77,7 @@ APART = 1e6
 """So many lengths apart, exp(-APART) is zero."""
 
 
-class OverDelay(CurveModel):
+class OverDelay(MemoryModel):
     """A model of throughput and response over the injected delay, both fitted."""
 
     misfit = MISFIT
@@ -85,30 +85,14 @@ class OverDelay(CurveModel):
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
         """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
-        load, x, r = points.load, points.throughput_per_s, points.response_time_s
-        return self.table(load, x, r, np.concatenate(points.noise()), 0.0 if peak is None else peak.per_s)
-
-    def table(self, loads: Array, throughput: Array, response: Array, noise: Array, known_peak: float = 0.0) -> Weights:
-        """The same from arrays (m,), and ``noise`` (2m,) of throughputs and then responses."""
-        parameters = self.parameters(loads, throughput, response, known_peak)
+        loads, x, r = points.load, points.throughput_per_s, points.response_time_s
         used = np.column_stack([np.tile(loads, 2), np.repeat([THROUGHPUT, RESPONSE], len(loads))])
-        observed = np.log(np.concatenate([throughput, response]))
         return linearised(
-            parameters, np.array([p.prior_median for p in parameters]),
+            self.parameters(loads, x, r, 0.0 if peak is None else peak.per_s),
             lambda values: np.log(np.concatenate(self.curve(values, loads), axis=1)),
-            Measured(observed, noise, used), BothAxes(self.process.length, self.process.own, self.process.pivot),
-            self.misfit,
+            Measured(np.log(np.concatenate([x, r])), np.concatenate(points.noise()), used),
+            BothAxes(self.process.length, self.process.own, self.process.pivot), self.misfit,
         )  # fmt: skip
-
-    def observables(self, throughput: Array, response: Array) -> Array:
-        """What of the points is fitted, in logarithms, along the last axis."""
-        return np.concatenate([np.log(throughput), np.log(response)], axis=-1)
-
-    def parameters(
-        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
-    ) -> tuple[Parameter, ...]:
-        """The parameters, with bounds and priors."""
-        raise NotImplementedError
 
 
 class DelayLaw(OverDelay):
@@ -120,6 +104,7 @@ class DelayLaw(OverDelay):
         "adds 1/R; R = L0 + a rho/(1-rho) at rho = X/B"
     )
     knee_definition = "tangent rho* = 1 / (1 + sqrt(a / L0))"
+    units: ClassVar = {"N": "lines", "kappa": "s per unit", "L0": "s", "a": "s", "B": "lines/s", "q": ""}
 
     def __init__(self, priors: LawPriors | None = None) -> None:
         self.priors = priors or LawPriors()
@@ -141,10 +126,6 @@ class DelayLaw(OverDelay):
             Parameter("B", "lines/s", highest * 1.0001, max(peak, highest) * 20, peak, peak_sd),
             Parameter("q", "", 0.5, 12.0, overlap, overlap_sd),
         )
-
-    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        units = {"N": "lines", "kappa": "s per unit", "L0": "s", "a": "s", "B": "lines/s", "q": ""}
-        return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(units.items())}
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         """Solves the law for the odds u = ln(rho / (1 - rho)): demand falls with them and supply rises, one root.
@@ -239,6 +220,7 @@ class Unloaded(OverDelay):
     name = "no queueing"
     assumption = "every access takes the idle latency; the peak is a wall"
     knee_definition = "the delay at which the peak is reached"
+    units: ClassVar = {"N": "lines", "kappa": "s per unit", "L0": "s", "B": "lines/s"}
 
     def parameters(
         self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
@@ -251,10 +233,6 @@ class Unloaded(OverDelay):
             Parameter("L0", "s", idle / 10, idle * 10, idle, FLAT_LOG_SD),
             Parameter("B", "lines/s", peak / 2, peak * 20, peak, FLAT_LOG_SD),
         )
-
-    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        units = {"N": "lines", "kappa": "s per unit", "L0": "s", "B": "lines/s"}
-        return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(units.items())}
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         lines, per_unit, idle, peak = (values[:, i, None] for i in range(4))

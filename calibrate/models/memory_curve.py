@@ -14,7 +14,7 @@ back has two latencies at one bandwidth, and only the lower branch is a function
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from calibrate.inference.linearised import Measured, linearised
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import CurveModel, KneePoint
+from calibrate.models.curves import KneePoint, MemoryModel
 from measure.units import CACHE_LINE_BYTES
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class AlongBandwidth(MisfitProcess):
         return np.asarray(share - 0.1 * np.log1p(-share))
 
 
-class OverBandwidth(CurveModel):
+class OverBandwidth(MemoryModel):
     """A model of the latency over the bandwidth; loads are bandwidths in bytes a second."""
 
     misfit = MisfitPrior(median=0.08, log_sd=1.0)
@@ -75,24 +75,12 @@ class OverBandwidth(CurveModel):
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
         """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
-        noise = points.noise()[1]
+        loads, response = points.load, points.response_time_s
         known = 0.0 if peak is None else peak.per_s * CACHE_LINE_BYTES
-        return self.table(points.load, points.response_time_s, noise, known)
-
-    def table(self, loads: Array, response: Array, noise: Array, known_peak: float = 0.0) -> Weights:
-        """The same from arrays (m,); ``known_peak`` in bytes/s."""
-        parameters = self.parameters(loads, loads, response, known_peak)
         return linearised(
-            parameters, np.array([p.prior_median for p in parameters]),
-            lambda values: np.log(self.curve(values, loads)[1]),
-            Measured(np.log(response), noise, loads), self.process, self.misfit,
+            self.parameters(loads, loads, response, known), lambda values: np.log(self.curve(values, loads)[1]),
+            Measured(np.log(response), points.noise()[1], loads), self.process, self.misfit,
         )  # fmt: skip
-
-    def parameters(
-        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
-    ) -> tuple[Parameter, ...]:
-        """The parameters, with bounds and priors."""
-        raise NotImplementedError
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         rho = np.minimum(loads[None, :] / values[:, -1, None], NEVER_BEYOND)
@@ -112,10 +100,6 @@ class OverBandwidth(CurveModel):
         load = rho * values[:, -1]
         return KneePoint(load, load / CACHE_LINE_BYTES, self.latency(values, rho[:, None])[:, 0])
 
-    def observables(self, throughput: Array, response: Array) -> Array:
-        """What of the points is fitted, in logarithms, along the last axis."""
-        return np.log(response)
-
 
 class MemoryQueue(OverBandwidth):
     """The open queue of this module's text."""
@@ -124,6 +108,7 @@ class MemoryQueue(OverBandwidth):
     assumption = "R = L0 + a rho/(1-rho) at rho = x/B, one bend"
     knee_definition = "tangent: rho* of maximal power rho / R"
     misfit = MisfitPrior(median=0.15)
+    units: ClassVar = {"L0": "s", "a": "s", "B": "B/s"}
 
     def parameters(
         self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
@@ -136,9 +121,6 @@ class MemoryQueue(OverBandwidth):
             Parameter("a", "s", queueing / 1e3, queueing * 1e3, queueing, 1.5),
             Parameter("B", "B/s", highest * 1.0001, peak * 10, peak, 0.1),
         )
-
-    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        return {"L0": ("s", values[:, 0]), "a": ("s", values[:, 1]), "B": ("B/s", values[:, 2])}
 
     def latency(self, values: Array, rho: Array) -> Array:
         return np.asarray(values[:, 0, None] + values[:, 1, None] * rho / (1 - rho))
@@ -153,6 +135,7 @@ class MemoryCurve(OverBandwidth):
     name = "latency curve"
     assumption = "R = L0 exp(b rho) / (1 - rho^4)^w, rho = x/B: a steady climb and a wall just above the highest used"
     knee_definition = MemoryQueue.knee_definition
+    units: ClassVar = {"L0": "s", "b": "", "w": "", "B": "B/s"}
 
     def __init__(self, priors: CurvePriors | None = None) -> None:
         self.priors = priors or CurvePriors()
@@ -169,10 +152,6 @@ class MemoryCurve(OverBandwidth):
             Parameter("w", "", 1e-4, 10.0, *known.wall),
             Parameter("B", "B/s", highest * 1.0005, peak * 1.2, peak, known.headroom[1]),
         )
-
-    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        units = {"L0": "s", "b": "", "w": "", "B": "B/s"}
-        return {name: (unit, values[:, i]) for i, (name, unit) in enumerate(units.items())}
 
     def latency(self, values: Array, rho: Array) -> Array:
         idle, climb, wall = (values[:, i, None] for i in range(3))

@@ -138,13 +138,17 @@ def _by_intervals(
     ends = (first.low, first.estimate, first.high, other.low, other.estimate, other.high)
     if not (first.identified and other.identified) or any(v is None or v <= 0 for v in ends):
         return None
-    low_1, mid_1, high_1, low_2, mid_2, high_2 = (np.log(v) for v in ends if v is not None)
-    ratio = mid_2 - mid_1
-    low, high = ratio - np.hypot(mid_2 - low_2, high_1 - mid_1), ratio + np.hypot(high_2 - mid_2, mid_1 - low_1)
-    return Difference(
-        quantity, first.unit, *names, float(np.exp(mid_1)), float(np.exp(mid_2)), float(np.exp(ratio)),
-        float(np.exp(low)), float(np.exp(high)), level,
-    )  # fmt: skip
+    logs = np.log(np.array(ends, dtype=float).reshape(2, 3))
+    ratio, low, high = map(float, _in_squares(*logs))
+    ours, theirs = np.exp(logs[:, 1]).tolist()
+    return Difference(quantity, first.unit, *names, ours, theirs, ratio, low, high, level)
+
+
+def _in_squares(first: Array, other: Array) -> tuple[Array, Array, Array]:
+    """The ratio and its ends, of logarithms (3, ...) of low end, middle and high end: widths add in squares."""
+    (low_1, mid_1, high_1), (low_2, mid_2, high_2) = first, other
+    below, above = np.hypot(mid_2 - low_2, high_1 - mid_1), np.hypot(high_2 - mid_2, mid_1 - low_1)
+    return np.exp(mid_2 - mid_1), np.exp(mid_2 - mid_1 - below), np.exp(mid_2 - mid_1 + above)
 
 
 def check_same_kind(first: Fit, other: Fit, names: tuple[str, str]) -> None:
@@ -165,22 +169,16 @@ def ratio_of_curves(
     Raises DataError as ``differences`` does.
     """
     check_same_kind(first, other, names)
-    (low_1, mid_1, high_1), (low_2, mid_2, high_2) = (_logs(predict(f, loads), what) for f in (first, other))
-    ratio = mid_2 - mid_1
-    return Ratio(
-        np.asarray(loads, dtype=float), np.exp(ratio), np.exp(ratio - np.hypot(mid_2 - low_2, high_1 - mid_1)),
-        np.exp(ratio + np.hypot(high_2 - mid_2, mid_1 - low_1)), min(first.level, other.level),
-    )  # fmt: skip
+    at = np.asarray(loads, dtype=float)
+    ends = _in_squares(*(_logs(predict(f, at), what) for f in (first, other)))
+    return Ratio(at, *ends, min(first.level, other.level))
 
 
-def _logs(curve: Curve, what: Literal["x", "r"]) -> tuple[Array, Array, Array]:
-    """Logarithms (m,) of the lower end, the prediction, and the upper end."""
-    ends = (
-        (curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s)
-        if what == "x" else (curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s)
-    )  # fmt: skip
-    low, middle, high = (np.log(v) for v in ends)
-    return low, middle, high
+def _logs(curve: Curve, what: Literal["x", "r"]) -> Array:
+    """Logarithms (3, m) of the lower end, the prediction, and the upper end."""
+    if what == "x":
+        return np.log([curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s])
+    return np.log([curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s])
 
 
 def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Difference | None:

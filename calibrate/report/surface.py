@@ -15,10 +15,9 @@ from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import View
-from calibrate.surface.compare import SurfaceComparison, knees
+from calibrate.surface.compare import SurfaceComparison, knees, parameter_rows
 from calibrate.surface.memory import MixComparison
 from calibrate.surface.places import Places
-from calibrate.surface.results import quantity
 from measure.findings import Finding
 from measure.sweep import Provenance
 from measure.units import format_bytes
@@ -127,15 +126,8 @@ def _parameters(compared: SurfaceComparison) -> View:
     """The parameters, in SI units as data and with units to read."""
     found = compared.surface.parameters()
     table = pd.DataFrame([{"parameter": name, **vars(e)} for name, e in found.items()])
-    texts = [
-        {"parameter": name, "estimate": quantity(e.estimate, e.unit),
-         "interval": f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}",
-         "": "" if e.identified else "rough"}
-        for name, e in found.items()
-    ]  # fmt: skip
-    return View(
-        "surface-parameters", "surface-parameters", "Parameters", _PARAMETERS, table, text=shown(pd.DataFrame(texts))
-    )
+    text = shown(pd.DataFrame(parameter_rows(compared.surface)), {"sure": ""})
+    return View("surface-parameters", "surface-parameters", "Parameters", _PARAMETERS, table, text=text)
 
 
 def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Figure:
@@ -187,8 +179,7 @@ def _errors(compared: SurfaceComparison, axis: Axis) -> Figure:
     figure = empty_figure(axis.title, "error (%)", log_x=True)
     places = compared.points.places
     figure.add_hline(y=0, line={"color": "#666666", "width": 1})
-    noise = compared.points.repeat_noise_pct()
-    if noise is not None:
+    if (noise := compared.noise_pct) is not None:
         figure.add_hrect(y0=-noise, y1=noise, fillcolor="#666666", opacity=0.12, line_width=0)
     for i, share in enumerate(places.values("read_fraction")):
         for used in (False, True):

@@ -2,12 +2,12 @@
 
 from calibrate.surface.compare import SurfaceComparison, compare_surface, size_lines
 from calibrate.surface.design import NextPlace, asked, corners, next_place
-from calibrate.surface.fit import Surface, SurfaceEstimate, SurfacePrediction, fit_surface
+from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import Places, SurfacePoints, surface_points
 from calibrate.surface.results import SurfaceSummary
 
 __all__ = [
-    "NextPlace", "Places", "Surface", "SurfaceComparison", "SurfaceEstimate", "SurfacePoints", "SurfacePrediction",
+    "NextPlace", "Places", "Surface", "SurfaceComparison", "SurfacePoints", "SurfacePrediction",
     "SurfaceSummary", "asked", "compare_surface", "corners", "fit_surface", "next_place", "size_lines",
     "surface_points",
 ]  # fmt: skip

@@ -4,59 +4,38 @@ Both take the same arguments and return throughputs a second, positive and finit
 
     baseline(places, throughput_per_s, at) -> throughput_per_s
 
-``places`` (k of them, with ``throughput_per_s`` (k,)) and ``at`` (m) are :class:`calibrate.surface.Places`, or anything
-with the arrays ``block_bytes``, ``read_fraction``, ``outstanding`` and ``jobs``. One place is enough, repeats are
-allowed, the order does not matter. ValueError where there is no place, the numbers differ, or a value is not possible.
+``places`` are k :class:`calibrate.surface.Places` with ``throughput_per_s`` (k,), and ``at`` are m others. One place is
+enough, repeats are allowed, the order does not matter. ValueError where there is no place, the numbers differ, or a
+value is not possible.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrate.prediction.baseline_errors import BaselineError, error_of
-
-if TYPE_CHECKING:
-    from calibrate.surface.places import SurfacePoints
-
-Array = NDArray[np.float64]
-
-LENGTHS = np.array([1.5, 0.5, 2.5, 2.0])
-"""How far throughputs go together in ln block, share of reads, ln outstanding and ln jobs."""
+from calibrate.inference.parameters import Array
+from calibrate.surface.model import NEAR
+from calibrate.surface.places import Places
 
 STRETCHES, DEVIATIONS, NOISES = (0.5, 1.0, 2.0), (0.1, 0.2, 0.4, 0.8, 1.6), (0.001, 0.02, 0.1)
-"""The grid of the likelihood: factors of ``LENGTHS``, and standard deviations of ln X around the trend and its noise.
-"""
+"""The grid of the likelihood: factors of the lengths, standard deviations of ln X around the plane, and its noise."""
 
 LARGEST = 600.0
 """The largest |ln X| over the points' mean: a plane that is extended beyond floats ends there."""
 
 
-class PlacesLike(Protocol):
-    """Places of a surface, (m,) each."""
-
-    @property
-    def block_bytes(self) -> Array: ...
-    @property
-    def read_fraction(self) -> Array: ...
-    @property
-    def outstanding(self) -> Array: ...
-    @property
-    def jobs(self) -> Array: ...
+SurfaceBaseline = Callable[[Places, ArrayLike, Places], Array]
 
 
-SurfaceBaseline = Callable[[PlacesLike, ArrayLike, PlacesLike], Array]
-
-
-def bilinear(places: PlacesLike, throughput: ArrayLike, at: PlacesLike) -> Array:
+def bilinear(places: Places, throughput: ArrayLike, at: Places) -> Array:
     """ln X is linear in ln block, share of reads, ln outstanding and ln jobs, and in the product of any two.
 
     Least squares. Products are left out where there are too few different places for them; where there are too few for
-    the plain terms too, the nearest place answers (in units of ``LENGTHS``).
+    the plain terms too, the nearest place answers (in the units of ``NEAR``).
     """
     known, log_x, wanted = _coordinates(places, throughput, at)
     different = len(np.unique(known, axis=0))
@@ -69,11 +48,11 @@ def bilinear(places: PlacesLike, throughput: ArrayLike, at: PlacesLike) -> Array
     return np.asarray(np.exp(log_x[nearest]))
 
 
-def plain_gaussian_process(places: PlacesLike, throughput: ArrayLike, at: PlacesLike) -> Array:
-    """ln X is a plane (least squares) plus a Gaussian process of mean zero and kernel exp(-d² / 2), d in ``LENGTHS``.
+def plain_gaussian_process(places: Places, throughput: ArrayLike, at: Places) -> Array:
+    """ln X is a plane (least squares) plus a Gaussian process of mean zero and kernel exp(-d² / 2).
 
-    The process's size, noise and stretch of the lengths are the most likely of a small grid. Source: Rasmussen and
-    Williams 2006, "Gaussian Processes for Machine Learning", equations 2.23 and 2.30.
+    d is the distance of ``NEAR``; the process's size, noise and stretch of the lengths are the most likely of a small
+    grid. Source: Rasmussen and Williams 2006, "Gaussian Processes for Machine Learning", equations 2.23 and 2.30.
     """
     known, log_x, wanted = _coordinates(places, throughput, at)
     rows, asked = _terms(known, 1), _terms(wanted, 1)
@@ -99,46 +78,19 @@ SURFACE_BASELINES: Mapping[str, SurfaceBaseline] = {
 """{name: function}."""
 
 
-def surface_baseline_errors(
-    points: SurfacePoints, used: NDArray[np.bool_], judged: NDArray[np.bool_]
-) -> tuple[BaselineError, ...]:
-    """What each baseline, calibrated on the points ``used`` (m,), misses at the points ``judged`` (m,).
-
-    Response times are N / X. Empty where no point is used or judged.
-    """
-    if not used.any() or not judged.any():
-        return ()
-    known, unseen = points.at(used), points.at(judged)
-    found = {n: f(known.places, known.throughput_per_s, unseen.places) for n, f in SURFACE_BASELINES.items()}
-    return tuple(
-        error_of(name, (x, unseen.places.outstanding / x), unseen.throughput_per_s, unseen.response_time_s)
-        for name, x in found.items()
-    )
-
-
-def _coordinates(places: PlacesLike, throughput: ArrayLike, at: PlacesLike) -> tuple[Array, Array, Array]:
-    """Places around the middle of the known ones, in units of ``LENGTHS``, and ln X; the known ones in one order."""
-    known, wanted = _columns(places), _columns(at)
-    x = np.atleast_1d(np.asarray(throughput, dtype=float))
-    if not len(x) or x.shape != known.shape[:1]:
-        raise ValueError(f"{len(known)} places and {x.size} throughputs: expected as many, and 1 or more")
+def _coordinates(places: Places, throughput: ArrayLike, at: Places) -> tuple[Array, Array, Array]:
+    """Places around the middle of the known ones, in the units of ``NEAR``, and ln X; the known ones in one order."""
+    tables, x = (places.as_rows(), at.as_rows()), np.atleast_1d(np.asarray(throughput, dtype=float))
+    if not len(x) or len(x) != len(places):
+        raise ValueError(f"{len(places)} places and {x.size} throughputs: expected as many, and 1 or more")
     if not (np.isfinite(x) & (x > 0)).all():
         raise ValueError("every throughput must be positive and finite")
+    if any(not np.isfinite(t).all() or (t[:, :2] < 0).any() or (t[:, 2:] <= 0).any() for t in tables):
+        raise ValueError("a place must be finite, with a block and a share of 0 or more and requests and jobs above 0")
+    known, wanted = (NEAR.place(t) for t in tables)
     order = np.lexsort(np.column_stack([x, known]).T)
     middle = known[order].mean(axis=0)
-    return (known[order] - middle) / LENGTHS, np.log(x[order]), (wanted - middle) / LENGTHS
-
-
-def _columns(places: PlacesLike) -> Array:
-    """ln block (0 where it is not known), share, ln outstanding and ln jobs, (m, 4)."""
-    blocks, share, outstanding, jobs = (
-        np.atleast_1d(np.asarray(c, dtype=float))
-        for c in (places.block_bytes, places.read_fraction, places.outstanding, places.jobs)
-    )
-    table = np.column_stack([blocks, share, outstanding, jobs])
-    if not np.isfinite(table).all() or (table[:, :2] < 0).any() or (table[:, 2:] <= 0).any():
-        raise ValueError("a place must be finite, with a block and a share of 0 or more and requests and jobs above 0")
-    return np.column_stack([np.log(np.maximum(blocks, 1)), share, np.log(outstanding), np.log(jobs)])
+    return known[order] - middle, np.log(x[order]), wanted - middle
 
 
 def _terms(coordinates: Array, degree: int) -> Array:

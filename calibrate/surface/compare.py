@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
+from calibrate.inference.estimates import LEVEL, quantity
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.past_the_peak import DECLINE_FROM
-from calibrate.surface.baselines import surface_baseline_errors
+from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.design import NextPlace, asked, corners, neighbour, next_place
-from calibrate.surface.fit import LEVEL, Surface, SurfacePrediction, fit_surface
+from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import Places, SurfacePoints
-from calibrate.surface.results import PLACES, Compared, quantity, table_of
+from calibrate.surface.results import Compared, Row, percent_off, table_of
 from measure.errors import DataError
 
 DEFAULT_ASKED = 2
@@ -39,7 +39,7 @@ VERDICTS = {True: "its neighbours speak against it, and it counts little", False
 class SurfaceComparison(Compared):
     """``surface`` and what it predicts at all of ``points`` (m,): those ``used`` (m,), some of them ``asked`` for.
 
-    ``surprises`` are sentences on points that lay outside their bands; ``next`` is what to measure next.
+    ``surprises`` are sentences on points that lay outside their bands.
     """
 
     points: SurfacePoints
@@ -53,12 +53,7 @@ class SurfaceComparison(Compared):
     @property
     def error_pct(self) -> Array:
         """100 (predicted / measured throughput - 1), (m,)."""
-        return np.asarray(100 * (self.predicted.throughput_per_s / self.points.throughput_per_s - 1))
-
-    @property
-    def response_error_pct(self) -> Array:
-        """The same of the mean response time."""
-        return np.asarray(100 * (self.predicted.response_time_s / self.points.response_time_s - 1))
+        return percent_off(self.predicted.throughput_per_s, self.points.throughput_per_s)
 
     @property
     def inside(self) -> Mask:
@@ -72,15 +67,26 @@ class SurfaceComparison(Compared):
         return np.asarray(~self.used & (self.points.places.outstanding < DECLINE_FROM))
 
     def baselines(self) -> dict[str, float]:
-        found = surface_baseline_errors(self.points, self.used, self.judged)
-        return {e.name: e.throughput_median_pct for e in found if e.throughput_median_pct is not None}
+        return {name: float(np.median(missed)) for name, missed in self.baseline_errors_pct().items() if len(missed)}
+
+    def baseline_errors_pct(self) -> dict[str, Array]:
+        """What each baseline, from the points used, misses at those judged, in percent of the throughput."""
+        known, unseen = self.points.at(self.used), self.points.at(self.judged)
+        return {
+            name: np.abs(percent_off(f(known.places, known.throughput_per_s, unseen.places), unseen.throughput_per_s))
+            for name, f in SURFACE_BASELINES.items()
+        }
 
     def next(self) -> NextPlace | None:
         """What to measure after all of the points; None where nothing is left to tell, or there are hundreds."""
         if len(self.points) > ENOUGH:
             return None
-        everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool), level=self.surface.level)
+        everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool), level=self.level)
         return next_place(everything, self.points, drifting=self.drifting)
+
+    def next_text(self) -> str | None:
+        following = self.next()
+        return None if following is None else str(following)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -90,59 +96,46 @@ class SurfaceComparison(Compared):
             notes.append(f"depths of {DECLINE_FROM} and more are predicted without a decline, and not judged")
         return tuple(notes)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """One row per point, SI units, ready for a table."""
         how = np.where(self.used, "calibrated on", np.where(self.judged, "held out", "not judged"))
         how[list(self.asked)] = "asked for"
         measured = {
-            "throughput_per_s": self.points.throughput_per_s, "response_time_s": self.points.response_time_s,
-            "error_pct": self.error_pct, "response_error_pct": self.response_error_pct, "inside_band": self.inside,
+            "use": how, "throughput_per_s": self.points.throughput_per_s,
+            "response_time_s": self.points.response_time_s, "error_pct": self.error_pct,
+            "response_error_pct": percent_off(self.predicted.response_time_s, self.points.response_time_s),
+            "inside_band": self.inside,
         }  # fmt: skip
-        return [
-            {**row, "use": str(how[i]), **{k: v[i].item() for k, v in measured.items()}}
-            for i, row in enumerate(self.predicted.rows())
-        ]
+        return [row | {k: v[i].item() for k, v in measured.items()} for i, row in enumerate(self.predicted.rows())]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Row:
         """JSON-ready, SI units."""
         following = self.next()
         return {
-            "source": self.points.source, "pattern": self.points.pattern, "level": self.surface.level,
+            "source": self.points.source, "pattern": self.points.pattern, "level": self.level,
             "parameters": {name: asdict(e) for name, e in self.surface.parameters().items()},
             "knees": knees(self.surface, self.points.places), "points": self.rows(), "summary": asdict(self.summary),
-            "baselines": self.baselines(), "next": None if following is None else following.to_dict(),
+            "baselines": self.baselines(), "next": None if following is None else asdict(following),
             "notes": list(self.notes),
         }  # fmt: skip
 
     def details(self) -> list[tuple[str, str]]:
         """Headings and tables of the parameters and the knees."""
-        found = [
-            {"parameter": name, "estimate": quantity(e.estimate, e.unit), "sure": "" if e.identified else "rough",
-             "interval": f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}"}
-            for name, e in self.surface.parameters().items()
-        ]  # fmt: skip
-        bends = knees(self.surface, self.points.places)
-        return [("Parameters", table_of(found)), *([("Knees", table_of(bends))] if bends else [])]
-
-    def level_pct(self) -> float:
-        return 100 * self.surface.level
-
-    def noise_pct(self) -> float | None:
-        return self.points.repeat_noise_pct()
-
-    def place_text(self, row: dict[str, Any]) -> str:
-        return Places(*(np.array([row[name]]) for name in PLACES)).text(0)
-
-    def next_text(self) -> str | None:
-        following = self.next()
-        return None if following is None else str(following)
-
-    def used_text(self) -> str:
-        added = f", {len(self.asked)} of them asked for" if self.asked else ""
-        return f"{self.points.source or 'The surface'}: {int(self.used.sum())} of {len(self.points)} points used{added}"
+        found = [("Parameters", parameter_rows(self.surface)), ("Knees", knees(self.surface, self.points.places))]
+        return [(heading, table_of(rows)) for heading, rows in found if rows]
 
 
-def knees(surface: Surface, places: Places) -> list[dict[str, float]]:
+def parameter_rows(surface: Surface) -> list[Row]:
+    """The parameters with their units, to read."""
+    return [
+        {"parameter": name, "estimate": quantity(e.estimate, e.unit),
+         "interval": f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}",
+         "sure": "" if e.identified else "rough"}
+        for name, e in surface.parameters().items()
+    ]  # fmt: skip
+
+
+def knees(surface: Surface, places: Places) -> list[Row]:
     """The knee N* of every block size and share of reads among ``places``, with intervals; none without two depths."""
     pairs = np.unique(np.column_stack([places.block_bytes, places.read_fraction]), axis=0)
     ones = np.ones(len(pairs))
@@ -192,8 +185,11 @@ def compare_surface(
         f"{UNCONFIRMED if i == waiting else VERDICTS[i in contradicted]}"
         for i, how in found.items()
     ]
+    added = f", {len(chosen)} of them asked for" if chosen else ""
+    text = f"{points.source or 'The surface'}: {int(used.sum())} of {len(points)} points used{added}"
     return SurfaceComparison(
-        points, surface, surface.predict(points.places), used, tuple(chosen), tuple(told), drifting
+        level, text, points.repeat_noise_pct(), points, surface, surface.predict(points.places), used, tuple(chosen),
+        tuple(told), drifting,
     )  # fmt: skip
 
 
@@ -218,7 +214,9 @@ def size_lines(
 def _fit_doubting(points: SurfacePoints, used: Mask, surprising: list[int], level: float) -> tuple[Surface, set[int]]:
     """A fit in which the ``surprising`` points that the others contradict count little, and which these are."""
     surface = fit_surface(points, used, level=level)
-    missed, deviations = surface.left_out()
-    row = {int(i): k for k, i in enumerate(np.flatnonzero(used))}
-    doubted = {i: abs(float(missed[row[i]])) for i in surprising if abs(deviations[row[i]]) > CONTRADICTED}
-    return (fit_surface(points, used, level=level, doubted=doubted) if doubted else surface), set(doubted)
+    missed, deviations = np.zeros((2, len(points)))
+    missed[used], deviations[used] = np.abs(surface.left_out())
+    contradicted = np.isin(np.arange(len(points)), surprising) & (deviations > CONTRADICTED)
+    if contradicted.any():
+        surface = fit_surface(points, used, level=level, doubt=np.where(contradicted, missed, 0.0))
+    return surface, set(np.flatnonzero(contradicted).tolist())

@@ -3,6 +3,7 @@
 The corners are the ends of what varies, at most two block sizes x two shares of reads x two depths. The point after
 them is the one whose measurement is expected to take most from the variance of the log throughputs at all places:
 V(n, i)^2 / V(i, i) of each place n (Chaloner and Verdinelli, Bayesian experimental design, Statistical Science 1995).
+Depths where throughput may decline are not predicted with it, and do not count.
 Where mixes are in play, or runs drift, the model is trusted less and this is multiplied by the distance to what was
 measured. A point far outside its band is either news or a disturbed run; a second measurement tells which. A finished
 table has none, so its nearest neighbour is taken instead.
@@ -10,9 +11,8 @@ table has none, so its nearest neighbour is taken instead.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -49,12 +49,7 @@ class NextPlace:
     @property
     def places(self) -> Places:
         """The place, as one of a surface."""
-        one = (self.block_bytes, self.read_fraction, self.outstanding, self.jobs)
-        return Places(*(np.array([v]) for v in one))
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
+        return Places(*np.array([[self.block_bytes], [self.read_fraction], [self.outstanding], [self.jobs]]))
 
     def __str__(self) -> str:
         where = self.places.text(0)
@@ -72,21 +67,18 @@ def corners(places: Places) -> Mask:
 
     They are taken with the number of jobs that most places have.
     """
-    usual_jobs = np.isclose(places.jobs, _most_frequent(places))
-    usual = places.at(usual_jobs)
-    ends = {
-        "block_bytes": usual.values("block_bytes")[[0, -1]],
-        "read_fraction": usual.values("read_fraction")[[0, -1]],
-        "outstanding": np.array(_depths(usual)),
-    }
-    at_end = {name: places.matching({name: values.tolist()}) for name, values in ends.items()}
-    found = np.logical_and.reduce(list(at_end.values())) & usual_jobs
-    for name, values in ends.items():
-        for value in np.unique(values):
-            here = places.matching({name: [float(value)]}) & usual_jobs
-            if not (here & found).any() and here.any():
-                others = np.sum([m for n, m in at_end.items() if n != name], axis=0)
-                found[int(np.argmax(np.where(here, others, -1)))] = True
+    jobs, counts = np.unique(places.jobs, return_counts=True)
+    usual = np.isclose(places.jobs, jobs[np.argmax(counts)])
+    here = places.at(usual)
+    ends = {name: here.values(name)[[0, -1]] for name in ("block_bytes", "read_fraction")}
+    ends["outstanding"] = _depths(here)
+    at_end = {name: places.matching({name: values}) for name, values in ends.items()}
+    found = np.logical_and.reduce(list(at_end.values())) & usual
+    for name, value in [(name, value) for name, values in ends.items() for value in np.unique(values)]:
+        there = places.matching({name: [value]}) & usual
+        if not (there & found).any() and there.any():
+            others = np.sum([m for n, m in at_end.items() if n != name], axis=0)
+            found[int(np.argmax(np.where(there, others, -1)))] = True
     return np.asarray(found)
 
 
@@ -96,12 +88,21 @@ def asked(surface: Surface, places: Places, used: Mask, *, drifting: bool = Fals
     Depths where throughput may decline are not asked for: they say little of the others.
     """
     fresh = ~used & _shallow(places)
-    if not fresh.any():
-        return None
-    told = _told(surface.predictive(places).covariance)
-    if drifting or _mixes(places):
-        told = told * _apart(places, places.at(used)).min(axis=1)
-    return int(np.argmax(np.where(fresh, told, -np.inf)))
+    worth = _worth(surface, places, places.at(used), drifting=drifting)[0]
+    return int(np.argmax(np.where(fresh, worth, -np.inf))) if fresh.any() else None
+
+
+def _worth(surface: Surface, places: Places, measured: Places, *, drifting: bool) -> tuple[Array, Array, Array]:
+    """How much a measurement at each of ``places`` is worth (m,); what it takes of the variance (m,); the variance.
+
+    The variance is that of the places that are not deep; what is taken is multiplied by the distance to what was
+    ``measured`` where the model is trusted less.
+    """
+    covariance, judged = surface.predictive(places).covariance, _shallow(places)
+    taken = np.asarray((covariance[:, judged] ** 2).sum(axis=1) / covariance.diagonal())
+    mixes = ((places.read_fraction > 0) & (places.read_fraction < 1)).any()
+    worth = taken * _apart(places, measured).min(axis=1) if drifting or mixes else taken
+    return worth, taken, covariance.diagonal()[judged]
 
 
 def neighbour(places: Places, of: int, used: Mask) -> int | None:
@@ -117,26 +118,20 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     """
     places, candidates = points.places, _candidates(points.places)
     everywhere = Places(*np.vstack([places.as_rows(), candidates.as_rows()]).T)
-    covariance = surface.predictive(everywhere).covariance
-    variance, told = covariance.diagonal(), _told(covariance)
+    worth, taken, variance = _worth(surface, everywhere, places, drifting=drifting)
     used = np.arange(len(everywhere)) < len(places)
-    again = corner = False
-    off = int((np.abs(surface.left_out()[1]) * (points.repeats == 1)).argmax())
-    if points.repeats[off] == 1 and len(points) > FEWEST and _surprises(points, off):
-        best, again = off, True
-    elif not len(candidates):
+    best = int((np.abs(surface.left_out()[1]) * (points.repeats == 1)).argmax())
+    again = bool(points.repeats[best] == 1) and len(points) > FEWEST and _surprises(points, best)
+    ends = corners(everywhere) & ~used
+    corner = bool(ends.any()) and not again
+    if not again and not len(candidates):
         return None
-    else:
-        ends = corners(everywhere) & ~used
-        corner = bool(ends.any())
-        if drifting or _mixes(places):
-            told = told * _apart(everywhere, places).min(axis=1)
-        best = int(np.argmax(np.where(ends if corner else ~used, told, -np.inf)))
-    taken = _told(covariance)[best]
-    now, then = (np.sqrt(max(v, 0.0) / len(everywhere)) for v in (variance.sum(), variance.sum() - taken))
-    widths = (float(np.expm1(NINE_IN_TEN * now)), float(np.expm1(NINE_IN_TEN * then)))
-    block, share, outstanding, jobs = (float(v) for v in everywhere.as_rows()[best])
-    return NextPlace(block, share, outstanding, jobs, *widths, again, corner)
+    if not again:
+        best = int(np.argmax(np.where(ends if corner else ~used, worth, -np.inf)))
+    left = (variance.sum(), max(variance.sum() - taken[best], 0.0))
+    now, then = (float(np.expm1(NINE_IN_TEN * np.sqrt(v / len(variance)))) for v in left)
+    block, share, outstanding, jobs = everywhere.as_rows()[best].tolist()
+    return NextPlace(block, share, outstanding, jobs, now, then, again, corner)
 
 
 def _surprises(points: SurfacePoints, which: int) -> bool:
@@ -147,19 +142,10 @@ def _surprises(points: SurfacePoints, which: int) -> bool:
     return not low <= points.throughput_per_s[which] <= high
 
 
-def _told(covariance: Array) -> Array:
-    """What a measurement at each place is expected to take from the variance at all, (m,)."""
-    return np.asarray((covariance**2).sum(axis=1) / covariance.diagonal())
-
-
 def _apart(some: Places, others: Places) -> Array:
     """Distances (m, k) in the lengths of the misfit."""
     here, there = NEAR.place(some.as_rows()), NEAR.place(others.as_rows())
     return np.asarray(np.sqrt(((here[:, None, :] - there[None, :, :]) ** 2).sum(axis=2)))
-
-
-def _mixes(places: Places) -> bool:
-    return bool(((places.read_fraction > 0) & (places.read_fraction < 1)).any())
 
 
 def _shallow(places: Places) -> Mask:
@@ -170,11 +156,10 @@ def _shallow(places: Places) -> Mask:
 
 def _candidates(places: Places) -> Places:
     """Places that were not measured, inside the box of those that were: doublings of sizes and depths, halved mixes."""
-    low, high = _depths(places)
     shares = places.values("read_fraction")
     columns = [
         _doublings(places.values("block_bytes")), np.union1d(shares, (shares[1:] + shares[:-1]) / 2)[:9],
-        _doublings(np.array([low, high])), places.values("jobs")[[0, -1]],
+        _doublings(_depths(places)), places.values("jobs")[[0, -1]],
     ]  # fmt: skip
     rows = np.array(sorted(set(product(*(c.tolist() for c in columns)))))
     rows = rows[rows[:, 2] >= rows[:, 3]]
@@ -191,15 +176,8 @@ def _doublings(values: Array) -> Array:
     return np.unique(np.concatenate([between, values[[-1]]]))
 
 
-def _depths(places: Places) -> tuple[float, float]:
+def _depths(places: Places) -> Array:
     """The shallowest depth, and the deepest below those where throughput may decline."""
     depths = places.values("outstanding")
     shallow = depths[depths < DECLINE_FROM]
-    below = shallow if len(shallow) > 1 else depths
-    return float(below[0]), float(below[-1])
-
-
-def _most_frequent(places: Places) -> float:
-    """The number of jobs that most places have."""
-    values, counts = np.unique(places.jobs, return_counts=True)
-    return float(values[np.argmax(counts)])
+    return (shallow if len(shallow) > 1 else depths)[[0, -1]]

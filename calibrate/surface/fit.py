@@ -6,12 +6,11 @@ parameter that the points do not determine has its prior: what other devices hav
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
+from calibrate.inference.estimates import LEVEL, ROUGH, Estimate
 from calibrate.inference.linearised import Measured, linearised
 from calibrate.inference.misfit import covariance_of
 from calibrate.inference.mixture import quantiles
@@ -19,26 +18,12 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.inference.weights import Predictive, Quantity, Weights, predictive
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
-from calibrate.surface.results import Tabled, quantity
+from calibrate.surface.results import Row, Tabled
 from measure.errors import DataError
 
-LEVEL = 0.9
+ENDS = ("", "_low", "_high")
 ROUNDING = 1e-6
 """Of a point that alone determines a parameter the others say nothing: its precision given them is rounding."""
-
-SURE = 2.0
-"""An interval that spans more than this factor is rough."""
-
-
-@dataclass(frozen=True)
-class SurfaceEstimate:
-    """A parameter [low estimate high] and its unit; ``identified`` is False where its interval spans a factor of 2."""
-
-    estimate: float
-    low: float
-    high: float
-    unit: str
-    identified: bool
 
 
 @dataclass(frozen=True)
@@ -57,28 +42,14 @@ class SurfacePrediction(Tabled):
         """N / X, by Little's law."""
         return np.asarray(self.places.outstanding / self.throughput_per_s)
 
-    @property
-    def response_time_low_s(self) -> Array:
-        """The lower end of the band."""
-        return np.asarray(self.places.outstanding / self.throughput_high_per_s)
-
-    @property
-    def response_time_high_s(self) -> Array:
-        """The upper end of the band."""
-        return np.asarray(self.places.outstanding / self.throughput_low_per_s)
-
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """One row per place, SI units in the names."""
-        measures = [f"{what}{end}_{unit}" for what, unit in (("throughput", "per_s"), ("response_time", "s"))
-                    for end in ("", "_low", "_high")]  # fmt: skip
+        n, x = self.places.outstanding, (self.throughput_per_s, self.throughput_low_per_s, self.throughput_high_per_s)
         columns = {name: getattr(self.places, name) for name in WORDS}
-        columns |= {f"predicted_{name}": getattr(self, name) for name in measures}
+        columns |= {f"predicted_throughput{end}_per_s": v for end, v in zip(ENDS, x, strict=True)}
+        columns |= {f"predicted_response_time{e}_s": n / v for e, v in zip(ENDS, (x[0], x[2], x[1]), strict=True)}
         columns["extrapolated"] = self.extrapolated
         return [{name: values[i].item() for name, values in columns.items()} for i in range(len(self.places))]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, SI units."""
-        return {"level": self.level, "points": self.rows()}
 
     def __repr__(self) -> str:
         return f"SurfacePrediction at {len(self.places)} places, {100 * self.level:g} % bands\n{self.table(most=5)}"
@@ -138,14 +109,14 @@ class Surface:
         loads, model = places.as_rows(), self.model
         return self._interval(lambda v: np.maximum(model.lone_s(v, loads) / model.busy_s(v, loads), 1.0))
 
-    def parameters(self) -> dict[str, SurfaceEstimate]:
+    def parameters(self) -> dict[str, Estimate]:
         """The parameters as people name them, of the classes and limits that the points show."""
         told = self.model.report(self.weights.values, self.used.places)
         ends = self._interval(
             lambda values: np.column_stack([v for _, v in self.model.report(values, self.used.places).values()])
         )
         return {
-            name: SurfaceEstimate(float(middle), float(low), float(high), unit, bool(high < SURE * low))
+            name: Estimate(float(middle), float(low), float(high), bool(high < ROUGH * low), unit)
             for (name, (unit, _)), middle, low, high in zip(told.items(), *ends, strict=True)
         }
 
@@ -173,43 +144,26 @@ class Surface:
             if len(values) == 1 and not np.isclose(getattr(places, name), values[0], rtol=1e-3).all()
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, SI units."""
-        used = self.used.places
-        return {
-            "level": self.level, "parameters": {name: asdict(e) for name, e in self.parameters().items()},
-            "misfit": self.weights.typical_misfit(),
-            "used": [{name: float(getattr(used, name)[i]) for name in WORDS} for i in range(len(used))],
-        }  # fmt: skip
-
     def __repr__(self) -> str:
-        text = [f"Surface of {self.used.source or 'a device'} from {len(self.used)} points"]
-        for name, e in list(self.parameters().items())[:5]:
-            text.append(
-                f"  {name}  {quantity(e.estimate, e.unit)}  ({quantity(e.low, e.unit)} to {quantity(e.high, e.unit)})"
-            )
-        return "\n".join(text)
+        told = [f"  {name}  {e}" for name, e in list(self.parameters().items())[:5]]
+        return "\n".join([f"Surface of {self.used.source or 'a device'} from {len(self.used)} points", *told])
 
 
-def fit_surface(
-    points: SurfacePoints, used: Mask, *, level: float = LEVEL, doubted: Mapping[int, float] | None = None
-) -> Surface:
+def fit_surface(points: SurfacePoints, used: Mask, *, level: float = LEVEL, doubt: Array | None = None) -> Surface:
     """Calibrate on the points of the mask ``used`` (m,); deterministic, about 10 ms.
 
-    ``doubted`` maps the index of a point to a relative standard error that is added to its own. Raises DataError where
-    no point is used.
+    ``doubt`` (m,) are relative standard errors that are added to the points' own. Raises DataError where no point is
+    used.
     """
     if not used.any():
         raise DataError(f"{points.source or 'the surface'}: no point to calibrate on; name one at least")
-    chosen, extra = points.at(used), np.zeros(len(points))
-    for i, error in (doubted or {}).items():
-        extra[i] = error
-    noise = np.hypot(chosen.noise(), extra[used])
+    chosen = points.at(used)
+    noise = chosen.noise() if doubt is None else np.hypot(chosen.noise(), doubt[used])
     line = len(points.places.values("outstanding")) == 1
     model = SurfaceModel.of(chosen.places, chosen.throughput_per_s, line)
     loads = chosen.places.as_rows()
     weights = linearised(
-        model.parameters(), model.start(), lambda values: model.log_throughput(values, loads),
+        model.parameters(), lambda values: model.log_throughput(values, loads),
         Measured(np.log(chosen.throughput_per_s), noise, loads), NEAR, model.misfit,
     )  # fmt: skip
     return Surface(model, chosen, noise, weights, level)

@@ -14,28 +14,29 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from calibrate.inference.estimates import LEVEL
 from calibrate.inference.linearised import Measured, linearised
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import predictive
+from calibrate.models.memory_curve import NEVER_BEYOND, AlongBandwidth, MemoryCurve
 from calibrate.points import refuse_caches
-from calibrate.surface.results import Compared, table_of
+from calibrate.surface.model import parameter
+from calibrate.surface.results import Compared, Row, percent_off, table_of
 from measure.errors import DataError
 from measure.sweep import Sweep
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_percent
+from measure.units import CACHE_LINE_BYTES, format_percent
 
-LEVEL = 0.9
 MISFIT = MisfitPrior(0.15, 0.7)
 PRIORS = {"L0": ("s", 1.0, 0.5), "b": ("", 0.4, 0.7), "w": ("", 0.04, 1.0), "h": ("", 1.01, 0.003)}
 """Unit, median and standard deviation of the logarithm; L0 in units of the lowest latency."""
 
-REACH = 8.0
-HIGHEST = 0.9999
-"""Shares of the peak end here."""
+LEAST_HEADROOM = 1.002
+"""The wall stands at least so far above the peak."""
 
 NEIGHBOURS = 6
 """A mix is predicted from so many of the nearest ones at most."""
@@ -57,8 +58,7 @@ class NearMix(MisfitProcess):
     own: float = 0.1
 
     def place(self, loads: Array) -> Array:
-        rho = np.minimum(loads[:, 1] / PRIORS["h"][1], HIGHEST)
-        return np.column_stack([loads[:, 0], rho - 0.1 * np.log1p(-rho)])
+        return np.column_stack([loads[:, 0], AlongBandwidth(self.length, self.own).place(loads[:, 1])])
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,14 @@ class MixCurve:
     latency_high_s: Array
     level: float = LEVEL
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """One row per bandwidth, SI units."""
         columns = {
             "bandwidth_bytes_per_s": self.bandwidth_bytes_per_s, "predicted_latency_s": self.latency_s,
             "predicted_latency_low_s": self.latency_low_s, "predicted_latency_high_s": self.latency_high_s,
         }  # fmt: skip
-        share = {"read_fraction": self.read_fraction}
-        return [share | {k: float(v[i]) for k, v in columns.items()} for i in range(len(self.latency_s))]
+        table = zip(*(v.tolist() for v in columns.values()), strict=True)
+        return [{"read_fraction": self.read_fraction, **dict(zip(columns, row, strict=True))} for row in table]
 
 
 @dataclass(frozen=True)
@@ -133,12 +133,10 @@ class MixFamily:
         at = peak * np.linspace(0.05, 1, STEPS) if bandwidth_bytes_per_s is None else np.asarray(bandwidth_bytes_per_s)
         loads = np.column_stack([np.full(len(at), read_fraction), np.minimum(at / peak, 1.0)])
         known, latency = self._nearest(read_fraction)
-        table = linearised(
-            _parameters(float(latency.min())), _medians(float(latency.min())),
-            lambda values: np.log(_latency(values, known)), Measured(np.log(latency), np.zeros(len(known)), known),
-            NearMix(), MISFIT,
-        )  # fmt: skip
-        told = predictive(table, _latency, NearMix(), known, np.zeros(len(known)), latency, loads)
+        observed = Measured(np.log(latency), np.zeros(len(known)), known)
+        parameters = _parameters(float(latency.min()))
+        table = linearised(parameters, lambda values: np.log(_latency(values, known)), observed, NearMix(), MISFIT)
+        told = predictive(table, _latency, NearMix(), known, observed.noise, latency, loads)
         low, middle, high = told.quantiles((0.5 - level / 2, 0.5, 0.5 + level / 2))
         return MixCurve(read_fraction, peak, at, middle, low, high, level)
 
@@ -170,48 +168,36 @@ class MixComparison(Compared):
     used: MixFamily
     asked: tuple[float, ...]
     curves: tuple[MixCurve, ...]
-    level: float = LEVEL
     quantity: ClassVar[str] = "latency_s"
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """One row per point, SI units."""
         found = []
         for curve in self.curves:
-            i = self.family.index(curve.read_fraction)
             use = "asked for" if curve.read_fraction in self.asked else "calibrated on"
             use = use if curve.read_fraction in self.used.read_fraction else "held out"
-            for row, latency in zip(curve.rows(), self.family.latency_s[i].tolist(), strict=True):
-                inside = row["predicted_latency_low_s"] <= latency <= row["predicted_latency_high_s"]
-                error = 100 * (row["predicted_latency_s"] / latency - 1)
-                found.append(
-                    row
-                    | {
-                        "latency_s": latency,
-                        "error_pct": error,
-                        "response_error_pct": error,
-                        "inside_band": inside,
-                        "use": use,
-                    }
-                )
+            measured = self.family.latency_s[self.family.index(curve.read_fraction)]
+            error = percent_off(curve.latency_s, measured)
+            inside = (curve.latency_low_s <= measured) & (measured <= curve.latency_high_s)
+            columns = {"latency_s": measured, "error_pct": error, "response_error_pct": error, "inside_band": inside}
+            found += [
+                row | {name: values[i].item() for name, values in columns.items()} | {"use": use}
+                for i, row in enumerate(curve.rows())
+            ]
         return sorted(found, key=lambda row: (row["read_fraction"], row["bandwidth_bytes_per_s"]))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What to mind."""
-        notes = []
-        if self.family.left_out:
-            notes.append(
-                f"left out, non-temporal stores are another kind of traffic: {', '.join(self.family.left_out)}"
-            )
-        if self.family.idle_spread > ALARMING:
-            notes.append(
-                f"the idle latencies of these mixes, which no mix can change, differ by "
-                f"{format_percent(100 * self.family.idle_spread)} (standard deviation): noise between runs, which no "
-                "prediction undercuts; repeat the measurement"
-            )
-        return tuple(notes)
+        spread, left_out = self.family.idle_spread, ", ".join(self.family.left_out)
+        kinds = f"left out, non-temporal stores are another kind of traffic: {left_out}"
+        noise = (
+            f"the idle latencies of these mixes, which no mix can change, differ by {format_percent(100 * spread)} "
+            "(standard deviation): noise between runs, which no prediction undercuts; repeat the measurement"
+        )
+        return (*([kinds] if left_out else []), *([noise] if spread > ALARMING else []))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Row:
         """JSON-ready, SI units."""
         return {
             "source": self.family.source, "level": self.level,
@@ -227,28 +213,14 @@ class MixComparison(Compared):
         widest = int(gaps.argmax())
         return float(shares[widest : widest + 2].mean()) if gaps[widest] > 0.1 else None
 
-    def details(self) -> list[tuple[str, str]]:
-        """The peak of every mix, as a heading and a table."""
-        rows = [{"read_fraction": c.read_fraction, "peak_bytes_per_s": c.peak_bytes_per_s} for c in self.curves]
-        return [("Peaks", table_of(rows))]
-
-    def level_pct(self) -> float:
-        return 100 * self.level
-
-    def noise_pct(self) -> float | None:
-        return 100 * self.family.idle_spread
-
-    def place_text(self, row: dict[str, Any]) -> str:
-        return f"{100 * row['read_fraction']:.3g} % read at {format_bandwidth(row['bandwidth_bytes_per_s'])}"
-
     def next_text(self) -> str | None:
         gap = self.next()
         return None if gap is None else f"Measure {100 * gap:.3g} % reads, in the middle of the widest gap"
 
-    def used_text(self) -> str:
-        used = ", ".join(f"{100 * m:.3g}" for m in self.used.read_fraction)
-        mixes = f"{len(self.used.read_fraction)} of {len(self.family.read_fraction)} mixes used ({used} % reads)"
-        return f"{self.family.source or 'The memory'}: {mixes}"
+    def details(self) -> list[tuple[str, str]]:
+        """The peak of every mix, as a heading and a table."""
+        rows = [{"read_fraction": c.read_fraction, "peak_bytes_per_s": c.peak_bytes_per_s} for c in self.curves]
+        return [("Peaks", table_of(rows))]
 
 
 def compare_mixes(
@@ -273,7 +245,10 @@ def compare_mixes(
     used = family.only(sorted(chosen))
     between = range(min(chosen), max(chosen) + 1)
     curves = [used.predict(family.read_fraction[i], family.bandwidth_bytes_per_s[i], level=level) for i in between]
-    return MixComparison(family, used, tuple(family.read_fraction[i] for i in asked), tuple(curves), level)
+    mixes = ", ".join(f"{100 * m:.3g}" for m in used.read_fraction)
+    text = f"{family.source or 'The memory'}: {len(chosen)} of {last + 1} mixes used ({mixes} % reads)"
+    also = tuple(family.read_fraction[i] for i in asked)
+    return MixComparison(level, text, 100 * family.idle_spread, family, used, also, tuple(curves))
 
 
 def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
@@ -311,21 +286,11 @@ def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
 
 
 def _parameters(lowest_s: float) -> list[Parameter]:
-    found = []
-    for name, (unit, median, log_sd) in PRIORS.items():
-        middle, far = median * (lowest_s if name == "L0" else 1.0), float(np.exp(REACH * log_sd))
-        found.append(
-            Parameter(name, unit, max(middle / far, 1.002 if name == "h" else 0.0), middle * far, middle, log_sd)
-        )
-    return found
-
-
-def _medians(lowest_s: float) -> Array:
-    return np.array([median * (lowest_s if name == "L0" else 1.0) for name, (_, median, _) in PRIORS.items()])
+    units = {"L0": lowest_s}
+    found = [parameter(n, unit, median * units.get(n, 1.0), sd, 1.0) for n, (unit, median, sd) in PRIORS.items()]
+    return [replace(p, low=LEAST_HEADROOM) if p.name == "h" else p for p in found]
 
 
 def _latency(values: Array, loads: Array) -> Array:
     """R (n, k) of parameters (n, 4) at rows (k, 2) of share of reads and share of the peak."""
-    idle, climb, wall, head = (values[:, i, None] for i in range(4))
-    rho = np.minimum(loads[:, 1] / head, HIGHEST)
-    return np.asarray(idle * np.exp(climb * rho - wall * np.log1p(-(rho**4))))
+    return MemoryCurve().latency(values, np.minimum(loads[:, 1] / values[:, 3, None], NEVER_BEYOND))

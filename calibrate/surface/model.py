@@ -53,7 +53,7 @@ LINE_PRIOR = (20 * 1024.0, 4.0)
 REACH = 8.0
 """Bounds lie so many standard deviations of the prior from its median."""
 
-LATENCY_REACH = 1e5
+LATENCY_REACH, LATENCY_LOG_SD = 1e5, 5.0
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ class SurfaceModel:
     def of(cls, places: Places, throughput: Array, line: bool) -> SurfaceModel:
         """The model for these points (m,), its latency such that the median point is met before anything is fitted."""
         first = cls(1.0, float((throughput / places.jobs).max()), line)
-        missed = np.log(throughput) - first.log_throughput(first.start()[None, :], places.as_rows())[0]
+        usual = np.array([[p.prior_median for p in first.parameters()]], dtype=float)
+        missed = np.log(throughput) - first.log_throughput(usual, places.as_rows())[0]
         return cls(float(np.exp(-np.median(missed))), first.per_job, line)
 
     @property
@@ -105,16 +106,11 @@ class SurfaceModel:
         return MisfitPrior(0.2, 0.6) if self.line else MisfitPrior(0.3, 0.6)
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters in the order of :meth:`start`."""
-        latency = Parameter("latency", "s", self.latency_s / LATENCY_REACH, self.latency_s * LATENCY_REACH)
-        return (latency, *(_parameter(name, *prior) for name, prior in self._priors().items()))
-
-    def start(self) -> Array:
-        """The prior medians (12,), around the latency."""
-        return np.array([self.latency_s, *(median for _, median, _ in self._priors().values())])
-
-    def _priors(self) -> dict[str, tuple[str, float, float]]:
-        return PRIORS | ({"block that doubles the latency": ("B", *LINE_PRIOR)} if self.line else {})
+        """The latency, of which little is known before any point, and the others."""
+        far, at = LATENCY_REACH, self.latency_s
+        priors = PRIORS | ({"block that doubles the latency": ("B", *LINE_PRIOR)} if self.line else {})
+        latency = Parameter("latency", "s", at / far, at * far, at, LATENCY_LOG_SD)
+        return (latency, *(parameter(name, *prior) for name, prior in priors.items()))
 
     def log_throughput(self, values: Array, loads: Array) -> Array:
         """ln X (n, m) of parameters (n, 12) at rows of places (m, 4)."""
@@ -184,10 +180,10 @@ class SurfaceModel:
         return found
 
 
-def _parameter(name: str, unit: str, median: float, log_sd: float) -> Parameter:
-    width = WIDER * log_sd
-    far = float(np.exp(REACH * width))
-    return Parameter(name, unit, median / far, median * far, median, width)
+def parameter(name: str, unit: str, median: float, log_sd: float, widened: float = WIDER) -> Parameter:
+    """A parameter of this prior, ``widened``, bounded where it ends."""
+    far = float(np.exp(REACH * widened * log_sd))
+    return Parameter(name, unit, median / far, median * far, median, widened * log_sd)
 
 
 def _both(mean: Array, ratio: Array) -> tuple[Array, Array]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calibrate.inference.parameters import Array, Mask
 from measure.errors import DataError
@@ -55,12 +56,11 @@ class Places:
         """The depth of one job, (m,)."""
         return np.asarray(self.outstanding / self.jobs)
 
-    def matching(self, wanted: Mapping[str, Sequence[float]]) -> Mask:
+    def matching(self, wanted: Mapping[str, ArrayLike]) -> Mask:
         """True (m,) where each column named (``depth`` among them) has one of its values."""
         found = np.ones(len(self), dtype=bool)
         for name, values in wanted.items():
-            column = getattr(self, name)
-            found &= np.isclose(column[:, None], np.asarray(values, float)[None, :], rtol=1e-3).any(axis=1)
+            found &= np.isclose(getattr(self, name)[:, None], np.asarray(values, float), rtol=1e-3).any(axis=1)
         return found
 
     def ranges(self) -> str:
@@ -124,13 +124,11 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
         raise DataError(f"a surface needs a sweep over queue depths, which {name} is not; measure one: {MEASURE}")
     points = sweep.points.assign(pattern=sweep.points["pattern"].fillna(""))
     patterns = sorted(set(points["pattern"]))
+    there = ", ".join(p or "one without a name" for p in patterns)
     if pattern is not None and pattern not in patterns:
-        there = ", ".join(p or "one without a name" for p in patterns)
         raise DataError(f"{name} has no pattern {pattern!r}; it has: {there}")
     if pattern is None and len(patterns) > 1:
-        raise DataError(
-            f"{name} holds {len(patterns)} patterns, each a surface of its own; name one of: {', '.join(patterns)}"
-        )
+        raise DataError(f"{name} holds {len(patterns)} patterns, each a surface of its own; name one of: {there}")
     chosen = patterns[0] if pattern is None else pattern
     points = points[points["pattern"] == chosen]
     untold = points["read_fraction"].isna() & bool(points["read_fraction"].notna().any())
@@ -141,18 +139,17 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
         block_bytes=points["block_bytes"].fillna(0.0), jobs=points["jobs"].fillna(1.0),
         read_fraction=_asked_shares(points["series"], points["read_fraction"].fillna(1.0)),
     )  # fmt: skip
-    keys = ("block_bytes", "read_fraction", "jobs")
-    points["series"] = [" ".join(f"{v:g}" for v in key) for key in zip(*(points[k] for k in keys), strict=True)]
+    keys = ["block_bytes", "read_fraction", "jobs"]
+    points["series"] = [" ".join(f"{v:g}" for v in key) for key in points[keys].itertuples(index=False)]
     table = replace(sweep, points=points.sort_values([*keys, "load"])).mean_points()
-    column = {c: table[c].to_numpy(float) for c in (*keys, "load")}
-    places = Places(column["block_bytes"], column["read_fraction"], column["load"], column["jobs"])
-    throughput = table["throughput_per_s"].to_numpy(float)
-    check(places, throughput, name)
-    return SurfacePoints(
-        places, throughput, table["latency_s"].to_numpy(float),
-        table["repeats"].to_numpy(float), table["throughput_spread"].to_numpy(float), chosen,
-        sweep.name or sweep.provenance.source, tuple(notes),
+    block, share, depth, jobs, throughput, latency, repeats, spread = (
+        table[c].to_numpy(float) for c in ("block_bytes", "read_fraction", "load", "jobs", "throughput_per_s",
+                                           "latency_s", "repeats", "throughput_spread")
     )  # fmt: skip
+    places = Places(block, share, depth, jobs)
+    check(places, throughput, name)
+    source = sweep.name or sweep.provenance.source
+    return SurfacePoints(places, throughput, latency, repeats, spread, chosen, source, notes)
 
 
 def _asked_shares(series: Iterable[str], measured: Iterable[float]) -> Array:

@@ -15,7 +15,8 @@ from measure import load
 BEHIND_IN_THE_MEDIAN, BEHIND_AT_P90 = 1.15, 1.10
 MODEL, RIVAL = "default model", "p-norm, most probable"
 EVERY = (*script.PAIRS, *script.TRIPLES)
-USES = [pytest.param(script.TRIPLES, id="triples"), pytest.param(EVERY, id="pairs and triples")]
+USES = [pytest.param(script.PAIRS, id="pairs"), pytest.param(script.TRIPLES, id="triples"),
+        pytest.param(EVERY, id="pairs and triples")]  # fmt: skip
 
 
 def pooled(name: str, uses: Sequence[tuple[float, ...]]) -> np.ndarray:

@@ -49,6 +49,18 @@ def test_surfaces_miss_less_than_half_of_what_baselines_miss_at_two_asked_points
     assert risen <= 0.05 * steps
 
 
+def test_bands_over_reads_and_writes_of_others_hold_nine_in_ten(script: ModuleType) -> None:
+    devices = script.reads_and_writes()
+    assert len(devices) == 19
+    text = script.rows("drives", devices)
+    ours, bilinear, plain = (cells(text, name) for name in ("qsim surface", "bilinear", "plain Gaussian process"))
+    for k in range(len(script.ASKED)):
+        assert ours[k][0] < 0.85 * min(bilinear[k][0], plain[k][0])
+        assert 88 <= ours[k][2] <= 96
+    risen, steps = cells(text, "rms error rises")[0]
+    assert risen <= 0.1 * steps
+
+
 def test_unseen_lines_are_as_good_as_the_plain_line_from_two_sizes_and_better_from_three(script: ModuleType) -> None:
     text = script.rows("lines", script.lines("unseen"), line=True)
     ours, line = cells(text, "qsim surface"), cells(text, "plain line")

@@ -128,9 +128,9 @@ def _drive(
     noticed: list[Finding],
 ) -> tuple[SurfaceComparison, list[dict[str, Any]]]:  # fmt: skip
     """The comparison of a drive, and the rows of --at."""
+    from calibrate.inference.estimates import LEVEL
     from calibrate.surface import compare_surface, surface_points
     from calibrate.surface.compare import DEFAULT_ASKED
-    from calibrate.surface.fit import LEVEL
 
     compared = compare_surface(
         surface_points(sweep, pattern), None if use is None else use.columns(),
@@ -150,7 +150,8 @@ def _memory(
     sweep: Sweep, series: str | None, use: Places | None, ask: int | None, at: Places | None, level: float | None
 ) -> tuple[MixComparison, list[dict[str, Any]]]:
     """The comparison of a memory, and the rows of --at."""
-    from calibrate.surface.memory import LEVEL, compare_mixes, mix_family
+    from calibrate.inference.estimates import LEVEL
+    from calibrate.surface.memory import compare_mixes, mix_family
 
     family = mix_family(sweep, series)
     shares = None if use is None else read_shares(use, "--use")

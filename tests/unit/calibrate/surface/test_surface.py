@@ -359,7 +359,7 @@ def test_results_have_a_table_a_frame_and_a_short_text() -> None:
     assert len(compared.to_frame()) == 64
     assert compared.to_dict()["summary"]["held_out_points"] == 54
     assert len(repr(compared.surface).splitlines()) == 6
-    sharpness = compared.surface.to_dict()["parameters"]["p"]
+    sharpness = compared.to_dict()["parameters"]["p"]
     assert sharpness["low"] < 3.0 < sharpness["high"]
     assert repr(compared.predicted).startswith("SurfacePrediction at 64 places, 90 % bands")
 

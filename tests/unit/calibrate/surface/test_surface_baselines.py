@@ -7,13 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from calibrate.surface import Places, SurfacePoints
+from calibrate.surface import Places, SurfacePoints, compare_surface
 from calibrate.surface.baselines import (
     SURFACE_BASELINES,
     SurfaceBaseline,
     bilinear,
     plain_gaussian_process,
-    surface_baseline_errors,
 )
 
 
@@ -101,12 +100,12 @@ def test_errors_are_those_of_the_points_that_are_judged() -> None:
     x = with_products(GRID)
     points = SurfacePoints(GRID, x, GRID.outstanding / x, np.ones(len(x)), np.full(len(x), np.nan))
     used = np.isin(GRID.block_bytes, [4096, 65536]) & np.isin(GRID.outstanding, [1, 64]) & (GRID.read_fraction != 0.5)
-    exact, process = surface_baseline_errors(points, used, ~used)
-    assert exact.name == "bilinear in logarithms"
-    assert exact.points == process.points == int((~used).sum())
-    assert exact.throughput_p90_pct == pytest.approx(0, abs=1e-8)
-    assert exact.response_p90_pct == pytest.approx(0, abs=1e-8)
-    missed = 100 * np.abs(plain_gaussian_process(GRID.at(used), x[used], GRID.at(~used)) / x[~used] - 1)
-    assert process.throughput_median_pct == pytest.approx(np.median(missed))
-    assert process.throughput_p90_pct == pytest.approx(np.percentile(missed, 90))
-    assert surface_baseline_errors(points, used, np.zeros_like(used)) == ()
+    use = {"block_bytes": [4096, 65536], "outstanding": [1, 64], "read_fraction": [0, 1]}
+    compared = compare_surface(points, use, ask=0)
+    assert (compared.used == used).all()
+    missed = compared.baseline_errors_pct()
+    assert missed["bilinear in logarithms"] == pytest.approx(np.zeros(int((~used).sum())), abs=1e-8)
+    process = 100 * np.abs(plain_gaussian_process(GRID.at(used), x[used], GRID.at(~used)) / x[~used] - 1)
+    assert missed["plain Gaussian process"] == pytest.approx(process)
+    assert compared.baselines()["plain Gaussian process"] == pytest.approx(np.median(process))
+    assert compare_surface(points, {}, ask=0).baselines() == {}
