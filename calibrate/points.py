@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,6 +177,7 @@ class Points:
         return float(100 * np.median(known)) if len(known) else None
 
 
+@lru_cache(maxsize=64)
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
     """The points of one series.
 

@@ -1,14 +1,20 @@
-"""How long a fit takes: medians of interleaved runs over 1 to 1000 points, and a process from its start.
+"""How long a fit takes, and a command from its start: medians of interleaved runs.
+
+Commands are told in processor time, as multiples of importing numpy, scipy, pandas and plotly in the same run.
 
 Run with: python examples/bench_fit.py [runs]
 """
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,6 +28,14 @@ DEPTHS = {
 }  # fmt: skip
 AT = [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 400]
 COLD = "from measure import load_dataset; from calibrate import fit; fit(load_dataset('004-ssd-depth'), [1, 32]).knee"
+
+IMPORTS = "import numpy, scipy, pandas, plotly, plotly.graph_objects"
+QSIM = "from calibrate.cli.entry import main; main()"
+COMMANDS = {
+    "fit --dataset 004-ssd-depth": 1.5, "fit --dataset 003-ssd-read": 1.5, "predict --dataset 003-ssd-read": 1.5,
+    "compare --dataset 003-ssd-read --report": 3.0, "compare --dataset 001-memory --report": 5.0,
+}  # fmt: skip
+"""Each with the most that is wanted."""
 
 
 def sweep(depths: list[float]) -> Sweep:
@@ -46,6 +60,36 @@ def one_run(of: Sweep) -> list[float]:
             timed(lambda: made[0].parameters)]  # fmt: skip
 
 
+def processor_s(code: str, arguments: list[str], folder: Path) -> float:
+    """Processor time of a process, all of whose modules are compiled already, as they are where qsim is installed."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-c", code, *arguments], check=True, capture_output=True,
+        env={**environment, "PYTHONPYCACHEPREFIX": str(folder / "compiled")},
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def commands(runs: int) -> None:
+    """Print what each command takes."""
+    times: dict[str, list[float]] = {name: [] for name in (IMPORTS, *COMMANDS)}
+    with tempfile.TemporaryDirectory() as place:
+        for run in range(runs + 1):
+            for name, kept in times.items():
+                arguments = [] if name == IMPORTS else name.split()
+                if arguments[-1:] == ["--report"]:
+                    arguments.append(str(Path(place) / "report.html"))
+                taken = processor_s(IMPORTS if name == IMPORTS else QSIM, arguments, Path(place))
+                if run:  # the first run compiles
+                    kept.append(taken)
+    base = float(np.median(times[IMPORTS]))
+    print(f"{base:5.2f} s of processor time: {IMPORTS}")
+    for name, most in COMMANDS.items():
+        print(f"{np.median(times[name]) / base:5.2f} times that (wanted: {most:g}): qsim {name}")
+
+
 def main(runs: int) -> None:
     """Print the table."""
     sweeps = {count: sweep(depths) for count, depths in DEPTHS.items()}
@@ -61,6 +105,7 @@ def main(runs: int) -> None:
         f, p, k, e = np.median(rows, axis=0)
         print(f"{count:>6}  {f:8.1f}  {p:8.1f}  {k:8.1f}  {e:10.1f}")
     print(f"a process that imports calibrate and fits once: {np.median(cold):.0f} ms")
+    commands(max(3, runs // 3))
 
 
 if __name__ == "__main__":

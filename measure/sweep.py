@@ -21,11 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
@@ -82,12 +84,13 @@ class Provenance:
         return cls(**known)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sweep:
     """A measured sweep: the tidy table (see the module's text), what varies in it, and where it comes from.
 
     ``findings`` holds what the importer noticed; ``raw`` names the untouched tool outputs that the table was
-    read from. Raises DataError where the table lacks a column, has no row, or holds an impossible number.
+    read from. A sweep equals itself alone. Raises DataError where the table lacks a column, has no row, or holds an
+    impossible number.
     """
 
     points: pd.DataFrame
@@ -108,7 +111,7 @@ class Sweep:
                 "the load (--columns load=COLUMN)"
             )
 
-    @property
+    @cached_property
     def series(self) -> tuple[str, ...]:
         """The names of the curves, in the order in which they first appear."""
         return tuple(dict.fromkeys(self.points["series"]))
@@ -117,9 +120,16 @@ class Sweep:
         """The same sweep with one curve only. Raises DataError listing the names for an unknown one."""
         if series not in self.series:
             raise DataError(f"{self.name or 'the sweep'} has no series {series!r}; it has: {', '.join(self.series)}")
-        rows = self.points[self.points["series"] == series]
-        findings = tuple(f for f in self.findings if f.series in (None, series))
-        return replace(self, points=rows, findings=findings)
+        if series not in self._selected:
+            rows = self.points[self.points["series"] == series]
+            findings = tuple(f for f in self.findings if f.series in (None, series))
+            self._selected[series] = replace(self, points=rows, findings=findings)
+        return self._selected[series]
+
+    @cached_property
+    def _selected(self) -> dict[str, Sweep]:
+        """The curves that were asked for, each as a sweep of its own."""
+        return {}
 
     def mean_points(self) -> pd.DataFrame:
         """One row per series and load: throughput and latency averaged over repeats.
@@ -129,26 +139,40 @@ class Sweep:
         means, ``throughput_low``, ``throughput_high``, ``latency_low``, ``latency_high`` (see
         :mod:`measure.repeats`; all of them NaN without repeats). Rows keep the order series, load.
         """
-        table = self.points.assign(
-            rank=pd.Categorical(self.points["series"], categories=list(self.series), ordered=True).codes,
-            in_flight=self.points["throughput_per_s"] * self.points["latency_s"],
-        )
-        groups = table.groupby(["rank", "load"], sort=True)
-        mean, spread = groups.mean(numeric_only=True), groups[["throughput_per_s", "latency_s"]].std(ddof=1)
-        each_latency = mean["latency_s"]
-        first = groups.first()
-        first["throughput_per_s"] = mean["throughput_per_s"]
-        first["latency_s"] = mean["in_flight"] / mean["throughput_per_s"]
-        first["bandwidth_bytes_per_s"] = mean["bandwidth_bytes_per_s"]
-        first["repeats"] = groups.size()
-        first["throughput_spread"] = spread["throughput_per_s"] / mean["throughput_per_s"]
-        first["latency_spread"] = spread["latency_s"] / each_latency
-        limits = [intervals(g["throughput_per_s"], g["latency_s"]) for _, g in groups]
-        first = first.assign(**{name: [limit[name] for limit in limits] for name in limits[0]})
-        return first.drop(columns="in_flight").reset_index().drop(columns="rank")
+        return self._means.copy()
+
+    @cached_property
+    def _means(self) -> pd.DataFrame:
+        rank = pd.factorize(self.points["series"])[0]
+        load = self.points["load"].to_numpy(float)
+        order = np.lexsort((load, rank))
+        rows, place = self.points.iloc[order], np.column_stack([rank, load])[order]
+        starts = np.flatnonzero(np.append(True, (place[1:] != place[:-1]).any(axis=1)))
+        repeats = np.diff(np.append(starts, len(rows)))
+        x, r = (rows[c].to_numpy(float) for c in ("throughput_per_s", "latency_s"))
+        bandwidth = rows["bandwidth_bytes_per_s"].to_numpy(float)
+        first = rows.iloc[starts] if len(starts) == len(rows) else rows.groupby(np.repeat(starts, repeats)).first()
+        mean = np.add.reduceat(x, starts) / repeats
+        with np.errstate(invalid="ignore"):  # unknown bandwidths
+            moved = np.add.reduceat(np.nan_to_num(bandwidth), starts) / np.add.reduceat(np.isfinite(bandwidth), starts)
+        limits = [intervals(x[i : i + n], r[i : i + n]) for i, n in zip(starts, repeats, strict=True)]
+        table = first.assign(
+            throughput_per_s=mean, latency_s=np.add.reduceat(x * r, starts) / repeats / mean,
+            bandwidth_bytes_per_s=moved, repeats=repeats,
+            throughput_spread=_spreads(x, starts, repeats), latency_spread=_spreads(r, starts, repeats),
+            **{name: [limit[name] for limit in limits] for name in limits[0]},
+        ).reset_index(drop=True)  # fmt: skip
+        return table[["load", *(c for c in table.columns if c != "load")]]
 
     def __len__(self) -> int:
         return len(self.points)
+
+
+def _spreads(values: NDArray[np.float64], starts: NDArray[np.intp], repeats: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Relative standard deviations (m,) of the repeats of m points, which begin at ``starts``; NaN for one repeat."""
+    mean = np.add.reduceat(values, starts) / repeats
+    squares = np.add.reduceat((values - np.repeat(mean, repeats)) ** 2, starts)
+    return np.asarray(np.where(repeats > 1, np.sqrt(squares / np.maximum(repeats - 1, 1)), np.nan) / mean)
 
 
 def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -7,91 +7,195 @@
 Nothing here knows of devices or files: rates and times are in whatever unit the caller uses throughout.
 """
 
-from qsim.analytic import solve
-from qsim.analytic.bounds.asymptotic import Bounds, asymptotic_bounds, largest_population
-from qsim.analytic.bounds.balanced import balanced_bounds
-from qsim.analytic.bounds.geometric import geometric_bounds
-from qsim.analytic.bounds.proportional import proportional_bounds
-from qsim.analytic.closed.mean_value import schweitzer
-from qsim.analytic.closed.network import curve as closed_curve
-from qsim.analytic.open.approximations import (
-    allen_cunneen,
-    cosmetatos,
-    kimura,
-    kingman_bound,
-    kraemer_langenbach_belz,
-    whitt,
-)
-from qsim.analytic.open.disciplines import wait_variance
-from qsim.analytic.open.erlang import (
-    load_for_blocking,
-    load_for_waiting,
-    rate_for_wait,
-    servers_for_blocking,
-    servers_for_wait,
-    servers_for_waiting,
-)
-from qsim.analytic.open.mmc import erlang_b, erlang_c
-from qsim.analytic.open.size_based import mean_response, response_of
-from qsim.arrivals import ArrivalProcess, Batches, Geometric, MarkovModulated, OnOff, Trace
-from qsim.distributions import (
-    BurrXII,
-    Deterministic,
-    Distribution,
-    Empirical,
-    Erlang,
-    Exponential,
-    Gamma,
-    HyperExponential,
-    LogNormal,
-    Mixture,
-    PhaseType,
-    Shifted,
-    Weibull,
-)
-from qsim.engines import Difference, Grid, SamplePath, difference, grid, replicate, simulate, sweep_models, trace
-from qsim.errors import (
-    MissingExtraError,
-    NoEngineError,
-    NoFormulaError,
-    PrecisionError,
-    QsimError,
-    SteadyStateError,
-    UnstableQueueError,
-)
-from qsim.metrics import Approximation, Metrics
-from qsim.models import (
-    GG1,
-    MD1,
-    MG1,
-    MG1PS,
-    MM1,
-    MM1K,
-    MX1,
-    ClassStation,
-    Closed,
-    ClosedClasses,
-    CustomerClass,
-    Delay,
-    GGc,
-    MDc,
-    MGc,
-    MixedNetwork,
-    MMc,
-    MMcc,
-    MMcK,
-    MMcKN,
-    MMcN,
-    MMInf,
-    Model,
-    Open,
-    OpenClasses,
-    OpenNetwork,
-    OpenNetworkClasses,
-    Station,
-    Tandem,
-    traffic,
-)
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qsim.analytic import solve
+    from qsim.analytic.bounds.asymptotic import Bounds, asymptotic_bounds, largest_population
+    from qsim.analytic.bounds.balanced import balanced_bounds
+    from qsim.analytic.bounds.geometric import geometric_bounds
+    from qsim.analytic.bounds.proportional import proportional_bounds
+    from qsim.analytic.closed.mean_value import schweitzer
+    from qsim.analytic.closed.network import curve as closed_curve
+    from qsim.analytic.open.approximations import (
+        allen_cunneen,
+        cosmetatos,
+        kimura,
+        kingman_bound,
+        kraemer_langenbach_belz,
+        whitt,
+    )
+    from qsim.analytic.open.disciplines import wait_variance
+    from qsim.analytic.open.erlang import (
+        load_for_blocking,
+        load_for_waiting,
+        rate_for_wait,
+        servers_for_blocking,
+        servers_for_wait,
+        servers_for_waiting,
+    )
+    from qsim.analytic.open.mmc import erlang_b, erlang_c
+    from qsim.analytic.open.size_based import mean_response, response_of
+    from qsim.arrivals import ArrivalProcess, Batches, Geometric, MarkovModulated, OnOff, Trace
+    from qsim.distributions import (
+        BurrXII,
+        Deterministic,
+        Distribution,
+        Empirical,
+        Erlang,
+        Exponential,
+        Gamma,
+        HyperExponential,
+        LogNormal,
+        Mixture,
+        PhaseType,
+        Shifted,
+        Weibull,
+    )
+    from qsim.engines import Difference, Grid, SamplePath, difference, grid, replicate, simulate, sweep_models
+    from qsim.engines.trace import trace
+    from qsim.errors import (
+        MissingExtraError,
+        NoEngineError,
+        NoFormulaError,
+        PrecisionError,
+        QsimError,
+        SteadyStateError,
+        UnstableQueueError,
+    )
+    from qsim.metrics import Approximation, Metrics
+    from qsim.models import (
+        GG1,
+        MD1,
+        MG1,
+        MG1PS,
+        MM1,
+        MM1K,
+        MX1,
+        ClassStation,
+        Closed,
+        ClosedClasses,
+        CustomerClass,
+        Delay,
+        GGc,
+        MDc,
+        MGc,
+        MixedNetwork,
+        MMc,
+        MMcc,
+        MMcK,
+        MMcKN,
+        MMcN,
+        MMInf,
+        Model,
+        Open,
+        OpenClasses,
+        OpenNetwork,
+        OpenNetworkClasses,
+        Station,
+        Tandem,
+        traffic,
+    )
+
+_HOMES = {
+    "solve": "qsim.analytic",
+    "allen_cunneen": "qsim.analytic.open.approximations",
+    "cosmetatos": "qsim.analytic.open.approximations",
+    "kimura": "qsim.analytic.open.approximations",
+    "kingman_bound": "qsim.analytic.open.approximations",
+    "kraemer_langenbach_belz": "qsim.analytic.open.approximations",
+    "whitt": "qsim.analytic.open.approximations",
+    "balanced_bounds": "qsim.analytic.bounds.balanced",
+    "Bounds": "qsim.analytic.bounds.asymptotic",
+    "asymptotic_bounds": "qsim.analytic.bounds.asymptotic",
+    "largest_population": "qsim.analytic.bounds.asymptotic",
+    "closed_curve": "qsim.analytic.closed.network:curve",
+    "wait_variance": "qsim.analytic.open.disciplines",
+    "load_for_blocking": "qsim.analytic.open.erlang",
+    "load_for_waiting": "qsim.analytic.open.erlang",
+    "rate_for_wait": "qsim.analytic.open.erlang",
+    "servers_for_blocking": "qsim.analytic.open.erlang",
+    "servers_for_wait": "qsim.analytic.open.erlang",
+    "servers_for_waiting": "qsim.analytic.open.erlang",
+    "geometric_bounds": "qsim.analytic.bounds.geometric",
+    "schweitzer": "qsim.analytic.closed.mean_value",
+    "erlang_b": "qsim.analytic.open.mmc",
+    "erlang_c": "qsim.analytic.open.mmc",
+    "proportional_bounds": "qsim.analytic.bounds.proportional",
+    "mean_response": "qsim.analytic.open.size_based",
+    "response_of": "qsim.analytic.open.size_based",
+    "ArrivalProcess": "qsim.arrivals",
+    "Batches": "qsim.arrivals",
+    "Geometric": "qsim.arrivals",
+    "MarkovModulated": "qsim.arrivals",
+    "OnOff": "qsim.arrivals",
+    "Trace": "qsim.arrivals",
+    "BurrXII": "qsim.distributions",
+    "Deterministic": "qsim.distributions",
+    "Distribution": "qsim.distributions",
+    "Empirical": "qsim.distributions",
+    "Erlang": "qsim.distributions",
+    "Exponential": "qsim.distributions",
+    "Gamma": "qsim.distributions",
+    "HyperExponential": "qsim.distributions",
+    "LogNormal": "qsim.distributions",
+    "Mixture": "qsim.distributions",
+    "PhaseType": "qsim.distributions",
+    "Shifted": "qsim.distributions",
+    "Weibull": "qsim.distributions",
+    "Difference": "qsim.engines",
+    "Grid": "qsim.engines",
+    "SamplePath": "qsim.engines",
+    "difference": "qsim.engines",
+    "grid": "qsim.engines",
+    "replicate": "qsim.engines",
+    "simulate": "qsim.engines",
+    "sweep_models": "qsim.engines",
+    "trace": "qsim.engines.trace",
+    "MissingExtraError": "qsim.errors",
+    "NoEngineError": "qsim.errors",
+    "NoFormulaError": "qsim.errors",
+    "PrecisionError": "qsim.errors",
+    "QsimError": "qsim.errors",
+    "SteadyStateError": "qsim.errors",
+    "UnstableQueueError": "qsim.errors",
+    "Approximation": "qsim.metrics",
+    "Metrics": "qsim.metrics",
+    "GG1": "qsim.models",
+    "MD1": "qsim.models",
+    "MG1": "qsim.models",
+    "MG1PS": "qsim.models",
+    "MM1": "qsim.models",
+    "MM1K": "qsim.models",
+    "MX1": "qsim.models",
+    "ClassStation": "qsim.models",
+    "Closed": "qsim.models",
+    "ClosedClasses": "qsim.models",
+    "CustomerClass": "qsim.models",
+    "Delay": "qsim.models",
+    "GGc": "qsim.models",
+    "MDc": "qsim.models",
+    "MGc": "qsim.models",
+    "MixedNetwork": "qsim.models",
+    "MMc": "qsim.models",
+    "MMcc": "qsim.models",
+    "MMcK": "qsim.models",
+    "MMcKN": "qsim.models",
+    "MMcN": "qsim.models",
+    "MMInf": "qsim.models",
+    "Model": "qsim.models",
+    "Open": "qsim.models",
+    "OpenClasses": "qsim.models",
+    "OpenNetwork": "qsim.models",
+    "OpenNetworkClasses": "qsim.models",
+    "Station": "qsim.models",
+    "Tandem": "qsim.models",
+    "traffic": "qsim.models",
+}
+"""The module of each name, and after a colon what it is called there."""
 
 __all__ = [
     "GG1",
@@ -188,3 +292,17 @@ __all__ = [
     "wait_variance",
     "whitt",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # All of the theory takes longer to import than most commands need to answer.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home, _, own = _HOMES[name].partition(":")
+    value = getattr(importlib.import_module(home), own or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -89,6 +89,11 @@ def counts_upto(name: str, values: object) -> IntArray:
     return np.asarray(wanted)
 
 
+def each_count(name: str, value: object) -> IntArray:
+    """One whole number from 1 on, shape (1,), or as many as a list holds."""
+    return np.array(counts(name, np.asarray(value).tolist()) if np.ndim(value) else [count(name, value)])  # type: ignore[arg-type]
+
+
 def speeds(values: object) -> tuple[float, ...]:
     """Speeds of a station with 1, 2, ... customers present: not empty, each above zero and finite."""
     checked = tuple(positive(f"speeds[{i}]", v) for i, v in enumerate(sequence("speeds", values)))

@@ -91,6 +91,8 @@ class Outputs:
 
     def write(self, sections: Sequence[Section | MeasuredSection], title: str) -> Written:
         """Write what was asked for. Raises MeasureError where a file is in the way, or cannot be written or drawn."""
+        if not self.wanted:
+            return Written(outputs=self)
         from calibrate.report.files import write_tables
         from calibrate.report.images import image_format, write_images
         from calibrate.report.page import write_sections

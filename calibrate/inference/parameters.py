@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 

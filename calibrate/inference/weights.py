@@ -181,10 +181,10 @@ def predictive(
     left = np.zeros((len(loads), len(loads)))
     directions = np.zeros((len(table), len(loads), slopes.shape[2]))
     for size in np.unique(table.misfit):
-        rows = table.misfit == size
+        rows = np.flatnonzero(table.misfit == size)
         of_misses = carried(process, used, noise, float(size), loads)
         expected[rows] += missed[rows] @ of_misses.gain.T
-        along = slopes[rows][:, k:] - np.einsum("mk,nkr->nmr", of_misses.gain, slopes[rows][:, :k])
+        along = slopes[rows, k:] - of_misses.gain @ slopes[rows, :k]
         directions[rows] = along
         variance[rows] = np.maximum(of_misses.covariance.diagonal(), 0.0) + (along**2).sum(axis=2)
         left += table.weight[rows].sum() * of_misses.covariance

@@ -18,56 +18,60 @@ median of 1 % (1.8 % at scv 4) and everywhere within 8 %.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, IntArray
 
 Queues = Literal["shared", "random"]
 
 
-def busy_servers(queues: Queues, servers: int, scv: Array, crossing: Array, loads: Array) -> Array:
+def busy_servers(queues: Queues, servers: int | IntArray, scv: Array, crossing: Array, loads: Array) -> Array:
     """B (k, m): servers busy on average at ``loads`` (m,), where the asymptotes cross at ``crossing`` (k,) >= servers.
 
-    The crossing is c (1 + z), and ``scv`` (k,) that of service. The loss is computed at some crossings and interpolated
-    between them.
+    The crossing is c (1 + z), ``scv`` (k,) that of service, ``servers`` one number or one for each crossing (k,).
     """
-    known = np.geomspace(float(crossing.min()) / servers, float(crossing.max()) / servers * (1 + 1e-9), _KNOTS)
-    table = _losses(queues, servers, tuple(known.round(12)), tuple(loads.tolist()))
-    at = np.log(crossing / servers)
-    loss = np.column_stack([np.interp(at, np.log(known), column) for column in table.T])
-    bound = servers * np.minimum(loads[None, :] / crossing[:, None], 1.0)
-    return np.asarray(bound * np.exp(-_of_law(queues, servers, scv[:, None], loss)))
+    each = np.broadcast_to(np.asarray(servers), crossing.shape)[:, None]
+    loss = of_law(queues, each, scv[:, None], exponential_loss(queues, servers, crossing, loads))
+    return np.asarray(each * np.minimum(loads / crossing[:, None], 1.0) * np.exp(-loss))
 
 
-_KNOTS = 14
-
-
-@lru_cache(maxsize=4096)
-def _losses(queues: Queues, servers: int, ratios: tuple[float, ...], loads: tuple[float, ...]) -> Array:
-    """The loss with exponential service (k, m) at crossings of ``ratios`` times the servers."""
+def exponential_loss(queues: Queues, servers: int | IntArray, crossing: Array, loads: Array) -> Array:
+    """The loss (k, m) with exponential service, at ``crossing`` (k,); ``servers`` is one number or (k,)."""
     from qsim.analytic.closed import random_routing, repairman
 
     exact = repairman.throughputs if queues == "shared" else random_routing.throughputs
-    crossing = servers * np.array(ratios)
+    each = np.broadcast_to(np.asarray(servers), crossing.shape)
     # Beyond these no server is ever idle, or a queue each loses less than a thousandth.
     most = (crossing + 8 * crossing**0.5).astype(int) + 8 if queues == "shared" else (1000 * crossing).astype(int)
-    wanted = np.minimum(np.asarray(loads)[None, :], most[:, None])
+    wanted = np.minimum(loads, most.max())
     whole = np.unique(np.concatenate([np.floor(wanted), np.ceil(wanted)]).clip(min=1)).astype(np.int64)
-    bound = np.minimum(whole / np.array(ratios)[:, None], float(servers))
-    loss = np.log(bound / exact(whole, np.array(ratios) - 1.0, 1.0, servers))
-    rows = [np.interp(at, whole, row) for at, row in zip(wanted, loss, strict=True)]
-    return np.asarray(np.maximum(np.array(rows), 0.0), dtype=np.float64)
+    parts = max(1, int(len(crossing) * whole[-1] / _AT_ONCE))
+    loss = np.empty((len(crossing), len(whole)))
+    for rows in np.array_split(np.arange(len(crossing)), parts):
+        ratio = crossing[rows] / each[rows]
+        bound = np.minimum(whole / ratio[:, None], each[rows, None])
+        loss[rows] = np.log(bound / exact(whole, ratio - 1.0, 1.0, each[rows]))
+    upper = np.searchsorted(whole, wanted).clip(min=1, max=max(1, len(whole) - 1)) % len(whole)
+    lower = np.maximum(upper - 1, 0)
+    share = ((wanted - whole[lower]) / np.maximum(whole[upper] - whole[lower], 1)).clip(0.0, 1.0)
+    return np.asarray(np.maximum((1 - share) * loss[:, lower] + share * loss[:, upper], 0.0))
 
 
-def _of_law(queues: Queues, servers: int, scv: Array, loss: Array) -> Array:
-    if queues == "shared" or servers == 1:
-        little = 0.5 * (scv / 0.1) ** 0.55
-        return np.asarray(loss * np.where(scv < 0.1, little, scv ** np.where(scv < 1, 0.3, 0.1)))
-    share = loss / np.log(2 - 1 / servers)
-    return np.asarray(loss * ((1 + scv) / 2) ** (0.9 * np.exp(-np.where(scv < 1, 0.8, 1.1) * share)))
+_AT_ONCE = 4_000_000
+"""So many crossings times populations are computed at once, for the sake of memory."""
+
+
+def of_law(queues: Queues, servers: int | IntArray, scv: Array, loss: Array) -> Array:
+    """The loss with service of ``scv``, from that of exponential service; all arrays must broadcast together."""
+    little = np.where(scv < 0.1, 0.5 * (scv / 0.1) ** 0.55, scv ** np.where(scv < 1, 0.3, 0.1))
+    one_queue = loss * little
+    if queues == "shared":
+        return np.asarray(one_queue)
+    share = loss / np.log(2 - 1 / np.maximum(servers, 2))
+    own = loss * ((1 + scv) / 2) ** (0.9 * np.exp(-np.where(scv < 1, 0.8, 1.1) * share))
+    return np.asarray(np.where(np.asarray(servers) > 1, own, one_queue))
 
 
 def formula_error(queues: Queues, scv: Array) -> Array:

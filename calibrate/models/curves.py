@@ -9,7 +9,7 @@ the number N of outstanding requests and obey Little's law, N = X R.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -314,33 +314,39 @@ class DelayMMc(Tabulated):
     def throughput(self, values: Array, loads: Array) -> Array:
         crossing, peak = values[:, 0], values[:, 1]
         delays = np.clip(np.log(np.maximum(crossing / self.servers, 1.0)), 0.0, LONGEST_DELAY)  # c <= N*
-        return np.asarray(peak[:, None] * np.exp(_log_shares(self.servers, tuple(loads.tolist()))(delays)))
+        known, slope = _log_shares(self.servers, tuple(loads.tolist()))
+        before = np.clip(np.searchsorted(KNOTS, delays) - 1, 0, len(KNOTS) - 2)
+        step = (KNOTS[before + 1] - KNOTS[before])[:, None]
+        t = (delays - KNOTS[before])[:, None] / step
+        log_share = (1 - t) ** 2 * ((1 + 2 * t) * known[before] + t * step * slope[before]) + t**2 * (
+            (3 - 2 * t) * known[before + 1] - (1 - t) * step * slope[before + 1]
+        )  # Hermite's cubic
+        return np.asarray(peak[:, None] * np.exp(log_share))
 
     def lone(self, values: Array) -> Array:
         return np.asarray(np.maximum(values[:, 0], self.servers) / values[:, 1])
 
 
 LONGEST_DELAY = 9.0
-"""The logarithm of (Z + S) / S up to which M/M/c//N is tabulated, and in how many steps."""
+"""The logarithm of (Z + S) / S up to which M/M/c//N is tabulated."""
 
-DELAY_KNOTS = 81
+KNOTS = LONGEST_DELAY * np.linspace(0.0, 1.0, 121) ** 2
+"""Where it is tabulated: closer where the delay is short, and bends sharp."""
 
 
 @lru_cache(maxsize=256)
-def _log_shares(servers: int, loads: tuple[float, ...]) -> Callable[[Array], Array]:
-    """ln X / Xmax of M/M/c//N at ``loads`` (m,), as a function of ln (Z + S) / S (n,): a spline through exact values.
+def _log_shares(servers: int, loads: tuple[float, ...]) -> tuple[Array, Array]:
+    """ln X / Xmax of M/M/c//N, exactly, and its slope (k, m), at ``KNOTS`` (k,) of ln (Z + S) / S and ``loads`` (m,).
 
     A load between two whole numbers is interpolated: for drawing only.
     """
-    from scipy.interpolate import CubicSpline
-
     from qsim.analytic.closed.repairman import throughputs
 
     at = np.array(loads)
     whole = np.unique(np.concatenate([np.floor(at), np.ceil(at)]).clip(min=1)).astype(np.int64)
-    knots = LONGEST_DELAY * np.linspace(0.0, 1.0, DELAY_KNOTS) ** 2  # closer where the delay is short, and bends sharp
-    rows = [np.interp(at, whole, row) for row in throughputs(whole, np.expm1(knots), 1.0, servers)]
-    return CubicSpline(knots, np.log(np.array(rows) / servers))
+    rows = [np.interp(at, whole, row) for row in throughputs(whole, np.expm1(KNOTS), 1.0, servers)]
+    known = np.log(np.array(rows) / servers)
+    return known, np.gradient(known, KNOTS, axis=0)
 
 
 def server_counts(crossing: float) -> list[int]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from calibrate.inference.parameters import Array, Parameter
-from calibrate.models.closed_structures import Queues, busy_servers
+from calibrate.models.closed_structures import Queues, exponential_loss, of_law
 from calibrate.models.curves import CROSSING_LOG_SD, Tabulated
 from measure.units import counted
 
@@ -69,10 +69,8 @@ def _losses(queues: Queues, servers: int, loads: tuple[float, ...]) -> Array:
     """How far the throughput is below its bound, in logarithms: (delays, variabilities, loads)."""
     at = np.array(loads)
     crossing = servers * np.geomspace(1.0, LONGEST, KNOTS_OF_DELAY)
-    bound = servers * np.minimum(at[None, :] / crossing[:, None], 1.0)
-    columns = [np.log(bound / busy_servers(queues, servers, np.full(KNOTS_OF_DELAY, scv), crossing, at))
-               for scv in KNOTS_OF_SCV]  # fmt: skip
-    return np.asarray(np.stack(columns, axis=1), dtype=np.float64)
+    loss = exponential_loss(queues, servers, crossing, at)
+    return of_law(queues, servers, np.array(KNOTS_OF_SCV)[:, None], loss[:, None, :])
 
 
 def general_named(name: str) -> GeneralService | None:

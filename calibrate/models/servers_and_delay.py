@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrate.inference.estimates import Estimate, reaching
 from calibrate.models.closed_structures import busy_servers
-from calibrate.models.structure import BEYOND, StructurePosterior, laws, structure_posterior
+from calibrate.models.structure import BEYOND, KINDS, StructurePosterior, laws, structure_posterior
 from calibrate.points import Points
 
 PINNED = 1.2
@@ -70,17 +70,18 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
         return f"the peak may lie far beyond these points: measure depth {4 * points.load[-1]:g}"
     means = np.exp(np.average(np.log(found.crossing), weights=found.mass))
     depths = np.array([n for n in (*range(1, 17), *(2.0**i for i in range(5, 12))) if n <= max(4.0, 2 * means)])
-    curves = []
+    best_cells = []
     for servers in likely:
-        of = found.servers == servers
-        i = int(np.flatnonzero(of)[np.argmax(found.log_mass[of])])
-        ratio = found.ratio[i : i + 1]
-        scv = next(laws(points, ratio))[0]
-        busy = busy_servers("random" if found.own_queues[i] else "shared", servers, scv, servers * (1 + ratio), depths)[
-            0
-        ]
-        curves.append(np.log(busy / found.service_s[i]))
-    apart = np.ptp(curves, axis=0)
+        of = np.flatnonzero(found.servers == servers)
+        best_cells.append(of[np.argmax(found.log_mass[of])])
+    curves = []
+    for queues in KINDS:
+        rows = [i for i in best_cells if found.own_queues[i] == (queues == "random")]
+        if rows:
+            scv = next(laws(points, found.ratio[rows]))[0]
+            busy = busy_servers(queues, found.servers[rows].astype(int), scv, found.crossing[rows], depths)
+            curves.append(np.log(busy / found.service_s[rows, None]))
+    apart = np.ptp(np.vstack(curves), axis=0)
     best = int(np.argmax(apart))
     if apart[best] > 2 * found.median_error():
         return f"depth {depths[best]:g}, repeated, would tell them apart"

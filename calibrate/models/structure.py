@@ -27,18 +27,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 
 from calibrate.inference.mixture import quantiles
-from calibrate.inference.parameters import Array, Mask
-from calibrate.models.closed_structures import Queues, busy_servers, formula_error
+from calibrate.inference.parameters import Array, IntArray, Mask
+from calibrate.models.closed_structures import Queues, exponential_loss, formula_error, of_law
 from calibrate.points import Points
 
 ERROR_MEDIAN, ERROR_OF_UNKNOWN_LAW, ERROR_LOG_SD = 0.02, 0.04, 0.7
 UNKNOWN_SCV = (0.1, 0.5, 1.0, 2.0)
 """Laws that are averaged over where no latencies of lone requests were kept."""
 MOST_SCV = 10.0
+KINDS: tuple[Queues, ...] = ("shared", "random")
 BEYOND = 8.0
 """Peaks up to so many times what was seen are thought of."""
 HOST_NOISE = 0.08
@@ -49,7 +51,8 @@ NOT_BELOW = 0.7
 """The crossing is no less than the greatest throughput over the greatest per request; this times it, as both vary."""
 LEAST_RATIO = 1e-9
 """A delay of no more than this times the service is none."""
-_CROSSINGS, _ERRORS = 120, 7
+_CROSSINGS, _ERRORS, _KNOTS = 120, 7, 14
+_STEPS = (np.arange(_CROSSINGS) + 0.5) / _CROSSINGS
 _NEGLIGIBLE = 15.0
 
 
@@ -83,9 +86,7 @@ class StructurePosterior:
 
     def likely_servers(self, level: float) -> list[int]:
         """Every number of servers that the points do not rule out at ``level``, ascending."""
-        from scipy.special import chdtri
-
-        allowed = -0.5 * float(chdtri(1, 1 - level))
+        allowed = -0.5 * NormalDist().inv_cdf(0.5 + level / 2) ** 2
         return sorted({int(c) for c in self.servers[self.log_likelihood >= allowed]})
 
     def best_servers(self) -> int:
@@ -115,68 +116,94 @@ class StructurePosterior:
 def structure_posterior(points: Points) -> StructurePosterior:
     """The posterior of the structure, from two points or more of a closed sweep."""
     lowest = max(1.0, float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min()))
-    cells: list[Array] = []
-    best, noise, waits = np.array([-np.inf, -np.inf]), _noise(points), _waits(points)
-    for queues, servers, prior in _alternatives(lowest):
-        crossing, widths = _crossings(servers, lowest)
-        for scv, chance in laws(points, crossing / servers - 1):
-            found = _cells(points, noise, waits, queues, servers, crossing, scv, prior + chance + np.log(widths))
-            best = np.maximum(best, found[:2].max(axis=1))
-            cells.append(found[:, (found[:2] > best[:, None] - _NEGLIGIBLE).any(axis=0)])
-    kept = np.concatenate(cells, axis=1)
-    kept[:2] -= best[:, None]
-    return StructurePosterior(*kept[:, (kept[:2] > -_NEGLIGIBLE).any(axis=0)])
+    cells = np.concatenate([rows for queues in KINDS for rows in _of_kind(points, queues, lowest)], axis=1)
+    cells[:2] -= cells[:2].max(axis=1, keepdims=True)
+    return StructurePosterior(*cells[:, (cells[:2] > -_NEGLIGIBLE).any(axis=0)])
 
 
-def _crossings(servers: int, lowest: float) -> tuple[Array, Array]:
-    """Crossings c / (1 - share) to try (k,), denser near the least possible, and the prior mass that each stands for.
+def _of_kind(points: Points, queues: Queues, lowest: float) -> Iterator[Array]:
+    """The cells (9, n) with one kind of queues, of each law of service."""
+    servers, log_prior = _numbers(queues, lowest)
+    crossing, widths = _crossings(servers, lowest)
+    loss = _losses(queues, servers, crossing, points.load)
+    prior = (log_prior[:, None] + np.log(widths)).ravel()
+    servers, crossing = np.repeat(servers, _CROSSINGS), crossing.ravel()
+    bound = np.log(servers[:, None] * np.minimum(points.load / crossing[:, None], 1.0))
+    for scv, chance in laws(points, crossing / servers - 1):
+        log_busy = bound - of_law(queues, servers[:, None], scv[:, None], loss)
+        yield _cells(points, queues, servers, crossing, log_busy, scv, prior + chance)
+
+
+def _numbers(queues: Queues, lowest: float) -> tuple[IntArray, Array]:
+    """Numbers of servers (a,) to try, every one to 16, then one in ten percent; and their log prior (a,)."""
+    most = max(2, round(BEYOND * lowest))
+    counts = np.array(sorted({*range(1, 17), *(round(16 * 1.1**i) for i in range(1, 200))}))
+    counts = counts[counts <= most]
+    prior = np.log(np.log(np.append(counts[1:], counts[-1] + 1) / counts))
+    first = 0 if queues == "shared" else 1  # of one server the queue is one queue
+    return counts[first:], prior[first:]
+
+
+def _crossings(servers: IntArray, lowest: float) -> tuple[Array, Array]:
+    """Crossings c / (1 - share) to try (a, k) for each of ``servers`` (a,), denser near the least possible, and the
+    prior mass that each stands for.
 
     The share of Z follows Beta(1/2, 3/2), whose density is share^-1/2 (1 - share)^1/2.
     """
-    least = max(float(servers), NOT_BELOW * lowest)
-    wide = np.log(max(BEYOND * lowest, 2 * servers) / least)
-    step = (np.arange(_CROSSINGS) + 0.5) / _CROSSINGS
-    crossing = least * np.exp(wide * step**2)
-    share = 1 - servers / crossing
-    return crossing, 2 * wide * step / _CROSSINGS * share**-0.5 * (1 - share) ** 1.5
+    least = np.maximum(servers, NOT_BELOW * lowest)[:, None]
+    wide = np.log(np.maximum(BEYOND * lowest, 2 * servers)[:, None] / least)
+    crossing = least * np.exp(wide * _STEPS**2)
+    share = 1 - servers[:, None] / crossing
+    return crossing, 2 * wide * _STEPS / _CROSSINGS * share**-0.5 * (1 - share) ** 1.5
+
+
+def _losses(queues: Queues, servers: IntArray, crossing: Array, loads: Array) -> Array:
+    """The loss (a k, m) with exponential service at ``crossing`` (a, k), interpolated between some of each row."""
+    ends = np.log(crossing[:, [0, -1]])
+    knots = np.exp(ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * np.linspace(0.0, 1.0, _KNOTS))
+    known = exponential_loss(queues, np.repeat(servers, _KNOTS), knots.ravel(), loads).reshape(len(servers), _KNOTS, -1)
+    place = (_STEPS**2 - _STEPS[0] ** 2) / (_STEPS[-1] ** 2 - _STEPS[0] ** 2) * (_KNOTS - 1)
+    hat = np.maximum(1 - np.abs(place[:, None] - np.arange(_KNOTS)), 0.0)
+    return np.asarray((hat @ known).reshape(crossing.size, len(loads)))
 
 
 def _cells(
-    points: Points, noise: Array, waits: Array, queues: Queues, servers: int, crossing: Array, scv: Array, prior: Array
+    points: Points, queues: Queues, servers: IntArray, crossing: Array, log_busy: Array, scv: Array, prior: Array
 ) -> Array:  # fmt: skip
-    """Everything (9, n) that a ``StructurePosterior`` holds, of one number of servers and kind of queues."""
+    """Everything (9, n) that a ``StructurePosterior`` holds, of r servers, crossings and laws (r,), where it counts."""
     ratio = crossing / servers - 1
-    z = np.linspace(-2.5, 2.5, _ERRORS)
+    z = np.linspace(-2.5, 2.5, _ERRORS)[:, None]
     errors = (ERROR_OF_UNKNOWN_LAW if points.alone is None else ERROR_MEDIAN) * np.exp(ERROR_LOG_SD * z)
-    busy = busy_servers(queues, servers, scv, crossing, points.load)
-    lost = _lost(np.log(crossing), np.log(busy), np.log1p(waits)) if waits.any() else 0.0
-    fixed = noise**2 + formula_error(queues, scv)[None, :, None] ** 2 + lost**2
-    weights = 1 / (errors[:, None, None] ** 2 + fixed)  # (e, k, m)
+    weights = 1 / (errors[:, :, None] ** 2 + _variance(points, queues, crossing, log_busy, scv))  # (e, r or 1, m)
     total = weights.sum(axis=2)
-    off = (np.log(points.throughput_per_s) - np.log(busy))[None, :, :]  # -log S, and what is missed
-    centre = (weights * off).sum(axis=2) / total
-    misfit = (weights * (off - centre[:, :, None]) ** 2).sum(axis=2)
-    service = np.exp(-centre)
-    likelihood = -0.5 * misfit + 0.5 * np.log(weights).sum(axis=2) - 0.5 * np.log(total) - 0.5 * z[:, None] ** 2
+    off = np.log(points.throughput_per_s) - log_busy  # -log S, and what is missed
+    middle = off.mean(axis=1)
+    off -= middle[:, None]
+    centre = np.einsum("erm,rm->er", weights, off) / total
+    misfit = np.maximum(np.einsum("erm,rm->er", weights, off**2) - total * centre**2, 0.0)
+    likelihood = 0.5 * np.log(weights).sum(axis=2) - 0.5 * np.log(total) - 0.5 * z**2 - 0.5 * misfit
+    service = np.exp(-centre - middle)
     likelihood = likelihood + _of_delay(points, ratio * service)
     mass = likelihood + prior
+    counts = (mass > mass.max() - _NEGLIGIBLE) | (likelihood > likelihood.max() - _NEGLIGIBLE)
     rows = (
-        mass, likelihood, float(servers), float(queues == "random"), service, 1 / np.sqrt(total), ratio,
-        errors[:, None], crossing,
+        mass, likelihood, servers, float(queues == "random"), service, 1 / np.sqrt(total), ratio, errors, crossing,
     )  # fmt: skip
-    return np.stack([np.broadcast_to(row, mass.shape) for row in rows]).reshape(len(rows), -1)
+    return np.stack([np.broadcast_to(row, mass.shape)[counts] for row in rows])
 
 
-def _alternatives(lowest: float) -> Iterator[tuple[Queues, int, float]]:
-    """Queues, servers, log prior. Every whole number to 16, then one in fifteen percent."""
-    most = max(2, round(BEYOND * lowest))
-    counts = sorted({*range(1, 17), *(round(16 * 1.1**i) for i in range(1, 200))})
-    kept = [c for c in counts if c <= most]
-    for c, after in zip(kept, [*kept[1:], kept[-1] + 1], strict=True):
-        prior = float(np.log(np.log(after / c)))
-        yield "shared", c, prior
-        if c > 1:
-            yield "random", c, prior
+def _variance(points: Points, queues: Queues, crossing: Array, log_busy: Array, scv: Array) -> Array:
+    """Relative variances (r, m), or (1, m) where all rows have the same, beside that of the model's error."""
+    of_formula = formula_error(queues, scv)[:, None] ** 2
+    if (of_formula == of_formula[0]).all():
+        of_formula = of_formula[:1]
+    variance = _noise(points) ** 2 + of_formula
+    if (waits := _waits(points)).any():
+        rows = (len(crossing) // _CROSSINGS, _CROSSINGS)
+        longer, x = np.log1p(waits), np.log(crossing).reshape(rows)
+        by_number = zip(x, log_busy.reshape(*rows, -1), strict=True)
+        variance = variance + np.vstack([_lost(at, busy, longer) for at, busy in by_number]) ** 2
+    return np.asarray(variance)
 
 
 def laws(points: Points, ratio: Array) -> Iterator[tuple[Array, float]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -149,9 +150,7 @@ class _Design:
 
     def described(self, best: int, goal: Goal) -> NextLoad:
         """The advice to measure at the load of that index."""
-        from scipy.special import ndtri
-
-        wide = float(ndtri(0.5 + self.fit.level / 2))
+        wide = NormalDist().inv_cdf(0.5 + self.fit.level / 2)
         now = float(np.sqrt(self.variance.mean()))
         then = now * float(np.sqrt(max(0.0, 1 - self.of_curve[best])))
         knee = self.fit.knee

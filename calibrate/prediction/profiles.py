@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,6 @@ class _Likelihood:
 
 
 def _profile(fit: Fit, rows: _Likelihood, name: str, unit: str, pins: str) -> Profile:
-    from scipy.special import chdtri
-
     mean, deviation = (v[:, 0] for v in rows.table.moments(lambda values: fit.curve_model.report(values)[name][1]))
     spread = np.hypot(deviation, _spacing(mean))
     likeliest = float(mean[np.argmax(rows.log)])
@@ -111,7 +110,7 @@ def _profile(fit: Fit, rows: _Likelihood, name: str, unit: str, pins: str) -> Pr
     within = np.clip(values, mean.min(), mean.max())  # beyond every row nothing more is known than at the last
     log = np.max(rows.log - 0.5 * ((within[:, None] - mean) / spread) ** 2, axis=1)
     rise = _outwards(np.minimum(2 * (log.max() - log), 1e3))
-    low, high = _ends(np.exp(values), rise, float(chdtri(1, 1 - fit.level)))
+    low, high = _ends(np.exp(values), rise, NormalDist().inv_cdf(0.5 + fit.level / 2) ** 2)
     known = low is not None and high is not None and high / low < 2
     return Profile(
         name, unit, float(np.exp(likeliest)), tuple(np.exp(values).tolist()), tuple(rise.tolist()), low, high, known,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from calibrate.inference.parameters import Mask
 from calibrate.report.axes import Axis, throughput_axis
-from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure
+from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure, level_line
 from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.measured.tables import shown
@@ -178,7 +178,7 @@ def _texts(compared: SurfaceComparison, chosen: Mask) -> list[str]:
 def _errors(compared: SurfaceComparison, axis: Axis) -> Figure:
     figure = empty_figure(axis.title, "error (%)", log_x=True)
     places = compared.points.places
-    figure.add_hline(y=0, line={"color": "#666666", "width": 1})
+    level_line(figure, 0, {"color": "#666666", "width": 1})
     if (noise := compared.noise_pct) is not None:
         figure.add_hrect(y0=-noise, y1=noise, fillcolor="#666666", opacity=0.12, line_width=0)
     for i, share in enumerate(places.values("read_fraction")):

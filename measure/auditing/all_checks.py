@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -48,6 +49,15 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     ``link`` names what the data crossed ("sata3", "pcie4x4", "ddr4-3200x6"), to hold the bandwidth against; without it,
     the one in ``sweep.provenance.details["link"]`` counts. Raises ValueError for a link that is unknown.
     """
+    found = _every_finding(sweep, link)
+    if series is not None:
+        return _sorted([f for f in found if f.series in (None, series)])
+    return _sorted(_merged(found))
+
+
+@lru_cache(maxsize=8)
+def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
+    """What every check says of every curve; kept, as it is asked for curve by curve."""
     told = link or sweep.provenance.details.get("link")
     crossed = parse_link(str(told)) if told else None
     if sweep.load_kind == "injected_delay":
@@ -70,9 +80,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
     if crossed is not None:
         found += check_link(sweep, crossed)
-    if series is not None:
-        return _sorted([f for f in found if f.series in (None, series)])
-    return _sorted(_merged(found))
+    return tuple(found)
 
 
 def _littles_law(sweep: Sweep) -> Iterator[Finding]:

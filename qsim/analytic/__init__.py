@@ -6,40 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import importlib
+from functools import cache
+from typing import Protocol, cast
 
-from qsim.analytic.closed import (
-    classes as closed_classes,
-)
-from qsim.analytic.closed import (
-    finite_source,
-    mean_value,
-    random_routing,
-    repairman,
-)
-from qsim.analytic.closed import (
-    network as closed_network,
-)
-from qsim.analytic.networks import jackson, open_classes
-from qsim.analytic.networks import mixed as mixed_network
-from qsim.analytic.open import (
-    approximations,
-    batches,
-    disciplines,
-    gimc,
-    infinite_servers,
-    load_dependent,
-    loss,
-    markovian,
-    mdc,
-    mg1,
-    mm1,
-    mmc,
-    mmck,
-    priorities,
-    split,
-)
 from qsim.errors import NoFormulaError
 from qsim.metrics import Metrics
 from qsim.models import Model
@@ -57,38 +27,44 @@ class Family(Protocol):
         ...
 
 
-FAMILIES: Sequence[Family] = (
-    mm1,
-    mmc,
-    mmck,
-    loss,
-    mdc,
-    mg1,
-    markovian,
-    gimc,
-    batches,
-    load_dependent,
-    disciplines,
-    infinite_servers,
-    priorities,
-    split,
-    repairman,
-    random_routing,
-    finite_source,
-    closed_network,
-    closed_classes,
-    mean_value,
-    jackson,
-    open_classes,
-    mixed_network,
-    approximations,
+_NAMES = (
+    "open.mm1",
+    "open.mmc",
+    "open.mmck",
+    "open.loss",
+    "open.mdc",
+    "open.mg1",
+    "open.markovian",
+    "open.gimc",
+    "open.batches",
+    "open.load_dependent",
+    "open.disciplines",
+    "open.infinite_servers",
+    "open.priorities",
+    "open.split",
+    "closed.repairman",
+    "closed.random_routing",
+    "closed.finite_source",
+    "closed.network",
+    "closed.classes",
+    "closed.mean_value",
+    "networks.jackson",
+    "networks.open_classes",
+    "networks.mixed",
+    "open.approximations",
 )
 """Most specific first, approximations last."""
 
 
+@cache
+def families() -> tuple[Family, ...]:
+    """Every family, most specific first; imported when it is first asked for, as a fit needs two of them."""
+    return tuple(cast(Family, importlib.import_module(f"{__name__}.{name}")) for name in _NAMES)
+
+
 def find_family(model: Model) -> Family | None:
     """The first family whose theory covers this model."""
-    return next((family for family in FAMILIES if family.applies(model)), None)
+    return next((family for family in families() if family.applies(model)), None)
 
 
 def solve(model: Model) -> Metrics:

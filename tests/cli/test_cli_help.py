@@ -98,3 +98,17 @@ def test_version(qsim):
 
 def test_paragraphs_fold_and_lists_stay():
     assert folded("one\ntwo\n\n\b\na\nb") == "one two\n\n\b\na\nb"
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "compare"])
+def test_a_fit_imports_nothing_that_it_does_not_need(command):
+    heavy = ("scipy", "statsmodels", "numba", "plotly", "jinja2", "simpy")
+    check = (
+        "import sys, atexit\n"
+        f"atexit.register(lambda: print('HEAVY', [m for m in {heavy!r} if m in sys.modules]))\n"
+        f"sys.argv = ['qsim', '{command}', '--dataset', '003-ssd-read']\n"
+        "from calibrate.cli.entry import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"

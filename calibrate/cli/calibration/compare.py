@@ -163,12 +163,14 @@ def compare(
     if not as_json:
         _tell(told, held, found, knees=asked, every=knees, baselines=baselines)
         written.tell()
-    document = {
-        **_document(told, knees=asked), **beside_document(told, found.beside),
-        "seal": None if held is None else held.to_dict(), **written.to_dict(),
-    }  # fmt: skip
-    _check([c for d in devices for c in d.done], fail_on, max_error, document if as_json else None)
+    document = None
     if as_json:
+        document = {
+            **_document(told, knees=asked), **beside_document(told, found.beside),
+            "seal": None if held is None else held.to_dict(), **written.to_dict(),
+        }  # fmt: skip
+    _check([c for d in devices for c in d.done], fail_on, max_error, document)
+    if document is not None:
         print_json(document)
 
 

@@ -141,7 +141,7 @@ def advice(fit: Fit, sweep: Sweep) -> str:
     from calibrate.next.advice import advice as next_of
     from calibrate.points import points_of
 
-    wanted = next_of(points_of(sweep, fit.series))
+    wanted = next_of(points_of(sweep, fit.series), fit)
     by = "" if len(fit.used) == fit.measured else "by all points, "
     return "" if wanted is None else f"\n  {by}{wanted}"
 
@@ -151,7 +151,7 @@ def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = Non
     from calibrate.next.advice import advice as next_of
     from calibrate.points import points_of
 
-    wanted = None if sweep is None else next_of(points_of(sweep, fit.series))
+    wanted = None if sweep is None else next_of(points_of(sweep, fit.series), fit)
     return {
         "name": fit.series,
         "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.calibrated_on)},

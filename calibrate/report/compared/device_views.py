@@ -22,10 +22,12 @@ from calibrate.report.drawing import (
     PALETTE,
     dashed,
     empty_figure,
+    level_line,
     marker,
     name_rows,
     spans_decade,
     symbol_of,
+    upright_line,
 )
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
@@ -127,7 +129,7 @@ def _difference_figure(matched: Matched) -> Figure:
                      "arrayminus": [max(d.ratio - d.low, 0) for d in rows], "thickness": 2, "width": 6},
             text=[d.quantity for d in rows], hovertemplate="%{text}: %{x:.3g}<extra></extra>",
         )  # fmt: skip
-    figure.add_vline(x=1, line={"color": GREY, "width": 2, "dash": "dash"})
+    upright_line(figure, 1, {"color": GREY, "width": 2, "dash": "dash"})
     ends = [v for d in matched.differences for v in (d.low, d.high)]
     ticks = _ratio_ticks(min(ends), max(ends))
     figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None)
@@ -187,7 +189,7 @@ def _ratio_figure(matched: Matched) -> Figure:
     every = [ratio_of_curves(first.fit, c.fit, loads, (matched.devices[0], device)) for device, c in others]
     wide = spans_decade(np.concatenate([[1.0], *(found.ratio for found in every)]))
     figure = figure_over(first, loads, f"throughput, times that of {escape(matched.devices[0])}", log_y=wide)
-    figure.add_hline(y=1, line=dashed())
+    level_line(figure, 1, dashed())
     figure.update_layout(legend={"traceorder": "normal"})
     x = at_among(loads, loads)
     for i, (device, found) in enumerate(zip(matched.devices[1:], every, strict=True), 1):
@@ -230,7 +232,7 @@ def _residuals(found: SideBySide) -> Figure:
     load = np.concatenate([c.points.load for _, c in found.curves])
     what = missed(found.curves[0][1])[0].name
     figure = figure_over(found.curves[0][1], load, f"{what}: {TITLE}", log_y=False)
-    figure.add_hline(y=0, line={"color": GREY, "width": 1})
+    level_line(figure, 0, {"color": GREY, "width": 1})
     for i, (label, (_, comparison)) in enumerate(zip(found.labels, found.curves, strict=True)):
         _add_residuals(figure, i, label, comparison, at_among(load, comparison.points.load))
     return figure

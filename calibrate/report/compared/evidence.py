@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from calibrate.knees.definitions import NamedKnee, named_knees
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.profiles import Profile
-from calibrate.service.fitted import ServiceFit
-from calibrate.service.ladder import fit_service
-from calibrate.service.sources import service_times
-from calibrate.tails.percentiles import Tails
 from measure.errors import DataError
 from measure.sweep import Sweep
+
+if TYPE_CHECKING:
+    from calibrate.service import ServiceFit
+    from calibrate.tails.percentiles import Tails
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,9 @@ def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:
     least = float(comparison.points.load[0])
     if least > 1:
         raise DataError(f"{comparison.series}: it is seen at depth 1 alone, and the least depth here is {least:g}")
+    from calibrate.service import fit_service
+    from calibrate.service.sources import service_times
+
     times = service_times(sweep, comparison.series)
     if times.kind == "percentiles":
         raise DataError(f"{comparison.series}: percentiles are too few to draw; measure with qsim measure fio")

@@ -12,7 +12,18 @@ from calibrate.inference.parameters import Array
 from calibrate.load_text import knee_text
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.axes import Axis, latency_axis, throughput_axis
-from calibrate.report.drawing import BLUE, GREEN, INK, ORANGE, RED, depth_ticks, empty_figure, faint, solid
+from calibrate.report.drawing import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    RED,
+    depth_ticks,
+    empty_figure,
+    faint,
+    solid,
+    upright_line,
+)
 from measure.sweep import LoadKind
 
 if TYPE_CHECKING:
@@ -125,7 +136,7 @@ def mark_knee(figure: Figure, comparison: Comparison) -> None:
         low, high = at_axis(comparison, np.array([knee.low, knee.high]))
         figure.add_vrect(x0=low, x1=high, fillcolor=ORANGE, opacity=0.2, line_width=0)
     (at,) = at_axis(comparison, np.array([knee.load]))
-    figure.add_vline(x=at, line={"color": ORANGE, "width": 2})
+    upright_line(figure, at, {"color": ORANGE, "width": 2})
     figure.add_scatter(
         x=[None], y=[None], mode="lines", line={"color": ORANGE, "width": 3},
         name=knee_name(comparison),

@@ -20,6 +20,7 @@ from calibrate.report.view import Shown, View
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+_DRAWN = 48
 _COLOURS = tuple(c for c in PALETTE if c != BLUE)
 _CAPTION = (
     'Each definition asks another question, so they need not agree; the page "The knee" of the manual says '
@@ -101,8 +102,8 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
 def _along(comparison: Comparison, reach: Array) -> Array:
     """Loads from the lightest to the heaviest that is shown."""
     if comparison.is_open:
-        return np.linspace(0.02, 1.0, 120) * float(reach.max())
-    return grid(0.0 if (reach == 0).any() else float(reach.min()), float(reach.max()))
+        return np.linspace(0.02, 1.0, _DRAWN) * float(reach.max())
+    return grid(0.0 if (reach == 0).any() else float(reach.min()), float(reach.max()), _DRAWN)
 
 
 def _bar(reach: Array, one: NamedKnee) -> dict[str, object] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from calibrate.prediction.fit_ladder import Rung
-from calibrate.report.drawing import GREY, INK, RED, empty_figure, marker
+from calibrate.report.drawing import GREY, INK, RED, empty_figure, marker, upright_line
 from calibrate.report.view import Shown
 from measure.units import format_percent
 
@@ -35,7 +35,7 @@ def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) 
             marker=marker(RED), hovertemplate="%{y}: %{x:.3g} %<extra>held out</extra>",
         )  # fmt: skip
     if noise_pct is not None and noise_pct > 0:
-        figure.add_vline(x=noise_pct, line={"color": GREY, "width": 2, "dash": "dot"})
+        upright_line(figure, noise_pct, {"color": GREY, "width": 2, "dash": "dot"})
         figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "width": 2, "dash": "dot"},
                            name=f"noise floor of repeats, {format_percent(noise_pct)}")  # fmt: skip
     drawn = [v for trace in figure.data for v in trace.x if v is not None]

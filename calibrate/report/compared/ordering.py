@@ -18,7 +18,7 @@ import pandas as pd
 from calibrate.inference.parameters import Array, Mask
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.residuals import TITLE, add_noise_floor, missed
-from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, marker
+from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, level_line, marker
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -72,14 +72,14 @@ class Ordered:
 
 def ordered(comparison: Comparison, runs: pd.DataFrame) -> Ordered | None:
     """The runs of this curve in the order of their starts; None where too few of them tell when they began."""
-    from scipy.stats import spearmanr
-    from statsmodels.stats.diagnostic import acorr_ljungbox
-    from statsmodels.tsa.stattools import acf
-
     started = pd.to_datetime(runs["started_at"], errors="coerce", utc=True, format="ISO8601")
     rows = runs.assign(started=started).dropna(subset=["started"]).sort_values("started", kind="stable")
     if len(rows) < FEWEST or rows["started"].nunique() < len(rows):
         return None
+    from scipy.stats import spearmanr
+    from statsmodels.stats.diagnostic import acorr_ljungbox
+    from statsmodels.tsa.stattools import acf
+
     one = missed(comparison)[0]
     points, load = comparison.points, rows["load"].to_numpy(float)
     place = np.abs(points.load[None, :] - load[:, None]).argmin(axis=1)
@@ -133,7 +133,7 @@ def autocorrelation(found: Ordered) -> Figure:
     figure.add_bar(x=lags, y=found.autocorrelation, width=0.4, marker={"color": np.where(outside, RED, BLUE)},
                    showlegend=False, hovertemplate="lag %{x}: %{y:.2f}<extra></extra>")  # fmt: skip
     for bound in (found.bound, -found.bound):
-        figure.add_hline(y=bound, line=dashed())
+        level_line(figure, bound, dashed())
     figure.add_scatter(x=[None], y=[None], mode="lines", line=dashed(), name="95 % of independent misses lie inside")
     figure.update_xaxes(dtick=1, rangemode="normal")
     figure.update_yaxes(range=[-1, 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 
 from calibrate.fitting.curve_fit import quantity
 from calibrate.prediction.profiles import Profile
-from calibrate.report.drawing import PALETTE, SYMBOLS, dashed, empty_figure
+from calibrate.report.drawing import PALETTE, SYMBOLS, dashed, empty_figure, level_line
 from calibrate.report.view import Shown, View
 
 if TYPE_CHECKING:
@@ -35,9 +36,8 @@ def profile_view(found: Sequence[Profile], level: float) -> View:
 
 def profile_figure(found: Sequence[Profile], level: float) -> Figure:
     """A curve for each parameter over its value as a multiple of the likeliest."""
-    from scipy.special import chdtri
 
-    allowed = float(chdtri(1, 1 - level))
+    allowed = NormalDist().inv_cdf(0.5 + level / 2) ** 2
     figure = empty_figure("value, times the likeliest", "rise of -2 ln L", log_x=True)
     for i, profile in enumerate(found):
         values, colour = np.array(profile.values), PALETTE[i % len(PALETTE)]
@@ -47,7 +47,7 @@ def profile_figure(found: Sequence[Profile], level: float) -> Figure:
             marker={"size": 7, "color": colour, "symbol": SYMBOLS[i % len(SYMBOLS)]},
             hovertemplate=f"{escape(profile.name)} = %{{customdata}}<br>rise %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
-    figure.add_hline(y=allowed, line=dashed())
+    level_line(figure, allowed, dashed())
     figure.add_scatter(x=[None], y=[None], mode="lines", line=dashed(), name=f"{100 * level:g} % interval: below")
     ticks = {2.0**i: f"{2**i}" if i >= 0 else f"1/{2**-i}" for i in range(-6, 7)}
     figure.update_xaxes(tickmode="array", tickvals=list(ticks), ticktext=list(ticks.values()), dtick=None, minor=None)

@@ -7,16 +7,16 @@ repeat of a point, below which no model can be expected to come.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.figure_elements import at_axis, axes_of, load_figure
-from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, faint, marker
+from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, faint, level_line, marker
 from measure.units import format_percent
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def add_noise_floor(figure: Figure, noise_pct: float | None) -> None:
             x=[None], y=[None], mode="markers", name=f"noise floor: repeats differ by ±{format_percent(noise_pct)}",
             marker={"symbol": "square", "color": GREY, "opacity": 0.4, "size": 12},
         )  # fmt: skip
-    figure.add_hline(y=0, line={"color": GREY, "width": 1})
+    level_line(figure, 0, {"color": GREY, "width": 1})
 
 
 def quantiles_against_normal(comparison: Comparison) -> Figure:
@@ -126,7 +126,8 @@ def standardised(values: Array) -> tuple[Array, float, float]:
 def normal_ranks(count: int) -> tuple[Array, Array, Array]:
     """Expected standard normal quantiles of ``count`` values in order (Blom 1958), and the 5 and 95 % ends (count,)
     of what standardised normal values have there."""
-    expected = norm.ppf((np.arange(1, count + 1) - 0.375) / (count + 0.25))
+    ranks = (np.arange(1, count + 1) - 0.375) / (count + 0.25)
+    expected = [NormalDist().inv_cdf(rank) for rank in ranks.tolist()]
     drawn = np.random.default_rng(0).standard_normal((_DRAWN, count))
     drawn = (drawn - drawn.mean(axis=1, keepdims=True)) / drawn.std(axis=1, ddof=1, keepdims=True)
     tails = [50 * (1 - _QQ_LEVEL), 50 * (1 + _QQ_LEVEL)]

@@ -10,8 +10,6 @@ from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.knees import knee_view
 from calibrate.report.compared.models import ladder_figure, ladder_table, ladder_text
 from calibrate.report.compared.profiles import profile_view
-from calibrate.report.service import density_view
-from calibrate.report.tails import tail_view
 from calibrate.report.view import View
 
 _SQUARES = (
@@ -45,8 +43,12 @@ def views_of(evidence: Evidence) -> SeriesViews:
     comparison = evidence.comparison
     main = [*_curves(comparison), _residuals(comparison)]
     if evidence.service is not None:
+        from calibrate.report.service import density_view
+
         main.append(density_view(evidence.service))
     if evidence.tails is not None:
+        from calibrate.report.tails import tail_view
+
         main.append(tail_view(evidence.tails))
     if evidence.knees:
         main.append(knee_view(comparison, evidence.knees))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.drawing import GREY, empty_figure
+from calibrate.report.drawing import GREY, empty_figure, level_line
 from calibrate.report.measured.drawings import bars, lines
 from calibrate.report.measured.points import Measured
 from calibrate.report.measured.scales import Scale
@@ -31,7 +31,7 @@ def datasheet(measured: Measured, iops: float) -> list[View]:
     )
     axis = throughput_axis(np.append(peaks["throughput_per_s"].to_numpy(float), iops), "queue_depth")
     figure = bars(peaks, "series", {"throughput_per_s": "measured peak"}, axis)
-    figure.add_hline(y=axis.factor * iops, line={"color": GREY, "dash": "dash", "width": 2})
+    level_line(figure, axis.factor * iops, {"color": GREY, "dash": "dash", "width": 2})
     figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "dash": "dash", "width": 2},
                        name=f"data sheet, {format_rate(iops)}")  # fmt: skip
     blocks = sorted(table["block_bytes"].dropna().unique())

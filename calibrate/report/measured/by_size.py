@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.fitting.curve_fit import LEVEL
 from calibrate.report.axes import bandwidth_axis, throughput_axis
-from calibrate.report.drawing import AXIS, BLUE, GREY, ORANGE, RED, empty_figure
+from calibrate.report.drawing import AXIS, BLUE, GREY, ORANGE, RED, empty_figure, upright_line
 from calibrate.report.measured.crossover import Crossover, crossover
 from calibrate.report.measured.drawings import lines
 from calibrate.report.measured.points import Measured
@@ -124,7 +124,7 @@ def _up_to(top: float | None) -> dict[str, object]:
 def _mark(figure: Figure, found: Crossover) -> None:
     if found.low_bytes is not None and found.high_bytes is not None:
         figure.add_vrect(x0=found.low_bytes, x1=found.high_bytes, fillcolor=ORANGE, opacity=0.2, line_width=0)
-    figure.add_vline(x=found.size_bytes, line={"color": ORANGE, "width": 2})
+    upright_line(figure, found.size_bytes, {"color": ORANGE, "width": 2})
     figure.add_scatter(
         x=[None], y=[None], mode="lines", line={"color": ORANGE, "width": 3},
         name=f"crossover, {format_bytes(found.size_bytes)}",

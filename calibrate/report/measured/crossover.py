@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
 
 from calibrate.fitting.curve_fit import LEVEL
 from calibrate.inference.parameters import Array
@@ -51,12 +50,14 @@ def crossover(size_bytes: Array, throughput_per_s: Array, level: float = LEVEL) 
     b, gap = np.asarray(size_bytes, dtype=float), 1 / np.asarray(throughput_per_s, dtype=float)
     if len(np.unique(b)) < 2:
         return None
+    from scipy.optimize import least_squares
+
     start = np.log([gap.min(), gap.max() / b.max()])
 
     def residuals(x: Array) -> Array:
         return np.asarray(np.log((np.exp(x[0]) + np.exp(x[1]) * b) / gap))
 
-    found = optimize.least_squares(residuals, start, method="lm")
+    found = least_squares(residuals, start, method="lm")
     alpha, beta = np.exp(found.x)
     shares = (alpha / (alpha + beta * b.min()), beta * b.max() / (alpha + beta * b.max()))
     if not np.isfinite(found.x).all() or min(shares) < _SMALLEST_SHARE:
@@ -75,9 +76,11 @@ def _interval(x: Array, jacobian: Array, residuals: Array, level: float) -> tupl
     information = jacobian.T @ jacobian
     if freedom < 1 or np.linalg.cond(information) > 1e12:
         return None, None
+    from scipy.special import stdtrit
+
     contrast = np.array([1.0, -1.0])
     variance = float(residuals @ residuals) / freedom * float(contrast @ np.linalg.solve(information, contrast))
-    half = float(stats.t.ppf(0.5 + level / 2, freedom)) * np.sqrt(variance)
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * np.sqrt(variance)
     if half > np.log(1e3):  # open by a factor of a thousand either way: nothing is known
         return None, None
     size = float(x[0] - x[1])

@@ -55,17 +55,19 @@ def curve(populations: int | Sequence[int] | IntArray, think_time: float, servic
 
 
 def throughputs(
-    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int
+    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int | IntArray
 ) -> FloatArray:
-    """X (k, m) at m populations, for k think times at once."""
+    """X (k, m) at m populations, for k think times at once; ``servers`` is one number, or one for each of them (k,)."""
     wanted = _check.counts_upto("populations", populations)
-    S, k = _check.positive("service_time", service_time), _check.count("servers", servers)
+    S, k = _check.positive("service_time", service_time), _check.each_count("servers", servers)
     Z = np.asarray(think_times, dtype=float)
-    response, present = np.empty((len(Z), int(wanted.max()))), np.zeros(len(Z))
-    for n in range(1, response.shape[1] + 1):
-        response[:, n - 1] = S + S * (present / k)
-        present = n * (response[:, n - 1] / (Z + response[:, n - 1]))
-    return np.asarray(np.minimum(wanted / (Z[:, None] + response[:, wanted - 1]), k / S))
+    kept, present = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
+    for n in range(1, int(wanted.max()) + 1):
+        response = S + S * (present / k)
+        present = n * (response / (Z + response))
+        if n in kept:
+            kept[n] = response
+    return np.column_stack([np.minimum(n / (Z + kept[n]), k / S) for n in wanted.tolist()])
 
 
 @dataclass(frozen=True)

@@ -81,28 +81,31 @@ def curve(
 
 
 def throughputs(
-    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int = 1
-) -> FloatArray:
+    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float,
+    servers: int | IntArray = 1,
+) -> FloatArray:  # fmt: skip
     """X (k, m) of M/M/c//N at m populations, for k think times at once: as ``curve`` does for one, many times as fast.
+
+    ``servers`` is one number, or one for each think time (k,).
 
     >>> throughputs([1, 64], np.array([1e-6]), 80e-6, 32).round().tolist()
     [[12346.0, 400000.0]]
     """
     wanted = _check.counts_upto("populations", populations)
-    S, c = _check.positive("service_time", service_time), _check.count("servers", servers)
-    N = int(wanted.max())
+    S, N = _check.positive("service_time", service_time), int(wanted.max())
     Z = np.asarray(think_times, dtype=float)
+    c = np.broadcast_to(_check.each_count("servers", servers), Z.shape)
     p = S / (Z + S)
-    at_edge = np.array([_binomial_pmf(c - 1, N, float(z), S) for z in Z])
+    at_edge = _binomial_pmfs(c - 1, N, Z, S)
     beyond = np.column_stack([np.zeros(len(Z)), p[:, None] * np.cumsum(at_edge, axis=1)[:, :-1]])
-    delta = p[:, None] * np.cumsum(beyond, axis=1) / c
-    waiting, gamma = np.empty((len(Z), N)), np.zeros(len(Z))
+    delta = np.ascontiguousarray((p[:, None] * np.cumsum(beyond, axis=1) / c[:, None]).T)
+    kept, gamma = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
     for n in range(1, N + 1):
-        growth, d = p * n / c, delta[:, n - 1]
-        waiting[:, n - 1] = np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma)
+        growth, d = p * n / c, delta[n - 1]
+        if n in kept:
+            kept[n] = S + (Z + S) * np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma)
         gamma = np.minimum(gamma * growth + d, 1e300)
-    response = S + (Z + S)[:, None] * waiting[:, wanted - 1]
-    return np.asarray(np.minimum(wanted / (Z[:, None] + response), c / S))
+    return np.column_stack([np.minimum(n / (Z + kept[n]), c / S) for n in wanted.tolist()])
 
 
 def _waiting_times(N: int, Z: float, S: float, c: int) -> FloatArray:
@@ -122,18 +125,20 @@ def _waiting_times(N: int, Z: float, S: float, c: int) -> FloatArray:
 
 def _binomial_pmf(k: int, N: int, Z: float, S: float) -> FloatArray:
     """P(B(m) = k) for m = 0..N-1, where each of m customers is at the station with probability S/(Z + S)."""
-    pmf = np.zeros(N)
-    if k >= N:
-        return pmf
-    if Z == 0:
-        pmf[k] = 1.0
-        return pmf
-    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, N)))])
-    m = np.arange(k, N)
-    log_choose = log_factorial[k:] - log_factorial[k] - log_factorial[: N - k]
-    log_here, log_away = -math.log1p(Z / S), -math.log1p(S / Z)
-    pmf[k:] = np.exp(log_choose + k * log_here + (m - k) * log_away)
-    return pmf
+    return np.asarray(_binomial_pmfs(np.array([k]), N, np.array([Z]), S)[0])
+
+
+def _binomial_pmfs(k: IntArray, N: int, Z: FloatArray, S: float) -> FloatArray:
+    """The same (r, N) for r numbers k and times Z (r,)."""
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, N + 1)))])
+    k = np.minimum(k, N)  # no m has more
+    away = np.arange(N) - k[:, None]  # m - k
+    possible = np.maximum(away, 0)
+    log_choose = log_factorial[:N] - log_factorial[k][:, None] - log_factorial[possible]
+    with np.errstate(divide="ignore", invalid="ignore"):  # Z may be 0: then nobody is away
+        log_here, log_away = -np.log1p(Z / S), -np.log1p(S / Z)
+        log_pmf = log_choose + (k * log_here)[:, None] + np.where(away > 0, possible * log_away[:, None], 0.0)
+    return np.asarray(np.where(away >= 0, np.exp(log_pmf), 0.0))
 
 
 def state_probabilities(population: int, think_time: float, service_time: float, servers: int = 1) -> FloatArray:

@@ -185,3 +185,29 @@ def test_a_point_off_its_curve_is_told_beside_its_neighbours() -> None:
     (found,) = check_outliers(points, closed=True)
     assert found.load == 8
     assert "3.85 k/s at load 8, beside 3.97 k/s at 4 and 13.4 k/s at 16" in found.message
+
+
+# --- means ----------------------------------------------------------------------------------------------------------
+
+
+def test_mean_points_are_those_of_each_load_by_itself() -> None:
+    rows = pd.concat([table(3, 0.05), table(1, 0.05).assign(series="a", bandwidth_bytes_per_s=[1e6, *[math.nan] * 6])])
+    shuffled = rows.sample(frac=1, random_state=1).sort_values("series", ascending=False, kind="stable")
+    found = Sweep(shuffled).mean_points()
+    assert found["series"].tolist() == ["c"] * 7 + ["a"] * 7
+    for _, point in found.iterrows():
+        runs = rows[(rows["series"] == point["series"]) & (rows["load"] == point["load"])]
+        x, r = runs["throughput_per_s"], runs["latency_s"]
+        assert point["repeats"] == len(runs)
+        assert point["throughput_per_s"] == pytest.approx(x.mean())
+        assert point["latency_s"] == pytest.approx((x * r).mean() / x.mean())
+        assert point["throughput_spread"] == pytest.approx(x.std(ddof=1) / x.mean(), nan_ok=True)
+        assert point["latency_spread"] == pytest.approx(r.std(ddof=1) / r.mean(), nan_ok=True)
+        assert point["bandwidth_bytes_per_s"] == pytest.approx(runs["bandwidth_bytes_per_s"].mean(), nan_ok=True)
+
+
+def test_what_is_done_to_means_leaves_the_sweep_as_it_was() -> None:
+    sweep = Sweep(table(2, 0.05))
+    means = sweep.mean_points()
+    means.loc[:, "throughput_per_s"] = 0.0
+    assert (sweep.mean_points()["throughput_per_s"] > 0).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -136,6 +137,15 @@ def test_random_routing_over_one_server_is_the_repairman() -> None:
     one, other = random_routing.curve(50, 4.0, 1.0, 1), repairman.curve(50, 4.0, 1.0, 1)
     np.testing.assert_allclose(one.throughput, other.throughput, rtol=1e-12)
     np.testing.assert_allclose(one.waiting_time[1:], other.waiting_time[1:], rtol=1e-10)
+
+
+@pytest.mark.parametrize("family", [repairman, random_routing])
+def test_many_numbers_of_servers_at_once_are_each_by_itself(family: ModuleType) -> None:
+    wanted, think, servers = [1, 3, 40, 3], np.array([0.0, 0.5, 30.0]), [1, 4, 100]
+    together = family.throughputs(wanted, think, 2.0, servers)
+    for row, z, c in zip(together, think, servers, strict=True):
+        assert row == pytest.approx(family.curve(wanted, z, 2.0, c).throughput, rel=1e-12)
+        assert family.throughputs(wanted, np.array([z]), 2.0, c)[0] == pytest.approx(row, rel=1e-12)
 
 
 @pytest.mark.parametrize("curve", [repairman.curve, random_routing.curve])
