@@ -264,6 +264,6 @@ def _whole_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
             )
         if size % CACHE_LINE_BYTES:
             raise ValueError(
-                f"invalid buffer of {size} bytes: expected a multiple of a cache line ({CACHE_LINE_BYTES} bytes)"
+                f"buffers: invalid size {size} bytes: expected a multiple of a cache line ({CACHE_LINE_BYTES} bytes)"
             )
     return tuple(sorted({int(size) for size in sizes}))

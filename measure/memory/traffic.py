@@ -146,7 +146,7 @@ def strided(traffics: Iterable[Traffic], strides: Iterable[int]) -> tuple[Traffi
     for step in steps:
         if step != int(step) or not CACHE_LINE_BYTES <= step <= MOST_STRIDE_BYTES or step % CACHE_LINE_BYTES:
             raise ValueError(
-                f"invalid stride {step:g} B: expected a multiple of a cache line ({CACHE_LINE_BYTES} B) up to "
+                f"strides: invalid value {step:g} B: expected a multiple of a cache line ({CACHE_LINE_BYTES} B) up to "
                 f"{format_bytes(MOST_STRIDE_BYTES)}, e.g. 64,256,4096"
             )
     kinds = tuple(traffics)

@@ -119,7 +119,7 @@ def test_a_memory_that_bends_back_is_fitted_against_its_delay() -> None:
 def test_a_buffer_that_fits_a_cache_is_refused_by_whatever_fits_a_memory() -> None:
     cached = load_dataset("000-memory")
     one = cached.series[0]
-    words = r"buffer of 4 KiB fits a level-1 cache .* no curve of the memory .*four times the last-level cache"
+    words = r"buffer of 4 KiB fits a level-1 cache .* not of the memory .*four times the last-level cache"
     for refused in (
         lambda: fit(cached, series=one),
         lambda: compare(cached, series=one),

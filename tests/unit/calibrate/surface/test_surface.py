@@ -178,7 +178,7 @@ def test_places_are_told_apart_by_their_columns_whatever_their_series_are_called
 def test_what_is_no_surface_is_refused_with_what_to_measure() -> None:
     line = grid(blocks=(4,), shares=(1,))
     with pytest.raises(
-        DataError, match=r"one block size and one share of reads, .*qsim compare; measure more: qsim measure"
+        DataError, match=r"one block size and one share of reads; .*qsim compare; measure more: qsim measure"
     ):
         surface_points(sweep_of(known(line)))
     with pytest.raises(DataError, match="a surface needs a sweep over queue depths"):

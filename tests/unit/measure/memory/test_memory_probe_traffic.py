@@ -94,8 +94,8 @@ def test_every_traffic_at_every_stride() -> None:
     ("traffic", "strides", "message"),
     [
         ("read", [], "strides is empty"),
-        ("read", [32], "invalid stride 32 B: expected a multiple of a cache line"),
-        ("read", [100], "invalid stride 100 B: expected a multiple"),
+        ("read", [32], "strides: invalid value 32 B: expected a multiple of a cache line"),
+        ("read", [100], "strides: invalid value 100 B: expected a multiple"),
         ("read", [2**20], "up to 64 KiB"),
         ("read,nt-write", [64, 128], "traffic nt-write has no stride"),
     ],
