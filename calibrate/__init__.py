@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calibrate.fitting.curve_fit import from_datasheet as from_datasheet
     from calibrate.fitting.fit_warnings import doubts_about as doubts_about
     from calibrate.fitting.origin import with_origin as with_origin
-    from calibrate.fitting.predicted_curve import Curve as Curve
+    from calibrate.fitting.predicted_curve import Prediction as Prediction
     from calibrate.fitting.predicted_curve import predict as predict
     from calibrate.knees.definitions import NamedKnee as NamedKnee
     from calibrate.knees.definitions import named_knees as named_knees
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from calibrate.prediction.comparison import Comparison as Comparison
     from calibrate.prediction.comparison import compare as compare
     from calibrate.prediction.comparison import compare_all as compare_all
-    from calibrate.prediction.open_queue import Waiting as Waiting
+    from calibrate.prediction.open_queue import WaitingNumbers as WaitingNumbers
     from calibrate.prediction.open_queue import waiting as waiting
     from calibrate.prediction.profiles import Profile as Profile
     from calibrate.prediction.profiles import profile_parameters as profile_parameters
-    from calibrate.prediction.ratios import Difference as Difference
+    from calibrate.prediction.ratios import ParameterDifference as ParameterDifference
     from calibrate.prediction.ratios import Ratio as Ratio
     from calibrate.prediction.ratios import differences as differences
     from calibrate.prediction.ratios import ratio_of_curves as ratio_of_curves
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from calibrate.sealing.guesses import add_guess as add_guess
     from calibrate.sealing.guesses import leaderboard as leaderboard
     from calibrate.sealing.guesses import read_revealed as read_revealed
-    from calibrate.sealing.sealed_prediction import Seal as Seal
+    from calibrate.sealing.sealed_prediction import SealedPrediction as SealedPrediction
     from calibrate.sealing.sealed_prediction import read_seal as read_seal
     from calibrate.sealing.sealed_prediction import seal as seal
     from calibrate.sealing.sealed_prediction import unseen as unseen
     from calibrate.sealing.sealed_tails import tails_against as tails_against
-    from calibrate.service import Goodness as Goodness
+    from calibrate.service import GoodnessOfFit as GoodnessOfFit
     from calibrate.service import ServiceFit as ServiceFit
     from calibrate.service import Times as Times
     from calibrate.service import fit_service as fit_service
@@ -74,7 +74,7 @@ _HOMES = {
     "Comparison": "calibrate.prediction.comparison",
     "compare": "calibrate.prediction.comparison",
     "compare_all": "calibrate.prediction.comparison",
-    "Difference": "calibrate.prediction.ratios",
+    "ParameterDifference": "calibrate.prediction.ratios",
     "Ratio": "calibrate.prediction.ratios",
     "differences": "calibrate.prediction.ratios",
     "ratio_of_curves": "calibrate.prediction.ratios",
@@ -92,21 +92,21 @@ _HOMES = {
     "named_knees": "calibrate.knees.definitions",
     "NextLoad": "calibrate.next.load",
     "next_load": "calibrate.next.load",
-    "Waiting": "calibrate.prediction.open_queue",
+    "WaitingNumbers": "calibrate.prediction.open_queue",
     "waiting": "calibrate.prediction.open_queue",
     "Points": "calibrate.points",
     "points_of": "calibrate.points",
-    "Curve": "calibrate.fitting.predicted_curve",
+    "Prediction": "calibrate.fitting.predicted_curve",
     "predict": "calibrate.fitting.predicted_curve",
     "Profile": "calibrate.prediction.profiles",
     "profile_parameters": "calibrate.prediction.profiles",
     "tails_against": "calibrate.sealing.sealed_tails",
-    "Seal": "calibrate.sealing.sealed_prediction",
+    "SealedPrediction": "calibrate.sealing.sealed_prediction",
     "read_seal": "calibrate.sealing.sealed_prediction",
     "seal": "calibrate.sealing.sealed_prediction",
     "unseen": "calibrate.sealing.sealed_prediction",
     "with_origin": "calibrate.fitting.origin",
-    "Goodness": "calibrate.service",
+    "GoodnessOfFit": "calibrate.service",
     "ServiceFit": "calibrate.service",
     "Times": "calibrate.service",
     "fit_service": "calibrate.service",
@@ -129,22 +129,22 @@ _HOMES = {
 __all__ = [
     "AdaptiveResult",
     "Comparison",
-    "Curve",
     "Fit",
-    "Goodness",
+    "GoodnessOfFit",
     "Guess",
     "Knee",
     "NamedKnee",
     "NextLoad",
     "Points",
+    "Prediction",
     "Profile",
     "Scenario",
-    "Seal",
+    "SealedPrediction",
     "ServiceFit",
     "TailPoint",
     "Tails",
     "Times",
-    "Waiting",
+    "WaitingNumbers",
     "WhatIf",
     "adaptive",
     "add_guess",

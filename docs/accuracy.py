@@ -19,7 +19,7 @@ import numpy as np
 from accuracy_devices import Device, read_devices
 from numpy.typing import NDArray
 
-from calibrate import Curve, fit, predict
+from calibrate import Prediction, fit, predict
 from calibrate.prediction.baselines import Baseline, baselines_for
 
 Array = NDArray[np.float64]
@@ -50,10 +50,10 @@ def baseline(function: Baseline) -> Predictor:
     return predicted
 
 
-_CURVES: dict[tuple[int, tuple[float, ...]], tuple[Device, Curve]] = {}
+_CURVES: dict[tuple[int, tuple[float, ...]], tuple[Device, Prediction]] = {}
 
 
-def default_curve(device: Device, used: tuple[float, ...]) -> Curve:
+def default_curve(device: Device, used: tuple[float, ...]) -> Prediction:
     """The default model's prediction at every held-out depth, with its 90 % band; computed once for each device."""
     key = id(device), used
     if key not in _CURVES:  # the device is stored too, so that no other takes its id

@@ -21,7 +21,7 @@ from calibrate.lab.explore.curves import QUANTITIES
 from calibrate.lab.explore.page import warm_up
 from calibrate.lab.explore.settings import KINDS, PARAMETERS
 from calibrate.lab.folder import opened
-from calibrate.lab.run.table import Table
+from calibrate.lab.run.table import RunTable
 
 UPDATES, POLLS = 15, 200
 LAB = "import sys; sys.argv[0] = 'qsim'; from calibrate.cli.app import app; app()"
@@ -62,7 +62,7 @@ def request(kind: str) -> dict[str, object]:
 
 
 with tempfile.TemporaryDirectory() as scratch, opened(Path(scratch) / "lab") as folder:
-    client = build(Table(folder)).server.test_client()
+    client = build(RunTable(folder)).server.test_client()
     warm_up()
     for kind in KINDS:
         times = []

@@ -19,7 +19,7 @@ COMPUTED = "computed by Little's law"
 
 
 @dataclass(frozen=True)
-class Curve:
+class ClosedCurve:
     """One closed curve, sorted by depth: arrays of N, X (1/s), R (s) and their ratio X R / N."""
 
     series: str
@@ -51,7 +51,7 @@ class Curve:
         return int(np.argmax(np.abs(np.log(self.ratio))))
 
 
-def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[Curve]:
+def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
     """The curves of a closed sweep whose depth is known; repeats averaged. Depth 0 and rate-limited points are out.
 
     A point is rate-limited, or of unknown depth, where the importer's column ``unchecked`` or a finding of it says so.
@@ -71,11 +71,11 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[Curve]:
         if len(points):
             load, throughput, latency = (points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
             block, read = _single(points["block_bytes"]), _single(points["read_fraction"].round(2))
-            curves.append(Curve(str(series), load, throughput, latency, block, read, files.get(series)))
+            curves.append(ClosedCurve(str(series), load, throughput, latency, block, read, files.get(series)))
     return curves
 
 
-def with_block(curve: Curve, block_bytes: float) -> Curve:
+def with_block(curve: ClosedCurve, block_bytes: float) -> ClosedCurve:
     """The curve as it is if its throughput is counted in blocks of ``block_bytes``; the claimed block is the file's."""
     if curve.block_bytes is None:
         return curve

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from qsim.analytic.open.mmc import erlang_b, erlang_c
     from qsim.analytic.open.size_based import mean_response, response_of
-    from qsim.arrivals import ArrivalProcess, Batches, Geometric, MarkovModulated, OnOff, Trace
+    from qsim.arrivals import ArrivalProcess, Batches, Geometric, MarkovModulated, OnOff, RecordedArrivals
     from qsim.distributions import (
         BurrXII,
         Deterministic,
@@ -55,7 +55,16 @@ if TYPE_CHECKING:
         Shifted,
         Weibull,
     )
-    from qsim.engines import Difference, Grid, SamplePath, difference, grid, replicate, simulate, sweep_models
+    from qsim.engines import (
+        ModelGrid,
+        PairedDifference,
+        SamplePath,
+        difference,
+        grid,
+        replicate,
+        simulate,
+        sweep_models,
+    )
     from qsim.engines.trace import trace
     from qsim.errors import (
         MissingExtraError,
@@ -132,7 +141,7 @@ _HOMES = {
     "Geometric": "qsim.arrivals",
     "MarkovModulated": "qsim.arrivals",
     "OnOff": "qsim.arrivals",
-    "Trace": "qsim.arrivals",
+    "RecordedArrivals": "qsim.arrivals",
     "BurrXII": "qsim.distributions",
     "Deterministic": "qsim.distributions",
     "Distribution": "qsim.distributions",
@@ -146,8 +155,8 @@ _HOMES = {
     "PhaseType": "qsim.distributions",
     "Shifted": "qsim.distributions",
     "Weibull": "qsim.distributions",
-    "Difference": "qsim.engines",
-    "Grid": "qsim.engines",
+    "PairedDifference": "qsim.engines",
+    "ModelGrid": "qsim.engines",
     "SamplePath": "qsim.engines",
     "difference": "qsim.engines",
     "grid": "qsim.engines",
@@ -216,7 +225,6 @@ __all__ = [
     "CustomerClass",
     "Delay",
     "Deterministic",
-    "Difference",
     "Distribution",
     "Empirical",
     "Erlang",
@@ -224,7 +232,6 @@ __all__ = [
     "GGc",
     "Gamma",
     "Geometric",
-    "Grid",
     "HyperExponential",
     "LogNormal",
     "MDc",
@@ -241,6 +248,7 @@ __all__ = [
     "MixedNetwork",
     "Mixture",
     "Model",
+    "ModelGrid",
     "NoEngineError",
     "NoFormulaError",
     "OnOff",
@@ -248,15 +256,16 @@ __all__ = [
     "OpenClasses",
     "OpenNetwork",
     "OpenNetworkClasses",
+    "PairedDifference",
     "PhaseType",
     "PrecisionError",
     "QsimError",
+    "RecordedArrivals",
     "SamplePath",
     "Shifted",
     "Station",
     "SteadyStateError",
     "Tandem",
-    "Trace",
     "UnstableQueueError",
     "Weibull",
     "allen_cunneen",

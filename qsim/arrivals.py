@@ -229,7 +229,7 @@ def OnOff(arrival_rate: float, mean_on: float, mean_off: float) -> MarkovModulat
 
 
 @dataclass(frozen=True)
-class Trace(ArrivalProcess):
+class RecordedArrivals(ArrivalProcess):
     """Arrivals at the recorded instants ``times`` (from zero, never falling), played back in that order.
 
     A simulation of at most as many customers plays them once; a longer one starts the record again where it ended.

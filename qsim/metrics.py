@@ -55,7 +55,7 @@ class States(Protocol):
         ...
 
 
-class Times(Protocol):
+class TimeDistribution(Protocol):
     """The distributions of W and Wq."""
 
     def quantile(self, q: float, of: str) -> float:
@@ -67,7 +67,7 @@ class Times(Protocol):
         ...
 
 
-class ExactTimes(Times, Protocol):
+class ExactTimes(TimeDistribution, Protocol):
     """Times whose quantiles are exact, and so their own intervals."""
 
     def quantile_interval(self, q: float, of: str) -> Interval:
@@ -114,7 +114,7 @@ class Metrics:
     classes: tuple[Metrics, ...] = ()
     approximations: Mapping[str, Approximation] = field(default_factory=dict)
     states: States | None = field(default=None, repr=False, compare=False)
-    times: Times | None = field(default=None, repr=False, compare=False)
+    times: TimeDistribution | None = field(default=None, repr=False, compare=False)
 
     def kind_of(self, name: str) -> Kind:
         """How the value called ``name`` came about: exact, bound, approximation or simulated."""
@@ -239,7 +239,7 @@ class Metrics:
         part = f"{self.name} of " if self.name else ""
         return f"{part}{self.model.kendall}: {self.kind}, {self.method}"
 
-    def _times(self) -> Times:
+    def _times(self) -> TimeDistribution:
         if self.times is None:
             raise ValueError(
                 f"quantiles of {self.model.kendall} are not known from {self.method}: simulate() estimates them"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Where points come from, as typed: files, or the name of a dataset."""
 
     data: Sequence[str]

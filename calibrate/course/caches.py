@@ -6,7 +6,7 @@ import pandas as pd
 
 from calibrate.report.measured import shown
 from calibrate.report.view import View
-from measure.memory.probe import Step, plateaus, steps
+from measure.memory.steps import LatencyStep, plateaus, steps
 from measure.recorded import recorded_caches
 from measure.sweep import Sweep
 from measure.units import format_bytes
@@ -19,7 +19,7 @@ def cache_view(sweep: Sweep) -> View | None:
         return None
     rises = steps(plateaus(sweep), caches)
 
-    def of(size: float) -> Step | None:
+    def of(size: float) -> LatencyStep | None:
         """The rise of a cache: a buffer as large as the cache does not fit any more beside all else."""
         return next((rise for rise in rises if rise.after_bytes <= size <= rise.upto_bytes), None)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.lines import Line, figure_of
-from calibrate.report.measured import Measured, shown
+from calibrate.report.measured import MeasuredData, shown
 from calibrate.report.view import View
 from calibrate.surface import SurfaceComparison, size_lines, surface_points
 from measure.errors import DataError
@@ -63,7 +63,7 @@ def _line_rows(line: SurfaceComparison) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def mix_view(measured: Measured) -> View | None:
+def mix_view(measured: MeasuredData) -> View | None:
     """Throughput of mixes from pure reads and pure writes; None where not all is at depth 1, or no size has a mix."""
     if measured.load_kind != "queue_depth" or set(measured.table["load"]) != {1.0}:
         return None

@@ -14,7 +14,7 @@ from calibrate.course.demands import mix_view, size_view
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.prediction.profiles import profile_parameters
 from calibrate.report.compared import Evidence, Section, evidence_of
-from calibrate.report.measured import Measured, MeasuredSection
+from calibrate.report.measured import MeasuredData, MeasuredSection
 from calibrate.report.surface import lead_of
 from calibrate.report.surface import views_of as surface_views
 from calibrate.report.view import View
@@ -31,7 +31,7 @@ LEAST_OF_A_SURFACE = 15
 
 
 def predicted_parts(
-    shown: Measured, sweep: Sweep, use: Sequence[float] | None = None, *, views: Sequence[View] = ()
+    shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None = None, *, views: Sequence[View] = ()
 ) -> list[Part]:
     """The sections beside what was measured: ``views`` are shown elsewhere, curves calibrated on the loads ``use``."""
     told = [*views, *(v for v in (size_view(sweep), mix_view(shown), cache_view(sweep)) if v is not None)]
@@ -47,7 +47,7 @@ def predicted_parts(
     return [*parts, *([] if surface is None else [surface])]
 
 
-def curve_part(shown: Measured, sweep: Sweep, use: Sequence[float] | None) -> Part:
+def curve_part(shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None) -> Part:
     """Every curve from a few of its points, with its tails where histograms were kept; why others are not."""
     try:
         done, refused = compare_all(sweep, use)
@@ -60,7 +60,7 @@ def curve_part(shown: Measured, sweep: Sweep, use: Sequence[float] | None) -> Pa
     return Section(f"{shown.title}: predicted from a few points", kept, refused, evidence)
 
 
-def surface_part(shown: Measured, sweep: Sweep) -> MeasuredSection | None:
+def surface_part(shown: MeasuredData, sweep: Sweep) -> MeasuredSection | None:
     """Size, mix and depth at once, from the corners; None where the sweep varies one of them only, or little."""
     try:
         points = surface_points(replace(sweep, name=sweep.name or shown.name))
@@ -75,7 +75,7 @@ def surface_part(shown: Measured, sweep: Sweep) -> MeasuredSection | None:
     )  # fmt: skip
 
 
-def _name(shown: Measured) -> str:
+def _name(shown: MeasuredData) -> str:
     return shown.name or shown.title
 
 

@@ -10,7 +10,7 @@ from calibrate.course.method import method_section
 from calibrate.course.planning import CoursePlan
 from calibrate.course.predictions import Part, predicted_parts
 from calibrate.course.running import CourseResults
-from calibrate.report.measured import Measured, measured, section_of, together, views_of
+from calibrate.report.measured import MeasuredData, measured, section_of, together, views_of
 
 _BASELINE, _SIZES, _DEPTHS = "baseline", "block-size", "depth"
 _UNPREDICTED = "Nothing is predicted here: no part of it tells of another."
@@ -33,7 +33,7 @@ def course_sections(
     purposes |= {} if plan.storage is None else {s.directory: s.suite.purpose for s in plan.storage.steps}
     # The peak only serves the rates.
     drawn = [name for name in results.sweeps if not name.endswith("-peak")]
-    shown: list[Measured] = []
+    shown: list[MeasuredData] = []
     for number, name in enumerate(drawn):
         one = measured(results.sweeps[name], name)
         shown.append(one)

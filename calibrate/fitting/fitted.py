@@ -24,7 +24,7 @@ from measure.errors import DataError
 from measure.sweep import LOAD_NAMES, LoadKind
 
 if TYPE_CHECKING:
-    from calibrate.fitting.predicted_curve import Curve
+    from calibrate.fitting.predicted_curve import Prediction
 
 SCHEMA = "qsim-fit/3"
 
@@ -128,7 +128,7 @@ class Fit:
             np.array(self.used), error, seen, loads,
         )  # fmt: skip
 
-    def predict(self, at: Sequence[float] | Array) -> Curve:
+    def predict(self, at: Sequence[float] | Array) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
         from calibrate.fitting.predicted_curve import predict
 

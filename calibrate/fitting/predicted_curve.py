@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Prediction:
     """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
 
     The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
@@ -67,7 +67,7 @@ class Curve:
         return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
 
 
-def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
+def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
     """Throughput and response time at the loads ``at``, with bands, by a fitted (or data-sheet) model.
 
     ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
@@ -90,7 +90,7 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Curve:
         r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
     else:
         r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
-    return Curve(
+    return Prediction(
         load=loads,
         throughput_per_s=x, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
         response_time_s=r, response_time_low_s=r_low, response_time_high_s=r_high,

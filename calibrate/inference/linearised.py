@@ -28,7 +28,7 @@ SHIFT = 1e-5
 
 
 @dataclass(frozen=True)
-class Measured:
+class ObservedLogs:
     """What was observed at the loads ``used`` (k, ...): logarithms (k,) and relative standard errors ``noise`` (k,)."""
 
     observed_log: Array
@@ -37,7 +37,7 @@ class Measured:
 
 
 def linearised(
-    parameters: Sequence[Parameter], predict_log: Callable[[Array], Array], measured: Measured,
+    parameters: Sequence[Parameter], predict_log: Callable[[Array], Array], measured: ObservedLogs,
     process: MisfitProcess, misfit: MisfitPrior,
 ) -> Weights:  # fmt: skip
     """The table of weights, a row for each misfit size; its directions are those of all parameters.

@@ -30,7 +30,7 @@ FEW = 64
 
 
 @dataclass(frozen=True)
-class Path:
+class CurvePaths:
     """Curves from light load to heavy: ``load`` (m,), throughput and response (w, m), the peak (w,)."""
 
     load: Array
@@ -40,13 +40,13 @@ class Path:
     is_closed: bool
 
 
-def paths(fit: Fit, count: int | None = None) -> Path:
+def paths(fit: Fit, count: int | None = None) -> CurvePaths:
     """The curves of devices that stand for the fit."""
     values, _ = fit.table.spread(count or (FEW if isinstance(fit.curve_model, Tabulated) else SPREAD))
     return path_of(fit, fit.curve_model, values)
 
 
-def path_of(fit: Fit, model: CurveModel, values: Array, loads: Array | None = None) -> Path:
+def path_of(fit: Fit, model: CurveModel, values: Array, loads: Array | None = None) -> CurvePaths:
     """The curves of ``values`` (w, d) along ``loads``, or along those that reach far enough for this fit."""
     named = model.report(values)
     peak = next((named[name][1] for name in PEAKS if name in named), None)
@@ -55,7 +55,9 @@ def path_of(fit: Fit, model: CurveModel, values: Array, loads: Array | None = No
     reached = throughput.max(axis=1) if peak is None else peak
     if fit.load_kind == "bandwidth" and peak is not None:
         reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
-    return Path(loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_kind == "queue_depth")
+    return CurvePaths(
+        loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_kind == "queue_depth"
+    )
 
 
 def _loads(fit: Fit, peak: Array | None) -> Array:

@@ -25,7 +25,7 @@ import numpy as np
 
 from calibrate.inference.estimates import quantity
 from calibrate.inference.parameters import Array
-from calibrate.knees.curve_places import Path, highest, load_at, middle_of, paths, scaled
+from calibrate.knees.curve_places import CurvePaths, highest, load_at, middle_of, paths, scaled
 from calibrate.knees.knee import Knee
 from calibrate.knees.mean_objective import objective_knee
 from calibrate.knees.peak_share import USUAL, knee_at, share_knee, share_of_peak
@@ -99,7 +99,7 @@ def _cut(fit: Fit, loads: Array, deepest: float | None) -> int:
     return int(np.clip(np.searchsorted(loads, heaviest * (1 + 1e-9), side="right"), 8, len(loads)))
 
 
-def _index(name: str, path: Path, cut: int) -> Array:
+def _index(name: str, path: CurvePaths, cut: int) -> Array:
     """Where along the path (w,), between the steps; NaN: before its beginning; infinity: beyond its end."""
     if name == "power":
         at = highest(np.log(path.throughput) - np.log(path.response))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.knees.curve_places import Path, along, ends_of, first_reaching, load_at, middle_of, paths
+from calibrate.knees.curve_places import CurvePaths, along, ends_of, first_reaching, load_at, middle_of, paths
 from calibrate.knees.knee import Knee
 from calibrate.load_text import knee_text, load_text
 
@@ -23,7 +23,7 @@ USUAL = 0.9
 """The share of the peak that most performance reports mean."""
 
 
-def share_knee(fit: Fit, share: float = USUAL, path: Path | None = None) -> Knee:
+def share_knee(fit: Fit, share: float = USUAL, path: CurvePaths | None = None) -> Knee:
     """The load that gives ``share`` of the peak of ``fit``, with its interval; its load is None where there is none.
 
     ``path`` holds the curves where they are at hand. Raises ValueError for a share that is not between 0 and 1.
@@ -38,7 +38,7 @@ def share_knee(fit: Fit, share: float = USUAL, path: Path | None = None) -> Knee
     return knee_at(fit, drawn, f"{100 * share:g} % of the peak throughput", share_of_peak(drawn, share))
 
 
-def share_of_peak(path: Path, share: float) -> Array:
+def share_of_peak(path: CurvePaths, share: float) -> Array:
     """Where along the path (w,) each curve first has ``share`` of its peak."""
     return first_reaching(path.throughput / (share * path.peak[:, None]))
 
@@ -51,7 +51,7 @@ def share_text(knee: Knee, told: Callable[[float], str]) -> str:
     return f"{knee.definition.removesuffix(' throughput')} at {told(knee.load)} ({low} to {high})"
 
 
-def knee_at(fit: Fit, drawn: Path, definition: str, places: Array) -> Knee:
+def knee_at(fit: Fit, drawn: CurvePaths, definition: str, places: Array) -> Knee:
     """A knee from its places (w,) on the devices' curves: their median, and the interval that they leave."""
     loads = load_at(drawn.load, places)
     load = middle_of(loads)

@@ -16,7 +16,7 @@ from calibrate.lab.explore import page as explore
 from calibrate.lab.guard import teaches
 from calibrate.lab.run import api
 from calibrate.lab.run import page as run
-from calibrate.lab.run.table import Table
+from calibrate.lab.run.table import RunTable
 from calibrate.lab.widgets import in_browser, told
 
 TITLE = "qsim lab"
@@ -27,14 +27,14 @@ PAGE = """<!DOCTYPE html>
 </html>"""
 
 
-class Part(NamedTuple):
+class LabPart(NamedTuple):
     """A part of the lab: its words in the menu, and what it shows."""
 
     label: str
     layout: Callable[[], Component]
 
 
-def build(table: Table) -> Dash:
+def build(table: RunTable) -> Dash:
     """The application with all its callbacks, on the runs of ``table``."""
     app = Dash(
         __name__, title=TITLE, update_title="", assets_folder=str(Path(__file__).with_name("assets")),
@@ -43,10 +43,10 @@ def build(table: Table) -> Dash:
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )  # fmt: skip
     shelf = Shelf(table.folder)
-    parts: Mapping[str, Part] = {
-        "/explore": Part("Explore", explore.layout),
-        "/run": Part("Run", lambda: run.layout(table)),
-        "/compare": Part("Compare", lambda: compare.layout(shelf)),
+    parts: Mapping[str, LabPart] = {
+        "/explore": LabPart("Explore", explore.layout),
+        "/run": LabPart("Run", lambda: run.layout(table)),
+        "/compare": LabPart("Compare", lambda: compare.layout(shelf)),
     }
     explore.register(app)
     run.register(app, table)
@@ -71,7 +71,7 @@ def build(table: Table) -> Dash:
     return app
 
 
-def _frame(parts: Mapping[str, Part], joining: list[Component]) -> Component:
+def _frame(parts: Mapping[str, LabPart], joining: list[Component]) -> Component:
     """What every part stands in: the menu, how to join, and the choice of type and of light or dark."""
     menu = [
         html.Span(dcc.Link(part.label, href=address), id=f"menu{address}".replace("/", "-"), className="item")

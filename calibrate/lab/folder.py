@@ -28,7 +28,7 @@ RUN_DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Source:
+class LabSource:
     """Something measured before: a published dataset (``dataset`` is its name) or a sweep in the folder (``path``)."""
 
     identity: str
@@ -85,7 +85,7 @@ class LabFolder:
             raise StoreError(f"{path} cannot be created: {error.strerror or error}") from error
         return path
 
-    def sources(self, *, curves_only: bool = True) -> Mapping[str, Source]:
+    def sources(self, *, curves_only: bool = True) -> Mapping[str, LabSource]:
         """Everything measured before, by identifier: the published datasets, the teacher's sweeps, earlier runs.
 
         ``curves_only`` leaves out the datasets that ``load`` cannot give as a sweep.
@@ -93,14 +93,14 @@ class LabFolder:
         from measure.datasets import about, dataset_names
 
         published = [
-            Source(f"dataset-{name}", f"{name}: {about(name).title}", dataset=name)
+            LabSource(f"dataset-{name}", f"{name}: {about(name).title}", dataset=name)
             for name in dataset_names(curves_only=curves_only)
         ]
         own = [_own(p, p.name) for p in sorted((self.root / SWEEPS).iterdir()) if not p.name.startswith(".")]
         runs = [_own(p / "sweep", f"run {p.name}") for p in self.run_directories() if (p / "sweep").is_dir()]
         return {source.identity: source for source in (*published, *own, *runs)}
 
-    def source(self, identity: object) -> Source:
+    def source(self, identity: object) -> LabSource:
         """The source of that identifier. DataError where there is none."""
         found = self.sources().get(str(identity))
         if found is None:
@@ -108,9 +108,9 @@ class LabFolder:
         return found
 
 
-def _own(path: Path, label: str) -> Source:
+def _own(path: Path, label: str) -> LabSource:
     digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
-    return Source(f"own-{digest[:12]}", label.encode("utf-8", "replace").decode(), path=path)
+    return LabSource(f"own-{digest[:12]}", label.encode("utf-8", "replace").decode(), path=path)
 
 
 @contextmanager

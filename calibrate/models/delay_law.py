@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from calibrate.inference.linearised import Measured, linearised
+from calibrate.inference.linearised import ObservedLogs, linearised
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
@@ -90,7 +90,7 @@ class OverDelay(MemoryModel):
         return linearised(
             self.parameters(loads, x, r, 0.0 if peak is None else peak.per_s),
             lambda values: np.log(np.concatenate(self.curve(values, loads), axis=1)),
-            Measured(np.log(np.concatenate([x, r])), np.concatenate(points.noise()), used),
+            ObservedLogs(np.log(np.concatenate([x, r])), np.concatenate(points.noise()), used),
             BothAxes(self.process.length, self.process.own, self.process.pivot), self.misfit,
         )  # fmt: skip
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from calibrate.inference.linearised import Measured, linearised
+from calibrate.inference.linearised import ObservedLogs, linearised
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import Weights
@@ -79,7 +79,7 @@ class OverBandwidth(MemoryModel):
         known = 0.0 if peak is None else peak.per_s * CACHE_LINE_BYTES
         return linearised(
             self.parameters(loads, loads, response, known), lambda values: np.log(self.curve(values, loads)[1]),
-            Measured(np.log(response), points.noise()[1], loads), self.process, self.misfit,
+            ObservedLogs(np.log(response), points.noise()[1], loads), self.process, self.misfit,
         )  # fmt: skip
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:

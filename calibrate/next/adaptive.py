@@ -39,7 +39,7 @@ LEAST_ERROR = 0.01
 
 
 @dataclass(frozen=True)
-class Choice:
+class LoadChoice:
     """A load to measure, and why; ``reason`` is a sentence for people."""
 
     load: float
@@ -47,17 +47,19 @@ class Choice:
     reason: str
 
 
-def first_choices(loads: Sequence[float]) -> tuple[Choice, Choice]:
+def first_choices(loads: Sequence[float]) -> tuple[LoadChoice, LoadChoice]:
     """Where to begin: a lone request (or the least load there is) and the first deep load (or the last)."""
     ordered = sorted(loads)
     deep = next((n for n in ordered if n >= PAIR[1]), ordered[-1])
     return (
-        Choice(ordered[0], "start", "the latency of a lone request" if ordered[0] == 1 else "the least load there is"),
-        Choice(deep, "start", "a deep queue, for the peak"),
+        LoadChoice(
+            ordered[0], "start", "the latency of a lone request" if ordered[0] == 1 else "the least load there is"
+        ),
+        LoadChoice(deep, "start", "a deep queue, for the peak"),
     )
 
 
-def next_choice(fit: Fit, points: Points, loads: Sequence[float], chosen: int) -> Choice | None:
+def next_choice(fit: Fit, points: Points, loads: Sequence[float], chosen: int) -> LoadChoice | None:
     """The load among ``loads`` to measure next; None where nothing is left that would tell anything.
 
     ``points`` are what ``fit`` was calibrated on, ``chosen`` how many choices have been made since the beginning.
@@ -68,7 +70,7 @@ def next_choice(fit: Fit, points: Points, loads: Sequence[float], chosen: int) -
     possible = fit.knee.high if fit.knee.high is not None else np.inf
     if len(deeper) and possible > deepest / SATURATED:
         reason = f"the knee may lie as high as {possible:.3g}, so that {deepest:g} need not have reached the peak"
-        return Choice(float(deeper[-1]), "deeper", reason)
+        return LoadChoice(float(deeper[-1]), "deeper", reason)
     if len(fresh) and chosen % CHECK_EVERY == 0:
         return _check(points.load, fresh)
     allowed = np.isin(points.load, loads)
@@ -90,15 +92,15 @@ def pooled_noise(points: Points) -> float | None:
     return float(np.sqrt((freedom * points.throughput_spread[known] ** 2).sum() / freedom.sum()))
 
 
-def _check(measured: Array, fresh: Array) -> Choice:
+def _check(measured: Array, fresh: Array) -> LoadChoice:
     gap = np.abs(np.log(fresh[:, None] / measured[None, :])).min(axis=1)
     load = float(fresh[np.argmax(gap)])
     below, above = measured[measured < load], measured[measured > load]
     where = f"between {below[-1]:g} and {above[0]:g}" if len(above) else f"above {below[-1]:g}"
-    return Choice(load, "check", f"a check of the model {where}, where nothing was measured")
+    return LoadChoice(load, "check", f"a check of the model {where}, where nothing was measured")
 
 
-def _surprise(fit: Fit, points: Points, allowed: Mask) -> Choice | None:
+def _surprise(fit: Fit, points: Points, allowed: Mask) -> LoadChoice | None:
     """The point that the model misses most, where it misses more than expected and nobody knows the noise."""
     expected = SURPRISING * fit.curve_model.misfit.median
     few = fit.table.values.shape[1]
@@ -108,10 +110,10 @@ def _surprise(fit: Fit, points: Points, allowed: Mask) -> Choice | None:
     missed = np.abs(np.expm1(fit.table.weight @ curves - np.log(points.throughput_per_s)))
     worst = int(np.argmax(np.where(allowed, missed, 0.0)))
     reason = f"again, as the model misses it by {100 * missed[worst]:.2g} %: noise, or the model?"
-    return Choice(float(points.load[worst]), "repeat", reason) if allowed[worst] else None
+    return LoadChoice(float(points.load[worst]), "repeat", reason) if allowed[worst] else None
 
 
-def _most_telling(fit: Fit, points: Points, allowed: Mask, fresh: Array) -> Choice | None:
+def _most_telling(fit: Fit, points: Points, allowed: Mask, fresh: Array) -> LoadChoice | None:
     """The load that narrows the knee most, a new one or, where the noise is known, a repeat."""
     noise = pooled_noise(points)
     again = points.load[allowed] if noise else np.array([])
@@ -123,5 +125,7 @@ def _most_telling(fit: Fit, points: Points, allowed: Mask, fresh: Array) -> Choi
     then = np.expm1(np.log1p(now) * np.sqrt(max(0.0, 1 - share[best])))
     narrower = f"should narrow the knee from ±{100 * now:.2g} % to ±{100 * then:.2g} %"
     if best < len(fresh):
-        return Choice(float(loads[best]), "knee", narrower)
-    return Choice(float(loads[best]), "repeat", f"again, as repeats differ by {100 * (noise or 0):.2g} %; {narrower}")
+        return LoadChoice(float(loads[best]), "knee", narrower)
+    return LoadChoice(
+        float(loads[best]), "repeat", f"again, as repeats differ by {100 * (noise or 0):.2g} %; {narrower}"
+    )

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from calibrate.next.adaptive import Choice
-from calibrate.next.adaptive_sweep import AdaptiveResult, Search, Step
+from calibrate.next.adaptive import LoadChoice
+from calibrate.next.adaptive_sweep import AdaptiveResult, AdaptiveStep, Search
 from measure.errors import StoreError
 from measure.fio.sweep import FioPlan, FioPoint, Progress, run_fio
 from measure.fio.workload import FioJob
@@ -30,8 +30,8 @@ def adaptive_fio(
     *,
     tolerance: float = 0.1,
     on_progress: Progress | None = None,
-    on_choice: Callable[[Choice], None] | None = None,
-    on_step: Callable[[Step], None] | None = None,
+    on_choice: Callable[[LoadChoice], None] | None = None,
+    on_step: Callable[[AdaptiveStep], None] | None = None,
 ) -> AdaptiveResult:
     """Find the knee in at most ``budget`` of the plan's points, measured into the sweep directory ``out_dir``.
 
@@ -56,7 +56,7 @@ def adaptive_fio(
 
     first = search.after(None)
     begin = [plan.point(jobs[first.load], 0)] if first else []
-    untold: list[Choice] = [first] if first and not _kept(out_dir, begin[0]) else []
+    untold: list[LoadChoice] = [first] if first and not _kept(out_dir, begin[0]) else []
 
     def report(_done: int, _total: int, seconds_left: float, text: str) -> None:
         if on_progress is not None:
@@ -100,5 +100,5 @@ def _keep(result: AdaptiveResult, path: Path) -> None:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def _silent(_choice: Choice) -> None:
+def _silent(_choice: LoadChoice) -> None:
     return

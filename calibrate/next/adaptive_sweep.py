@@ -19,7 +19,7 @@ import numpy as np
 from calibrate.fitting.curve_fit import Fit, fit
 from calibrate.knees.knee import Knee
 from calibrate.knees.peak_share import share_text
-from calibrate.next.adaptive import SURPRISING, Choice, Why, first_choices, half_width, next_choice, pooled_noise
+from calibrate.next.adaptive import SURPRISING, LoadChoice, Why, first_choices, half_width, next_choice, pooled_noise
 from calibrate.points import points_of
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -42,7 +42,7 @@ is measured again: with so few points the model's error is mostly assumed, and a
 
 
 @dataclass(frozen=True)
-class Step:
+class AdaptiveStep:
     """One choice: the load, the reason, and what was known of the knee after it (None before there were two points).
 
     ``why`` is ``there`` for a point that was measured before and would not have been chosen. ``measured`` is False
@@ -66,7 +66,7 @@ class AdaptiveResult:
 
     sweep: Sweep
     fit: Fit
-    steps: tuple[Step, ...]
+    steps: tuple[AdaptiveStep, ...]
     stopped: Stopped
     budget: int
     tolerance: float
@@ -155,8 +155,8 @@ def adaptive(
     tolerance: float = 0.1,
     already: Sweep | None = None,
     model: str | None = None,
-    on_choice: Callable[[Choice], None] | None = None,
-    on_step: Callable[[Step], None] | None = None,
+    on_choice: Callable[[LoadChoice], None] | None = None,
+    on_step: Callable[[AdaptiveStep], None] | None = None,
 ) -> AdaptiveResult:
     """Find the knee of a closed device in at most ``budget`` points, each chosen after the ones before it.
 
@@ -190,8 +190,8 @@ class Search:
         loads: Sequence[float] = LOADS,
         tolerance: float = 0.1,
         model: str | None = None,
-        on_choice: Callable[[Choice], None] | None = None,
-        on_step: Callable[[Step], None] | None = None,
+        on_choice: Callable[[LoadChoice], None] | None = None,
+        on_step: Callable[[AdaptiveStep], None] | None = None,
     ) -> None:
         self.allowed = tuple(sorted({float(n) for n in loads}))
         if budget < LEAST_BUDGET:
@@ -204,13 +204,13 @@ class Search:
             raise ValueError(f"tolerance is {tolerance:g}; it must lie between 0 and 1, like 0.1 for 10 %")
         self.budget, self.tolerance, self.model = budget, tolerance, model
         self.on_choice, self.on_step = on_choice or _silent, on_step or _silent
-        self.steps: list[Step] = []
+        self.steps: list[AdaptiveStep] = []
         self.sweep: Sweep | None = None
         self.fit: Fit | None = None
         self._taken: set[tuple[float, int]] = set()  # loads, each with the number of its repeat
-        self._pending: Choice | None = None
+        self._pending: LoadChoice | None = None
 
-    def after(self, sweep: Sweep | None) -> Choice | None:
+    def after(self, sweep: Sweep | None) -> LoadChoice | None:
         """Take in ``sweep``, all that is measured so far, and choose what to measure next; None where it is over.
 
         What was measured without having been asked for is taken in the order of its ``sequence``, as a sweep directory
@@ -219,7 +219,7 @@ class Search:
         for key, grown in self._new(sweep):
             choice = self._pending or self._choose()
             if choice is None or choice.load != key[0]:
-                choice = Choice(key[0], "there", "measured before")
+                choice = LoadChoice(key[0], "there", "measured before")
             else:
                 self._pending = None
             self._note(choice, grown)
@@ -261,7 +261,7 @@ class Search:
                 known = [key in self._taken or key == keys[row] for key in keys]
                 yield keys[row], replace(sweep, points=sweep.points[known])
 
-    def _choose(self) -> Choice | None:
+    def _choose(self) -> LoadChoice | None:
         """What to measure next; None where the knee is known, or where nothing is left to measure."""
         failed = {s.load for s in self.steps if not s.measured}
         loads = [n for n in self.allowed if n not in failed]
@@ -273,15 +273,17 @@ class Search:
         if not self.is_narrow():
             return next_choice(self.fit, points, loads, len(self.steps))
         if pooled_noise(points) is None and min(measured) not in failed:
-            return Choice(min(measured), "repeat", "again: the interval is narrow enough, if this repeats")
+            return LoadChoice(min(measured), "repeat", "again: the interval is narrow enough, if this repeats")
         return None
 
     def _fitted(self, sweep: Sweep, loads: Sequence[float]) -> Fit:
         return fit(sweep, loads, model=self.model)
 
-    def _note(self, choice: Choice, grown: Sweep | None) -> None:
+    def _note(self, choice: LoadChoice, grown: Sweep | None) -> None:
         """A step: ``grown`` holds what is known with it, None where the choice could not be measured."""
-        step = Step(choice.load, self.repeats(choice.load), choice.why, choice.reason, measured=grown is not None)
+        step = AdaptiveStep(
+            choice.load, self.repeats(choice.load), choice.why, choice.reason, measured=grown is not None
+        )
         if grown is not None:
             self.sweep, loads = grown, sorted({float(n) for n in grown.points["load"]})
             rates = grown.points.loc[grown.points["load"] == choice.load, "throughput_per_s"]
@@ -295,7 +297,7 @@ class Search:
         self.on_step(step)
 
 
-def _missing_end(loads: Sequence[float], measured: Sequence[float]) -> Choice | None:
+def _missing_end(loads: Sequence[float], measured: Sequence[float]) -> LoadChoice | None:
     """The first of the two choices to begin with that is not ``measured`` yet; None where both are."""
     if not loads:
         return None
@@ -308,11 +310,11 @@ def _missing_end(loads: Sequence[float], measured: Sequence[float]) -> Choice | 
 _HEADER = ("load", "throughput", "knee so far", "why")
 
 
-def _rate(step: Step) -> str:
+def _rate(step: AdaptiveStep) -> str:
     return "failed" if step.throughput_per_s is None else format_rate(step.throughput_per_s)
 
 
-def _interval(step: Step) -> str:
+def _interval(step: AdaptiveStep) -> str:
     if step.knee is None or step.low is None or step.high is None:
         return ""
     return f"{step.knee:.4g} [{step.low:.4g}, {step.high:.4g}]"

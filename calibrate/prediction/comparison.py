@@ -12,7 +12,7 @@ import numpy as np
 from calibrate.default_loads import to_calibrate_on
 from calibrate.fitting.curve_fit import LEVEL, Fit, fit, needed
 from calibrate.fitting.fit_warnings import doubts_of_its_points
-from calibrate.fitting.predicted_curve import Curve, grid, predict
+from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
 from calibrate.knees.knee import Knee
 from calibrate.load_text import counted, loads_text
@@ -45,7 +45,7 @@ class Comparison:
     fit: Fit
     points: Points
     held_out: Mask
-    predicted: Curve
+    predicted: Prediction
     audit: tuple[Finding, ...]
     provenance: Provenance
 
@@ -70,7 +70,7 @@ class Comparison:
         return tuple(ladder(self.points, self.fit)) if (~self.held_out).sum() >= needed(self.points) else ()
 
     @cached_property
-    def smooth(self) -> Curve:
+    def smooth(self) -> Prediction:
         """The predicted curve on a fine grid over the measured loads, for drawing."""
         load = self.points.load
         if self.is_open:

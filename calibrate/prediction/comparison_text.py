@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrate.fitting.fitted import Fit
-from calibrate.fitting.predicted_curve import Curve
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.estimates import quantity
 from calibrate.inference.parameters import Mask
 from calibrate.load_text import load_text, throughput_text
@@ -15,7 +15,7 @@ from measure.units import format_duration
 
 
 def comparison_text(
-    fitted: str, fit: Fit, points: Points, predicted: Curve, held_out: Mask, truth: TruthCheck | None, verdict: str
+    fitted: str, fit: Fit, points: Points, predicted: Prediction, held_out: Mask, truth: TruthCheck | None, verdict: str
 ) -> str:
     """``fitted``, the text of the fit; observed against predicted at every load, the waiting requests, the truth,
     and the verdict.

@@ -18,7 +18,7 @@ from measure.units import format_rate
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingNumbers:
     """One rate: the utilization and the mean number waiting (measured: below zero where W is below the fitted S).
 
     ``mm1`` is None from a utilization of 1 on, where M/M/1 has no steady state.
@@ -35,7 +35,7 @@ class Waiting:
         return asdict(self)
 
 
-def waiting(fit: Fit, points: Points) -> tuple[Waiting, ...]:
+def waiting(fit: Fit, points: Points) -> tuple[WaitingNumbers, ...]:
     """The queue at each of ``points``; empty where ``fit`` is none of an open sweep."""
     model = fit.curve_model
     if not isinstance(model, OpenModel):
@@ -44,12 +44,12 @@ def waiting(fit: Fit, points: Points) -> tuple[Waiting, ...]:
     rho, by_model = model.utilization(values, rates)[0], model.queue(values, rates)[0]
     measured = rates * (points.response_time_s - model.service(values)[0])
     return tuple(
-        Waiting(float(x), float(u), float(seen), float(told), float(u**2 / (1 - u)) if u < 1 else None)
+        WaitingNumbers(float(x), float(u), float(seen), float(told), float(u**2 / (1 - u)) if u < 1 else None)
         for x, u, seen, told in zip(rates, rho, measured, by_model, strict=True)
     )
 
 
-def waiting_rows(queue: tuple[Waiting, ...]) -> list[str]:
+def waiting_rows(queue: tuple[WaitingNumbers, ...]) -> list[str]:
     """The lines of a table for people; none for an empty queue."""
     if not queue:
         return []

@@ -21,14 +21,14 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrate.fitting.curve_fit import Fit
-from calibrate.fitting.predicted_curve import Curve, predict
+from calibrate.fitting.predicted_curve import Prediction, predict
 from calibrate.inference.estimates import Estimate
 from calibrate.inference.parameters import Array
 from measure.errors import DataError
 
 
 @dataclass(frozen=True)
-class Difference:
+class ParameterDifference:
     """``ratio`` of one quantity, ``other`` device over the ``first``, with the ends of its interval.
 
     ``beyond`` is whether 1 lies outside them; ``first_value`` and ``other_value`` are in ``unit``.
@@ -89,7 +89,7 @@ class Ratio:
     level: float
 
 
-def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Difference, ...]:
+def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[ParameterDifference, ...]:
     """Every parameter that both fits have, and the knee, ``other`` over ``first``; ``names`` are the devices'.
 
     What has no ratio is left out (``untold``). Raises DataError where the fits are of different kinds of load, whose
@@ -133,7 +133,7 @@ def _undrawn(first: Fit, other: Fit) -> list[str]:
 
 def _by_intervals(
     quantity: str, first: Estimate, other: Estimate, names: tuple[str, str], level: float
-) -> Difference | None:
+) -> ParameterDifference | None:
     """The ratio of two estimates; None where either is open or has an end that is not positive."""
     ends = (first.low, first.estimate, first.high, other.low, other.estimate, other.high)
     if not (first.identified and other.identified) or any(v is None or v <= 0 for v in ends):
@@ -141,7 +141,7 @@ def _by_intervals(
     logs = np.log(np.array(ends, dtype=float).reshape(2, 3))
     ratio, low, high = map(float, _in_squares(*logs))
     ours, theirs = np.exp(logs[:, 1]).tolist()
-    return Difference(quantity, first.unit, *names, ours, theirs, ratio, low, high, level)
+    return ParameterDifference(quantity, first.unit, *names, ours, theirs, ratio, low, high, level)
 
 
 def _in_squares(first: Array, other: Array) -> tuple[Array, Array, Array]:
@@ -174,14 +174,14 @@ def ratio_of_curves(
     return Ratio(at, *ends, min(first.level, other.level))
 
 
-def _logs(curve: Curve, what: Literal["x", "r"]) -> Array:
+def _logs(curve: Prediction, what: Literal["x", "r"]) -> Array:
     """Logarithms (3, m) of the lower end, the prediction, and the upper end."""
     if what == "x":
         return np.log([curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s])
     return np.log([curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s])
 
 
-def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Difference | None:
+def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> ParameterDifference | None:
     """The knee's load; of delays, whose knee is a throughput, that throughput."""
     by_load = first.load_kind != "injected_delay"
     values = [f.knee.load if by_load else f.knee.throughput_per_s for f in (first, other)]
@@ -194,12 +194,12 @@ def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Diffe
 def _difference(
     quantity: str, unit: str, names: tuple[str, str], values: tuple[float | None, float | None], first: Array,
     other: Array, level: float,
-) -> Difference | None:  # fmt: skip
+) -> ParameterDifference | None:  # fmt: skip
     """The ratio of independent devices; None where either has no estimate, or is not positive in all of them."""
     ours, theirs = values
     if ours is None or theirs is None or not all(np.isfinite(v).all() and (v > 0).all() for v in (first, other)):
         return None
     low, high = np.percentile(other[:, None] / first[None, :], [50 * (1 - level), 50 * (1 + level)])
-    return Difference(
+    return ParameterDifference(
         quantity, unit, *names, float(ours), float(theirs), float(theirs / ours), float(low), float(high), level
     )  # fmt: skip

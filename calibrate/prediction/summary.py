@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import Curve
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
 from calibrate.points import Points
 from calibrate.prediction.fit_ladder import mape
@@ -39,7 +39,7 @@ def residuals_pct(predicted: Array, observed: Array) -> Array:
     return np.asarray(100 * (predicted / observed - 1))
 
 
-def summary_of(points: Points, predicted: Curve, held_out: Mask) -> Summary:
+def summary_of(points: Points, predicted: Prediction, held_out: Mask) -> Summary:
     """The errors of ``predicted`` at the loads of ``points``, held out (m,) and in sample."""
     x, r, used = points.throughput_per_s, points.response_time_s, ~held_out
     inside = (predicted.throughput_low_per_s <= x) & (x <= predicted.throughput_high_per_s)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting.curve_fit import Fit, quantity
-from calibrate.fitting.predicted_curve import Curve, grid, predict
+from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.knees.peak_share import share_text
 from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.prediction.what_if import Scenario
@@ -119,7 +119,7 @@ def _parameters(fit: Fit, scenario: Scenario | None) -> View:
     return View("predicted-parameters", "predicted-parameters", title, caption, table, text=text)
 
 
-def _figure(fit: Fit, curves: Sequence[tuple[str, Curve, str]], column: str) -> Figure:
+def _figure(fit: Fit, curves: Sequence[tuple[str, Prediction, str]], column: str) -> Figure:
     rate = column.endswith("per_s")
     stem, unit = ("throughput", "per_s") if rate else ("response_time", "s")
     values = np.concatenate([getattr(curve, column) for _, curve, _ in curves])

@@ -14,7 +14,7 @@ from calibrate.report.drawing import GREY, PALETTE, dashed, empty_figure, marker
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import Shown, View
 from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
-from calibrate.service.goodness import Goodness
+from calibrate.service.goodness import GoodnessOfFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
 from measure.units import format_duration
@@ -27,7 +27,7 @@ DRAWN = 400
 
 
 def service_section(
-    title: str, fit: ServiceFit, goodness: Goodness | None = None, provenance: Provenance | None = None
+    title: str, fit: ServiceFit, goodness: GoodnessOfFit | None = None, provenance: Provenance | None = None
 ) -> MeasuredSection:
     """Plots and tables of one point's service times and the laws fitted to them."""
     best, times = fit.best, fit.times

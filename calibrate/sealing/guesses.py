@@ -21,7 +21,7 @@ import numpy as np
 from calibrate.fitting.curve_fit import Fit
 from calibrate.sealing.sealed_prediction import SCHEMA as PREDICTION
 from calibrate.sealing.sealed_prediction import (
-    Seal,
+    SealedPrediction,
     canonical,
     check_unsealed,
     measured_before,
@@ -165,7 +165,7 @@ class Revealed:
 
     entries: tuple[Commitment, ...]
     guesses: tuple[tuple[Guess, bytes], ...]
-    predictions: tuple[tuple[str, Seal], ...]
+    predictions: tuple[tuple[str, SealedPrediction], ...]
 
 
 def read_revealed(paths: Sequence[Path]) -> Revealed:
@@ -175,7 +175,7 @@ def read_revealed(paths: Sequence[Path]) -> Revealed:
     """
     entries: list[Commitment] = []
     guesses: dict[Path, tuple[Guess, bytes]] = {}
-    predictions: list[tuple[str, Seal]] = []
+    predictions: list[tuple[str, SealedPrediction]] = []
     for path in paths:
         schema = read_document(path, (LIST, GUESS, PREDICTION), "a list, guess or prediction", _REVEAL_REMEDY)["schema"]
         if schema == LIST:
@@ -239,7 +239,7 @@ def peak_of(fit: Fit) -> float | None:
     return fit.parameters["Xmax"].estimate if "Xmax" in fit.parameters else None
 
 
-def _predicted(name: str, seal: Seal, observed: Fit, sweep: Sweep) -> Guess | str:
+def _predicted(name: str, seal: SealedPrediction, observed: Fit, sweep: Sweep) -> Guess | str:
     """What a sealed prediction guesses, or why it takes no part."""
     fits = {f.series: f for f in seal.fits if _same_load(f, observed)}
     if not fits:

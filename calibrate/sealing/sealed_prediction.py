@@ -38,7 +38,7 @@ _REMEDY = "a seal is written with: qsim predict FIT --seal FILE"
 
 
 @dataclass(frozen=True)
-class Seal:
+class SealedPrediction:
     """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
 
     ``tails`` are those of each fit, None where none were predicted.
@@ -82,7 +82,7 @@ def seal(
     *,
     tails: Sequence[Tails | None] | None = None,
     made_at: str | None = None,
-) -> Seal:
+) -> SealedPrediction:
     """Write the prediction of ``fits`` at ``loads`` (one list for each) to ``path``, which must not exist yet.
 
     ``tails`` (one for each fit, None where there are none) are sealed with it. Raises MeasureError where ``path``
@@ -141,7 +141,7 @@ def verified(path: Path, schema: str, what: str, remedy: str) -> dict[str, Any]:
     return document
 
 
-def read_seal(path: Path) -> Seal:
+def read_seal(path: Path) -> SealedPrediction:
     """The sealed prediction in ``path``, verified.
 
     Raises DataError where it is another file, where its hash is not that of its content, and where this version draws
@@ -161,7 +161,7 @@ def read_seal(path: Path) -> Seal:
         raise DataError(f"{path}: the seal lacks a part or has a wrong one ({error}); {_REMEDY}") from error
     if not fits:
         raise DataError(f"{path} holds no prediction; {_REMEDY}")
-    return Seal(fits, points, tails, made_at, version, str(document["sha256"]))
+    return SealedPrediction(fits, points, tails, made_at, version, str(document["sha256"]))
 
 
 def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:
@@ -174,7 +174,7 @@ def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, 
         )
 
 
-def used_rows(seal: Seal, sweep: Sweep) -> Mask:
+def used_rows(seal: SealedPrediction, sweep: Sweep) -> Mask:
     """True (m,) for the rows of ``sweep`` that a sealed prediction was calibrated on.
 
     A row is known by its raw file's hash, or by its load and throughput (of the row, or of the mean over repeats).
@@ -196,7 +196,7 @@ def used_rows(seal: Seal, sweep: Sweep) -> Mask:
     return found
 
 
-def unseen(seal: Seal, sweep: Sweep, *, drop: bool = False) -> Sweep:
+def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep:
     """``sweep``, if the sealed predictions know nothing of it; with ``drop`` without the rows that they know.
 
     Raises DataError where rows were used, or, with ``drop``, where none is left.
@@ -228,7 +228,7 @@ def measured_before(moment: str, sweep: Sweep) -> int | None:
         return None
 
 
-def doubt_of(seal: Seal, sweep: Sweep) -> str:
+def doubt_of(seal: SealedPrediction, sweep: Sweep) -> str:
     """Why ``sweep`` may have been known when the prediction was sealed, in a sentence; "" where it was not."""
     early = measured_before(seal.made_at, sweep)
     if early is None:

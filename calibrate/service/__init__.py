@@ -7,14 +7,14 @@ True
 """
 
 from calibrate.service.fitted import FamilyFit, ServiceFit
-from calibrate.service.goodness import Goodness, goodness
+from calibrate.service.goodness import GoodnessOfFit, goodness
 from calibrate.service.ladder import fit_service
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
 from calibrate.service.warnings import modes
 
 __all__ = [
     "FamilyFit",
-    "Goodness",
+    "GoodnessOfFit",
     "ServiceFit",
     "Times",
     "fit_service",

@@ -21,7 +21,7 @@ REPLICATES = 99
 
 
 @dataclass(frozen=True)
-class Goodness:
+class GoodnessOfFit:
     """``p_value``: the share of draws that are as far from their refitted law, itself known to ± ``p_error``."""
 
     family: str
@@ -50,7 +50,7 @@ def goodness(
     replicates: int = REPLICATES,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
-) -> Goodness:
+) -> GoodnessOfFit:
     """Draw ``replicates`` times as many requests as were observed, refit the family, compare the distances.
 
     Raises ValueError for fewer than 19 replicates, which cannot give a p-value of 5 %.
@@ -69,7 +69,7 @@ def goodness(
             progress((done + 1) / replicates)
     beyond = sum(d >= family.ks for d in distances)
     p, middle = (1 + beyond) / (1 + replicates), (1 + beyond) / (2 + replicates)  # never 0 or 1, nor surely so
-    return Goodness(
+    return GoodnessOfFit(
         family.name, family.ks, p, float(np.sqrt(middle * (1 - middle) / replicates)), replicates,
         float(np.quantile(distances, 0.95)),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrate.inference.estimates import LEVEL, ROUGH, Estimate
-from calibrate.inference.linearised import Measured, linearised
+from calibrate.inference.linearised import ObservedLogs, linearised
 from calibrate.inference.misfit import covariance_of
 from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array, Mask
@@ -164,6 +164,6 @@ def fit_surface(points: SurfacePoints, used: Mask, *, level: float = LEVEL, doub
     loads = chosen.places.as_rows()
     weights = linearised(
         model.parameters(), lambda values: model.log_throughput(values, loads),
-        Measured(np.log(chosen.throughput_per_s), noise, loads), NEAR, model.misfit,
+        ObservedLogs(np.log(chosen.throughput_per_s), noise, loads), NEAR, model.misfit,
     )  # fmt: skip
     return Surface(model, chosen, noise, weights, level)

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from calibrate.inference.estimates import LEVEL
-from calibrate.inference.linearised import Measured, linearised
+from calibrate.inference.linearised import ObservedLogs, linearised
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, MisfitPrior, Parameter
 from calibrate.inference.weights import predictive
@@ -133,7 +133,7 @@ class MixFamily:
         at = peak * np.linspace(0.05, 1, STEPS) if bandwidth_bytes_per_s is None else np.asarray(bandwidth_bytes_per_s)
         loads = np.column_stack([np.full(len(at), read_fraction), np.minimum(at / peak, 1.0)])
         known, latency = self._nearest(read_fraction)
-        observed = Measured(np.log(latency), np.zeros(len(known)), known)
+        observed = ObservedLogs(np.log(latency), np.zeros(len(known)), known)
         parameters = _parameters(float(latency.min()))
         table = linearised(parameters, lambda values: np.log(_latency(values, known)), observed, NearMix(), MISFIT)
         told = predictive(table, _latency, NearMix(), known, observed.noise, latency, loads)

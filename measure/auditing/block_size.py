@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from measure.closed_curves import Curve, ratio_range
+from measure.closed_curves import ClosedCurve, ratio_range
 from measure.sweep import Sweep
 from measure.units import format_bytes
 
@@ -22,7 +22,7 @@ class BlockVerdict:
     after: tuple[float, ...]
 
 
-def block_verdict(sweep: Sweep, curves: Sequence[Curve]) -> BlockVerdict | None:
+def block_verdict(sweep: Sweep, curves: Sequence[ClosedCurve]) -> BlockVerdict | None:
     """The file's size taken for the block's, tested where throughput was computed as bandwidth / block.
 
     A wrong block b scales every ratio by b'/b, the same at all depths; at the lowest depth nothing else does. So b' =
@@ -31,7 +31,7 @@ def block_verdict(sweep: Sweep, curves: Sequence[Curve]) -> BlockVerdict | None:
     """
     if sweep.provenance.details.get("throughput_from") != "bandwidth / block":
         return None
-    votes: dict[float, list[tuple[Curve, float]]] = {}
+    votes: dict[float, list[tuple[ClosedCurve, float]]] = {}
     for curve in curves:
         if curve.block_bytes is None:
             continue

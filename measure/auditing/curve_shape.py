@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from measure.closed_curves import Curve
+from measure.closed_curves import ClosedCurve
 from measure.findings import Finding
 from measure.sweep import Sweep
 from measure.units import format_bytes, format_duration, format_rate
@@ -17,7 +17,7 @@ _KNOWN_SCALES = (
 )
 
 
-def check_curve(curve: Curve) -> Iterator[Finding]:
+def check_curve(curve: ClosedCurve) -> Iterator[Finding]:
     """Findings on the shape of one curve, over the depths as they are."""
     if len(curve.load) > 1:
         yield from _drift(curve)
@@ -71,7 +71,7 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _drift(curve: Curve) -> Iterator[Finding]:
+def _drift(curve: ClosedCurve) -> Iterator[Finding]:
     """Throughput that falls from the first depth to the second and stays down is a drive that changed, not a queue."""
     first, second = curve.throughput[:2]
     if second >= 0.85 * first or curve.throughput[1:].max() >= 0.95 * first:
@@ -86,7 +86,7 @@ def _drift(curve: Curve) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _past_the_peak(curve: Curve) -> Iterator[Finding]:
+def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
     peak = int(np.argmax(curve.throughput))
     last = curve.throughput[-1]
     if peak == 0 or last >= 0.97 * curve.throughput[peak]:
@@ -101,7 +101,7 @@ def _past_the_peak(curve: Curve) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _latency_order(curve: Curve) -> Iterator[Finding]:
+def _latency_order(curve: ClosedCurve) -> Iterator[Finding]:
     falls = np.flatnonzero(curve.latency[1:] < 0.95 * curve.latency[:-1])
     if not len(falls):
         return

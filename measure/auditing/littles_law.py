@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from measure.auditing.block_size import BlockVerdict, block_verdict
-from measure.closed_curves import Curve, closed_curves, ratio_range, ratio_text, with_block
+from measure.closed_curves import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
 from measure.findings import Severity
 from measure.sweep import Sweep
 from measure.units import format_bytes, format_duration
@@ -37,7 +37,7 @@ _LONGEST_GAP = 200e-6
 class Diagnosis:
     """What the ratio's pattern says of one curve. ``factor`` is the number found (1000, a number of jobs)."""
 
-    curve: Curve
+    curve: ClosedCurve
     cause: Cause
     severity: Severity
     evidence: str
@@ -46,7 +46,7 @@ class Diagnosis:
     factor: float = 1.0
 
 
-def diagnose(curve: Curve, siblings: Sequence[Curve] = ()) -> Diagnosis:
+def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagnosis:
     """Test the hypotheses in order and return the first that fits; "holds" where there is nothing to explain.
 
     ``siblings`` are the other curves of the same sweep, which tell what reads alone and writes alone do.
@@ -77,7 +77,7 @@ def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
 # --- the hypotheses -------------------------------------------------------------------------------------------------
 
 
-def _unit(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
+def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """A unit off by a power of 1000: after the correction every point is close to 1."""
     for factor in (1e3, 1e-3, 1e6, 1e-6):
         corrected = curve.ratio / factor
@@ -96,7 +96,7 @@ def _unit(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
     return None
 
 
-def _jobs_not_counted(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
+def _jobs_not_counted(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """More in flight than the depth: the ratio is one whole number at all depths, that of the jobs."""
     jobs = round(float(np.median(curve.ratio)))
     if jobs < 2 or not np.all(np.abs(curve.ratio / jobs - 1) < 0.08):
@@ -108,7 +108,7 @@ def _jobs_not_counted(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
     )  # fmt: skip
 
 
-def _page_cache(curve: Curve, siblings: Sequence[Curve]) -> Diagnosis | None:
+def _page_cache(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagnosis | None:
     """Writes that only reached memory: each far faster than a read of the same device, yet few of them a second."""
     if curve.read_fraction != 0 or np.max(curve.ratio) >= 0.7:
         return None
@@ -126,7 +126,7 @@ def _page_cache(curve: Curve, siblings: Sequence[Curve]) -> Diagnosis | None:
     )  # fmt: skip
 
 
-def _one_direction(curve: Curve, siblings: Sequence[Curve]) -> Diagnosis | None:
+def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagnosis | None:
     """Of a mix only the reads (or the writes) were tabulated: a third to a half of N at all depths."""
     if curve.read_fraction in (0, 1) or not np.all((curve.ratio > 0.2) & (curve.ratio < 0.65)):
         return None
@@ -154,7 +154,7 @@ def _one_direction(curve: Curve, siblings: Sequence[Curve]) -> Diagnosis | None:
     )  # fmt: skip
 
 
-def _submission_gap(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
+def _submission_gap(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """A time Z per request outside the measured latency: N = X (R + Z), felt most where R is short.
 
     Either depth 1 alone deviates, or the ratio climbs to 1 with the depth while Z stays within the microseconds that a
@@ -177,7 +177,7 @@ def _submission_gap(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
     )  # fmt: skip
 
 
-def _mostly_outside(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
+def _mostly_outside(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """Measured at depth 1 only, and a good part of the time is not in the latency: no pattern can tell more."""
     if np.any(curve.load > 1) or np.any(curve.ratio > 1 + TOLERANCE):
         return None
@@ -191,7 +191,7 @@ def _mostly_outside(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
     )  # fmt: skip
 
 
-def _half_latency(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
+def _half_latency(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """The latency printed is one side of two: right at depth 1, half of N/X once the device is saturated."""
     ratio = curve.ratio
     if curve.file_bytes or len(ratio) < 3 or ratio[0] < 0.85 or not np.all((ratio[-2:] > 0.42) & (ratio[-2:] < 0.58)):
@@ -208,7 +208,7 @@ def _half_latency(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
     )  # fmt: skip
 
 
-def _depth_not_filled(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
+def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """The ratio falls with the depth: the requests asked for were never outstanding."""
     ratio = curve.ratio
     if len(ratio) < 2 or ratio[-1] > 0.8 * ratio[0] or ratio[-1] > 0.8 or np.any(ratio > 1.25):
@@ -233,7 +233,7 @@ def _depth_not_filled(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
     return Diagnosis(curve, "depth-not-filled", "error", evidence, cause, settle)
 
 
-def _constant_share(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
+def _constant_share(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """The same share of N is missing at all depths, or nearly: not a fixed time, but a part of the requests."""
     ratio = curve.ratio
     if np.any(ratio > 1 + TOLERANCE) or ratio.min() < 0.5 or ratio.max() - ratio.min() > 0.25:
@@ -258,12 +258,12 @@ def _constant_share(curve: Curve, _: Sequence[Curve]) -> Diagnosis | None:
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
-def _severity(curve: Curve) -> Severity:
+def _severity(curve: ClosedCurve) -> Severity:
     worst = abs(float(curve.ratio[curve.worst]) - 1)
     return "error" if worst > _ERROR else "warning" if worst > _WARNING else "info"
 
 
-def _evidence(curve: Curve) -> str:
+def _evidence(curve: ClosedCurve) -> str:
     """The ratios with their depths: all of them where they are few, else their range and the worst."""
     ratios = [ratio_text(r) for r in curve.ratio]
     depths = [f"{n:g}" for n in curve.load]

@@ -33,7 +33,7 @@ _ERRORS = 3.0  # standard errors of a Poisson count that are no shortfall
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPoint:
     """A kept point: the record of one host, the workload that was asked for, which repeat it is, further columns."""
 
     record: FioRecord
@@ -42,12 +42,12 @@ class Measured:
     columns: Mapping[str, Any] = field(default_factory=dict)
 
 
-def measured(point: StoredPoint) -> list[Measured]:
+def measured(point: StoredPoint) -> list[MeasuredPoint]:
     """The finished point, once for each host that measured it. StoreError where its raw output is lost."""
     job = job_of(point)
     records = joined(parse_fio(raw_text(point), point.raw.name if point.raw else point.key), job)
     columns = {**_place_in_time(point), **noted_columns(point.record), **noted_lateness(point.record)}
-    return [Measured(record, job, int(point.asked("repeat")), columns) for record in records]
+    return [MeasuredPoint(record, job, int(point.asked("repeat")), columns) for record in records]
 
 
 def _place_in_time(point: StoredPoint) -> dict[str, int]:
@@ -98,7 +98,7 @@ def joined(records: Sequence[FioRecord], job: FioJob) -> list[FioRecord]:
     return [_as_asked(_together(parts), job) for parts in hosts.values()]
 
 
-def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
+def place(points: Iterable[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]:
     """The rows of a table, and what is found about the arrivals. Points that the device could not take are left out."""
     points = list(points)
     names = _names(points)
@@ -108,7 +108,7 @@ def place(points: Iterable[Measured]) -> tuple[list[Placed], list[Finding]]:
             rates.setdefault((name, point.job.load), []).append(_rate(point.record, point.job))
     placed: list[Placed] = []
     findings: dict[tuple[str, str | None, float | None], Finding] = {}  # one of each kind for all repeats of a point
-    strained: dict[str, list[Measured]] = {}
+    strained: dict[str, list[MeasuredPoint]] = {}
     for name, point in zip(names, points, strict=True):
         record, job = point.record, point.job
         if not job.is_open:
@@ -162,7 +162,7 @@ def _as_asked(record: FioRecord, job: FioJob) -> FioRecord:
     return replace(record, options={**record.options, **asked}, records=1)
 
 
-def _names(points: Sequence[Measured]) -> list[str]:
+def _names(points: Sequence[MeasuredPoint]) -> list[str]:
     """The names of the curves: the workload, and of host and jobs what tells points apart."""
     bases = []
     for point in points:
@@ -186,7 +186,7 @@ def _names(points: Sequence[Measured]) -> list[str]:
 
 
 def _values_by_name(
-    names: Sequence[str], points: Sequence[Measured], value: Callable[[Measured], int]
+    names: Sequence[str], points: Sequence[MeasuredPoint], value: Callable[[MeasuredPoint], int]
 ) -> dict[str, set[int]]:
     values: dict[str, set[int]] = {}
     for name, point in zip(names, points, strict=True):
@@ -223,7 +223,7 @@ def _overloaded(record: FioRecord, job: FioJob, series: str) -> Finding | None:
     )  # fmt: skip
 
 
-def _busy_submitters(points: Sequence[Measured], series: str) -> Finding:
+def _busy_submitters(points: Sequence[MeasuredPoint], series: str) -> Finding:
     """What is said, once, of the points of a curve whose jobs were not free to send what arrived."""
     loads = sorted({p.job.load for p in points})
     busy = sorted(100 * _busy(p.record, p.job) for p in points)
@@ -239,7 +239,7 @@ def _busy_submitters(points: Sequence[Measured], series: str) -> Finding:
     )  # fmt: skip
 
 
-def _more_jobs(points: Sequence[Measured]) -> str:
+def _more_jobs(points: Sequence[MeasuredPoint]) -> str:
     """How many jobs would be free enough at each rate, and at which rates no number is: a job takes 1/s or more."""
     needs: dict[float, int] = {}
     for p in points:

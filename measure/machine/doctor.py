@@ -20,7 +20,7 @@ from measure.units import format_bytes, format_duration
 
 
 @dataclass(frozen=True)
-class Part:
+class DoctorPart:
     """A line of ``qsim doctor``: is it here, in which version, what its lack costs, and how to get it."""
 
     name: str
@@ -30,7 +30,7 @@ class Part:
     remedy: str = ""
 
 
-def doctor(folder: Path | None = None) -> list[Part]:
+def doctor(folder: Path | None = None) -> list[DoctorPart]:
     """Everything that a measurement may need, present or not; free space is looked up in ``folder`` (default: here)."""
     facts = host_facts()
     storage = storage_behind(folder or Path())
@@ -45,53 +45,53 @@ def doctor(folder: Path | None = None) -> list[Part]:
     cache, where = _numba_cache()
     resolution = timer_resolution_s()
     parts += [
-        Part(
+        DoctorPart(
             "cores", facts.cores > 1, f"{facts.cores} of {facts.cpus_online}, {facts.cpu_model}",
             "no memory curve under load: the probe and a loader need a core each", "give the process two or more CPUs",
         ),
-        Part(
+        DoctorPart(
             "timer", resolution < 1e-6, f"steps of {format_duration(resolution)}, clock source {facts.clocksource}",
             "short latencies are rounded", "use the tsc clock source where the machine has it",
         ),
-        Part(
+        DoctorPart(
             "huge pages", pages, f"transparent huge pages: {facts.huge_pages or 'not known'}",
             "memory latency includes page-table walks",
             "as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         ),
-        Part(
+        DoctorPart(
             "io_uring", ring, why, "fio sweeps use libaio, which costs more CPU per request",
             "as root: sysctl kernel.io_uring_disabled=0; in a container: allow it in the seccomp profile",
         ),
-        Part(
+        DoctorPart(
             "numba cache", cache, where, "each start compiles the kernels again, which takes seconds",
             "set NUMBA_CACHE_DIR to a folder that can be written",
         ),
-        Part(
+        DoctorPart(
             "free disk", storage.free_bytes > 2 * 2**30,
             f"{format_bytes(storage.free_bytes)} on {storage}", "no room for a test file of 1 GiB",
             "free some space, or name a target on another disk",
         ),
     ]  # fmt: skip
-    return [part if not part.present else Part(part.name, True, part.detail) for part in parts]
+    return [part if not part.present else DoctorPart(part.name, True, part.detail) for part in parts]
 
 
-def _tool_part(name: str, costs: str) -> Part:
+def _tool_part(name: str, costs: str) -> DoctorPart:
     version = tool_version(name)
-    return Part(name, version is not None, version or "not on PATH", costs, HOW_TO_GET[name])
+    return DoctorPart(name, version is not None, version or "not on PATH", costs, HOW_TO_GET[name])
 
 
-def _mlc_part() -> Part:
+def _mlc_part() -> DoctorPart:
     # mlc --version starts to measure in some versions, so it is only looked for.
     path = shutil.which("mlc")
-    return Part(
+    return DoctorPart(
         "mlc", path is not None, path or "not on PATH", WITHOUT_MLC.removeprefix("without it, "), HOW_TO_GET["mlc"],
     )  # fmt: skip
 
 
-def _browser_part() -> Part:
+def _browser_part() -> DoctorPart:
     names = ("chromium", "chromium-browser", "google-chrome", "firefox")
     name = next((n for n in names if shutil.which(n)), None)
-    return Part(
+    return DoctorPart(
         "browser", name is not None, (tool_version(name) or name) if name else f"none of {', '.join(names)}",
         "report.html cannot be opened here; it can be copied to another machine", "Debian: apt-get install chromium",
     )  # fmt: skip

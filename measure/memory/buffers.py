@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from measure.memory.bench import calm_trials, set_traffic, trial
-from measure.memory.huge_pages import HUGE_PAGE_BYTES, Pages, allocate
+from measure.memory.huge_pages import HUGE_PAGE_BYTES, MemoryPages, allocate
 from measure.memory.placement import Placement, place_without_chaser
 from measure.memory.plan import (
     CACHE_FACTOR,
@@ -165,7 +165,7 @@ class BufferBench:
     """A plan with a buffer of the largest size for each thread, already touched."""
 
     plan: BufferPlan
-    pages: tuple[Pages, ...]
+    pages: tuple[MemoryPages, ...]
     spin_ns: float
 
     @classmethod
@@ -174,12 +174,12 @@ class BufferBench:
         compile_kernels()
         largest = plan.sizes[-1]
 
-        def touched() -> Pages:
+        def touched() -> MemoryPages:
             pages = allocate(largest)
             pages.words[:] = 0
             return pages
 
-        def make(cpu: int | None) -> Callable[[], Pages]:
+        def make(cpu: int | None) -> Callable[[], MemoryPages]:
             return lambda: on_cpu(cpu, touched)
 
         pages = in_threads([make(cpu) for cpu in plan.cpus], stop=lambda: None)
@@ -199,7 +199,7 @@ class BufferBench:
         """A loader for each thread, on the first ``size`` bytes of its buffer."""
         traffic = self.plan.traffics[0]
 
-        def make(cpu: int | None, pages: Pages) -> Callable[[], Loader]:
+        def make(cpu: int | None, pages: MemoryPages) -> Callable[[], Loader]:
             return lambda: on_cpu(cpu, lambda: Loader(cpu, size, traffic, pages.first(size)))
 
         tasks = [make(cpu, pages) for cpu, pages in zip(self.plan.cpus, self.pages, strict=True)]

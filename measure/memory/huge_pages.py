@@ -19,7 +19,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
-class Pages:
+class MemoryPages:
     """A private anonymous mapping: ``words`` views it, beginning on a huge-page boundary.
 
     ``refusal`` is the system's answer where it would not even take the request for huge pages ("" where it did).
@@ -28,9 +28,9 @@ class Pages:
     words: Words
     refusal: str = ""
 
-    def first(self, size_bytes: int) -> Pages:
+    def first(self, size_bytes: int) -> MemoryPages:
         """The first ``size_bytes`` (a multiple of 8) of the same memory."""
-        return Pages(self.words[: size_bytes // 8], self.refusal)
+        return MemoryPages(self.words[: size_bytes // 8], self.refusal)
 
     @property
     def huge_share(self) -> float | None:
@@ -38,7 +38,7 @@ class Pages:
         return huge_page_share(self.words.ctypes.data)
 
 
-def allocate(size_bytes: int) -> Pages:
+def allocate(size_bytes: int) -> MemoryPages:
     """``size_bytes`` of fresh memory (a multiple of 8), untouched yet: its pages come to whoever writes first.
 
     Raises ValueError with the remedy where the system does not give that much address space.
@@ -58,7 +58,7 @@ def allocate(size_bytes: int) -> Pages:
             refusal = error.strerror or str(error)
     words = np.frombuffer(mapping, dtype=np.uint64)
     skip = -words.ctypes.data % HUGE_PAGE_BYTES // 8
-    return Pages(words[skip : skip + size_bytes // 8], refusal)
+    return MemoryPages(words[skip : skip + size_bytes // 8], refusal)
 
 
 def huge_page_share(address: int, smaps: Path = Path("/proc/self/smaps")) -> float | None:

@@ -43,7 +43,7 @@ from measure.memory.figures import idle_latency, peak_bandwidth, peak_bandwidths
 from measure.memory.placement import Placement, allowed_cpus
 from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_memory
 from measure.memory.quantities import Repeated
-from measure.memory.steps import Plateau, Step, plateaus, steps
+from measure.memory.steps import Plateau, plateaus, steps
 from measure.memory.stores import streaming_instruction
 from measure.memory.sweep import read_memory_store, summarize
 from measure.memory.threads import Loader
@@ -59,7 +59,6 @@ __all__ = [
     "MemoryPlan",
     "Plateau",
     "Repeated",
-    "Step",
     "idle_latency",
     "peak_bandwidth",
     "peak_bandwidths",

@@ -41,7 +41,7 @@ class Plateau:
 
 
 @dataclass(frozen=True)
-class Step:
+class LatencyStep:
     """A rise between two plateaus: somewhere between two sizes, by a factor.
 
     ``caches`` are those of a reported size in that range, {name: bytes}.
@@ -77,10 +77,10 @@ def plateaus(sweep: Sweep) -> tuple[Plateau, ...]:
     return tuple(found)
 
 
-def steps(found: Sequence[Plateau], caches: dict[str, float]) -> tuple[Step, ...]:
+def steps(found: Sequence[Plateau], caches: dict[str, float]) -> tuple[LatencyStep, ...]:
     """The steps between ``found``, beside the reported ``caches`` {name: bytes}."""
     return tuple(
-        Step(
+        LatencyStep(
             low.last_bytes,
             high.first_bytes,
             high.latency_s / low.latency_s,

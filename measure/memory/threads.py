@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from measure.errors import ToolFailedError
 from measure.memory import checks as probe_checks
 from measure.memory import kernels as probe_kernels
-from measure.memory.huge_pages import Pages, Words, allocate
+from measure.memory.huge_pages import MemoryPages, Words, allocate
 from measure.memory.kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP
 from measure.memory.placement import pin
 from measure.memory.stores import WORDS_PER_LINE
@@ -70,12 +70,12 @@ class Chaser:
         size_bytes: int,
         seed: int,
         chunk_hops: int = HOPS_PER_CHUNK,
-        pages: Pages | None = None,
+        pages: MemoryPages | None = None,
     ) -> None:
         self.cpu = cpu
         self.chunk_hops = chunk_hops
         self.lines = size_bytes // CACHE_LINE_BYTES
-        self.pages: Pages = pages or allocate(self.lines * CACHE_LINE_BYTES)
+        self.pages: MemoryPages = pages or allocate(self.lines * CACHE_LINE_BYTES)
         self._word = 0
         link_ring(self.pages.words, seed)
 
@@ -108,9 +108,9 @@ class Loader:
     the last one has changed it.
     """
 
-    def __init__(self, cpu: int | None, size_bytes: int, traffic: Traffic, pages: Pages | None = None) -> None:
+    def __init__(self, cpu: int | None, size_bytes: int, traffic: Traffic, pages: MemoryPages | None = None) -> None:
         self.cpu = cpu
-        self.pages: Pages = pages or allocate(size_bytes // CACHE_LINE_BYTES * CACHE_LINE_BYTES)
+        self.pages: MemoryPages = pages or allocate(size_bytes // CACHE_LINE_BYTES * CACHE_LINE_BYTES)
         count_up(self.pages.words)
         self.traffic = traffic
         self._bursts = 0

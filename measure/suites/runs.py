@@ -45,7 +45,7 @@ WORTH_REPEATING_S = 1.0  # a budget buys repeats only where runs stay as long as
 
 
 @dataclass(frozen=True)
-class Step:
+class SuiteStep:
     """One sweep directory: its suite and its workloads, or, open, ``fractions`` of the peak that ``after`` found."""
 
     directory: str
@@ -65,7 +65,7 @@ class SuitePlan:
     """What will be done, before anything is done. ``left_out`` says what is not, and why."""
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[SuiteStep, ...]
     target: str
     runtime_s: float
     ramp_s: float
@@ -81,12 +81,12 @@ class SuitePlan:
     left_out: tuple[str, ...] = ()
     file: Target | None = None
 
-    def runtime_of(self, step: Step) -> float:
+    def runtime_of(self, step: SuiteStep) -> float:
         """How long a point of ``step`` runs, seconds."""
         closed_s = round(self.runtime_s * step.suite.patience, 3)
         return max(closed_s, _shortest_open(self.open_ramp_s)) if step.fractions else closed_s
 
-    def ramp_of(self, step: Step) -> float:
+    def ramp_of(self, step: SuiteStep) -> float:
         """How long a point of ``step`` runs before it is counted, seconds."""
         return self.open_ramp_s if step.fractions else self.ramp_s
 
@@ -95,7 +95,7 @@ class SuitePlan:
         """How many points there are, repeats included."""
         return self.repeats * sum(step.count for step in self.steps)
 
-    def step_seconds(self, step: Step, points: int | None = None) -> float:
+    def step_seconds(self, step: SuiteStep, points: int | None = None) -> float:
         """How long ``points`` points of ``step`` (default: all) will about take."""
         return (step.count * self.repeats if points is None else points) * (
             self.runtime_of(step) + self.ramp_of(step) + START_S
@@ -105,7 +105,7 @@ class SuitePlan:
         """How long the whole will about take."""
         return self.fill_seconds + sum(self.step_seconds(step) for step in self.steps)
 
-    def fio_plan(self, step: Step, measured: Mapping[str, Sweep]) -> FioPlan:
+    def fio_plan(self, step: SuiteStep, measured: Mapping[str, Sweep]) -> FioPlan:
         """The plan of one step as things are now. ``measured`` holds the sweeps before it, by directory.
 
         Raises what :func:`measure.fio.plan.plan_workloads` does, and ToolFailedError where the peak is missing.
@@ -243,12 +243,12 @@ def arrivals(peak: Sweep, fractions: Sequence[float]) -> tuple[FioJob, ...]:
     return tuple(workloads)
 
 
-def _steps(suite: Suite) -> tuple[Step, ...]:
+def _steps(suite: Suite) -> tuple[SuiteStep, ...]:
     """The sweeps of a suite: one, or the peak and then the rates that are taken from it."""
     if not suite.fractions:
-        return (Step(suite.name, suite, suite.workloads),) if suite.workloads else ()
+        return (SuiteStep(suite.name, suite, suite.workloads),) if suite.workloads else ()
     peak = f"{suite.name}-peak"
-    return Step(peak, suite, suite.workloads), Step(suite.name, suite, (), suite.fractions, peak)
+    return SuiteStep(peak, suite, suite.workloads), SuiteStep(suite.name, suite, (), suite.fractions, peak)
 
 
 def _fill_seconds(plan: FioPlan, precondition: Precondition, workloads: Sequence[FioJob]) -> float:
@@ -260,7 +260,7 @@ def _fill_seconds(plan: FioPlan, precondition: Precondition, workloads: Sequence
 
 
 def _within(
-    budget_s: float, fill_s: float, steps: Sequence[Step], repeats: int | None, ramp_s: float | None
+    budget_s: float, fill_s: float, steps: Sequence[SuiteStep], repeats: int | None, ramp_s: float | None
 ) -> tuple[float, int]:
     """(runtime, repeats) of points that fit ``budget_s``; ValueError naming the least budget where none do."""
     tries = (repeats,) if repeats is not None else tuple(range(REPEATS, 0, -1))
@@ -294,7 +294,7 @@ def _shortest_open(ramp_s: float) -> float:
     return ramp_s + GAPS / SLOWEST_SUBMITTER_PER_S
 
 
-def _missing(plan: SuitePlan, step: Step, out_dir: Path) -> int:
+def _missing(plan: SuitePlan, step: SuiteStep, out_dir: Path) -> int:
     """How many points of ``step`` are still to be measured."""
     directory = out_dir / step.directory
     done = len(SweepStore.read(directory).finished()) if (directory / MANIFEST).exists() else 0
@@ -302,7 +302,7 @@ def _missing(plan: SuitePlan, step: Step, out_dir: Path) -> int:
 
 
 def _over_the_whole(
-    on_progress: Progress | None, plan: SuitePlan, step: Step, before: int, later_s: float
+    on_progress: Progress | None, plan: SuitePlan, step: SuiteStep, before: int, later_s: float
 ) -> Progress | None:
     """The progress of one step as part of the whole."""
     if on_progress is None:

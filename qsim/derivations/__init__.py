@@ -49,11 +49,11 @@ from qsim.derivations import (
 from qsim.derivations import (
     reductions as combined,
 )
-from qsim.derivations.derivation import Derivation, Line, Page, Remark, Step, Table
+from qsim.derivations.derivation import Derivation, DerivationStep, DerivationTable, Line, Page, Remark
 from qsim.errors import NoFormulaError
 from qsim.models import Model
 
-__all__ = ["Derivation", "Line", "Remark", "Step", "Table", "derive"]
+__all__ = ["Derivation", "DerivationStep", "DerivationTable", "Line", "Remark", "derive"]
 
 _PAGES: Mapping[Family, Callable[[Page, Model], bool]] = {
     mm1: poisson.one_server, mmc: poisson.several_servers, mmck: poisson.limited_places, loss: poisson.no_queue,

@@ -17,7 +17,7 @@ _NAMES = {**{text: name for name, (text, _) in SYMBOLS.items()}, "p_wait": "p_wa
 
 
 @dataclass(frozen=True)
-class Step:
+class DerivationStep:
     """One line: ``symbol = formula = numbers = value``, and why.
 
     ``formula`` is "" for what is given; ``numbers`` is "" where the formula cannot be put into a line of numbers.
@@ -46,7 +46,7 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Table:
+class DerivationTable:
     """A recursion row by row, as one fills it in: a header, and the rows that are shown.
 
     A row is None where others are left out.
@@ -62,7 +62,7 @@ class Table:
         return "\n".join("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=False)) for row in cells)
 
 
-Line: TypeAlias = Step | Remark | Table
+Line: TypeAlias = DerivationStep | Remark | DerivationTable
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ class Derivation:
     lines: tuple[Line, ...]
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[DerivationStep, ...]:
         """The lines with numbers."""
-        return tuple(line for line in self.lines if isinstance(line, Step))
+        return tuple(line for line in self.lines if isinstance(line, DerivationStep))
 
     def __str__(self) -> str:
         return "\n".join([f"{self.model.kendall}: {self.method}", *map(_told, self.lines)])
@@ -86,7 +86,7 @@ def _told(line: Line) -> str:
     match line:
         case Remark():
             return line.text
-        case Table():
+        case DerivationTable():
             return line.text()
     return f"{line.equation()}    {line.because}".rstrip()
 
@@ -101,17 +101,17 @@ class Page:
     def given(self, name: str, value: float, because: str) -> None:
         """What the model says."""
         self.values[name] = float(value)
-        self.lines.append(Step(symbol(name), "", "", float(value), because))
+        self.lines.append(DerivationStep(symbol(name), "", "", float(value), because))
 
     def let(self, name: str, formula: str, because: str = "") -> float:
         """What follows from what stands above, by ``formula``."""
         value = value_of(formula, self.values)
-        step = Step(symbol(name), symbols_of(formula), numbers_of(formula, self.values), value, because)
+        step = DerivationStep(symbol(name), symbols_of(formula), numbers_of(formula, self.values), value, because)
         return self._add(name, step)
 
     def found(self, name: str, value: float, formula: str, because: str = "", numbers: str = "") -> float:
         """What a page has no room to work out: a root, a long sum. ``formula`` and ``numbers`` are shown as given."""
-        return self._add(name, Step(symbol(name), formula, numbers, float(value), because))
+        return self._add(name, DerivationStep(symbol(name), formula, numbers, float(value), because))
 
     def total(self, name: str, parts: Sequence[float], formula: str, because: str = "") -> float:
         """The sum of many parts, the first few and the last of them written out."""
@@ -137,7 +137,9 @@ class Page:
     def table(self, header: Sequence[str], rows: Sequence[Sequence[float]]) -> None:
         """A recursion, a row for each step; those in the middle are left out where there are many."""
         shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS // 2], None, *rows[-_MOST_ROWS // 2 :]]
-        self.lines.append(Table(tuple(header), tuple(None if r is None else tuple(map(float, r)) for r in shown)))
+        self.lines.append(
+            DerivationTable(tuple(header), tuple(None if r is None else tuple(map(float, r)) for r in shown))
+        )
 
     def remark(self, text: str) -> None:
         """A sentence between the lines."""
@@ -146,19 +148,19 @@ class Page:
     def without(self, *names: str) -> None:
         """The values of these names are not those of the model's Metrics, or not only."""
         self.lines = [
-            dataclasses.replace(line, name="") if isinstance(line, Step) and line.name in names else line
+            dataclasses.replace(line, name="") if isinstance(line, DerivationStep) and line.name in names else line
             for line in self.lines
         ]
 
     def drop(self, name: str) -> None:
         """Take the lines away that end in this name."""
-        self.lines = [line for line in self.lines if not (isinstance(line, Step) and line.name == name)]
+        self.lines = [line for line in self.lines if not (isinstance(line, DerivationStep) and line.name == name)]
 
     def derivation(self, model: Model, method: str) -> Derivation:
         """What was written."""
         return Derivation(model, method, tuple(self.lines))
 
-    def _add(self, name: str, step: Step) -> float:
+    def _add(self, name: str, step: DerivationStep) -> float:
         self.values[name] = step.value
         self.lines.append(dataclasses.replace(step, name=_NAMES.get(name, "")))
         return step.value

@@ -4,10 +4,20 @@
 numbers drawn in the same order, hundreds of times faster.  Neither is imported before it is used.
 """
 
-from qsim.engines.repeated.common_numbers import Difference, difference
+from qsim.engines.repeated.common_numbers import PairedDifference, difference
 from qsim.engines.repeated.replications import replicate
-from qsim.engines.repeated.sweeps import Grid, grid, sweep_models
+from qsim.engines.repeated.sweeps import ModelGrid, grid, sweep_models
 from qsim.engines.run import simulate
 from qsim.engines.trace import SamplePath, trace
 
-__all__ = ["Difference", "Grid", "SamplePath", "difference", "grid", "replicate", "simulate", "sweep_models", "trace"]
+__all__ = [
+    "ModelGrid",
+    "PairedDifference",
+    "SamplePath",
+    "difference",
+    "grid",
+    "replicate",
+    "simulate",
+    "sweep_models",
+    "trace",
+]

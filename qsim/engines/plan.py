@@ -23,7 +23,7 @@ from qsim.models import Closed, ClosedClasses, Delay, Model, Open, OpenClasses, 
 
 
 @dataclass(frozen=True)
-class Place:
+class PlannedStation:
     """A station as the engines see it; tuples have one entry for each kind of customer."""
 
     service: tuple[Distribution, ...]
@@ -50,7 +50,7 @@ class Place:
 class Plan:
     """Either ``sources``, one for each kind of customer, or a ``population`` of each kind."""
 
-    places: tuple[Place, ...]
+    places: tuple[PlannedStation, ...]
     sources: tuple[Arrivals, ...] = ()
     population: tuple[int, ...] = ()
     urgency: tuple[int, ...] = (0,)
@@ -98,7 +98,7 @@ def _plan(model: object) -> Plan:
 @_plan.register
 def _(model: Open) -> Plan:
     own = model.queues != "shared" and model.servers > 1
-    place = Place(
+    place = PlannedStation(
         service=(model.service,),
         servers=1 if own else model.servers,
         queues=model.servers if own else 1,
@@ -114,7 +114,7 @@ def _(model: Open) -> Plan:
 def _(model: OpenClasses) -> Plan:
     order = {"none": "FCFS", "non-preemptive": "priority", "preemptive-resume": "preemptive priority"}
     kinds = len(model.classes)
-    place = Place(
+    place = PlannedStation(
         service=tuple(c.service for c in model.classes),
         servers=model.servers,
         discipline=order[model.priority],
@@ -188,7 +188,7 @@ def _(model: ClosedClasses) -> Plan:
         own = station.queues != "shared" and station.servers > 1
         thinking = [Delay(z).distribution if z > 0 and index == last else None for z in model.think_times]
         places.append(
-            Place(
+            PlannedStation(
                 service=tuple(service or nobody for service in station.services),
                 servers=1 if own else station.servers,
                 queues=station.servers if own else 1,
@@ -202,9 +202,9 @@ def _(model: ClosedClasses) -> Plan:
     return Plan(tuple(places), population=tuple(model.populations), urgency=(0,) * kinds)
 
 
-def _station(station: Station, think: tuple[Distribution, ...]) -> Place:
+def _station(station: Station, think: tuple[Distribution, ...]) -> PlannedStation:
     own = station.queues != "shared" and station.servers > 1
-    return Place(
+    return PlannedStation(
         service=(station.service,),
         servers=1 if own else station.servers,
         queues=station.servers if own else 1,

@@ -27,7 +27,7 @@ Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True)
-class Target:
+class PrecisionTarget:
     """Half-width of the interval of each value in ``of``, as a share ``precision`` of it, with ``most`` customers."""
 
     precision: float
@@ -63,7 +63,7 @@ def relative_half_width(metrics: Metrics, name: str) -> float:
 
 
 def run_to_precision(
-    once: Callable[[int, Progress | None], Metrics], target: Target, first: int, progress: Progress | None
+    once: Callable[[int, Progress | None], Metrics], target: PrecisionTarget, first: int, progress: Progress | None
 ) -> Metrics:
     """The first run long enough, or one of ``target.most`` customers whose warnings say what it missed.
 

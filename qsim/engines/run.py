@@ -11,7 +11,7 @@ import numpy as np
 from qsim import _check
 from qsim.distributions import Distribution
 from qsim.engines.plan import Plan, servers_of, typical_time
-from qsim.engines.precision import Target, run_to_precision
+from qsim.engines.precision import PrecisionTarget, run_to_precision
 from qsim.engines.runnable import ENDLESS, RELAXATIONS, require_runnable, shortest_run
 from qsim.errors import NoEngineError, PrecisionError, SteadyStateError
 from qsim.metrics import Metrics
@@ -76,7 +76,7 @@ def simulate(
     if precision is None:
         metrics = once(n, progress)
     else:
-        target = Target.checked(precision, precision_of, most_customers, n)
+        target = PrecisionTarget.checked(precision, precision_of, most_customers, n)
         enough = 2 * shortest_run(model)
         metrics = run_to_precision(once, target, max(n, enough) if enough < ENDLESS else n, progress)
     if progress is not None:

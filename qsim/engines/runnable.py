@@ -6,7 +6,7 @@ import math
 
 from qsim.analytic.stability import ROUNDING, require_stable
 from qsim.arrivals import dispersion_of
-from qsim.engines.plan import Place, Plan, plan
+from qsim.engines.plan import Plan, PlannedStation, plan
 from qsim.errors import NoEngineError, UnstableQueueError
 from qsim.models import Model, Open, OpenClasses, Tandem
 
@@ -73,7 +73,7 @@ def shortest_run(model: Model) -> int:
     return math.ceil(min(RELAXATIONS * max(_relaxation(place, rates, dispersion) for place in made.places), ENDLESS))
 
 
-def _relaxation(place: Place, rates: list[float], dispersion: float) -> float:
+def _relaxation(place: PlannedStation, rates: list[float], dispersion: float) -> float:
     """The relaxation time of a station, in arrivals."""
     rate = math.fsum(rates)
     load = math.fsum(r * service.mean for r, service in zip(rates, place.service, strict=True))

@@ -50,7 +50,7 @@ from qsim import (
     solve,
 )
 from qsim.analytic import families, find_family
-from qsim.derivations import _PAGES, Derivation, Remark, Step, Table, derive
+from qsim.derivations import _PAGES, Derivation, DerivationStep, DerivationTable, Remark, derive
 from qsim.derivations.expressions import value_of
 from qsim.metrics import SYMBOLS
 
@@ -174,7 +174,7 @@ def test_every_family_with_a_page_is_asked_for() -> None:
 
 def test_the_middle_of_a_long_recursion_is_left_out() -> None:
     lines = derive(MMc(30, 1, 40)).lines
-    symbols = [line.symbol for line in lines if isinstance(line, Step)]
+    symbols = [line.symbol for line in lines if isinstance(line, DerivationStep)]
     assert [s for s in symbols if s.startswith("B")] == ["B(0)", "B(1)", "B(2)", "B(3)", "B(39)", "B(40)"]
     assert sum(isinstance(line, Remark) and line.text == "..." for line in lines) == 1
 
@@ -189,8 +189,8 @@ def test_weights_too_large_for_a_number_are_no_warning() -> None:
     assert "solved numerically" in str(derive(MMcc(arrival_rate=2000.0, service_rate=1.0, servers=1900)))
 
 
-def table_of(model: Model) -> Table:
-    (table,) = (line for line in derive(model).lines if isinstance(line, Table))
+def table_of(model: Model) -> DerivationTable:
+    (table,) = (line for line in derive(model).lines if isinstance(line, DerivationTable))
     return table
 
 

@@ -42,7 +42,7 @@ from qsim import (
     solve,
 )
 from qsim._types import FloatArray, IntArray
-from qsim.arrivals import Trace
+from qsim.arrivals import RecordedArrivals
 from qsim.engines.output.run_totals import Gathering
 from qsim.engines.plan import Plan, plan
 from qsim.models import ClassStation, ClosedClasses
@@ -62,7 +62,7 @@ FIRST_COME: list[Model] = [
     Open(MarkovModulated((3.0, 0.5, 0.0), ((-1.0, 0.5, 0.5), (0.2, -0.3, 0.1), (0.1, 0.4, -0.5))), Exponential(0.5)),
     Open(Batches(Exponential(5.0), Geometric(3.0)), ONE),
     Open(Batches(Exponential(5.0), {1: 0.5, 6: 0.5}), ONE, servers=3),
-    Open(Trace(tuple(np.cumsum([0.5, 2.0, 0.1, 0.7]).tolist())), Exponential(0.5)),
+    Open(RecordedArrivals(tuple(np.cumsum([0.5, 2.0, 0.1, 0.7]).tolist())), Exponential(0.5)),
     Open(ONE, HEAVY, servers=2, queues="random"),
     Open(ONE, HEAVY, servers=2, queues="round-robin"),
     MMcN(64, 1.0, 1.0, 32),

@@ -12,7 +12,7 @@ pytest.importorskip("dash")
 
 from calibrate.lab.folder import opened
 from calibrate.lab.run.orders import choices, order_for
-from calibrate.lab.run.session import Run
+from calibrate.lab.run.session import LabRun
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -27,7 +27,7 @@ def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_p
         if missing:
             pytest.skip(missing)
         order = replace(order_for(folder, device, None, 0.5), loads=LOADS[device], curve_hidden=True)
-        run = Run.begin(folder.new_run(), order)
+        run = LabRun.begin(folder.new_run(), order)
         run.guess("Ann", 12)
         run.start()
         waited_until_s = time.monotonic() + PATIENCE_S

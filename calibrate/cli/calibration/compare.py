@@ -20,10 +20,10 @@ from calibrate.cli.calibration.compare_data import (
     short_names,
     sources_of,
 )
-from calibrate.cli.calibration.compare_pages import Pages, Told, beside_document, pages_of, say_beside
+from calibrate.cli.calibration.compare_pages import ComparedPages, Told, beside_document, pages_of, say_beside
 from calibrate.cli.calibration.compare_tails import add_tails, say_tails, tails_of_all
 from calibrate.cli.console import print_json, say, table, warn
-from calibrate.cli.data import Source, tell, tell_findings
+from calibrate.cli.data import DataSource, tell, tell_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.knee_tables import knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from calibrate import Comparison
     from calibrate.knees.definitions import NamedKnee
     from calibrate.prediction.profiles import Profile
-    from calibrate.sealing.sealed_prediction import Seal
+    from calibrate.sealing.sealed_prediction import SealedPrediction
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
 
@@ -175,8 +175,8 @@ def compare(
 
 
 def _devices(
-    sources: Sequence[Source], chosen: Calibration, fit: Path | None, held: Seal | None, sealed: Path | None, *,
-    only_new: bool,
+    sources: Sequence[DataSource], chosen: Calibration, fit: Path | None, held: SealedPrediction | None,
+    sealed: Path | None, *, only_new: bool,
 ) -> list[Device]:  # fmt: skip
     """Every device, calibrated on itself, or the one that is held against what was brought."""
     names = short_names(sources)
@@ -212,7 +212,7 @@ def _profiles(device: Device) -> list[tuple[Profile, ...]]:
     return [profile_parameters(c.fit) if c.calibrated_here and c.fit.points is not None else () for c in device.done]
 
 
-def _warn(devices: Sequence[Device], found: Pages) -> None:
+def _warn(devices: Sequence[Device], found: ComparedPages) -> None:
     """What the importer noticed, what speaks against a calibration, what could not be compared or held together."""
     from calibrate.fitting.fit_warnings import matters
 
@@ -229,7 +229,8 @@ def _warn(devices: Sequence[Device], found: Pages) -> None:
 
 
 def _tell(
-    told: Sequence[Told], held: Seal | None, found: Pages, *, knees: bool, every: bool, baselines: bool
+    told: Sequence[Told], held: SealedPrediction | None, found: ComparedPages, *,
+    knees: bool, every: bool, baselines: bool,
 ) -> None:  # fmt: skip
     """Every curve of every device, the device's name before them where there are several, then all side by side."""
     if held is not None:
@@ -320,7 +321,7 @@ def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], 
         raise wrong_usage("--only-new is about --sealed: without it, points that were calibrated on are marked")
 
 
-def _read_seal(path: Path) -> Seal:
+def _read_seal(path: Path) -> SealedPrediction:
     from calibrate.sealing.sealed_prediction import read_seal
 
     return read_seal(path)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import Source, check_peak, check_use, known_series
+from calibrate.cli.data import DataSource, check_peak, check_use, known_series
 from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
     from calibrate import Comparison, Fit
-    from calibrate.sealing.sealed_prediction import Seal
+    from calibrate.sealing.sealed_prediction import SealedPrediction
     from measure import Sweep
 
 
@@ -43,7 +43,7 @@ class Calibration:
 
 def sources_of(
     data: Sequence[str], datasets: Sequence[str], columns: str | None, as_published: bool, *, together: bool
-) -> list[Source]:
+) -> list[DataSource]:
     """Where each device is read from: every dataset, every directory, and every file that holds a curve of its own.
 
     Files of single points, as fio writes them, are one device together, and so is all DATA with ``together``.
@@ -52,26 +52,26 @@ def sources_of(
         raise wrong_usage("--as-published is about datasets: files are always read as they are")
     if columns is not None and datasets and not data:
         raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
-    published = [Source((), name, None, as_published) for name in datasets]
+    published = [DataSource((), name, None, as_published) for name in datasets]
     if together and len(published) + bool(data) > 1:
         raise wrong_usage("--fit and --sealed are held against one DATA or --dataset; name one")
     if together or len(data) < 2:
-        return [Source(data, None, columns), *published] if data or not published else published
+        return [DataSource(data, None, columns), *published] if data or not published else published
     return [*_apart(data, columns), *published]
 
 
-def _apart(data: Sequence[str], columns: str | None) -> list[Source]:
+def _apart(data: Sequence[str], columns: str | None) -> list[DataSource]:
     """Directories each by itself, and files so where each holds a curve."""
     files = [name for name in data if not Path(name).is_dir()]
-    each = [Source([name], None, columns) for name in files]
+    each = [DataSource([name], None, columns) for name in files]
     if len(each) > 1 and not all(_is_curve(source) for source in each):
-        each = [Source(files, None, columns)]
-    directories = {name: Source([name], None, columns) for name in data if name not in files}
+        each = [DataSource(files, None, columns)]
+    directories = {name: DataSource([name], None, columns) for name in data if name not in files}
     of_files = {source.data[0]: source for source in each}
     return [({**of_files, **directories})[name] for name in data if name in of_files or name in directories]
 
 
-def _is_curve(source: Source) -> bool:
+def _is_curve(source: DataSource) -> bool:
     """Whether the file holds several loads of one curve; one that cannot be read alone does not."""
     from measure.errors import DataError
 
@@ -82,13 +82,13 @@ def _is_curve(source: Source) -> bool:
     return int(points.groupby("series")["load"].nunique().max()) > 1
 
 
-def short_names(sources: Sequence[Source]) -> list[str]:
+def short_names(sources: Sequence[DataSource]) -> list[str]:
     """A name for each device: the last part of its path where that tells them apart, else what was typed."""
     last = [s.name if s.dataset or len(s.data) > 1 else os.path.basename(s.name.rstrip("/")) or s.name for s in sources]
     return last if len(set(last)) == len(last) else [s.name for s in sources]
 
 
-def baseline_first(sources: list[Source], baseline: str | None) -> list[Source]:
+def baseline_first(sources: list[DataSource], baseline: str | None) -> list[DataSource]:
     """The sources, the one named first; CommandError where none has that name."""
     if baseline is None:
         return sources
@@ -101,7 +101,7 @@ def baseline_first(sources: list[Source], baseline: str | None) -> list[Source]:
     return [sources[chosen[0]], *(s for i, s in enumerate(sources) if i != chosen[0])]
 
 
-def compared(source: Source, name: str, chosen: Calibration, *, several: bool) -> Device:
+def compared(source: DataSource, name: str, chosen: Calibration, *, several: bool) -> Device:
     """Every curve of one device, calibrated on itself; ``several``: its name goes before what is wrong with it."""
     from measure.errors import DataError
 
@@ -115,7 +115,7 @@ def compared(source: Source, name: str, chosen: Calibration, *, several: bool) -
         raise DataError(f"{name}: {error}" if several else str(error)) from error
 
 
-def against_fits(source: Source, name: str, series: str | None, path: Path) -> Device:
+def against_fits(source: DataSource, name: str, series: str | None, path: Path) -> Device:
     """Every curve of one device against the fits kept in ``path``."""
     from calibrate.cli.fit_files import read_fits
 
@@ -124,7 +124,9 @@ def against_fits(source: Source, name: str, series: str | None, path: Path) -> D
     return Device(name, sweep, names, *_held_against(sweep, names, read_fits(path), path))
 
 
-def against_sealed(source: Source, name: str, series: str | None, held: Seal, path: Path, only_new: bool) -> Device:
+def against_sealed(
+    source: DataSource, name: str, series: str | None, held: SealedPrediction, path: Path, only_new: bool
+) -> Device:
     """Each curve against the sealed prediction of its name; DataError where the prediction knew the data."""
     from dataclasses import replace
 

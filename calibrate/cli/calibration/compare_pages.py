@@ -35,7 +35,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Pages:
+class ComparedPages:
     """The sections to be drawn, the devices side by side among them, and a word on those that cannot be."""
 
     sections: Sequence[Section | MeasuredSection] = ()
@@ -43,13 +43,13 @@ class Pages:
     apart: str = ""
 
 
-def pages_of(told: Sequence[Told], title: str, *, drawn: bool) -> Pages:
+def pages_of(told: Sequence[Told], title: str, *, drawn: bool) -> ComparedPages:
     """Devices side by side first, where there are several, then each by itself.
 
     With ``drawn`` what takes time to compute is there as well: the law of service.
     """
     if not drawn and len(told) < 2:
-        return Pages()
+        return ComparedPages()
     from calibrate.report.compared.device_views import side_section
     from calibrate.report.compared.devices import alone, side_by_side
 
@@ -59,7 +59,7 @@ def pages_of(told: Sequence[Told], title: str, *, drawn: bool) -> Pages:
         sections[one.device.name] = _section(one, heading, drawn=drawn)
     beside = side_by_side(sections)
     first = [side_section(one) for one in beside] if drawn else []
-    return Pages([*first, *sections.values()], beside, alone(sections))
+    return ComparedPages([*first, *sections.values()], beside, alone(sections))
 
 
 def _section(told: Told, title: str, *, drawn: bool) -> Section:

@@ -10,13 +10,13 @@ from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from calibrate import Comparison
-    from calibrate.sealing.sealed_prediction import Seal
+    from calibrate.sealing.sealed_prediction import SealedPrediction
     from calibrate.tails.percentiles import Tails
     from measure import Sweep
 
 
 def tails_of_all(
-    done: Sequence[Comparison], sweep: Sweep, held: Seal | None = None
+    done: Sequence[Comparison], sweep: Sweep, held: SealedPrediction | None = None
 ) -> tuple[dict[str, Tails], dict[str, str]]:
     """The tails of every curve that has histograms, and why others that have them give none.
 
@@ -43,7 +43,7 @@ def tails_of_all(
     return found, refused
 
 
-def _sealed(done: Sequence[Comparison], sweep: Sweep, held: Seal) -> dict[str, Tails]:
+def _sealed(done: Sequence[Comparison], sweep: Sweep, held: SealedPrediction) -> dict[str, Tails]:
     from calibrate.sealing.sealed_tails import tails_against
 
     found: dict[str, Tails] = {}

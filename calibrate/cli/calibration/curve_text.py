@@ -8,10 +8,10 @@ from calibrate.cli.console import table
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from calibrate import Curve, Fit
+    from calibrate import Fit, Prediction
 
 
-def curve_text(fit: Fit, curve: Curve) -> str:
+def curve_text(fit: Fit, curve: Prediction) -> str:
     """What ``fit`` predicts; of a memory a bandwidth, as it was measured, of rates each with its prefix."""
     if fit.load_kind == "queue_depth":
         return str(curve)

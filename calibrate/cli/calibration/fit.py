@@ -11,7 +11,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import Source, check_peak, check_use, known_series, tell, tell_findings
+from calibrate.cli.data import DataSource, check_peak, check_use, known_series, tell, tell_findings
 from calibrate.cli.knee_tables import knee_table, knees_of, profile_table
 from calibrate.cli.options import (
     AsJson,
@@ -79,7 +79,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Fit every series, or the one named, and keep the fits."""
-    source = Source(data or (), dataset, columns, as_published)
+    source = DataSource(data or (), dataset, columns, as_published)
 
     from calibrate.cli.fit_files import check_writable, write_fits
     from calibrate.fitting.curve_fit import model_named

@@ -12,7 +12,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.calibration.service_source import is_table, of_sweep, of_table, of_typed
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import Source, tell
+from calibrate.cli.data import DataSource, tell
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.show import part_of
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Level, Report, Seed, Series
@@ -21,7 +21,7 @@ from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from calibrate.report.measured import MeasuredSection
-    from calibrate.service import Goodness, ServiceFit, Times
+    from calibrate.service import GoodnessOfFit, ServiceFit, Times
     from measure.sweep import Provenance
 
 HELP = """Fit laws of service times to the latencies of one load, and rank them.
@@ -98,7 +98,7 @@ def fit_service(
     found, refused, provenance = (
         of_typed(percentiles, requests) if percentiles is not None else
         of_table(dataset, series, load, requests) if dataset is not None and is_table(dataset) else
-        of_sweep(Source(data or (), dataset, columns), series, load, requests)
+        of_sweep(DataSource(data or (), dataset, columns), series, load, requests)
     )  # fmt: skip
     if not found:
         raise DataError(next(iter(refused.values())))
@@ -148,13 +148,13 @@ def _check_out(out: Path | None, family: str | None, *, force: bool) -> None:
 
 def _fitted_all(
     found: Mapping[str, Times], refused: dict[str, str], level: float | None, bootstrap: int | None, seed: int
-) -> dict[str, tuple[ServiceFit, Goodness | None]]:
+) -> dict[str, tuple[ServiceFit, GoodnessOfFit | None]]:
     """The fits by name; why others cannot be goes to ``refused``, and DataError where none can."""
     from calibrate.service.goodness import REPLICATES
     from measure.errors import DataError
 
     draws = REPLICATES if bootstrap is None else bootstrap
-    fits: dict[str, tuple[ServiceFit, Goodness | None]] = {}
+    fits: dict[str, tuple[ServiceFit, GoodnessOfFit | None]] = {}
     with Bar("fitting") as bar:
         for done, (name, times) in enumerate(found.items()):
             try:
@@ -168,7 +168,7 @@ def _fitted_all(
 
 def _fitted(
     times: Times, level: float | None, draws: int, seed: int, progress: Callable[[float], None]
-) -> tuple[ServiceFit, Goodness | None]:
+) -> tuple[ServiceFit, GoodnessOfFit | None]:
     """The fit and, with draws, how good it is."""
     from calibrate.fitting.curve_fit import LEVEL
     from calibrate.service import fit_service as fitted
@@ -181,7 +181,7 @@ def _fitted(
     return fit, checked(fit.best, draws, seed, lambda s: progress(first + (1 - first) * s))
 
 
-def service_document(name: str, fit: ServiceFit, goodness: Goodness | None) -> dict[str, Any]:
+def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit | None) -> dict[str, Any]:
     """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
     from qsim.distributions.as_dict import law_to_dict
 
@@ -201,14 +201,14 @@ def service_document(name: str, fit: ServiceFit, goodness: Goodness | None) -> d
     }
 
 
-def _text(name: str, fit: ServiceFit, goodness: Goodness | None) -> str:
+def _text(name: str, fit: ServiceFit, goodness: GoodnessOfFit | None) -> str:
     requests = f"{fit.times.total:,.0f} requests in {len(fit.times.counts)} bins"
     left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
     tried = f"\n\n{goodness.sentence()}" if goodness is not None else ""
     return f"{name}: {requests} ({fit.times.kind})\n\n{fit}{left}{tried}"
 
 
-def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, Goodness | None]]) -> str:
+def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]]) -> str:
     """Write the law of the only fit, or of the family named; CommandError where that was not fitted."""
     from measure.formats.law_file import write_law
 
@@ -223,7 +223,7 @@ def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, G
 
 
 def _sections(
-    fits: Mapping[str, tuple[ServiceFit, Goodness | None]], provenance: Provenance | None
+    fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]], provenance: Provenance | None
 ) -> list[MeasuredSection]:
     """The section of each curve."""
     from calibrate.report.service import service_section

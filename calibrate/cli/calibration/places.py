@@ -11,7 +11,7 @@ from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
-    from calibrate.surface import Places as SurfacePlaces
+    from calibrate.surface import Places
 
 KEYS: Mapping[str, Callable[[Any], parsing.Numbers]] = {
     "block": parsing.sizes, "read": parsing.percents, "depth": parsing.depths, "jobs": parsing.depths,
@@ -19,7 +19,7 @@ KEYS: Mapping[str, Callable[[Any], parsing.Numbers]] = {
 
 
 @dataclass(frozen=True)
-class Places:
+class TypedPlaces:
     """What was typed for each key: sizes in bytes, reads in percent, depths of one job, numbers of jobs."""
 
     typed: Mapping[str, tuple[float, ...]]
@@ -31,7 +31,7 @@ class Places:
 
 
 @parsing.parser
-def places(text: str) -> Places:
+def places(text: str) -> TypedPlaces:
     """Keys with their values, spaces or semicolons between them."""
     typed: dict[str, tuple[float, ...]] = {}
     for word in text.replace(";", " ").split():
@@ -43,14 +43,14 @@ def places(text: str) -> Places:
         typed[key] = tuple(KEYS[key](values))
     if not typed:
         raise ValueError("no place is named; write places like block=4KiB,64KiB read=0,100 depth=1..32 jobs=1")
-    return Places(typed)
+    return TypedPlaces(typed)
 
 
-def at_places(typed: Places, measured: SurfacePlaces) -> SurfacePlaces:
+def at_places(typed: TypedPlaces, measured: Places) -> Places:
     """Every combination of what was typed; what was not takes the values that were measured, the least of the jobs."""
     import numpy as np
 
-    from calibrate.surface import Places as SurfacePlaces
+    from calibrate.surface import Places
 
     named = typed.columns()
     jobs = named.get("jobs", (float(measured.jobs.min()),))
@@ -58,10 +58,10 @@ def at_places(typed: Places, measured: SurfacePlaces) -> SurfacePlaces:
     blocks = named.get("block_bytes", tuple(measured.values("block_bytes")))
     shares = named.get("read_fraction", tuple(measured.values("read_fraction")))
     block, share, depth, job = np.array(list(product(blocks, shares, depths, jobs))).T
-    return SurfacePlaces(block, share, depth * job, job)
+    return Places(block, share, depth * job, job)
 
 
-def read_shares(typed: Places, option: str) -> list[float]:
+def read_shares(typed: TypedPlaces, option: str) -> list[float]:
     """The shares of reads of a memory's places, from 0 to 1."""
     if set(typed.typed) != {"read"}:
         raise wrong_usage(f"{option}: a memory's places are shares of reads; write them like read=50,100")

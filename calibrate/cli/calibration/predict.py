@@ -34,7 +34,7 @@ from calibrate.cli.options import (
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots
 
 if TYPE_CHECKING:
-    from calibrate import Curve, Fit
+    from calibrate import Fit, Prediction
     from calibrate.prediction.what_if import Scenario, WhatIf
     from calibrate.report.measured import MeasuredSection
 
@@ -178,7 +178,9 @@ def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -
     return [what_if(f, change, fits) for f in fits if series is None or f.series == series]
 
 
-def _sections(fits: Sequence[Fit], curves: Sequence[Curve], scenarios: Sequence[Scenario]) -> list[MeasuredSection]:
+def _sections(
+    fits: Sequence[Fit], curves: Sequence[Prediction], scenarios: Sequence[Scenario]
+) -> list[MeasuredSection]:
     """The section of each fit, with the changed device beside it."""
     from calibrate.report.predicted import predicted_section
 

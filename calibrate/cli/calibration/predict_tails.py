@@ -10,13 +10,13 @@ from calibrate.cli.progress import Bar
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from calibrate import Curve, Fit
+    from calibrate import Fit, Prediction
     from calibrate.tails.percentiles import Tails
     from measure import Sweep
 
 
 def tails_of_fits(
-    fits: Sequence[Fit], curves: Sequence[Curve], sweep: Sweep | None
+    fits: Sequence[Fit], curves: Sequence[Prediction], sweep: Sweep | None
 ) -> tuple[dict[str, Tails], dict[str, str]]:
     """The tails at the depths of each curve, by series, and why others that have histograms give none.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import Source, check_peak, check_use, known_series, tell, tell_findings
+from calibrate.cli.data import DataSource, check_peak, check_use, known_series, tell, tell_findings
 from calibrate.cli.failures import wrong_usage
 from measure.units import format_duration
 
@@ -74,7 +74,7 @@ def basis(
     CommandError for what does not go together; what loading and fitting raise.
     """
     if dataset is not None or columns is not None or _measured(data, calibration):
-        source = Source(data, dataset, columns)
+        source = DataSource(data, dataset, columns)
         given = sheet.given()
         if given and given != ["--peak-iops"]:
             raise wrong_usage(
@@ -108,7 +108,7 @@ def _measured(data: Sequence[str], calibration: Mapping[str, Any]) -> bool:
 
 
 def _calibrated(
-    source: Source, series: str | None, peak_iops: float | None, calibration: Mapping[str, Any]
+    source: DataSource, series: str | None, peak_iops: float | None, calibration: Mapping[str, Any]
 ) -> Basis:  # fmt: skip
     """The fits of every curve, or of the one named, each with what it was calibrated on; of one point with a peak."""
     from calibrate.fitting.curve_fit import LEVEL

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import Source, known_dataset, known_series
+from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def of_table(dataset: str, series: str | None, load: float | None, requests: flo
     return *read, shown.provenance
 
 
-def of_sweep(source: Source, series: str | None, load: float | None, requests: float | None) -> Found:
+def of_sweep(source: DataSource, series: str | None, load: float | None, requests: float | None) -> Found:
     """The logs, histograms or percentiles of a sweep."""
     from calibrate.service.sources import service_times
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.calibration.places import Places, at_places, places, read_shares
+from calibrate.cli.calibration.places import TypedPlaces, at_places, places, read_shares
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import Source, tell
+from calibrate.cli.data import DataSource, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level, Report
 from calibrate.cli.outputs import Csv, Image, Outputs, Plots, Written
@@ -56,7 +56,7 @@ def surface(
                      help="Of a memory, only curves with this in their names, where there are several of one mix."),
     ] = None,
     use: Annotated[
-        Places | None,
+        TypedPlaces | None,
         typer.Option("--use", metavar="PLACES", parser=places, show_default=False,
                      help='The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1"; what is '
                      "not named may be anything. Default: the ends of what varies."),
@@ -67,7 +67,7 @@ def surface(
                      help="How many further points (of a memory: mixes) to calibrate on, each where it tells most."),
     ] = None,
     at: Annotated[
-        Places | None,
+        TypedPlaces | None,
         typer.Option("--at", metavar="PLACES", parser=places, show_default=False,
                      help="Also predict these places, written like those of --use, measured or not; what is not named "
                      "takes every value that was measured."),
@@ -92,7 +92,7 @@ def surface(
     from measure.auditing.all_checks import audit
     from measure.findings import SEVERITIES
 
-    source = Source(data or (), dataset, columns, as_published)
+    source = DataSource(data or (), dataset, columns, as_published)
     outputs = Outputs(report, csv, plots, image)
     outputs.check()
     sweep = source.load()
@@ -124,8 +124,8 @@ def surface(
 
 
 def _drive(
-    sweep: Sweep, pattern: str | None, use: Places | None, ask: int | None, at: Places | None, level: float | None,
-    noticed: list[Finding],
+    sweep: Sweep, pattern: str | None, use: TypedPlaces | None, ask: int | None, at: TypedPlaces | None,
+    level: float | None, noticed: list[Finding],
 ) -> tuple[SurfaceComparison, list[dict[str, Any]]]:  # fmt: skip
     """The comparison of a drive, and the rows of --at."""
     from calibrate.inference.estimates import LEVEL
@@ -147,7 +147,12 @@ def _drive(
 
 
 def _memory(
-    sweep: Sweep, series: str | None, use: Places | None, ask: int | None, at: Places | None, level: float | None
+    sweep: Sweep,
+    series: str | None,
+    use: TypedPlaces | None,
+    ask: int | None,
+    at: TypedPlaces | None,
+    level: float | None,
 ) -> tuple[MixComparison, list[dict[str, Any]]]:
     """The comparison of a memory, and the rows of --at."""
     from calibrate.inference.estimates import LEVEL

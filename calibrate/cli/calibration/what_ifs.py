@@ -9,7 +9,7 @@ from calibrate.cli.console import table
 from measure import units
 
 if TYPE_CHECKING:
-    from calibrate import Curve
+    from calibrate import Prediction
     from calibrate.prediction.what_if import Scenario, WhatIf
 
 KEYS = ("drives", "service", "host", "block", "bandwidth", "write-cache", "medium")
@@ -54,7 +54,7 @@ def _value(key: str, value: str) -> dict[str, Any]:
     return {"host_s" if key == "host" else "medium_s": units.parse_duration(value)}
 
 
-def beside(scenario: Scenario, present: Curve, changed: Curve) -> str:
+def beside(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve beside the present one's, with what is assumed."""
     rows = []
     for now, then in zip(present.to_dicts(), changed.to_dicts(), strict=True):

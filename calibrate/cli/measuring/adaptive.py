@@ -68,7 +68,7 @@ def measure_adaptively(
     plan: FioPlan, where: Path | None, budget: int, tolerance_pct: float | None, *, dry_run: bool, as_json: bool
 ) -> None:
     """Search the knee among the plan's depths, say why each was chosen, print how it went."""
-    from calibrate.next.adaptive import Choice, first_choices
+    from calibrate.next.adaptive import LoadChoice, first_choices
     from calibrate.next.adaptive_fio import adaptive_fio, workloads
     from calibrate.next.adaptive_sweep import Search
 
@@ -86,7 +86,7 @@ def measure_adaptively(
     opening = f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {where}"
     with keeping(where), Bar("measuring", opening=opening) as bar:
 
-        def tell(choice: Choice) -> None:
+        def tell(choice: LoadChoice) -> None:
             bar.say(f"{jobs[choice.load].load_text}: {choice.reason}")
 
         result = adaptive_fio(

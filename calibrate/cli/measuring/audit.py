@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrate.cli.console import print_json, say
-from calibrate.cli.data import Source, known_series
+from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, FailOn, Series
 from measure.units import counted
@@ -44,7 +44,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, audit, print the findings."""
-    source = Source(data or (), dataset, columns)
+    source = DataSource(data or (), dataset, columns)
     findings = _findings(source, link, series)
     if as_json:
         check_findings(findings, fail_on, {"source": source.name, "findings": [f.to_dict() for f in findings]})
@@ -72,7 +72,7 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
         )  # fmt: skip
 
 
-def _findings(source: Source, link: str | None, series: str | None) -> list[Finding]:
+def _findings(source: DataSource, link: str | None, series: str | None) -> list[Finding]:
     from measure.auditing.all_checks import audit as audited
     from measure.datasets.audited import audit_dataset
     from measure.findings import SEVERITIES

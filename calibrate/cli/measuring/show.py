@@ -11,7 +11,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
-from calibrate.cli.data import Source, known_dataset
+from calibrate.cli.data import DataSource, known_dataset
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_points
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Report, Series, Share
@@ -20,7 +20,7 @@ from calibrate.cli.progress import Bar
 from measure.units import counted
 
 if TYPE_CHECKING:
-    from calibrate.report.measured import Measured, MeasuredSection, View
+    from calibrate.report.measured import MeasuredData, MeasuredSection, View
     from calibrate.report.measured.by_load import Answers
     from measure.findings import Finding
 
@@ -87,7 +87,7 @@ def show(
     )  # fmt: skip
 
 
-def of_series(shown: Sequence[Measured], series: str | None) -> Sequence[Measured]:
+def of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[MeasuredData]:
     """What was measured of one curve, where it was; CommandError listing the names where nothing has it."""
     if series is None:
         return shown
@@ -104,7 +104,7 @@ def check_datasheet(iops: float | None) -> None:
 
 
 def show_measured(
-    shown: Sequence[Measured], *, title: str, outputs: Outputs, datasheet_iops: float | None, as_json: bool,
+    shown: Sequence[MeasuredData], *, title: str, outputs: Outputs, datasheet_iops: float | None, as_json: bool,
     answers: Answers | None = None,
 ) -> None:  # fmt: skip
     """Print the tables (or one JSON document), and write the files that were asked for."""
@@ -159,16 +159,18 @@ def _view_text(view: View) -> str:
     return f"{view.title}\n{text}" + (f"\n... and {left_out} more (--json, --csv or --report)" if left_out > 0 else "")
 
 
-def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None, as_published: bool) -> list[Measured]:
+def _measured(
+    data: Sequence[str], datasets: Sequence[str], columns: str | None, as_published: bool
+) -> list[MeasuredData]:
     """Each sweep of a directory, the files together as one, each dataset."""
     from calibrate.report.measured import measured, published
 
-    found: list[Measured] = []
+    found: list[MeasuredData] = []
     files = [name for name in data if not Path(name).is_dir()]
     for name in (name for name in data if Path(name).is_dir()):
-        found += [measured(Source([str(p)], None, columns).load(), str(p)) for p in _sweeps_in(Path(name))]
+        found += [measured(DataSource([str(p)], None, columns).load(), str(p)) for p in _sweeps_in(Path(name))]
     if files:
-        found.insert(0, measured(Source(files, None, columns).load(), ", ".join(files)))
+        found.insert(0, measured(DataSource(files, None, columns).load(), ", ".join(files)))
     return [*found, *(published(name, corrected=not as_published) for name in datasets)]
 
 

@@ -22,7 +22,7 @@ from measure.units import format_bytes, format_duration
 
 if TYPE_CHECKING:
     from calibrate.report.measured import MeasuredSection
-    from measure.suites.runs import Step, SuitePlan, SuiteResults
+    from measure.suites.runs import SuitePlan, SuiteResults, SuiteStep
 
 HELP = """Measure what a report on a drive wants, by name, and write its tables and plots.
 
@@ -204,7 +204,7 @@ def _plan_text(plan: SuitePlan) -> str:
     return "\n".join(lines)
 
 
-def _what(step: Step) -> str:
+def _what(step: SuiteStep) -> str:
     """What varies in a sweep, in a few words."""
     if step.fractions:
         return "arrivals at " + ", ".join(f"{100 * f:g} %" for f in step.fractions) + f" of the peak of {step.after}"

@@ -59,11 +59,11 @@ def lab(
         from calibrate.lab.compare.shelf import Shelf
         from calibrate.lab.explore import page as explore
         from calibrate.lab.folder import opened
-        from calibrate.lab.run.table import Table
+        from calibrate.lab.run.table import RunTable
         from calibrate.lab.server import serving
     except ModuleNotFoundError as error:
         raise CommandError(f"the lab needs {error.name}, which is not installed: pip install 'qsim[lab]'") from error
-    with opened(folder) as kept, closing(Table(kept)) as table, serving(build(table), host, port) as address:
+    with opened(folder) as kept, closing(RunTable(kept)) as table, serving(build(table), host, port) as address:
         if address.teacher != address.viewers:
             warn("everyone who has an address below and reaches this machine can open the lab; it is not encrypted")
             say(f"for the class: {address.viewers}")

@@ -10,7 +10,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
-from calibrate.cli.data import Source, known_series, tell_findings
+from calibrate.cli.data import DataSource, known_series, tell_findings
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.options import AsJson, Columns, Dataset, Series
 
@@ -106,7 +106,7 @@ def reveal(
     """The leaderboard."""
     if not data and dataset is None:
         raise wrong_usage("--data is missing: what was measured since, as --data sweep/ (or --dataset NAME)")
-    source = Source(data or (), dataset, columns)
+    source = DataSource(data or (), dataset, columns)
 
     from calibrate.fitting.curve_fit import fit
     from calibrate.sealing.guesses import leaderboard, peak_of, read_revealed, sealed_late

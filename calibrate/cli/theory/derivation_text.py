@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from calibrate.cli.theory.metrics_text import value_text
-from qsim.derivations import Derivation, Line, Remark, Step, Table
+from qsim.derivations import Derivation, DerivationStep, DerivationTable, Line, Remark
 
 _WIDEST = 50
 _LINE = 100
@@ -22,7 +22,7 @@ def derivation_text(derivation: Derivation, *, with_units: bool) -> str:
         if isinstance(line, Remark):
             lines += textwrap.wrap(line.text, _LINE, initial_indent="  ", subsequent_indent="  ")
             continue
-        if isinstance(line, Table):
+        if isinstance(line, DerivationTable):
             lines += textwrap.indent(line.text(), "    ").splitlines()
             continue
         equation = _equation(line, with_units=with_units)
@@ -48,11 +48,11 @@ def _line(line: Line) -> dict[str, Any]:
     match line:
         case Remark():
             return {"remark": line.text}
-        case Table():
+        case DerivationTable():
             return {"header": list(line.header), "rows": [r if r is None else list(r) for r in line.rows]}
     return asdict(line)
 
 
-def _equation(step: Step, *, with_units: bool) -> str:
+def _equation(step: DerivationStep, *, with_units: bool) -> str:
     value = value_text(step.name, step.value, with_units) if step.name and with_units else ""
     return step.equation(value)

@@ -36,7 +36,7 @@ qsim network --station .605 --station 2.1 --station 1.35 --population 3 --think-
 
 
 @dataclass(frozen=True)
-class Place:
+class NamedStation:
     """A station as typed."""
 
     name: str
@@ -46,7 +46,7 @@ class Place:
 
 
 @parsing.parser
-def place(text: str) -> Place:
+def place(text: str) -> NamedStation:
     """``cpu:40ms,visits=5,servers=2``."""
     head, *parts = (p.strip() for p in text.split(","))
     name, _, time = head.rpartition(":")
@@ -59,7 +59,7 @@ def place(text: str) -> Place:
     servers = given.get("servers", 1.0)
     if servers != int(servers):
         raise ValueError(f"invalid number of servers {servers:g}: expected a whole number")
-    return Place(name, parsing.time(time), given.get("visits", 1.0), int(servers))
+    return NamedStation(name, parsing.time(time), given.get("visits", 1.0), int(servers))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def matrix(text: str) -> Matrix:
 
 def network(
     station: Annotated[
-        list[Place] | None,
+        list[NamedStation] | None,
         typer.Option("--station", metavar="STATION", parser=place, show_default=False,
                      help="[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order."),
     ] = None,
@@ -144,7 +144,7 @@ def network(
         say(f"\n{derivation_text(derivation, with_units=with_units)}")
 
 
-def _open(places: list[Place], arrival_rate: Rates, routing: Matrix | None) -> OpenNetwork:
+def _open(places: list[NamedStation], arrival_rate: Rates, routing: Matrix | None) -> OpenNetwork:
     from qsim import OpenNetwork
 
     values = [r.value for r in arrival_rate.each]
@@ -157,7 +157,7 @@ def _open(places: list[Place], arrival_rate: Rates, routing: Matrix | None) -> O
     return OpenNetwork(values, _made(places), routing.rows)
 
 
-def _closed(places: list[Place], population: int, think_time: Quantity | None, routing: Matrix | None) -> Closed:
+def _closed(places: list[NamedStation], population: int, think_time: Quantity | None, routing: Matrix | None) -> Closed:
     from qsim import Closed, Delay
 
     if routing is not None:
@@ -168,7 +168,7 @@ def _closed(places: list[Place], population: int, think_time: Quantity | None, r
     return Closed(population, [*thinking, *_made(places)])
 
 
-def _made(places: list[Place]) -> list[Any]:
+def _made(places: list[NamedStation]) -> list[Any]:
     from qsim import Exponential, Station
 
     return [Station(Exponential(p.time.value), p.servers, p.visits, name=p.name) for p in places]

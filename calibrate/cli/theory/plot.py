@@ -12,7 +12,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
-from calibrate.cli.data import Source, known_dataset, known_series
+from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import AsJson, Columns, Series
 from calibrate.cli.theory import queue_options as q
@@ -268,9 +268,9 @@ def _of_files(
     axes: dict[str, str] = {}
     several = len(files) + len(datasets) > 1
     fitted = [word for word in files if Path(word).is_file() and holds(Path(word))]
-    sources = [(word, Source([word], None, columns)) for word in files if word not in fitted]
+    sources = [(word, DataSource([word], None, columns)) for word in files if word not in fitted]
     farthest: dict[str, float] = {}
-    for name, source in [*sources, *((name, Source([], name)) for name in datasets)]:
+    for name, source in [*sources, *((name, DataSource([], name)) for name in datasets)]:
         sweep = source.load()
         lines += made.of_sweep(sweep, y, x, known_series(sweep, series), name if several else "")
         axes[sweep.load_kind] = sweep.load_kind.replace("_", " ")

@@ -45,7 +45,7 @@ _LARGEST_SUM = 2.0**53  # of last decimals, which are no whole numbers any more 
 
 
 @dataclass(frozen=True)
-class Times:
+class TypedTimes:
     """Times as typed, in seconds where one of them carries a unit."""
 
     values: tuple[float, ...]
@@ -53,7 +53,7 @@ class Times:
 
 
 @parsing.parser
-def _times(text: str) -> Times:
+def _times(text: str) -> TypedTimes:
     """``2,1,4`` or ``20us,5us``, in order."""
     parts = [p.strip() for p in text.split(",") if p.strip()]
     if any(".." in p for p in parts):
@@ -61,7 +61,7 @@ def _times(text: str) -> Times:
     values = parse_list(text, "list of times", parse_duration)
     if min(values) < 0:
         raise ValueError(f"{min(values):g} is below zero; write times like 2,1,4")
-    return Times(tuple(values), any(p[-1:].isalpha() for p in parts))
+    return TypedTimes(tuple(values), any(p[-1:].isalpha() for p in parts))
 
 
 def trace(
@@ -82,12 +82,12 @@ def trace(
         int | None, typer.Option(metavar="N", parser=parsing.whole, show_default="1", help="Seed of what is drawn.")
     ] = None,
     gaps: Annotated[
-        Times | None,
+        TypedTimes | None,
         typer.Option("--gaps", metavar="TIME,...", parser=_times, show_default=False,
                      help="The times between arrivals, the first from zero on, instead of drawn ones."),
     ] = None,
     times: Annotated[
-        Times | None,
+        TypedTimes | None,
         typer.Option("--times", metavar="TIME,...", parser=_times, show_default=False,
                      help="The service times, one for each of --gaps."),
     ] = None,
@@ -163,7 +163,7 @@ def _check_length(customers: int, *, as_json: bool) -> None:
 
 
 def _of_given_times(
-    model: str, values: Mapping[str, Any], gaps: Times | None, times: Times | None, drawing: Mapping[str, Any]
+    model: str, values: Mapping[str, Any], gaps: TypedTimes | None, times: TypedTimes | None, drawing: Mapping[str, Any]
 ) -> tuple[q.Given, bool]:
     """The queue of customers whose times are given, which needs no rates: only how many servers there are counts."""
     if gaps is None or times is None:

@@ -22,7 +22,7 @@ _COLUMNS = ("gap", "arrival", "found", "start", "wait", "service", "finish", "re
 
 
 @dataclass(frozen=True)
-class Scale:
+class TraceScale:
     """How times are written: divided by ``factor``, in ``unit`` ("" where the user has their own)."""
 
     factor: float
@@ -54,18 +54,18 @@ class Scale:
         return steps / 10.0**self.decimals * self.factor
 
 
-def scale_for(mean: float, with_units: bool) -> Scale:
+def scale_for(mean: float, with_units: bool) -> TraceScale:
     """A scale on which ``mean`` has three digits or four."""
     factor, unit = _unit_for(mean) if with_units else (1.0, "")
-    return Scale(factor, unit, max(0, _DIGITS - 1 - math.floor(math.log10(mean / factor))))
+    return TraceScale(factor, unit, max(0, _DIGITS - 1 - math.floor(math.log10(mean / factor))))
 
 
-def scale_of(values: Sequence[float], with_units: bool) -> Scale:
+def scale_of(values: Sequence[float], with_units: bool) -> TraceScale:
     """A scale on which no digit of ``values`` is lost, six decimals at most."""
     factor, unit = _unit_for(min((v for v in values if v > 0), default=1.0)) if with_units else (1.0, "")
     scaled = [v / factor for v in values]
     exact = (d for d in range(6) if all(math.isclose(round(v, d), v, abs_tol=1e-9) for v in scaled))
-    return Scale(factor, unit, next(exact, 6))
+    return TraceScale(factor, unit, next(exact, 6))
 
 
 def _unit_for(value: float) -> tuple[float, str]:
@@ -90,14 +90,14 @@ def event_rows(happened: Sequence[Event]) -> list[dict[str, Any]]:
     return [{**asdict(e), "customer": e.customer + 1} for e in happened]
 
 
-def customers_table(rows: Sequence[dict[str, Any]], scale: Scale, *, servers: int) -> str:
+def customers_table(rows: Sequence[dict[str, Any]], scale: TraceScale, *, servers: int) -> str:
     """The table that one fills in by hand; the server's number where there are several."""
     header = ["customer", *_COLUMNS, *(["server"] if servers > 1 else [])]
     cells = [[str(row[c]) if isinstance(row[c], int) else scale.text(row[c]) for c in header] for row in rows]
     return table(header, cells, left=0)
 
 
-def events_table(happened: Sequence[Event], scale: Scale) -> str:
+def events_table(happened: Sequence[Event], scale: TraceScale) -> str:
     """What happens, in order, and how many are present and waiting right after it."""
     rows = [(scale.text(e.time), str(e.customer + 1), e.what, str(e.present), str(e.waiting)) for e in happened]
     return table(("time", "customer", "event", "present", "waiting"), rows, left=0)
@@ -111,7 +111,7 @@ _AVERAGES = (
 )  # fmt: skip
 
 
-def averages_table(found: Totals, steady: Metrics | None, scale: Scale, *, with_units: bool) -> str:
+def averages_table(found: Totals, steady: Metrics | None, scale: TraceScale, *, with_units: bool) -> str:
     """The averages, the long run beside them where a formula tells it, and Little's law on the table."""
 
     def cells(source: Totals | Metrics) -> list[str]:

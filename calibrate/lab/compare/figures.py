@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import Curve as Predicted
-from calibrate.lab.compare.shelf import Curve
+from calibrate.fitting.predicted_curve import Prediction
+from calibrate.lab.compare.shelf import ShelfCurve
 from calibrate.lab.themes import Theme, line
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
 
@@ -23,7 +23,7 @@ DOUBLING = {"type": "log", "dtick": 0.30103, "tickformat": "d", "rangemode": "no
 REQUESTS = ("queue_depth", "arrival_rate")
 
 
-def curves_figure(curves: Sequence[Curve], theme: Theme) -> dict[str, Any]:
+def curves_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     """Response time against throughput: in requests a second, or in bytes where a memory is among the curves."""
     bytes_wanted = any(c.load_kind not in REQUESTS for c in curves)
     rates = [c.bandwidth_bytes_per_s if bytes_wanted else c.throughput_per_s for c in curves]
@@ -38,7 +38,7 @@ def curves_figure(curves: Sequence[Curve], theme: Theme) -> dict[str, Any]:
         x_axis.title, y_axis.title, xaxis=_scale(_all(rates)), yaxis=_scale(_all(times)))}  # fmt: skip
 
 
-def load_figure(curves: Sequence[Curve], theme: Theme) -> dict[str, Any]:
+def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     """Throughput against outstanding requests, of the closed curves."""
     closed = [c for c in curves if c.load_kind == "queue_depth"]
     axis = throughput_axis(_all([c.throughput_per_s for c in closed]), "queue_depth")
@@ -48,7 +48,7 @@ def load_figure(curves: Sequence[Curve], theme: Theme) -> dict[str, Any]:
         yaxis=_scale(_all([c.throughput_per_s for c in closed])))}  # fmt: skip
 
 
-def little_figure(curves: Sequence[Curve], theme: Theme) -> dict[str, Any]:
+def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     """X R / N against N: 1 where Little's law holds."""
     traces = [
         _curve(c, c.load, c.throughput_per_s * c.latency_s / c.load, i, theme)
@@ -63,7 +63,7 @@ def little_figure(curves: Sequence[Curve], theme: Theme) -> dict[str, Any]:
         yaxis=scale)}  # fmt: skip
 
 
-def what_if_figures(curve: Curve, now: Predicted, then: Predicted, theme: Theme) -> list[dict[str, Any]]:
+def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme: Theme) -> list[dict[str, Any]]:
     """Throughput and response time against the load: measured, the model now, and the device changed."""
     x_axis = throughput_axis(np.concatenate([now.throughput_per_s, then.throughput_per_s]), "queue_depth")
     y_axis = latency_axis(now.response_time_s)
@@ -106,7 +106,7 @@ def themed(figure: Figure, theme: Theme) -> dict[str, Any]:
     return drawn
 
 
-def _curve(curve: Curve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:
+def _curve(curve: ShelfCurve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:
     """Points joined in the order of their loads."""
     colour = theme.palette[number % len(theme.palette)]
     return {

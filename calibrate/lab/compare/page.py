@@ -8,7 +8,7 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from calibrate.lab.compare.shelf import Curve, Shelf
+from calibrate.lab.compare.shelf import Shelf, ShelfCurve
 from calibrate.lab.themes import Theme, theme_of
 from calibrate.lab.widgets import drawn, slider
 from measure.errors import MeasureError
@@ -91,7 +91,7 @@ def offered(shelf: Shelf, chosen: object, changed: object) -> tuple[_Options, li
     return _options(curves), value, _options(closed), kept
 
 
-def _options(curves: Sequence[Curve]) -> _Options:
+def _options(curves: Sequence[ShelfCurve]) -> _Options:
     return [{"label": c.label, "value": c.identity} for c in curves]
 
 
@@ -121,7 +121,7 @@ def shown(
         return [], str(error), not changes
 
 
-def what_if(curve: Curve | None, shelf: Shelf, drives: object, service: object, theme: Theme) -> list[Component]:
+def what_if(curve: ShelfCurve | None, shelf: Shelf, drives: object, service: object, theme: Theme) -> list[Component]:
     """A curve over outstanding requests with another number of drives and another service time."""
     from calibrate.fitting.predicted_curve import grid, predict
     from calibrate.lab.compare.figures import what_if_figures
@@ -144,7 +144,7 @@ def what_if(curve: Curve | None, shelf: Shelf, drives: object, service: object, 
     ]
 
 
-def _curve_view(_shelf: Shelf, _sources: Sequence[str], picked: Sequence[Curve], theme: Theme) -> list[Component]:
+def _curve_view(_shelf: Shelf, _sources: Sequence[str], picked: Sequence[ShelfCurve], theme: Theme) -> list[Component]:
     from calibrate.lab.compare.figures import curves_figure, load_figure
 
     if not picked:
@@ -155,7 +155,7 @@ def _curve_view(_shelf: Shelf, _sources: Sequence[str], picked: Sequence[Curve],
     return parts
 
 
-def _heat_view(shelf: Shelf, sources: Sequence[str], _: Sequence[Curve], theme: Theme) -> list[Component]:
+def _heat_view(shelf: Shelf, sources: Sequence[str], _: Sequence[ShelfCurve], theme: Theme) -> list[Component]:
     from calibrate.report.measured.by_mix import heat_maps
 
     return _report_views(shelf, sources, heat_maps, theme) or [
@@ -163,7 +163,7 @@ def _heat_view(shelf: Shelf, sources: Sequence[str], _: Sequence[Curve], theme: 
     ]
 
 
-def _tail_view(shelf: Shelf, sources: Sequence[str], _: Sequence[Curve], theme: Theme) -> list[Component]:
+def _tail_view(shelf: Shelf, sources: Sequence[str], _: Sequence[ShelfCurve], theme: Theme) -> list[Component]:
     from calibrate.report.measured.by_statistic import tails
 
     return _report_views(shelf, sources, tails, theme) or [
@@ -171,7 +171,7 @@ def _tail_view(shelf: Shelf, sources: Sequence[str], _: Sequence[Curve], theme: 
     ]
 
 
-def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[Curve], theme: Theme) -> list[Component]:
+def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[ShelfCurve], theme: Theme) -> list[Component]:
     from calibrate.lab.compare.figures import little_figure
 
     closed = [c for c in picked if c.load_kind == "queue_depth"]
@@ -199,7 +199,7 @@ def _report_views(shelf: Shelf, sources: Sequence[str], views: Callable[..., Any
 
 
 WHAT_IF = "What if"
-_View = Callable[[Shelf, Sequence[str], Sequence[Curve], Theme], list[Component]]
+_View = Callable[[Shelf, Sequence[str], Sequence[ShelfCurve], Theme], list[Component]]
 VIEWS: Mapping[str, _View] = {
     "Curves": _curve_view, "Heat maps": _heat_view, "Tails": _tail_view, "Little's law": _little_view,
     WHAT_IF: lambda *_: [],
@@ -212,9 +212,9 @@ def _sources(shelf: Shelf, chosen: object) -> list[str]:
     return [i for i in chosen if i in known][:MOST_SOURCES] if isinstance(chosen, list) else []
 
 
-def _curves(shelf: Shelf, chosen: object) -> tuple[list[Curve], str]:
+def _curves(shelf: Shelf, chosen: object) -> tuple[list[ShelfCurve], str]:
     """The curves of the chosen sources, and why some cannot be read."""
-    known, curves, problems = shelf.sources(), list[Curve](), list[str]()
+    known, curves, problems = shelf.sources(), list[ShelfCurve](), list[str]()
     for identity in _sources(shelf, chosen):
         try:
             curves += shelf.curves(known[identity])

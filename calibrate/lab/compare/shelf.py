@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from calibrate.lab.folder import LabFolder, Source
+from calibrate.lab.folder import LabFolder, LabSource
 
 if TYPE_CHECKING:
     from calibrate.fitting.curve_fit import Fit
-    from calibrate.report.measured.points import Measured
+    from calibrate.report.measured.points import MeasuredData
 
 KEPT = 24
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Curve:
+class ShelfCurve:
     """One curve of a source: ``identity`` names it on the page, ``label`` in words; arrays in SI units, by load."""
 
     identity: str
     label: str
-    source: Source
+    source: LabSource
     series: str
     load_kind: str
     load: np.ndarray[Any, np.dtype[np.float64]]
@@ -44,21 +44,21 @@ class Shelf:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _kept: OrderedDict[object, Future[Any]] = field(default_factory=OrderedDict)
 
-    def sources(self) -> Mapping[str, Source]:
+    def sources(self) -> Mapping[str, LabSource]:
         """Every source by identifier, those without a curve too."""
         return self.folder.sources(curves_only=False)
 
-    def measured(self, source: Source) -> Measured:
+    def measured(self, source: LabSource) -> MeasuredData:
         """The source's points, averaged and audited. DataError, StoreError where it cannot be read."""
 
         from calibrate.report.measured.points import measured, published
 
-        def read() -> Measured:
+        def read() -> MeasuredData:
             return published(source.dataset) if source.dataset else measured(source.load(), source.label)
 
         return self._once(("measured", source.identity, source.changed_ns()), read)
 
-    def curves(self, source: Source) -> list[Curve]:
+    def curves(self, source: LabSource) -> list[ShelfCurve]:
         """The curves of a source, those of two points or more. DataError, StoreError where it cannot be read."""
         table = self.measured(source)
         rows = table.table.dropna(subset=["load", "throughput_per_s", "latency_s"])
@@ -69,11 +69,11 @@ class Shelf:
                 continue
             columns = ("load", "throughput_per_s", "bandwidth_bytes_per_s", "latency_s")
             values = [ordered[c].to_numpy(float) for c in columns]
-            found.append(Curve(f"{source.identity}/{number}", f"{source.short}: {series}", source, str(series),
+            found.append(ShelfCurve(f"{source.identity}/{number}", f"{source.short}: {series}", source, str(series),
                                table.load_kind, *values))  # fmt: skip
         return found
 
-    def fitted(self, curve: Curve) -> Fit:
+    def fitted(self, curve: ShelfCurve) -> Fit:
         """The model calibrated on all points of a curve. DataError where it has too few, or of the wrong kind."""
 
         from calibrate.fitting.curve_fit import fit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrate.lab.explore.curves import QUANTITIES, Curves, Mark
-from calibrate.lab.explore.path import Path
+from calibrate.lab.explore.path import SampleStretch
 from calibrate.lab.themes import Theme, line, marks
 
 TOP_OF_OPEN = 0.93
@@ -44,7 +44,7 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
     return {"data": traces, "layout": layout}
 
 
-def path_figure(path: Path, mean: float | None, theme: Theme) -> dict[str, Any]:
+def path_figure(path: SampleStretch, mean: float | None, theme: Theme) -> dict[str, Any]:
     """N(t) of a sample path, with its own average and the theory's L (None where there is none)."""
     times, counts = path.present()
     traces = [line(times, counts, "N(t) of one run", theme.blue, line={"shape": "hv", "width": 2})]

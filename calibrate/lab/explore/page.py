@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from calibrate.lab.explore.curves import QUANTITIES, Curves, curves_of, with_simulation
 from calibrate.lab.explore.figures import path_figure, quantity_figure
 from calibrate.lab.explore.formulas import formulas_of, rendered
-from calibrate.lab.explore.path import Path, path_of
+from calibrate.lab.explore.path import SampleStretch, path_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, settings_of
 from calibrate.lab.themes import theme_of
 from calibrate.lab.widgets import graph, in_browser, slider, told
@@ -136,6 +136,6 @@ def warm_up() -> None:
 
 
 @lru_cache(maxsize=256)  # students like round numbers
-def _worked_out(settings: Settings, seed: int, *, simulated: bool) -> tuple[Curves, Path]:
+def _worked_out(settings: Settings, seed: int, *, simulated: bool) -> tuple[Curves, SampleStretch]:
     curves = curves_of(settings)
     return with_simulation(settings, curves, seed) if simulated else curves, path_of(settings, seed)

@@ -15,7 +15,7 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class Path:
+class SampleStretch:
     """One entry per request in order of arrival, in the model's time unit; servers are counted from 0.
 
     ``population`` is how many requests circle; None where they come from outside.
@@ -55,7 +55,7 @@ class Path:
         return float(np.dot(spans, counts) / self.end) if self.end > 0 else 0.0
 
 
-def path_of(settings: Settings, seed: int) -> Path:
+def path_of(settings: Settings, seed: int) -> SampleStretch:
     """A path of the model, the same for a seed; an overloaded queue has one too.
 
     First come first served by the server that has been free the longest, in plain Python: the page shows it before any
@@ -64,7 +64,7 @@ def path_of(settings: Settings, seed: int) -> Path:
     return _open(settings, seed) if settings.is_open else _closed(settings, seed)
 
 
-def _open(settings: Settings, seed: int) -> Path:
+def _open(settings: Settings, seed: int) -> SampleStretch:
     model, rng = settings.at_rate(settings.arrival_rate), np.random.default_rng(seed)
     arrivals = np.cumsum(model.arrivals.sample(rng, REQUESTS))  # type: ignore[union-attr]
     path, free = _nobody(settings), _idle(settings)
@@ -73,7 +73,7 @@ def _open(settings: Settings, seed: int) -> Path:
     return path
 
 
-def _closed(settings: Settings, seed: int) -> Path:
+def _closed(settings: Settings, seed: int) -> SampleStretch:
     """N requests circle: each thinks, queues for the first free server, is served, and thinks again, several times."""
     requests = max(REQUESTS, ROUNDS * settings.population)
     rng = np.random.default_rng(seed)
@@ -86,8 +86,8 @@ def _closed(settings: Settings, seed: int) -> Path:
     return path
 
 
-def _nobody(settings: Settings) -> Path:
-    return Path([], [], [], [], settings.servers, None if settings.is_open else settings.population)
+def _nobody(settings: Settings) -> SampleStretch:
+    return SampleStretch([], [], [], [], settings.servers, None if settings.is_open else settings.population)
 
 
 def _idle(settings: Settings) -> list[tuple[float, int]]:
@@ -95,7 +95,7 @@ def _idle(settings: Settings) -> list[tuple[float, int]]:
     return [(0.0, server) for server in range(settings.servers)]
 
 
-def _serve(path: Path, free: list[tuple[float, int]], arrival: float, service: float) -> float:
+def _serve(path: SampleStretch, free: list[tuple[float, int]], arrival: float, service: float) -> float:
     """Add a request that arrives after all others to ``path``; when it is done."""
     since, server = free[0]
     start = max(arrival, since)

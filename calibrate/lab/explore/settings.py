@@ -20,7 +20,7 @@ KINDS: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Parameter:
+class SliderParameter:
     """A number to set: its words, its range, and the models that have it."""
 
     name: str
@@ -47,15 +47,15 @@ class Parameter:
 
 
 _OPEN: tuple[Kind, ...] = ("mm1", "mmc", "mg1")
-PARAMETERS: Mapping[str, Parameter] = {
+PARAMETERS: Mapping[str, SliderParameter] = {
     p.name: p
     for p in (
-        Parameter("arrival_rate", "arrival rate λ", 0.05, 20.0, 0.05, 0.7, _OPEN),
-        Parameter("service_time", "service time S", 0.1, 5.0, 0.05, 1.0, (*_OPEN, "closed")),
-        Parameter("servers", "servers c", 1, 16, 1, 4, ("mmc", "closed")),
-        Parameter("scv", "variability of service c²", 0.0, 10.0, 0.1, 4.0, ("mg1",)),
-        Parameter("population", "requests in flight N (iodepth)", 1, 128, 1, 8, ("closed",)),
-        Parameter("think_time", "think time Z", 0.0, 20.0, 0.1, 1.0, ("closed",)),
+        SliderParameter("arrival_rate", "arrival rate λ", 0.05, 20.0, 0.05, 0.7, _OPEN),
+        SliderParameter("service_time", "service time S", 0.1, 5.0, 0.05, 1.0, (*_OPEN, "closed")),
+        SliderParameter("servers", "servers c", 1, 16, 1, 4, ("mmc", "closed")),
+        SliderParameter("scv", "variability of service c²", 0.0, 10.0, 0.1, 4.0, ("mg1",)),
+        SliderParameter("population", "requests in flight N (iodepth)", 1, 128, 1, 8, ("closed",)),
+        SliderParameter("think_time", "think time Z", 0.0, 20.0, 0.1, 1.0, ("closed",)),
     )
 }
 

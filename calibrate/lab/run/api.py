@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, request, send_file
 
-from calibrate.lab.run.table import Table
+from calibrate.lab.run.table import RunTable
 
 EVENTS_AT, GUESSES_AT, REPORT_AT = "/lab/events", "/lab/guesses.csv", "/lab/report"
 LONGEST = 10
@@ -29,7 +29,7 @@ def guesses_csv(leaderboard: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def register(server: Flask, table: Table) -> None:
+def register(server: Flask, table: RunTable) -> None:
     """Add the addresses."""
 
     def events() -> Response:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from calibrate.lab.folder import LabFolder, Source
+from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
 from measure.machine.durable import write_durably
 
@@ -55,9 +55,9 @@ class Order:
 
         return LOAD_NAMES[self.load_kind]
 
-    def source(self) -> Source:
+    def source(self) -> LabSource:
         """What is replayed."""
-        return Source("", self.label, self.dataset, Path(self.path) if self.path else None)
+        return LabSource("", self.label, self.dataset, Path(self.path) if self.path else None)
 
     def write(self, path: Path) -> None:
         """Keep it. StoreError where that cannot be."""
@@ -77,7 +77,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Choice:
+class DeviceChoice:
     """A device to choose: ``missing`` says why it cannot be had here; empty where it can."""
 
     value: str
@@ -85,14 +85,14 @@ class Choice:
     missing: str = ""
 
 
-def choices(folder: LabFolder) -> list[Choice]:
+def choices(folder: LabFolder) -> list[DeviceChoice]:
     """The devices of this machine, then everything that can be replayed."""
     live = [
-        Choice("memory", "the memory of this machine", _why_no_memory()),
-        Choice("disk", "the disk of this machine: fio on a file of the lab", _why_no_tools("fio")),
-        Choice("known", "a device whose truth is known, shown at the reveal", _why_no_tools("fio", "nbdkit")),
+        DeviceChoice("memory", "the memory of this machine", _why_no_memory()),
+        DeviceChoice("disk", "the disk of this machine: fio on a file of the lab", _why_no_tools("fio")),
+        DeviceChoice("known", "a device whose truth is known, shown at the reveal", _why_no_tools("fio", "nbdkit")),
     ]
-    return [*live, *(Choice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
+    return [*live, *(DeviceChoice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
 
 
 def series_of(folder: LabFolder, value: object) -> list[str]:

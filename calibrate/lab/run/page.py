@@ -11,7 +11,7 @@ from calibrate.lab.guard import teaches
 from calibrate.lab.run.api import GUESSES_AT, REPORT_AT
 from calibrate.lab.run.orders import PACES, choices, series_of
 from calibrate.lab.run.session import LONGEST_NAME, RefusedError
-from calibrate.lab.run.table import Table
+from calibrate.lab.run.table import RunTable
 from calibrate.lab.widgets import graph, in_browser, told
 from measure.errors import MeasureError
 
@@ -21,7 +21,7 @@ BUTTONS = ("open", "start", "stop", "reveal", "remove")
 HIDE = "hide the model's curve until the reveal"
 
 
-def layout(table: Table) -> Component:
+def layout(table: RunTable) -> Component:
     """The page, with the teacher's controls for who teaches."""
     return html.Div(
         [
@@ -56,7 +56,7 @@ def layout(table: Table) -> Component:
     )  # fmt: skip
 
 
-def _teacher(table: Table) -> list[Component]:
+def _teacher(table: RunTable) -> list[Component]:
     found = choices(table.folder)
     options: Any = [
         {"label": f"{c.label} (missing: {c.missing})" if c.missing else c.label, "value": c.value,
@@ -127,7 +127,7 @@ def _taken_along() -> list[Component]:
     ]  # fmt: skip
 
 
-def register(app: Dash, table: Table) -> None:
+def register(app: Dash, table: RunTable) -> None:
     """The page's callbacks."""
     app.callback(
         Output("run-told", "children"),
@@ -162,7 +162,7 @@ def register(app: Dash, table: Table) -> None:
 
 
 def command(
-    table: Table, button: object, device: object, series: object, pace: object, hidden: object, culprit: object
+    table: RunTable, button: object, device: object, series: object, pace: object, hidden: object, culprit: object
 ) -> str:
     """Do what a button of the teacher's says; what to tell the teacher, empty where all is well."""
     if not teaches():
@@ -183,7 +183,7 @@ def command(
     return ""
 
 
-def seal(table: Table, name: object, knee: object) -> tuple[Any, str, Any]:
+def seal(table: RunTable, name: object, knee: object) -> tuple[Any, str, Any]:
     """Seal a viewer's guess: what to say, how it looks, and what the browser remembers."""
     try:
         run = table.running()
@@ -194,7 +194,7 @@ def seal(table: Table, name: object, knee: object) -> tuple[Any, str, Any]:
     return said, "good", {"run": run.name, "name": event["name"], "knee": knee, "nonce": nonce}
 
 
-def take_back(table: Table, mine: object) -> tuple[Any, str, Any]:
+def take_back(table: RunTable, mine: object) -> tuple[Any, str, Any]:
     """Take back the guess that a browser remembers: what to say, how it looks, and what the browser remembers then."""
     kept = mine if isinstance(mine, dict) else {}
     try:
@@ -204,7 +204,7 @@ def take_back(table: Table, mine: object) -> tuple[Any, str, Any]:
     return "Taken back. Guess again.", "good", None
 
 
-def _series(table: Table, device: object) -> tuple[Any, Any, bool]:
+def _series(table: RunTable, device: object) -> tuple[Any, Any, bool]:
     """The curves of what is to be replayed."""
     if not teaches():
         return [], None, True

@@ -37,7 +37,7 @@ class _StopAskedError(Exception):
     """The teacher stopped the measurement, or the lab ends."""
 
 
-class Run:
+class LabRun:
     """A run kept in ``directory``; every method may be called by several threads."""
 
     def __init__(self, directory: Path) -> None:
@@ -54,7 +54,7 @@ class Run:
             self.log.add("stopped", why="the lab was closed while it measured")
 
     @classmethod
-    def begin(cls, directory: Path, order: Order) -> Run:
+    def begin(cls, directory: Path, order: Order) -> LabRun:
         """A new run, open for guesses. StoreError where it cannot be written."""
         order.write(directory / ORDER)
         EventLog(directory / EVENTS).add(

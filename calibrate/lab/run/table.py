@@ -9,10 +9,10 @@ from typing import Any
 from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.files import EVENTS, ORDER
 from calibrate.lab.run.orders import order_for
-from calibrate.lab.run.session import RefusedError, Run
+from calibrate.lab.run.session import LabRun, RefusedError
 
 
-class Table:
+class RunTable:
     """The runs of a lab; the last one is what every browser sees. Methods may be called by several threads."""
 
     def __init__(self, folder: LabFolder) -> None:
@@ -20,26 +20,26 @@ class Table:
         self.folder = folder
         self._lock = threading.Lock()
         kept = [d for d in folder.run_directories() if (d / ORDER).exists() and (d / EVENTS).exists()]
-        self._current: Run | None = Run(kept[-1]) if kept else None
+        self._current: LabRun | None = LabRun(kept[-1]) if kept else None
 
     @property
-    def current(self) -> Run | None:
+    def current(self) -> LabRun | None:
         """The run that everybody sees; None before the first."""
         return self._current
 
-    def running(self) -> Run:
+    def running(self) -> LabRun:
         """The current run. RefusedError where there is none yet."""
         if self._current is None:
             raise RefusedError("there is no run yet: the teacher opens one")
         return self._current
 
-    def open(self, device: object, series: object, seconds_per_point: object, *, curve_hidden: bool = False) -> Run:
+    def open(self, device: object, series: object, seconds_per_point: object, *, curve_hidden: bool = False) -> LabRun:
         """A new run of what was chosen, open for guesses. RefusedError while one measures, MeasureError otherwise."""
         with self._lock:
             if self._current is not None and self._current.phase == "running":
                 raise RefusedError("a measurement is running; stop it first")
             order = replace(order_for(self.folder, device, series, seconds_per_point), curve_hidden=curve_hidden)
-            self._current = Run.begin(self.folder.new_run(), order)
+            self._current = LabRun.begin(self.folder.new_run(), order)
             return self._current
 
     def told(self, run_name: str, first: int) -> dict[str, Any]:

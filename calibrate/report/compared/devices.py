@@ -14,7 +14,7 @@ from functools import cached_property
 from calibrate.fitting.curve_fit import quantity
 from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.comparison import Comparison
-from calibrate.prediction.ratios import Difference, Untold, differences, untold
+from calibrate.prediction.ratios import ParameterDifference, Untold, differences, untold
 from calibrate.report.compared.section import Section
 from calibrate.report.view import Shown
 from measure.sweep import LOAD_NAMES
@@ -35,7 +35,7 @@ class Matched:
     knees: tuple[tuple[NamedKnee, ...], ...] = ()
 
     @cached_property
-    def differences(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[ParameterDifference, ...]:
         """Of each device beside the first."""
         first, *others = zip(self.devices, self.comparisons, strict=True)
         return tuple(

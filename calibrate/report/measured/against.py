@@ -10,15 +10,15 @@ import pandas as pd
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.drawing import GREY, empty_figure, level_line
 from calibrate.report.measured.drawings import bars, lines
-from calibrate.report.measured.points import Measured
-from calibrate.report.measured.scales import Scale
+from calibrate.report.measured.points import MeasuredData
+from calibrate.report.measured.scales import AxisScale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import with_ends
 from calibrate.report.view import View
 from measure.units import format_bytes, format_rate
 
 
-def datasheet(measured: Measured, iops: float) -> list[View]:
+def datasheet(measured: MeasuredData, iops: float) -> list[View]:
     """The peak of each curve of the smallest block beside the data sheet's ``iops``."""
     table = measured.table[measured.table["throughput_per_s"].notna()]
     if measured.memory or table.empty:
@@ -49,7 +49,7 @@ def datasheet(measured: Measured, iops: float) -> list[View]:
     )]  # fmt: skip
 
 
-def memory_against_storage(shown_together: Sequence[Measured]) -> list[View]:
+def memory_against_storage(shown_together: Sequence[MeasuredData]) -> list[View]:
     """Latency against bandwidth of memories and drives on one pair of axes; nothing where there is only one kind."""
     if len({m.memory for m in shown_together}) < 2:
         return []
@@ -61,7 +61,7 @@ def memory_against_storage(shown_together: Sequence[Measured]) -> list[View]:
     rows = rows[["line", "load", "bandwidth_bytes_per_s", "latency_s"]]
     bandwidth, latency = rows["bandwidth_bytes_per_s"].to_numpy(float), rows["latency_s"].to_numpy(float)
     x_axis = bandwidth_axis(bandwidth)
-    scale = Scale(x_axis.title, bandwidth, (), log=True, factor=x_axis.factor)
+    scale = AxisScale(x_axis.title, bandwidth, (), log=True, factor=x_axis.factor)
     figure = (
         lines(rows, "bandwidth_bytes_per_s", "latency_s", scale, latency_axis(latency), by="line", sort=False)
         if len(rows) else empty_figure(x_axis.title, "")

@@ -14,8 +14,8 @@ from calibrate.knees.knee import Knee
 from calibrate.next.advice import advice
 from calibrate.report.drawing import ORANGE, PALETTE
 from calibrate.report.measured.drawings import MOST_LINES, lines
-from calibrate.report.measured.points import Measured
-from calibrate.report.measured.scales import Scale, load_scale
+from calibrate.report.measured.points import MeasuredData
+from calibrate.report.measured.scales import AxisScale, load_scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import axis_of, columns_of, rate_of, word_of
 from calibrate.report.view import View
@@ -32,13 +32,13 @@ Answers = Callable[[Fit, Sweep], Sequence[NamedKnee]]
 """Operating points that were asked for: the load within a response time, or with a share of the peak."""
 
 
-def curves(measured: Measured, least: int = 2) -> pd.DataFrame:
+def curves(measured: MeasuredData, least: int = 2) -> pd.DataFrame:
     """The points of the curves that have at least ``least`` loads."""
     loads = measured.table.groupby("series")["load"].transform("nunique")
     return measured.table[loads >= least]
 
 
-def against_load(measured: Measured) -> list[View]:
+def against_load(measured: MeasuredData) -> list[View]:
     """Throughput (a memory's bandwidth) and latency against the load."""
     rows = curves(measured)
     if rows.empty or measured.load_kind == "bandwidth":
@@ -60,7 +60,7 @@ def against_load(measured: Measured) -> list[View]:
 
 
 def latency_bandwidth(
-    measured: Measured, progress: Callable[[float], None] | None = None, answers: Answers | None = None
+    measured: MeasuredData, progress: Callable[[float], None] | None = None, answers: Answers | None = None
 ) -> list[View]:
     """Latency against bandwidth (throughput without a block size), the knee of each curve as a star, their table.
 
@@ -74,7 +74,7 @@ def latency_bandwidth(
     if rows[column].isna().any():
         return []
     x_axis, word = axis_of(measured, column, rows), word_of(column)
-    scale = Scale(x_axis.title, np.array([0.0]), (), log=False, factor=x_axis.factor)
+    scale = AxisScale(x_axis.title, np.array([0.0]), (), log=False, factor=x_axis.factor)
     # Along a curve the load grows; the bandwidth may bend back, so the order is the load's.
     ordered = rows.sort_values(["load"], ascending=measured.load_kind != "injected_delay", kind="stable")
     y_axis = axis_of(measured, "latency_s", rows)
@@ -109,7 +109,7 @@ _KNEE_NAMES = {
 }  # fmt: skip
 
 
-def _fits(measured: Measured, rows: pd.DataFrame, progress: Callable[[float], None] | None) -> dict[str, Fit]:
+def _fits(measured: MeasuredData, rows: pd.DataFrame, progress: Callable[[float], None] | None) -> dict[str, Fit]:
     """The device model fitted to all points of each curve, where a model fits and its knee was reached."""
     found: dict[str, Fit] = {}
     if measured.sweep is None:
@@ -128,7 +128,7 @@ def _fits(measured: Measured, rows: pd.DataFrame, progress: Callable[[float], No
 
 
 def _knee_table(
-    measured: Measured, rows: pd.DataFrame, fits: dict[str, Fit], answers: Answers | None
+    measured: MeasuredData, rows: pd.DataFrame, fits: dict[str, Fit], answers: Answers | None
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """A row for each curve: its latency at the least load, its peak, its knee; and headings of what was asked."""
     records, names = [], {}
@@ -188,7 +188,7 @@ def _knee_caption(knees: list[Knee]) -> str:
     )
 
 
-def _load_caption(measured: Measured, what: str) -> str:
+def _load_caption(measured: MeasuredData, what: str) -> str:
     return {
         "queue_depth": {
             "throughput": "Each doubling of the depth doubles the throughput until the device has no more to give.",
@@ -202,7 +202,7 @@ def _load_caption(measured: Measured, what: str) -> str:
     }.get(measured.load_kind, {}).get(what, "") + _bars_caption(measured)  # fmt: skip
 
 
-def _bars_caption(measured: Measured) -> str:
+def _bars_caption(measured: MeasuredData) -> str:
     repeated = (measured.table["repeats"] > 1).any()
     return f" Bars: {100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.measured.drawings import bars, heat, lines
-from calibrate.report.measured.points import Measured, end_of
-from calibrate.report.measured.scales import Scale, mix_scale
+from calibrate.report.measured.points import MeasuredData, end_of
+from calibrate.report.measured.scales import AxisScale, mix_scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import (
     axis_of,
@@ -27,7 +27,7 @@ MOST_GROUPS = 12
 FULL_ENOUGH = 0.75  # of the cells of a heat map; with fewer it is no map
 
 
-def heat_maps(measured: Measured) -> list[View]:
+def heat_maps(measured: MeasuredData) -> list[View]:
     """Size against mix, throughput and latency, at the least and the largest load."""
     views: list[View] = []
     known = measured.table.dropna(subset=["size_bytes", "read_fraction"])
@@ -45,7 +45,7 @@ def heat_maps(measured: Measured) -> list[View]:
     return views
 
 
-def _heat_map(measured: Measured, rows: pd.DataFrame, column: str, where: str, number: str) -> View:
+def _heat_map(measured: MeasuredData, rows: pd.DataFrame, column: str, where: str, number: str) -> View:
     cells = rows.pivot_table(index="read_fraction", columns="size_bytes", values=column, aggfunc="mean")
     names = ([format_bytes(float(c)) for c in cells.columns], [f"{100 * float(r):g} % reads" for r in cells.index])
     what = word_of(column)
@@ -57,7 +57,7 @@ def _heat_map(measured: Measured, rows: pd.DataFrame, column: str, where: str, n
     )  # fmt: skip
 
 
-def against_mix(measured: Measured) -> list[View]:
+def against_mix(measured: MeasuredData) -> list[View]:
     """Throughput and latency against the share of reads, a line for each size and some of the loads.
 
     Where reads and writes of a mix have latencies of their own, they get figures of their own.
@@ -81,7 +81,7 @@ def against_mix(measured: Measured) -> list[View]:
     return [*together, *_by_direction(measured, rows, scale)]
 
 
-def _by_direction(measured: Measured, rows: pd.DataFrame, scale: Scale) -> list[View]:
+def _by_direction(measured: MeasuredData, rows: pd.DataFrame, scale: AxisScale) -> list[View]:
     """Throughput and latency of the reads and of the writes of each mix; the ends of a curve have one of them."""
     columns = ("throughput_per_s", "latency_s")
     if measured.memory or not (measured.known("read_latency_s") and measured.known("write_latency_s")):
@@ -104,7 +104,7 @@ def _by_direction(measured: Measured, rows: pd.DataFrame, scale: Scale) -> list[
     ]  # fmt: skip
 
 
-def read_against_write(measured: Measured) -> list[View]:
+def read_against_write(measured: MeasuredData) -> list[View]:
     """Reads alone beside writes alone, wherever both were measured of the same size and load."""
     results = with_ends(measured, [c for c in (rate_of(measured), "latency_s") if measured.known(c)])
     keys = ["place", "size_bytes", "load"]

@@ -12,7 +12,7 @@ from calibrate.report.axes import bandwidth_axis, throughput_axis
 from calibrate.report.drawing import AXIS, BLUE, GREY, ORANGE, RED, empty_figure, upright_line
 from calibrate.report.measured.crossover import Crossover, crossover
 from calibrate.report.measured.drawings import lines
-from calibrate.report.measured.points import Measured
+from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.scales import size_scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import axis_of, columns_of, fewer_lines, load_text, with_loads
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 MOST_FIGURES = 4
 
 
-def against_size(measured: Measured) -> list[View]:
+def against_size(measured: MeasuredData) -> list[View]:
     """What the size does: IOPS and bandwidth with their crossover (blocks only), then latency."""
     if not measured.varies("size_bytes"):
         return []
     return [*_two_axes(measured), *_latency(measured)]
 
 
-def _two_axes(measured: Measured) -> list[View]:
+def _two_axes(measured: MeasuredData) -> list[View]:
     """One figure for each of the first curves at its least load, then the table of all crossovers."""
     if measured.size_name != "block size" or measured.memory:
         return []
@@ -82,7 +82,7 @@ def _record(name: str, found: Crossover | None) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _figure_of(measured: Measured, number: int, name: str, rows: pd.DataFrame, found: Crossover | None) -> View:
+def _figure_of(measured: MeasuredData, number: int, name: str, rows: pd.DataFrame, found: Crossover | None) -> View:
     table = rows[columns_of(measured, "series", "size_bytes", "load")]
     title = f"IOPS and bandwidth against block size: {name}"
     return View("iops-bandwidth", f"iops-bandwidth-{number}", title, _caption(found), table, _draw(rows, found))
@@ -149,7 +149,7 @@ def _caption(found: Crossover | None) -> str:
     )
 
 
-def _latency(measured: Measured) -> list[View]:
+def _latency(measured: MeasuredData) -> list[View]:
     """Latency against the size, a line for each curve and some of its loads."""
     rows = measured.table[measured.table["latency_s"].notna() & measured.table["size_bytes"].notna()]
     rows = rows[rows.groupby(["curve", "load"])["size_bytes"].transform("nunique") > 1]

@@ -7,7 +7,7 @@ import numpy as np
 from calibrate.report.axes import latency_axis
 from calibrate.report.measured.by_load import curves
 from calibrate.report.measured.drawings import bars, several_lines
-from calibrate.report.measured.points import PERCENTILES, Measured
+from calibrate.report.measured.points import PERCENTILES, MeasuredData
 from calibrate.report.measured.scales import load_scale
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.view import columns_of, text_of, with_ends
@@ -18,7 +18,7 @@ MOST_FIGURES = 6
 MOST_WORKLOADS = 8  # with more, depth 1 is no baseline but a point of something else
 
 
-def baseline(measured: Measured) -> list[View]:
+def baseline(measured: MeasuredData) -> list[View]:
     """One request at a time: mean, deviation and percentiles of each workload."""
     table = measured.table
     told = [c for c in ("latency_sd_s", "latency_p95_s", "latency_p99_s") if measured.known(c)]
@@ -36,7 +36,7 @@ def baseline(measured: Measured) -> list[View]:
     )]  # fmt: skip
 
 
-def tails(measured: Measured) -> list[View]:
+def tails(measured: MeasuredData) -> list[View]:
     """Percentiles against the load, a figure for each of the first curves, and the table of all."""
     known = [c for c in PERCENTILES if measured.known(c)]
     rows = curves(measured)
@@ -64,6 +64,6 @@ def tails(measured: Measured) -> list[View]:
     return views
 
 
-def _level(measured: Measured) -> str:
+def _level(measured: MeasuredData) -> str:
     repeated = (measured.table["repeats"] > 1).any()
     return f" Intervals over repeats are {100 * LEVEL:g} %." if repeated else ""

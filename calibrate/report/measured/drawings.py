@@ -16,7 +16,7 @@ from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis
 from calibrate.report.drawing import DASHES, INK, PALETTE, SYMBOLS, empty_figure, spans_decade
 from calibrate.report.measured.points import end_of
-from calibrate.report.measured.scales import Scale
+from calibrate.report.measured.scales import AxisScale
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_LINES = len(PALETTE) * len(DASHES)
 
 
-def lines(rows: pd.DataFrame, x: str, y: str, scale: Scale, axis: Axis, *, by: str, sort: bool = True) -> Figure:
+def lines(rows: pd.DataFrame, x: str, y: str, scale: AxisScale, axis: Axis, *, by: str, sort: bool = True) -> Figure:
     """``y`` against ``x``, a line for each value of ``by``, with the interval over repeats as error bars.
 
     A line goes from left to right, or, not sorted, through its points in their order.
@@ -37,7 +37,7 @@ def lines(rows: pd.DataFrame, x: str, y: str, scale: Scale, axis: Axis, *, by: s
     return figure
 
 
-def several_lines(rows: pd.DataFrame, x: str, columns: Mapping[str, str], scale: Scale, axis: Axis) -> Figure:
+def several_lines(rows: pd.DataFrame, x: str, columns: Mapping[str, str], scale: AxisScale, axis: Axis) -> Figure:
     """Several ``columns`` (name of the column: its label) of the same rows against ``x``."""
     ordered = rows.sort_values(x)
     known = {c: label for c, label in columns.items() if ordered[c].notna().any()}

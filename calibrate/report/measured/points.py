@@ -37,7 +37,7 @@ _UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredData:
     """Points ready to be shown.
 
     ``table`` has one row for each workload: ``series``, ``load``, ``size_bytes`` (what ``size_name`` says: a block, a
@@ -74,7 +74,7 @@ class Measured:
         """The names of the curves."""
         return tuple(dict.fromkeys(self.table["series"]))
 
-    def of(self, series: str) -> Measured:
+    def of(self, series: str) -> MeasuredData:
         """The same of one curve alone, its findings and those of all of it included."""
         return replace(
             self, table=self.table[self.table["series"] == series].reset_index(drop=True),
@@ -91,7 +91,7 @@ class Measured:
         return column in self.table and self.table[column].nunique() > 1
 
 
-def measured(sweep: Sweep, title: str = "") -> Measured:
+def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     """The sweep's points averaged over repeats, audited. Without a ``title`` it takes the sweep's name."""
     findings = sorted((*sweep.findings, *audit(sweep)), key=lambda f: -SEVERITIES.index(f.severity))
     points, size_name = _with_size(sweep)
@@ -99,13 +99,13 @@ def measured(sweep: Sweep, title: str = "") -> Measured:
     memory = sweep.load_kind in ("injected_delay", "buffer_size")
     unit_bytes = float(CACHE_LINE_BYTES) if memory else table["block_bytes"]
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
-    return Measured(
+    return MeasuredData(
         title or sweep.name or sweep.provenance.source or "measured", _named(table, memory=memory), sweep.load_kind,
         sweep.load_unit, size_name, sweep.provenance, tuple(findings), sweep=sweep, name=sweep.name or title,
     )  # fmt: skip
 
 
-def published(name: str, *, corrected: bool = True) -> Measured:
+def published(name: str, *, corrected: bool = True) -> MeasuredData:
     """A dataset of the catalogue, also one that is no curve. DataError for an unknown name.
 
     ``corrected`` applies what the audit proves, as :func:`measure.datasets.load_dataset` does.
@@ -118,7 +118,7 @@ def published(name: str, *, corrected: bool = True) -> Measured:
     read = {"002-ssd-tails": _tails, "002-ssd-baseline": _baseline}[name]
     table, more = read(dataset_table(name))
     provenance = Provenance(tool=info.tool, cpu=info.host_cpu, device=info.device, source=info.source)
-    return Measured(
+    return MeasuredData(
         f"{info.title} ({name})", _named(_averaged(table)), "queue_depth", "requests", "block size", provenance,
         tuple(audit_dataset(name)), (*notes, *more), name=name,
     )  # fmt: skip

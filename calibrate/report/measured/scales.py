@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array
 from calibrate.report.drawing import LOG
-from calibrate.report.measured.points import Measured
+from calibrate.report.measured.points import MeasuredData
 from measure.units import format_bytes
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _MOST_TICKS = 12
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """An axis for what was varied. ``values`` (m,) are all that will be drawn; ``log``: it is in logarithms.
 
     ``ends`` are those of the axis, in its unit, where they are not left to the figure. On a logarithmic axis a load of
@@ -53,34 +53,36 @@ class Scale:
         return float(positive.min() / 3) if len(positive) and (self.values == 0).any() else 0.0
 
 
-def load_scale(measured: Measured) -> Scale:
+def load_scale(measured: MeasuredData) -> AxisScale:
     """The axis of the load: depths and delays in logarithms, rates and bandwidths from zero."""
     values = np.unique(measured.table["load"].to_numpy(float))
     if measured.load_kind == "arrival_rate":
         factor, prefix = (1e-3, "k ") if values.max() >= 1e4 else (1.0, "")
-        return Scale(f"arrival rate, as measured ({prefix}requests/s)", values, (), log=False, factor=factor)
+        return AxisScale(f"arrival rate, as measured ({prefix}requests/s)", values, (), log=False, factor=factor)
     if measured.load_kind == "bandwidth":
-        return Scale("bandwidth (GB/s)", values, (), log=False, factor=1e-9)
+        return AxisScale("bandwidth (GB/s)", values, (), log=False, factor=1e-9)
     if measured.load_kind == "injected_delay":
         tens = [10.0**e for e in range(-3, 10) if values[values > 0].min(initial=1.0) <= 10.0**e <= values.max()]
-        return Scale(measured.load_name, values, tuple((v, f"{v:g}") for v in [*values[values == 0], *tens]), log=True)
+        return AxisScale(
+            measured.load_name, values, tuple((v, f"{v:g}") for v in [*values[values == 0], *tens]), log=True
+        )
     if measured.load_kind == "buffer_size":
         return size_scale("buffer size", values)
-    return Scale(measured.load_name, values, tuple((v, f"{v:g}") for v in _ticks(values)), log=True)
+    return AxisScale(measured.load_name, values, tuple((v, f"{v:g}") for v in _ticks(values)), log=True)
 
 
-def size_scale(name: str, values: Array) -> Scale:
+def size_scale(name: str, values: Array) -> AxisScale:
     """The axis of a size in bytes."""
     known = np.unique(values[np.isfinite(values)])
-    return Scale(name, known, tuple((v, format_bytes(v)) for v in _ticks(known)), log=True)
+    return AxisScale(name, known, tuple((v, format_bytes(v)) for v in _ticks(known)), log=True)
 
 
-def mix_scale(values: Array) -> Scale:
+def mix_scale(values: Array) -> AxisScale:
     """The axis of the share of reads, in percent."""
     known = np.unique(values[np.isfinite(values)])
     ends = (100 * float(known.min()) - 4, 100 * float(known.max()) + 4)
     ticks = tuple((v, f"{100 * v:g}") for v in _ticks(known))
-    return Scale("reads (%)", known, ticks, log=False, factor=100.0, ends=ends)
+    return AxisScale("reads (%)", known, ticks, log=False, factor=100.0, ends=ends)
 
 
 def _ticks(values: Array) -> list[float]:

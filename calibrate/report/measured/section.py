@@ -11,7 +11,7 @@ import pandas as pd
 
 from calibrate.report.files import write_tables
 from calibrate.report.measured.against import memory_against_storage
-from calibrate.report.measured.points import Measured
+from calibrate.report.measured.points import MeasuredData
 from calibrate.report.view import Group, View
 from measure.findings import Finding
 from measure.sweep import Provenance
@@ -49,7 +49,7 @@ class MeasuredSection:
         }  # fmt: skip
 
 
-def section_of(measured: Measured, views: Sequence[View], lead: str = "") -> MeasuredSection:
+def section_of(measured: MeasuredData, views: Sequence[View], lead: str = "") -> MeasuredSection:
     """The section of one measurement."""
     return MeasuredSection(
         measured.title, views, measured.findings, measured.provenance, lead, measured.notes, measured.load_kind,
@@ -57,7 +57,7 @@ def section_of(measured: Measured, views: Sequence[View], lead: str = "") -> Mea
     )  # fmt: skip
 
 
-def together(shown: Sequence[Measured]) -> list[MeasuredSection]:
+def together(shown: Sequence[MeasuredData]) -> list[MeasuredSection]:
     """The section that holds several measurements against each other; none where nothing can be."""
     views = memory_against_storage(shown)
     return [MeasuredSection("Memory and storage", views, name="memory-and-storage")] if views else []

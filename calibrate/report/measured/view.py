@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.measured.points import PERCENTILES, Measured, end_of
+from calibrate.report.measured.points import PERCENTILES, MeasuredData, end_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Shown
 from measure.units import format_bandwidth, format_bytes, format_rate
@@ -17,12 +17,12 @@ MOST_LOADS = 3
 MOST_LINES = 8
 
 
-def rate_of(measured: Measured) -> str:
+def rate_of(measured: MeasuredData) -> str:
     """The column that says how much is done: a memory's bandwidth, a drive's requests a second."""
     return "bandwidth_bytes_per_s" if measured.memory else "throughput_per_s"
 
 
-def axis_of(measured: Measured, column: str, rows: pd.DataFrame) -> Axis:
+def axis_of(measured: MeasuredData, column: str, rows: pd.DataFrame) -> Axis:
     """The axis of a column of results."""
     values = rows[column].to_numpy(float)
     if column == "bandwidth_bytes_per_s":
@@ -35,7 +35,7 @@ def word_of(column: str) -> str:
     return {"throughput_per_s": "throughput", "bandwidth_bytes_per_s": "bandwidth", "latency_s": "latency"}[column]
 
 
-def load_text(measured: Measured, load: float) -> str:
+def load_text(measured: MeasuredData, load: float) -> str:
     """A load in a few words, for a legend."""
     return {
         "queue_depth": f"N = {load:g}",
@@ -46,7 +46,7 @@ def load_text(measured: Measured, load: float) -> str:
     }.get(measured.load_kind, f"{load:g}")
 
 
-def text_of(measured: Measured, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
+def text_of(measured: MeasuredData, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
     """``table`` as people read it, its load under its own name and in its own unit."""
     column, heading = {
         "queue_depth": ("load", "N"), "injected_delay": ("load", "delay"), "arrival_rate": ("load_per_s", "arrivals"),
@@ -71,7 +71,7 @@ def fewer_lines(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return rows[rows["load"].isin(some_loads(rows, 1))]
 
 
-def with_loads(measured: Measured, rows: pd.DataFrame, column: str) -> pd.DataFrame:
+def with_loads(measured: MeasuredData, rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """``rows`` with ``line``: the name in ``column``, and the load where there are several."""
     several = rows["load"].nunique() > 1
     names = [
@@ -81,7 +81,7 @@ def with_loads(measured: Measured, rows: pd.DataFrame, column: str) -> pd.DataFr
     return rows.assign(line=names)
 
 
-def columns_of(measured: Measured, *first: str) -> list[str]:
+def columns_of(measured: MeasuredData, *first: str) -> list[str]:
     """Columns for a table: ``first``, then those of the results that any point tells, with their intervals."""
     results = ["throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES]
     if measured.memory:  # a cache line is no request that anybody counts
@@ -91,7 +91,7 @@ def columns_of(measured: Measured, *first: str) -> list[str]:
             *(["outlier"] if (measured.table["outlier"] != "").any() else [])]  # fmt: skip
 
 
-def with_ends(measured: Measured, columns: list[str]) -> list[str]:
+def with_ends(measured: MeasuredData, columns: list[str]) -> list[str]:
     """``columns`` and, after each, the ends of its interval where there is one."""
     return [
         c for column in columns for c in (column, end_of(column, "low"), end_of(column, "high"))

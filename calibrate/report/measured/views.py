@@ -9,13 +9,13 @@ from calibrate.report.measured.by_load import Answers, against_load, latency_ban
 from calibrate.report.measured.by_mix import against_mix, heat_maps, read_against_write
 from calibrate.report.measured.by_size import against_size
 from calibrate.report.measured.by_statistic import baseline, tails
-from calibrate.report.measured.points import Measured
+from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.view import columns_of, text_of
 from calibrate.report.view import View
 
 
 def views_of(
-    measured: Measured,
+    measured: MeasuredData,
     *,
     kinds: Collection[str] | None = None,
     datasheet_iops: float | None = None,

@@ -15,7 +15,7 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.column_names import BLOCK_UNITS, Role, plain_name
+from measure.formats.tables.column_names import BLOCK_UNITS, ColumnRole, plain_name
 from measure.read_write_mix import parse_mix
 from measure.sweep import describe_series
 
@@ -50,20 +50,22 @@ def block_bytes(cell: str) -> float | None:
     return size * scale if scale is not None and size > 0 else None
 
 
-def roles_of_cells(ignored: Sequence[str], cells: Mapping[str, Sequence[str]], taken: Mapping[str, Role]) -> list[Role]:
+def roles_of_cells(
+    ignored: Sequence[str], cells: Mapping[str, Sequence[str]], taken: Mapping[str, ColumnRole]
+) -> list[ColumnRole]:
     """The roles of columns that no name tells: a block whose unit is in its cells, and the words of a mix.
 
     A role that is taken, or that two columns could have, is not given.
     """
-    found: dict[str, list[Role]] = defaultdict(list)
+    found: dict[str, list[ColumnRole]] = defaultdict(list)
     for column in ignored:
         filled = [c for c in cells[column] if c]
         if not filled:
             continue
         if _BLOCK_NAME.fullmatch(plain_name(column)) and all(block_bytes(c) is not None for c in filled):
-            found["block"].append(Role("block", column, unit=IN_CELLS))
+            found["block"].append(ColumnRole("block", column, unit=IN_CELLS))
         elif all(_tells_mix(c) for c in filled):
-            found["mix"].append(Role("mix", column))
+            found["mix"].append(ColumnRole("mix", column))
     return [roles[0] for role, roles in found.items() if len(roles) == 1 and role not in taken]
 
 

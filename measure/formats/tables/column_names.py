@@ -125,7 +125,7 @@ _NOUNS = (
 
 
 @dataclass(frozen=True)
-class Role:
+class ColumnRole:
     """One column with its meaning: ``column`` as the table spells it, the factor that makes SI of it, the unit.
 
     ``constant`` is the SI value where the user declared a value for all rows ("load=1") instead of a column.
@@ -143,7 +143,7 @@ def plain_name(column: str) -> str:
     return re.sub(r"[\s\-\[\]().,:]+", "_", column.strip()).strip("_")
 
 
-def recognise(column: str) -> Role | None:
+def recognise(column: str) -> ColumnRole | None:
     """The role of a column whose name leaves nothing to guess, or None.
 
     "clients" is the role of what counts all outstanding requests (clients, connections, concurrency), "depth" that of
@@ -160,11 +160,11 @@ def recognise(column: str) -> Role | None:
         groups = match.groupdict()
         prefix = groups.get("prefix")
         unit = groups.get("unit") or (prefix and {"k": "k", "m": "M"}[prefix.lower()]) or DEFAULT_UNIT.get(role, "")
-        return Role(role, column, unit_scale(role, unit) if unit else 1.0, unit)
+        return ColumnRole(role, column, unit_scale(role, unit) if unit else 1.0, unit)
     return None
 
 
-def weakly_recognised(columns: Iterable[str], role: str) -> list[Role]:
+def weakly_recognised(columns: Iterable[str], role: str) -> list[ColumnRole]:
     """The columns that may have this role where no better name is there: those of the best kind of name alone.
 
     Where the name has no unit, the unit is ``OPEN_UNIT``, for Little's law to tell.
@@ -178,7 +178,7 @@ def weakly_recognised(columns: Iterable[str], role: str) -> list[Role]:
         for column, name in names.items():
             if weak == role and (match := pattern.fullmatch(name)) is not None:
                 unit = match.groupdict().get("unit") or OPEN_UNIT
-                found.append(Role(role, column, 1.0 if unit == OPEN_UNIT else unit_scale(role, unit), unit))
+                found.append(ColumnRole(role, column, 1.0 if unit == OPEN_UNIT else unit_scale(role, unit), unit))
         if found:
             return found
     return []

@@ -17,7 +17,7 @@ from measure.formats.tables.column_names import (
     OPEN_UNIT,
     SPEEDS,
     UNITS,
-    Role,
+    ColumnRole,
     counts_tokens,
     plain_name,
     recognise,
@@ -42,24 +42,24 @@ class Roles:
     its name or as declared, so that several jobs multiply it; ``declared`` are the roles that the user gave.
     """
 
-    by_role: Mapping[str, Role]
+    by_role: Mapping[str, ColumnRole]
     ignored: tuple[str, ...] = field(default=())
-    rivals: tuple[Role, ...] = ()
+    rivals: tuple[ColumnRole, ...] = ()
     per_job: bool = False
     declared: frozenset[str] = frozenset()
 
     def __contains__(self, role: str) -> bool:
         return role in self.by_role
 
-    def __getitem__(self, role: str) -> Role:
+    def __getitem__(self, role: str) -> ColumnRole:
         return self.by_role[role]
 
-    def using(self, role: Role) -> Roles:
+    def using(self, role: ColumnRole) -> Roles:
         """The same with another column, or another unit, for one role."""
         return replace(self, by_role={**self.by_role, role.role: role})
 
     @property
-    def load(self) -> Role:
+    def load(self) -> ColumnRole:
         """The role of the load: depth, delay or arrival_rate."""
         return next(self.by_role[r] for r in LOAD_ROLES if r in self.by_role)
 
@@ -102,7 +102,7 @@ def assign_roles(
     columns: Mapping[str, str] | None,
     units: Mapping[str, str] | None,
     where: str,
-    further: Callable[[Sequence[str], Mapping[str, Role]], Iterable[Role]] | None = None,
+    further: Callable[[Sequence[str], Mapping[str, ColumnRole]], Iterable[ColumnRole]] | None = None,
 ) -> Roles:
     """Give every column of ``header`` its role; ``columns`` (role -> column) and ``units`` (role -> unit) go first.
 
@@ -120,7 +120,7 @@ def assign_roles(
     chosen = _all_declared(header, declared, units, where)
     found = _recognised(header, set(declared.values()), units, where)
     chosen |= _loads(found, chosen, where, header)
-    rivals: list[Role] = []
+    rivals: list[ColumnRole] = []
     for role in found:
         if role.role in (*LOAD_ROLES, "clients", "jobs"):
             continue
@@ -141,7 +141,7 @@ def assign_roles(
 # --- what is declared, and what is recognised -----------------------------------------------------------------------
 
 
-def _recognised(header: Sequence[str], declared: set[str], units: Mapping[str, str], where: str) -> list[Role]:
+def _recognised(header: Sequence[str], declared: set[str], units: Mapping[str, str], where: str) -> list[ColumnRole]:
     """The columns that are not declared and that a name tells, with their declared units."""
     found = [role for column in header if column not in declared and (role := recognise(column)) is not None]
     if counts_tokens(header):
@@ -149,12 +149,14 @@ def _recognised(header: Sequence[str], declared: set[str], units: Mapping[str, s
     return [_declared(r.role, r.column, units[r.role], where) if r.role in units else r for r in found]
 
 
-def _loads(found: Sequence[Role], chosen: Mapping[str, Role], where: str, header: Sequence[str]) -> dict[str, Role]:
+def _loads(
+    found: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole], where: str, header: Sequence[str]
+) -> dict[str, ColumnRole]:
     """The load among recognised columns, where none is declared, and the jobs beside a number of requests.
 
     A depth, a delay or a rate goes before a number of clients, and that before a number of threads.
     """
-    new: dict[str, Role] = {}
+    new: dict[str, ColumnRole] = {}
     jobs = [r for r in found if r.role == "jobs"]
     load = next((chosen[r] for r in LOAD_ROLES if r in chosen), None)
     if load is None:
@@ -172,7 +174,7 @@ def _loads(found: Sequence[Role], chosen: Mapping[str, Role], where: str, header
     return new
 
 
-def _is_per_job(chosen: Mapping[str, Role], declared: Mapping[str, str]) -> bool:
+def _is_per_job(chosen: Mapping[str, ColumnRole], declared: Mapping[str, str]) -> bool:
     """Whether jobs multiply the load: it is named as the depth of one job, or declared as a depth or beside jobs."""
     if "depth" not in chosen or "jobs" not in chosen:
         return False
@@ -180,9 +182,11 @@ def _is_per_job(chosen: Mapping[str, Role], declared: Mapping[str, str]) -> bool
     return "jobs" in declared or "depth" in declared or (named is not None and named.role == "depth")
 
 
-def _weakly(header: Sequence[str], chosen: Mapping[str, Role], units: Mapping[str, str], where: str) -> dict[str, Role]:
+def _weakly(
+    header: Sequence[str], chosen: Mapping[str, ColumnRole], units: Mapping[str, str], where: str
+) -> dict[str, ColumnRole]:
     """A latency or a throughput by a name that leaves something open, where nothing better is there."""
-    new: dict[str, Role] = {}
+    new: dict[str, ColumnRole] = {}
     rest = [c for c in header if c not in {r.column for r in chosen.values()}]
     for role, better in (
         ("latency", ("latency", "read_latency", "write_latency")),
@@ -200,9 +204,9 @@ def _weakly(header: Sequence[str], chosen: Mapping[str, Role], units: Mapping[st
 
 def _all_declared(
     header: Sequence[str], declared: Mapping[str, str], units: Mapping[str, str], where: str
-) -> dict[str, Role]:
+) -> dict[str, ColumnRole]:
     """The roles that the user declared, a column or a value each."""
-    chosen: dict[str, Role] = {}
+    chosen: dict[str, ColumnRole] = {}
     for asked, column in declared.items():
         role = _kind_of_load(column) if asked == "load" else asked
         constant = None if column in header else _constant(role, column)
@@ -211,31 +215,31 @@ def _all_declared(
         if role in chosen:
             raise DataError(f"{where}: {column!r} and {chosen[role].column!r} are both declared as {role}; keep one")
         if constant is not None:
-            chosen[role] = Role(role, column, constant=constant)
+            chosen[role] = ColumnRole(role, column, constant=constant)
         else:
             chosen[role] = _declared(role, column, units.get(asked), where)
     return chosen
 
 
-def _rest(header: Sequence[str], chosen: Mapping[str, Role]) -> tuple[str, ...]:
+def _rest(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> tuple[str, ...]:
     used = {role.column for role in chosen.values()}
     return tuple(column for column in header if column not in used)
 
 
-def _declared(role: str, column: str, unit: str | None, where: str) -> Role:
+def _declared(role: str, column: str, unit: str | None, where: str) -> ColumnRole:
     """A declared column; without a declared unit, the one in its name, or the role's usual one."""
     if not UNITS[role]:
-        return Role(role, column)
+        return ColumnRole(role, column)
     unit = unit if unit is not None else unit_in_name(role, column)
     if unit is None and role == "latency":
-        return Role(role, column, unit=OPEN_UNIT)
+        return ColumnRole(role, column, unit=OPEN_UNIT)
     if unit is None:
         usual = _USUAL_UNIT.get(role.removeprefix("read_").removeprefix("write_").partition("_")[0], "us")
         raise DataError(
             f"{where}: the unit of column {column!r} ({role}) is not in its name; say it, for example "
             f"{role}={column}:{usual}"
         )
-    return Role(role, column, unit_scale(role, unit), unit)
+    return ColumnRole(role, column, unit_scale(role, unit), unit)
 
 
 def _kind_of_load(column: str) -> str:

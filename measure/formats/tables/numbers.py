@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from measure.errors import DataError
-from measure.formats.tables.text import Table
+from measure.formats.tables.text import TextTable
 
 Mark = Literal["point", "comma", "thousands"]
 
@@ -35,7 +35,7 @@ def number(cell: str, scale: float, line: int, column: str, name: str) -> float 
     return value * scale if scale >= 1 else value / round(1 / scale)
 
 
-def with_points(table: Table, columns: Iterable[str], name: str) -> Table:
+def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTable:
     """The table with decimal points and no commas between thousands in these columns.
 
     What a comma means follows from all cells of these columns: in "0,5" it can only stand for a point, in "1,234,567"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from measure.errors import DataError
-from measure.formats.tables.column_names import LOAD_ROLES, OPEN_UNIT, SPEEDS, Role, counts_tokens, unit_in_name
+from measure.formats.tables.column_names import LOAD_ROLES, OPEN_UNIT, SPEEDS, ColumnRole, counts_tokens, unit_in_name
 
 _MOST_NAMES = 20
 _NO_BLOCK = "a block size (or an IOPS column)"
@@ -18,7 +18,7 @@ _LIKELY = {
 }  # fmt: skip
 
 
-def ready_line(header: Sequence[str], chosen: Mapping[str, Role]) -> str:
+def ready_line(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> str:
     """A ``--columns`` line of the table's own names, to be looked over: what is not known is guessed.
 
     >>> ready_line(["users", "time", "rate"], {})
@@ -54,7 +54,7 @@ def found_columns(header: Sequence[str]) -> str:
     return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
 
 
-def ambiguous(where: str, first: Role, second: Role, header: Sequence[str]) -> str:
+def ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequence[str]) -> str:
     role = "load" if first.role in (*LOAD_ROLES, "clients", "jobs") else first.role
     return (
         f"{where}: both {first.column!r} and {second.column!r} can be the {role}; say which, for example "
@@ -62,7 +62,7 @@ def ambiguous(where: str, first: Role, second: Role, header: Sequence[str]) -> s
     )
 
 
-def check_complete(roles: Mapping[str, Role], header: Sequence[str], where: str) -> None:
+def check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], where: str) -> None:
     """DataError where the columns do not make a point: by Little's law one of latency and throughput may be missing."""
     lacking = []
     latency = any(r in roles for r in ("latency", "read_latency", "write_latency"))

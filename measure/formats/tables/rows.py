@@ -13,10 +13,10 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.formats.tables.cells import IN_CELLS, block_bytes
-from measure.formats.tables.column_names import LOAD_ROLES, Role
+from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole
 from measure.formats.tables.columns import TEXT_ROLES, Roles
 from measure.formats.tables.numbers import number
-from measure.formats.tables.text import Table
+from measure.formats.tables.text import TextTable
 from measure.read_write_mix import parse_mix
 from measure.sweep import describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes
@@ -34,7 +34,7 @@ class Rows:
     left_out: dict[str, list[int]] = field(default_factory=dict)
 
 
-def rows_of(table: Table, roles: Roles, name: str, most: int | None = None) -> Rows:
+def rows_of(table: TextTable, roles: Roles, name: str, most: int | None = None) -> Rows:
     """The points of the first ``most`` rows. Where all lack a latency, or all a throughput, the law gives it later."""
     found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows[:most]]
     needed = ["load", "latency_s", "throughput_per_s", *(["jobs"] if "jobs" in roles else [])]
@@ -140,7 +140,7 @@ def _per_unit(bandwidth: float | None, unit_bytes: float | None) -> float | None
     return bandwidth / unit_bytes if bandwidth is not None and unit_bytes else None
 
 
-def _value(cells: Mapping[str, str], role: Role, line: int, name: str) -> float | None:
+def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> float | None:
     """What the row holds of a role, in SI units; None where its cell is empty."""
     if role.constant is not None:
         return role.constant

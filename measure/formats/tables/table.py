@@ -24,7 +24,7 @@ from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
 from measure.formats.tables.jobs import count_jobs, part_jobs
 from measure.formats.tables.numbers import number, with_points
 from measure.formats.tables.rows import rows_of
-from measure.formats.tables.text import Table, read_table
+from measure.formats.tables.text import TextTable, read_table
 from measure.formats.tables.unit_choice import complete, settle
 from measure.sweep import OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep
 from measure.units import CACHE_LINE_BYTES, counted
@@ -173,7 +173,7 @@ def _throughput_source(roles: Roles) -> str:
     return "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
 
 
-def _own_table(table: Table, name: str) -> Sweep:
+def _own_table(table: TextTable, name: str) -> Sweep:
     """A table that ``to_csv`` (or a sweep directory of ours) wrote: SI columns, nothing to convert."""
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:

@@ -16,7 +16,7 @@ _MARKDOWN_RULE = re.compile(r"[|:\s-]*-[|:\s-]*")
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """The cells of a text table as strings, each row with the number of its line in the file."""
 
     header: tuple[str, ...]
@@ -41,7 +41,7 @@ def _separator(line: str) -> str | None:
     return best if counts[best] else None
 
 
-def read_table(text: str, name: str) -> Table:
+def read_table(text: str, name: str) -> TextTable:
     """The table in a text; lines that begin with # are notes, ``key: value`` each. ``name`` tells it in messages.
 
     Of a table in Markdown the outer bars and the line of dashes are left out.
@@ -81,7 +81,7 @@ def read_table(text: str, name: str) -> Table:
         raise DataError(f"{name} cannot be read as a table: {error or 'no header'}; save it as plain CSV") from error
     if not rows:
         raise DataError(f"{name} has a header but no row; measure again or name another file")
-    return Table(header, tuple(rows), notes)
+    return TextTable(header, tuple(rows), notes)
 
 
 def _lines(text: str) -> tuple[list[str], list[int], dict[str, str]]:

@@ -19,7 +19,7 @@ import numpy as np
 from measure.closed_curves import COMPUTED
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.column_names import OPEN_UNIT, Role, unit_scale
+from measure.formats.tables.column_names import OPEN_UNIT, ColumnRole, unit_scale
 from measure.formats.tables.columns import Roles
 from measure.formats.tables.refusals import ready_line
 from measure.units import counted
@@ -124,7 +124,7 @@ def _readings(roles: Roles) -> Iterator[Roles]:
                 yield chosen if throughput is None else chosen.using(throughput)
 
 
-def _in_units(role: Role, units: Sequence[str]) -> list[Role]:
+def _in_units(role: ColumnRole, units: Sequence[str]) -> list[ColumnRole]:
     if role.unit != OPEN_UNIT:
         return [role]
     return [replace(role, unit=unit, scale=unit_scale(role.role, unit)) for unit in units]

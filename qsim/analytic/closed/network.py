@@ -37,11 +37,11 @@ from qsim._types import FloatArray, IntArray
 from qsim.analytic.closed import normalizing, random_routing, repairman
 from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.closed.random_routing import OwnQueueTimes
-from qsim.analytic.closed.repairman import Curve
+from qsim.analytic.closed.repairman import RepairmanCurve
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.distributions import Exponential
 from qsim.errors import NoFormulaError
-from qsim.metrics import Metrics, Times
+from qsim.metrics import Metrics, TimeDistribution
 from qsim.models import Closed, Model, Station
 
 METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, Muntz & Palacios 1975)"
@@ -150,7 +150,7 @@ def _station(
     station, N = model.queueing[number], model.population
     S, c, x = station.service.mean, station.servers, X * station.visits
     n = np.arange(p.size)
-    times: Times | None = None
+    times: TimeDistribution | None = None
     if station.speeds is not None:
         Wq = S * float(seen @ (n[:-1] / centre.speed(n[1:])))  # = E[max(0, n - 1)]/x, one being in service
         utilization, p_wait = float(p[1:].sum()), min(float(seen[1:].sum()), 1.0)
@@ -196,7 +196,7 @@ def _at_least(seen: FloatArray, queues: int) -> tuple[float, ...]:
     return tuple(result)
 
 
-def curve(model: Closed, populations: int | Sequence[int] | IntArray) -> Curve:
+def curve(model: Closed, populations: int | Sequence[int] | IntArray) -> RepairmanCurve:
     """X, response and waiting time per cycle, exactly, at several populations of the same network.
 
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted.  Work grows with the largest
@@ -234,4 +234,4 @@ def curve(model: Closed, populations: int | Sequence[int] | IntArray) -> Curve:
         waiting += station.demand * np.exp(held_up - log_g)
     ceiling = min(max(c.speeds) / c.demands[0] for c in centres)
     throughput = np.minimum(wanted / (Z + response[wanted - 1]), ceiling)
-    return Curve(wanted, throughput, response[wanted - 1], waiting[wanted - 1])
+    return RepairmanCurve(wanted, throughput, response[wanted - 1], waiting[wanted - 1])

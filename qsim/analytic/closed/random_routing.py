@@ -28,7 +28,7 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.analytic import invert as _invert
-from qsim.analytic.closed.repairman import Curve
+from qsim.analytic.closed.repairman import RepairmanCurve
 from qsim.analytic.open.first_come import require_few_states
 from qsim.distributions import Exponential
 from qsim.metrics import ExactTimes, Metrics
@@ -37,7 +37,9 @@ from qsim.models import Closed, Model
 METHOD = "random routing, mean value analysis (Reiser & Lavenberg 1980)"
 
 
-def curve(populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int) -> Curve:
+def curve(
+    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int
+) -> RepairmanCurve:
     """X, R and Wq exactly; arguments, result and refusals as :func:`qsim.analytic.closed.repairman.curve`."""
     wanted = _check.counts_upto("populations", populations)
     Z = _check.non_negative("think_time", think_time)
@@ -51,7 +53,7 @@ def curve(populations: int | Sequence[int] | IntArray, think_time: float, servic
         present = n * (response / (Z + response))
     response_time = S + waiting[wanted - 1]
     throughput = np.minimum(wanted / (Z + response_time), k / S)
-    return Curve(wanted, throughput, response_time, waiting[wanted - 1])
+    return RepairmanCurve(wanted, throughput, response_time, waiting[wanted - 1])
 
 
 def throughputs(

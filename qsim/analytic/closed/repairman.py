@@ -52,7 +52,7 @@ METHOD = "machine repairman, birth-death in logarithms (Kleinrock 1975, section 
 
 
 @dataclass(frozen=True)
-class Curve:
+class RepairmanCurve:
     """Throughput and times of a closed model at several populations; arrays of one length."""
 
     population: IntArray
@@ -63,7 +63,7 @@ class Curve:
 
 def curve(
     populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int = 1
-) -> Curve:
+) -> RepairmanCurve:
     """X, R and Wq of M/M/c//N exactly, at every population asked for.
 
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted; times in one unit.
@@ -77,7 +77,7 @@ def curve(
     response = S + waiting
     # The ceiling holds in exact arithmetic; rounding may pass it by one unit in the last place.
     throughput = np.minimum(wanted / (Z + response), c / S)
-    return Curve(wanted, throughput, response, waiting)
+    return RepairmanCurve(wanted, throughput, response, waiting)
 
 
 def throughputs(

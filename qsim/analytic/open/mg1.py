@@ -41,7 +41,7 @@ from qsim.analytic.open.uniformised import UniformisedTimes
 from qsim.analytic.shape import plain, poisson
 from qsim.analytic.stability import require_stable
 from qsim.distributions import Distribution
-from qsim.metrics import Metrics, Times
+from qsim.metrics import Metrics, TimeDistribution
 from qsim.models import Model, Open
 
 METHOD = "Pollaczek-Khinchine (Kleinrock 1975, section 5.6)"
@@ -85,7 +85,7 @@ class PollaczekStates:
         return p
 
 
-def waiting_times(arrival_rate: float, service: Distribution) -> Times:
+def waiting_times(arrival_rate: float, service: Distribution) -> TimeDistribution:
     """The distributions of W and Wq, first come first served, for 0 < ρ < 1."""
     phases = service.phases()
     if phases is None or phases[0].size > MOST_PHASES:
@@ -109,7 +109,7 @@ class LazyTimes:
         self._arrival_rate, self._service = arrival_rate, service
 
     @cached_property
-    def _times(self) -> Times:
+    def _times(self) -> TimeDistribution:
         return waiting_times(self._arrival_rate, self._service)
 
     def quantile(self, q: float, of: str) -> float:

@@ -30,7 +30,7 @@ METHOD = "M/M/1 (Kleinrock 1975, section 3.2)"
 
 
 @dataclass(frozen=True)
-class Geometric:
+class GeometricNumber:
     """p(n) = (1 - ρ)·ρⁿ."""
 
     rho: float
@@ -76,6 +76,6 @@ def solve(model: Model) -> Metrics:
         p_block=0.0,
         kind="exact",
         method=METHOD,
-        states=Geometric(rho),
+        states=GeometricNumber(rho),
         times=ExponentialTimes(rho, W),
     )

@@ -18,7 +18,7 @@ from qsim.engines.compiled import event_tables as tables
 from qsim.engines.compiled.closed_loop import closed_own, closed_shared
 from qsim.engines.compiled.open_loops import SCAN_LIMIT, few_servers, many_servers, one_server, own_queues
 from qsim.engines.output.run_totals import Gathering
-from qsim.engines.plan import Place, Plan
+from qsim.engines.plan import Plan, PlannedStation
 from qsim.engines.variates.streams import BLOCK, VariateStream
 from qsim.engines.variates.variate_streams import ARRIVALS, ORDER, ROUTE, SERVICE, THINK, VISITS, Role, streams_of
 
@@ -95,7 +95,7 @@ def _run_closed(plan: Plan, customers: int, seed: int, gathering: Gathering, pro
 class _Routes:
     """Which of a place's queues the next customers join."""
 
-    def __init__(self, place: Place, streams: dict[Role, VariateStream]) -> None:
+    def __init__(self, place: PlannedStation, streams: dict[Role, VariateStream]) -> None:
         self._queues = place.queues
         self._stream = streams.get(Role(ROUTE))
         self._next = 0

@@ -46,7 +46,7 @@ BEYOND_QUANTILE = 10
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RunEstimate:
     """Values by the names of Metrics, their intervals, and what is wrong with them."""
 
     values: Mapping[str, float]
@@ -135,7 +135,7 @@ def reaches(deviations: FloatArray, confidence: float, *, independent: bool = Fa
     return below * error, above * error
 
 
-def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence: float, memory: int = 0) -> Estimate:
+def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence: float, memory: int = 0) -> RunEstimate:
     """Turn what was recorded into an Estimate; its complaints say why the run may be too short.
 
     ``memory``: the customers a queue of this kind takes to forget its start, dropped at least by "mser5".
@@ -180,7 +180,7 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
         correlation = batch_error(deviations)[1]
         if name == "W" and correlation > STRONGEST_CORRELATION:
             complaints.append(f"neighbouring batch means still move together (correlation {correlation:.2f})")
-    return Estimate(values, intervals, dropped * size, times, tuple(complaints))
+    return RunEstimate(values, intervals, dropped * size, times, tuple(complaints))
 
 
 def ratios(servers: float) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -209,7 +209,7 @@ def _within_bounds(name: str, value: float, below: float, above: float) -> Inter
     return (max(0.0, value - below), min(1.0, high) if name in SHARES else high)
 
 
-def _from_cycles(cycles: Cycles, servers: float, confidence: float, times: SampledTimes) -> Estimate:
+def _from_cycles(cycles: Cycles, servers: float, confidence: float, times: SampledTimes) -> RunEstimate:
     """Values and intervals of regenerative cycles: nothing is left out at the beginning."""
     n = cycles.cycles
     if n < 2:
@@ -223,7 +223,7 @@ def _from_cycles(cycles: Cycles, servers: float, confidence: float, times: Sampl
         values[name], deviations = _ratio(cycles.rows @ weights_above, cycles.rows @ weights_below)
         intervals[name] = _within_bounds(name, values[name], *reaches(deviations, confidence, independent=True))
     complaints = (f"only {n} regenerative cycles, fewer than {FEWEST_CYCLES}",) if n < FEWEST_CYCLES else ()
-    return Estimate(values, intervals, 0, times, complaints, f", {n:,} regenerative cycles")
+    return RunEstimate(values, intervals, 0, times, complaints, f", {n:,} regenerative cycles")
 
 
 class SampledTimes:

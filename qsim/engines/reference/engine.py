@@ -15,7 +15,7 @@ import simpy
 
 from qsim.engines.output.run_totals import MOST_PRESENT, Gathering
 from qsim.engines.plan import Plan
-from qsim.engines.reference.stations import Customer, Station
+from qsim.engines.reference.stations import Customer, RunningStation
 from qsim.engines.variates.variate_streams import ARRIVALS, THINK, VISITS, Role, streams_of
 
 Progress = Callable[[float], object]
@@ -65,7 +65,7 @@ class System:
         self.streams, _ = streams_of(plan, seed)
         self.log = Log(env, plan, customers, gathering, progress, by_arrival=by_arrival)
         self.stations = [
-            Station(env, index, place, plan.urgency, self.streams) for index, place in enumerate(plan.places)
+            RunningStation(env, index, place, plan.urgency, self.streams) for index, place in enumerate(plan.places)
         ]
 
     def source(self, kind: int) -> Process:
@@ -114,7 +114,9 @@ class System:
                 if customer.think > 0:
                     yield self.env.timeout(customer.think)
 
-    def stay(self, station: Station, customer: Customer, after: Station | None, *, last_visit: bool = True) -> Process:
+    def stay(
+        self, station: RunningStation, customer: Customer, after: RunningStation | None, *, last_visit: bool = True
+    ) -> Process:
         """Queue, be served, and go, as soon as the next station has a place."""
         self.log.someone_came(customer)
         customer.need = station.draw_service(customer.kind)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import simpy
 
-from qsim.engines.plan import Place
+from qsim.engines.plan import PlannedStation
 from qsim.engines.variates.streams import VariateStream
 from qsim.engines.variates.variate_streams import ORDER, ROUTE, SERVICE, Role
 
@@ -49,19 +49,19 @@ class Queue(Protocol):
         """How many wait or are served."""
         ...
 
-    def serve(self, customer: Customer, after: Station | None) -> Process:
+    def serve(self, customer: Customer, after: RunningStation | None) -> Process:
         """Wait and be served; keep the server until the station after this one has a place."""
         ...
 
 
-class Station:
+class RunningStation:
     """Queues, servers and, where they are limited, places."""
 
     def __init__(
         self,
         env: simpy.Environment,
         index: int,
-        place: Place,
+        place: PlannedStation,
         urgency: tuple[int, ...],
         streams: Mapping[Role, VariateStream],
     ) -> None:
@@ -131,7 +131,7 @@ class FirstComeQueue:
     def present(self) -> int:
         return self._servers.count + len(self._servers.queue)
 
-    def serve(self, customer: Customer, after: Station | None) -> Process:
+    def serve(self, customer: Customer, after: RunningStation | None) -> Process:
         with self._servers.request() as turn:
             yield turn
             started = self._env.now
@@ -150,7 +150,7 @@ class WorkQueue:
     """Any order of service, at any speed: after every change the work left is brought up to date."""
 
     def __init__(
-        self, env: simpy.Environment, place: Place, urgency: tuple[int, ...], choices: VariateStream | None
+        self, env: simpy.Environment, place: PlannedStation, urgency: tuple[int, ...], choices: VariateStream | None
     ) -> None:
         self._env = env
         self._place = place
@@ -167,7 +167,7 @@ class WorkQueue:
     def present(self) -> int:
         return len(self._waiting) + len(self._serving) + self._blocked
 
-    def serve(self, customer: Customer, after: Station | None) -> Process:
+    def serve(self, customer: Customer, after: RunningStation | None) -> Process:
         self._bring_up_to_date()
         self._arrivals += 1
         customer.key = (self._key(customer), self._arrivals)

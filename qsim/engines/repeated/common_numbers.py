@@ -20,14 +20,14 @@ import numpy as np
 
 from qsim import _check
 from qsim.engines.repeated.parallel import check_workers, spread
-from qsim.engines.repeated.replications import Run, checked_run, interval_of_mean, pooled, require_long
+from qsim.engines.repeated.replications import Replication, checked_run, interval_of_mean, pooled, require_long
 from qsim.engines.run import Engine
 from qsim.metrics import SYMBOLS, Interval, Metrics
 from qsim.models import Model
 
 
 @dataclass(frozen=True)
-class Difference:
+class PairedDifference:
     """What changes from model ``a`` to model ``b``: value of b minus value of a, by the names of Metrics.
 
     ``a`` and ``b`` are the Metrics of each over all replications.  ``variance_reduction`` says by what factor the
@@ -105,7 +105,7 @@ def difference(
     workers: int = 1,
     cluster: str | None = None,
     progress: Callable[[float], object] | None = None,
-) -> Difference:
+) -> PairedDifference:
     """Simulate both models with the same customers; the differences b - a come with confidence intervals.
 
     "What would one more channel bring?" is ``difference(MMc(2.7, 1.0, 3), MMc(2.7, 1.0, 4))``.  Each of the
@@ -117,7 +117,7 @@ def difference(
     second = checked_run(b, customers, first.seed, engine, warmup, confidence)
     check_workers(workers, cluster)
     work = first.replications(count) + second.replications(count)
-    runs = spread(Run.metrics, work, workers=workers, cluster=cluster, progress=progress)
+    runs = spread(Replication.metrics, work, workers=workers, cluster=cluster, progress=progress)
     sides = runs[:count], runs[count:]
     metrics = [replace(pooled(side, first.confidence), seed=first.seed) for side in sides]
     if not allow_short:
@@ -136,4 +136,4 @@ def difference(
         apart = float(of_a.var(ddof=1) + of_b.var(ddof=1))
         together = float(change.var(ddof=1))
         reduction[name] = apart / together if together > 0 else math.inf if apart > 0 else math.nan
-    return Difference(metrics[0], metrics[1], values, intervals, reduction, first.confidence)
+    return PairedDifference(metrics[0], metrics[1], values, intervals, reduction, first.confidence)

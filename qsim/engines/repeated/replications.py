@@ -24,7 +24,7 @@ from qsim.models import Model
 
 
 @dataclass(frozen=True)
-class Run:
+class Replication:
     """One run, to be made anywhere: the arguments of ``simulate`` that matter for its outcome."""
 
     model: Model
@@ -48,7 +48,7 @@ class Run:
             allow_short=True,
         )
 
-    def replications(self, count: int) -> list[Run]:
+    def replications(self, count: int) -> list[Replication]:
         """This run with ``count`` other seeds."""
         return [replace(self, seed=seed) for seed in run_seeds(self.seed, count)]
 
@@ -86,7 +86,7 @@ def replicate(
     count = _check.count("replications", replications, 2, "an interval needs at least two")
     first = checked_run(model, customers, seed, engine, warmup, confidence, states)
     check_workers(workers, cluster)
-    runs = spread(Run.metrics, first.replications(count), workers=workers, cluster=cluster, progress=progress)
+    runs = spread(Replication.metrics, first.replications(count), workers=workers, cluster=cluster, progress=progress)
     metrics = replace(pooled(runs, first.confidence), seed=first.seed)
     return metrics if allow_short else require_long(metrics)
 
@@ -99,10 +99,10 @@ def checked_run(
     warmup: Literal["mser5"] | float,
     confidence: float,
     states: bool = False,
-) -> Run:
+) -> Replication:
     """The run that these arguments of ``simulate`` describe; raises what it raises."""
     n, entropy, _, level = check_arguments(model, customers, seed, engine, warmup, confidence, "batch means", states)
-    return Run(model, n, entropy, engine, warmup, level, states)
+    return Replication(model, n, entropy, engine, warmup, level, states)
 
 
 def require_long(metrics: Metrics) -> Metrics:

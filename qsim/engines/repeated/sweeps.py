@@ -11,7 +11,7 @@ import numpy as np
 
 from qsim import _check
 from qsim.engines.repeated.parallel import check_workers, spread
-from qsim.engines.repeated.replications import Run, checked_run, pooled, require_long, run_seeds
+from qsim.engines.repeated.replications import Replication, checked_run, pooled, require_long, run_seeds
 from qsim.engines.run import Engine
 from qsim.metrics import SYMBOLS, Metrics
 from qsim.models import Model
@@ -56,7 +56,7 @@ def sweep_models(
         checked_run(m, customers, s, engine, warmup, confidence, states) for m, s in zip(given, seeds, strict=True)
     ]
     work = [run for first in firsts for run in (first.replications(count) if count > 1 else [first])]
-    runs = spread(Run.metrics, work, workers=workers, cluster=cluster, progress=progress)
+    runs = spread(Replication.metrics, work, workers=workers, cluster=cluster, progress=progress)
     if count == 1:
         answers = runs
     else:
@@ -68,7 +68,7 @@ def sweep_models(
 
 
 @dataclass(frozen=True)
-class Grid:
+class ModelGrid:
     """Models of a grid of parameters, and what came of each: ``metrics[i]`` belongs to ``points[i]``."""
 
     points: tuple[Mapping[str, Any], ...]
@@ -81,7 +81,7 @@ class Grid:
         return pd.DataFrame([{**point, **_row(m)} for point, m in zip(self.points, self.metrics, strict=True)])
 
 
-def grid(build: Callable[..., Model], parameters: Mapping[str, Any], **options: Any) -> Grid:
+def grid(build: Callable[..., Model], parameters: Mapping[str, Any], **options: Any) -> ModelGrid:
     """Simulate ``build(**point)`` for every combination of ``parameters``.
 
     A parameter given as a list, a range or an array varies, the last fastest; any other value stays fixed.  ``options``
@@ -93,7 +93,7 @@ def grid(build: Callable[..., Model], parameters: Mapping[str, Any], **options: 
     """
     varying = {name: _values(name, value) for name, value in parameters.items()}
     points = tuple(dict(zip(varying, chosen, strict=True)) for chosen in itertools.product(*varying.values()))
-    return Grid(points, tuple(sweep_models([build(**point) for point in points], **options)))
+    return ModelGrid(points, tuple(sweep_models([build(**point) for point in points], **options)))
 
 
 def _values(name: str, value: Any) -> Sequence[Any]:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from qsim._types import FloatArray, IntArray
-from qsim.arrivals import Arrivals, Batches, Geometric, MarkovModulated, Trace
+from qsim.arrivals import Arrivals, Batches, Geometric, MarkovModulated, RecordedArrivals
 from qsim.distributions import Distribution
 from qsim.engines.jit import kernel
 
@@ -33,7 +33,7 @@ def sampler(arrivals: Arrivals) -> Filler:
         return _BatchGaps(arrivals)
     if isinstance(arrivals, MarkovModulated):
         return _ModulatedGaps(arrivals)
-    if isinstance(arrivals, Trace):
+    if isinstance(arrivals, RecordedArrivals):
         return _RecordedGaps(arrivals)
     raise ValueError(f"arrivals must be a Distribution or one of qsim.arrivals, not {arrivals!r}")
 
@@ -68,7 +68,7 @@ class _BatchGaps:
 class _RecordedGaps:
     """Gap after gap of the record, and again from its beginning."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: RecordedArrivals) -> None:
         self._gaps = np.diff(np.asarray(trace.times, dtype=np.float64), prepend=0.0)
         self._next = 0
 

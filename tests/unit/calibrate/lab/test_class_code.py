@@ -20,7 +20,7 @@ from calibrate.lab.app import build
 from calibrate.lab.class_code import ADDRESS, Address, new_code, panel, read_code
 from calibrate.lab.folder import opened
 from calibrate.lab.guard import Guard
-from calibrate.lab.run.table import Table
+from calibrate.lab.run.table import RunTable
 
 BASE = "http://192.0.2.7:8050"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -30,7 +30,7 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Guard, Flask]]:
     guard = Guard.of("0.0.0.0")  # noqa: S104 - nothing listens
     with opened(tmp_path_factory.mktemp("lab") / "lab") as folder:
-        server = build(Table(folder)).server
+        server = build(RunTable(folder)).server
         guard.attach(server)
         packing.attach(server)
         server.config[ADDRESS] = Address(f"{BASE}/?token={guard.teacher}", f"{BASE}/?token={guard.viewer}",

@@ -15,26 +15,26 @@ from calibrate.lab.app import build
 from calibrate.lab.folder import opened
 from calibrate.lab.guard import Guard, is_loopback
 from calibrate.lab.run.page import BUTTONS
-from calibrate.lab.run.table import Table
+from calibrate.lab.run.table import RunTable
 
 EVENTS = "/lab/events"
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunTable]:
     with opened(tmp_path_factory.mktemp("lab") / "lab") as folder:
-        yield Table(folder)
+        yield RunTable(folder)
 
 
 @pytest.fixture(scope="module")
-def client(table: Table) -> FlaskClient:
+def client(table: RunTable) -> FlaskClient:
     server = build(table).server
     Guard.of("127.0.0.1").attach(server)
     return server.test_client()
 
 
 @pytest.fixture(scope="module")
-def guarded(table: Table) -> tuple[Guard, Flask]:
+def guarded(table: RunTable) -> tuple[Guard, Flask]:
     guard, server = Guard.of("0.0.0.0"), build(table).server  # noqa: S104 - nothing listens
     guard.attach(server)
     return guard, server

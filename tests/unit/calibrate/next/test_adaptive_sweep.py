@@ -14,7 +14,7 @@ from calibrate import fit
 from calibrate.fitting.curve_fit import fit_points
 from calibrate.models.curves import PNorm
 from calibrate.next.adaptive import first_choices, half_width, next_choice, pooled_noise
-from calibrate.next.adaptive_sweep import LOADS, AdaptiveResult, Step, adaptive
+from calibrate.next.adaptive_sweep import LOADS, AdaptiveResult, AdaptiveStep, adaptive
 from calibrate.next.load import knee_shares
 from calibrate.points import points_of
 from measure.errors import DataError
@@ -101,7 +101,7 @@ def test_a_smaller_tolerance_takes_more_points_and_the_budget_ends_it() -> None:
 
 
 def test_each_step_tells_the_knee_after_it() -> None:
-    told: list[Step] = []
+    told: list[AdaptiveStep] = []
     chosen: list[float] = []
     result = adaptive(Bench(bend(6)), 4, on_step=told.append, on_choice=lambda c: chosen.append(c.load))
     assert told == list(result.steps)

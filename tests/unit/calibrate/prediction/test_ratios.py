@@ -10,7 +10,7 @@ import pytest
 
 from calibrate.fitting.curve_fit import Fit, fit
 from calibrate.inference.estimates import Estimate
-from calibrate.prediction.ratios import Difference, differences, ratio_of_curves, untold
+from calibrate.prediction.ratios import ParameterDifference, differences, ratio_of_curves, untold
 from measure.errors import DataError
 from measure.sweep import LoadKind, Sweep
 
@@ -63,7 +63,7 @@ def test_turned_round_every_ratio_is_its_reciprocal(old: Fit) -> None:
 def test_a_wider_level_makes_wider_intervals(old: Fit) -> None:
     new = drive(1e-4, 1.02e5, seed=5)
 
-    def at(level: float) -> Difference:
+    def at(level: float) -> ParameterDifference:
         found = differences(replace(old, level=level), replace(new, level=level), NAMES)
         return next(d for d in found if d.quantity == "Xmax")
 
@@ -120,4 +120,4 @@ def test_servers_and_delay_have_ratios_where_both_devices_tell_them(old: Fit) ->
     ],
 )
 def test_large_ratios_are_told_as_factors(values: tuple[float, float, float], said: str) -> None:
-    assert Difference("Xmax", "1/s", "old", "new", 1.0, values[0], *values, 0.9).sentence() == said
+    assert ParameterDifference("Xmax", "1/s", "old", "new", 1.0, values[0], *values, 0.9).sentence() == said

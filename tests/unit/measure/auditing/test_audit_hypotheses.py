@@ -13,7 +13,7 @@ import pytest
 from measure.auditing.all_checks import audit
 from measure.auditing.labels import check_labels
 from measure.auditing.littles_law import diagnose
-from measure.closed_curves import Curve
+from measure.closed_curves import ClosedCurve
 from measure.findings import Finding
 from measure.formats.tables.table import csv_sweep
 from measure.sweep import Provenance, Sweep
@@ -23,11 +23,11 @@ DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
 def _curve(
     change: Callable[[np.ndarray], Any] = lambda r: r, depths: Sequence[float] | np.ndarray = DEPTHS, **kept: Any
-) -> Curve:
+) -> ClosedCurve:
     """A truthful closed curve (X = N / (80 us + waiting), R = N / X) with its latency changed."""
     n = np.asarray(depths, dtype=float)
     x = n / (80e-6 * (1 + n / 16))
-    return Curve("c", n, x, np.asarray(change(n / x)), kept.get("block_bytes"), kept.get("read_fraction"))
+    return ClosedCurve("c", n, x, np.asarray(change(n / x)), kept.get("block_bytes"), kept.get("read_fraction"))
 
 
 def _sweep(load: Sequence[float], x: Sequence[float], r: Sequence[float], **kept: Any) -> Sweep:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from qsim import MM1, Metrics, MMc, PrecisionError, SteadyStateError, UnstableQueueError, simulate, solve
-from qsim.engines.precision import STRETCH, Target, relative_half_width, run_to_precision
+from qsim.engines.precision import STRETCH, PrecisionTarget, relative_half_width, run_to_precision
 from qsim.engines.run import shortest_run
 
 MODEL = MM1(0.5, 1.0)
@@ -66,7 +66,7 @@ def test_each_run_is_twice_the_one_before_or_more() -> None:
         reach = 10 / customers**0.5
         return dataclasses.replace(some, W=1.0, intervals={**some.intervals, "W": (1 - reach, 1 + reach)})
 
-    run_to_precision(once, Target.checked(0.01, "W", 1e9, 100), 100, None)
+    run_to_precision(once, PrecisionTarget.checked(0.01, "W", 1e9, 100), 100, None)
     assert 10 / lengths[-1] ** 0.5 <= 0.01
     factors = [b / a for a, b in itertools.pairwise(lengths)]
     assert all(2 <= factor <= STRETCH for factor in factors)

@@ -18,13 +18,13 @@ from calibrate.lab.run.files import GUESSES, PREDICTION, REPORT, SWEEP, TAKEN_BA
 from calibrate.lab.run.measuring import measure
 from calibrate.lab.run.orders import order_for
 from calibrate.lab.run.revealing import reveal
-from calibrate.lab.run.session import Run
+from calibrate.lab.run.session import LabRun
 from calibrate.lab.run.worker_messages import Teller, first_loads
 
 
-def teller_of(folder: LabFolder, told: list[dict[str, object]], *, hidden: bool) -> tuple[Run, Teller]:
+def teller_of(folder: LabFolder, told: list[dict[str, object]], *, hidden: bool) -> tuple[LabRun, Teller]:
     order = replace(order_for(folder, REPLAY, None, 0.5), curve_hidden=hidden, seconds_per_point=0.0)
-    run = Run.begin(folder.new_run(), order)
+    run = LabRun.begin(folder.new_run(), order)
     return run, Teller(order, run.directory, [], lambda line: told.append(json.loads(line)))
 
 

@@ -14,16 +14,16 @@ from calibrate.lab.folder import LabFolder, opened
 from calibrate.lab.run.event_log import EventLog
 from calibrate.lab.run.files import EVENTS, GUESSES, ORDER
 from calibrate.lab.run.orders import Order, choices, order_for, series_of
-from calibrate.lab.run.session import RefusedError, Run
-from calibrate.lab.run.table import Table
+from calibrate.lab.run.session import LabRun, RefusedError
+from calibrate.lab.run.table import RunTable
 from calibrate.lab.run.worker_messages import first_loads
 from calibrate.sealing.guesses import read_list
 from measure.errors import DataError, MeasureError, StoreError
 
 
 @pytest.fixture
-def run(folder: LabFolder) -> Run:
-    return Run.begin(folder.new_run(), Order("replay", "a drive", "queue_depth", (1.0, 4.0, 32.0, 64.0), 1.0))
+def run(folder: LabFolder) -> LabRun:
+    return LabRun.begin(folder.new_run(), Order("replay", "a drive", "queue_depth", (1.0, 4.0, 32.0, 64.0), 1.0))
 
 
 def test_events_are_numbered_and_survive(tmp_path):
@@ -130,7 +130,7 @@ def test_phases_refuse_what_is_out_of_turn(run):
 
 def test_a_lab_closed_while_it_measured_says_so_when_it_opens_again(folder, run):
     run.log.add("started", resumed=False)
-    again = Table(folder).current
+    again = RunTable(folder).current
     assert again is not None
     assert again.phase == "stopped"
     assert "closed" in again.log.of_kind("stopped")[-1]["why"]
@@ -223,5 +223,5 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
 def test_a_run_is_kept_under_its_own_number(folder, run):
     assert (run.directory / ORDER).exists()
     assert (run.directory / EVENTS).exists()
-    second = Table(folder).open(REPLAY, None, 1.0)
+    second = RunTable(folder).open(REPLAY, None, 1.0)
     assert (run.name, second.name) == ("001", "002")

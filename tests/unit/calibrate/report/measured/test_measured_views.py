@@ -12,7 +12,7 @@ import pytest
 
 from calibrate import fit
 from calibrate.report.measured import (
-    Measured,
+    MeasuredData,
     by_load,
     measured,
     published,
@@ -415,7 +415,7 @@ def test_tables_read_in_units_and_leave_out_what_nobody_knows() -> None:
 
 
 def test_json_rows_hold_no_unknowns() -> None:
-    one: Measured = published("002-ssd-tails")
+    one: MeasuredData = published("002-ssd-tails")
     document = section_of(one, views_of(one)).to_dict()
     rows = document["views"][0]["rows"]
     assert rows

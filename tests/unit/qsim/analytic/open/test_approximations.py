@@ -24,7 +24,7 @@ from qsim import (
     NoFormulaError,
     Open,
     PhaseType,
-    Trace,
+    RecordedArrivals,
     UnstableQueueError,
     kimura,
     kingman_bound,
@@ -128,7 +128,7 @@ def test_the_bound_holds_and_heavy_traffic_is_met(ca2: float, cs2: float, c: int
 def test_refusals() -> None:
     for model in (
         Open(Exponential(1.0), Deterministic(0.5), capacity=3),
-        Open(Trace((1.0, 2.0, 3.0)), Exponential(0.5)),
+        Open(RecordedArrivals((1.0, 2.0, 3.0)), Exponential(0.5)),
         Open(Exponential(1.0), LogNormal(0.5, 2.0), servers=2, queues="shortest"),
         Open(Exponential(1.0), Exponential(1.0), capacity=3, when_full="blocked"),
     ):

@@ -38,7 +38,7 @@ from qsim import (
     solve,
     trace,
 )
-from qsim.arrivals import ArrivalProcess, Trace
+from qsim.arrivals import ArrivalProcess, RecordedArrivals
 from qsim.engines.runnable import shortest_run
 from qsim.engines.variates.arrival_streams import sampler
 
@@ -58,7 +58,7 @@ HALF = Exponential(0.5)
         (Open(OnOff(1, 2, 3), ONE, servers=2, queues="shortest"), "MMPP/M/2, shortest queue"),
         (Open(ONE, HALF, capacity=3, when_full="blocked"), "M/M/1/3, arrivals blocked when full"),
         (Open(ONE, HALF, speeds=(1, 2), discipline="LCFS"), "M/M/1-LCFS, load-dependent"),
-        (Open(Trace([1, 2]), HALF), "trace/M/1"),
+        (Open(RecordedArrivals([1, 2]), HALF), "trace/M/1"),
         (OpenClasses([CustomerClass(ONE, HALF), CustomerClass(ONE, Deterministic(1))], 3), "M/G/3, 2 classes"),
         (OpenClasses([CustomerClass(ONE, HALF)], priority="non-preemptive"), "M/M/1, 1 class, non-preemptive priority"),
         (Tandem(ONE, [Station(HALF), Station(HALF, 2, capacity=4)]), "M/M/1 → M/2/4"),
@@ -96,11 +96,11 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: MarkovModulated((1.0, 2.0), ((-1, 2), (1, -1))), r"^generator\[0\] must add up to zero"),
     (lambda: MarkovModulated((1.0, 2.0), ((1, -1), (1, -1))), r"^generator\[0\] must not be negative"),
     (lambda: MarkovModulated((1.0, 2.0), ((0, 0), (1, -1))), "every state be reached"),
-    (lambda: Trace([]), "^times must not be empty"),
-    (lambda: Trace([1.0, 3.0, 2.0]), r"^times\[2\] must not be before .* sort them"),
-    (lambda: Trace([1.0, math.nan]), r"^times\[1\]"),
-    (lambda: Trace([1.0, math.inf]), r"^times\[1\]"),
-    (lambda: Trace([0.0, 0.0]), "^times must not all be zero"),
+    (lambda: RecordedArrivals([]), "^times must not be empty"),
+    (lambda: RecordedArrivals([1.0, 3.0, 2.0]), r"^times\[2\] must not be before .* sort them"),
+    (lambda: RecordedArrivals([1.0, math.nan]), r"^times\[1\]"),
+    (lambda: RecordedArrivals([1.0, math.inf]), r"^times\[1\]"),
+    (lambda: RecordedArrivals([0.0, 0.0]), "^times must not all be zero"),
     (lambda: OpenClasses([]), "^classes must not be empty"),
     (lambda: OpenClasses([HALF]), r"^classes\[0\] must be a CustomerClass"),  # type: ignore[list-item]
     (lambda: OpenClasses([CustomerClass(ONE, HALF)], priority="high"), "^priority must be one of"),  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def test_formulas_leave_alone_what_they_do_not_cover() -> None:
     with pytest.raises(NoFormulaError):
         solve(Open(ONE, HALF, servers=2, queues="shortest"))
     with pytest.raises(NoFormulaError):
-        solve(Open(Trace([1.0, 3.0]), HALF))
+        solve(Open(RecordedArrivals([1.0, 3.0]), HALF))
 
 
 PROCESSES: list[ArrivalProcess] = [
@@ -180,7 +180,7 @@ def test_arrivals_have_the_rate_and_the_dispersion_they_claim(process: ArrivalPr
 
 
 def test_a_record_is_played_in_order_and_again() -> None:
-    source, out = sampler(Trace([1.0, 1.0, 4.0])), np.empty(7)
+    source, out = sampler(RecordedArrivals([1.0, 1.0, 4.0])), np.empty(7)
     source.fill(np.random.default_rng(1), out)
     assert out.tolist() == [1, 0, 3, 1, 0, 3, 1]
     source.fill(np.random.default_rng(1), out[:2])
