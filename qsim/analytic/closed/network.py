@@ -196,7 +196,7 @@ def _at_least(seen: FloatArray, queues: int) -> tuple[float, ...]:
     return tuple(result)
 
 
-def curve(model: Closed, populations: int | Sequence[int] | IntArray) -> RepairmanCurve:
+def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> RepairmanCurve:
     """X, response and waiting time per cycle, exactly, at several populations of the same network.
 
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted.  Work grows with the largest

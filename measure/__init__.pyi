@@ -1,0 +1,12 @@
+# The public names and where each is defined; a name's module is imported when the name is first used.
+from .auditing.all_checks import audit as audit
+from .datasets import dataset_names as dataset_names
+from .datasets import load_dataset as load_dataset
+from .errors import DataError as DataError
+from .errors import MeasureError as MeasureError
+from .findings import Finding as Finding
+from .fio.request_samples import samples as samples
+from .formats.fio.sweep import histograms as histograms
+from .loading import load as load
+from .sweep import Provenance as Provenance
+from .sweep import Sweep as Sweep
