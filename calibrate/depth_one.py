@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -25,17 +24,16 @@ class LoneRequests:
 def lone_requests(sweep: Sweep) -> LoneRequests | None:
     """Those of a closed sweep of one series; None where it has no depth 1 or kept no spread of latencies.
 
-    The scv is the mean over repeats. Where no histogram was kept, the mean latency takes the place of the shortest,
-    which it is for constant times. Raises DataError where a raw file is gone.
+    The scv is the mean over repeats. Where there is no histogram, the mean latency takes the place of the shortest,
+    which it is for constant times.
     """
     table = sweep.points
     rows = table[(table["load"] == 1) & table["latency_sd_s"].notna()]
     if sweep.load_kind != "queue_depth" or rows.empty:
         return None
-    names = {PurePosixPath(str(source)).name for source in rows["source"]}
-    raw = tuple(p for p in sweep.raw if p.name in names) if sweep.provenance.tool == "fio" else ()
-    kept = histograms(replace(sweep, points=rows, raw=raw))
-    shortest = [h.quantile(SHORTEST) for h in kept.values()] or rows["latency_s"].tolist()
+    shortest = [h.quantile(SHORTEST) for h in histograms(replace(sweep, points=rows)).values()] or rows[
+        "latency_s"
+    ].tolist()
     return LoneRequests(
         float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean()), float(np.median(shortest))
     )  # fmt: skip

@@ -47,7 +47,7 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
     raw = tuple(r for _, s in labelled for r in s.raw)
     with_rows = [t.dropna(axis="columns", how="all") for t in tables]
     return Sweep(pd.concat(with_rows, ignore_index=True), first.load_kind, first.load_unit, provenance,
-                 tuple(findings), raw, name)  # fmt: skip
+                 tuple(findings), raw, name, {k: v for _, s in labelled for k, v in s.latencies.items()})  # fmt: skip
 
 
 def _common(values: Iterable[str]) -> str:

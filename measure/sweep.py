@@ -19,7 +19,7 @@ and these where the tool tells them, NaN or None elsewhere:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,9 @@ from measure.repeats import intervals
 from measure.units import format_bytes
 
 LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
+
+RowKey = tuple[str, float, float]
+"""A row by its source, throughput and latency, which stay when curves are renamed, chosen or joined."""
 
 REQUIRED = ("series", "load", "throughput_per_s", "latency_s")
 OPTIONAL = (
@@ -88,9 +91,10 @@ class Provenance:
 class Sweep:
     """A measured sweep: the tidy table (see the module's text), what varies in it, and where it comes from.
 
-    ``findings`` holds what the importer noticed; ``raw`` names the untouched tool outputs that the table was
-    read from. A sweep equals itself alone. Raises DataError where the table lacks a column, has no row, or holds an
-    impossible number.
+    ``findings`` holds what the importer noticed; ``raw`` names the untouched tool outputs that the table was read from.
+    ``latencies`` gives the latency histogram of a row by its source, throughput and latency, where the tool printed
+    one: see :func:`measure.histograms`. A sweep equals itself alone. Raises DataError where the table lacks a column,
+    has no row, or holds an impossible number.
     """
 
     points: pd.DataFrame
@@ -100,6 +104,7 @@ class Sweep:
     findings: tuple[Finding, ...] = ()
     raw: tuple[Path, ...] = ()
     name: str = ""
+    latencies: Mapping[RowKey, Callable[[], Any]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         where = self.name or self.provenance.source

@@ -57,7 +57,7 @@ def _observed(sweep: Sweep, series: str) -> dict[float, dict[str, float]]:
     rows = sweep.points[sweep.points["series"] == series]
     found = {float(load): _of_table(rows[rows["load"] == load]) for load in rows["load"].unique()}
     by_depth: dict[float, list[Any]] = {}
-    for (name, load, _), one in (histograms(sweep) if sweep.raw else {}).items():
+    for (name, load, _), one in histograms(sweep).items():
         if name == series and load in found:
             by_depth.setdefault(load, []).append(one)
     for load, several in by_depth.items():

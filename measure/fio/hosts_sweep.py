@@ -101,20 +101,23 @@ def read_hosts_store(store: SweepStore) -> Sweep:
     findings = [*(failure(p, p.asked("load")) for p in kept.failed), *store.findings(), *_left(store)]
     each = sweep_of_records([r for of_point in records for r in of_point], findings)
     table = each.points
+    latencies = dict(each.latencies)
     if all(len(of_point) > 1 for of_point in records):
-        table = pd.concat([table, _all_hosts(each, records)], ignore_index=True)
+        totals = _all_hosts(each, records)
+        table = pd.concat([table, totals.points], ignore_index=True)
+        latencies |= totals.latencies
     repeats = {p.raw.name: p.asked("repeat") for p in finished if p.raw is not None}
     order = {series: i for i, series in enumerate(dict.fromkeys(table["series"]))}
     table = table.assign(repeat=[repeats[source] for source in table["source"]]).sort_values(
         ["series", "load", "repeat"], key=lambda c: c.map(order) if c.name == "series" else c, ignore_index=True
     )
     raw = tuple(p.raw for p in finished if p.raw is not None)
-    return replace(each, points=table, provenance=provenance, raw=raw, name=store.directory.name)
+    return replace(each, points=table, provenance=provenance, raw=raw, name=store.directory.name, latencies=latencies)
 
 
-def _all_hosts(each: Sweep, records: Sequence[Sequence[FioRecord]]) -> pd.DataFrame:
+def _all_hosts(each: Sweep, records: Sequence[Sequence[FioRecord]]) -> Sweep:
     """A row for every point of all hosts together, under the name of the hosts' curves."""
-    totals = sweep_of_records([_total(of_point) for of_point in records]).points
+    totals = sweep_of_records([_total(of_point) for of_point in records])
     names: dict[str, str] = {}
     for of_point in records:
         source = of_point[0].source
@@ -122,7 +125,8 @@ def _all_hosts(each: Sweep, records: Sequence[Sequence[FioRecord]]) -> pd.DataFr
         for record in of_point:  # the name holds one of them
             name = re.sub(rf"from {re.escape(record.host)}(?= |$)", ALL_HOSTS, name)
         names[source] = name
-    return totals.assign(series=[names[source] for source in totals["source"]])
+    rows = totals.points
+    return replace(totals, points=rows.assign(series=[names[source] for source in rows["source"]]))
 
 
 def _total(records: Sequence[FioRecord]) -> FioRecord:

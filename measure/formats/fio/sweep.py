@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -23,14 +24,12 @@ from measure.findings import Finding, unreadable
 from measure.formats.fio.host_work import host_columns
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import Histogram, histogram
-from measure.formats.fio.log_names import log_name
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
-from measure.formats.fio.record import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio_size, pooled
+from measure.formats.fio.record import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio_size
 from measure.formats.fio.record_checks import check_record
 from measure.formats.fio.terse_output import looks_like_terse, parse_terse
 from measure.recorded import is_direct
-from measure.sweep import Provenance, Sweep, describe_series
-from measure.text_files import read_text
+from measure.sweep import Provenance, RowKey, Sweep, describe_series
 
 __all__ = [
     "FioRecord",
@@ -130,39 +129,27 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
     rows.sort(key=lambda row: (order[row["series"]], row["load"], row["repeat"]))
     return Sweep(
         pd.DataFrame(rows), provenance=_provenance([p.record for p in points]), findings=tuple(found),
-        name=points[0].record.source if len(points) == 1 else "",
+        name=points[0].record.source if len(points) == 1 else "", latencies=_latencies(points),
     )  # fmt: skip
 
 
 def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
-    """The latency histograms of a sweep's points, {(series, load, repeat): histogram}, read again from its raw files.
+    """The latency histograms of a sweep's points, {(series, load, repeat): histogram}.
 
-    Points without one (no json+, or another tool's) are left out. A point is known by its file, its throughput and its
-    latency, or has a file of its own, of which it is all jobs together. Raises DataError where a raw file is gone or
-    cannot be read any more.
+    Points without one (no json+, or another tool's) are left out.
     """
-    if sweep.provenance.tool not in ("fio", ""):  # tables of means, or what another tool wrote
-        return {}
-    found: dict[tuple[str, float, float], Histogram] = {}
-    whole: dict[str, Histogram] = {}
-    for path in sweep.raw:
-        if log_name(path.name) is None:
-            records = [r for r in read_fio(read_text(path), path.name) if why_unusable(r) is None]
-            for record in records:
-                if record.latency.bins_s:
-                    found[path.name, record.throughput_per_s, record.latency.mean_s] = histogram(record)
-            if records and all(r.latency.bins_s for r in records):
-                together = pooled([(r.throughput_per_s, r.latency) for r in records])
-                whole[path.name] = histogram(replace(records[0], latency=together))
-    rows = sweep.points[["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]]
-    names = [PurePosixPath(str(source)).name for source in rows["source"]]
-    rows_of = Counter(names)
-    chosen = {}
-    for name, (series, load, repeat, _, rate, latency) in zip(names, rows.itertuples(index=False), strict=True):
-        own = found.get((name, rate, latency)) or (whole.get(name) if rows_of[name] == 1 else None)
-        if own is not None:
-            chosen[series, load, int(repeat)] = own
-    return chosen
+    columns = ["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]
+    return {
+        (series, load, int(repeat)): sweep.latencies[source, rate, latency]()
+        for series, load, repeat, source, rate, latency in sweep.points[columns].itertuples(index=False)
+        if (source, rate, latency) in sweep.latencies
+    }
+
+
+def _latencies(points: Sequence[Placed]) -> dict[RowKey, Callable[[], Histogram]]:
+    """What makes the histogram of each row that has one."""
+    records = [p.record for p in points if p.record.latency.bins_s]
+    return {(r.source, r.throughput_per_s, r.latency.mean_s): partial(histogram, r) for r in records}
 
 
 def why_unusable(record: FioRecord) -> Finding | None:
