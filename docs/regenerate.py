@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
-sys.path.insert(0, str(DOCS))
+sys.path[:0] = [str(DOCS), str(DOCS.parent / "examples" / "accuracy")]
 
 from doctools.api_reference import api_reference  # noqa: E402
 from doctools.architecture import architecture  # noqa: E402

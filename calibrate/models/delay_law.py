@@ -14,9 +14,9 @@ counts.
 
 Three delays are six measurements: they determine L0, N / kappa and the throughput of the shortest delay. B and a
 separately only close to saturation, and q only by a point near the bend. These have stated priors, the middle and the
-spread of ten machines (``docs/accuracy_memory.py --priors``). A time between bursts without any delay is left out: no
-three delays determine it, and no prediction depends on it. What the law misses goes together at neighbouring delays,
-and a miss in throughput says nothing of one in latency.
+spread of ten machines (``examples/accuracy/accuracy_memory.py --priors``). A time between bursts without any delay is
+left out: no three delays determine it, and no prediction depends on it. What the law misses goes together at
+neighbouring delays, and a miss in throughput says nothing of one in latency.
 
 An explicit law, X = (A^-p + Xm^-p)^(-1/p) of the offered A = c / (d + s c / Xm) + 1 / L0 with latency
 L0 exp(b rho) / (1 - rho^4)^w, needs no root; learned in the same way it misses a quarter more in throughput.

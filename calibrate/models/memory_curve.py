@@ -7,8 +7,8 @@ The second is the open queue of the delay law. Over published memories its one b
 first climbs steadily, as banks and buses conflict (b), and then at a wall (w), and the first form gives each its own
 parameter; the fourth power keeps the wall out of the climb. B lies just above the highest bandwidth, measured or known
 from a bandwidth test; b and w have priors, the middle and the spread of eleven machines
-(``docs/accuracy_memory.py --priors``), and what the curve misses goes together at near bandwidths. A curve that bends
-back has two latencies at one bandwidth, and only the lower branch is a function of it.
+(``examples/accuracy/accuracy_memory.py --priors``), and what the curve misses goes together at near bandwidths. A curve
+that bends back has two latencies at one bandwidth, and only the lower branch is a function of it.
 """
 
 from __future__ import annotations

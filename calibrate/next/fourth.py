@@ -1,7 +1,7 @@
 """The fourth point of a memory's curve: where the fit to three predicts 85 % of the peak.
 
 Near the bend three points leave most open. Over published memories a fourth one where they predict 80 to 90 % of the
-highest bandwidth takes more from the error than any change of the model (``docs/accuracy_memory.py``).
+highest bandwidth takes more from the error than any change of the model (``examples/accuracy/accuracy_memory.py``).
 """
 
 from __future__ import annotations

@@ -15,7 +15,9 @@ from calibrate.surface import compare_surface
 
 @pytest.fixture
 def script(repository: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("surface_accuracy", repository / "docs" / "surface_accuracy.py")
+    spec = importlib.util.spec_from_file_location(
+        "surface_accuracy", repository / "examples" / "accuracy" / "surface_accuracy.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

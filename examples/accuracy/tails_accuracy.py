@@ -1,8 +1,8 @@
 """How well tails are predicted: known devices from depths 1 and 32, this disk from 1, 8 and 64; with real fio.
 
-python docs/tails_accuracy.py FOLDER            measures into FOLDER (17 minutes), or goes on where it was interrupted,
+python tails_accuracy.py FOLDER            measures into FOLDER (17 minutes), or goes on where it was interrupted,
                                                 and writes the table of explanation-service-times.md
-python docs/tails_accuracy.py FOLDER RUNTIME    with another time per point than 28s (2s for the disk), printed only
+python tails_accuracy.py FOLDER RUNTIME    with another time per point than 28s (2s for the disk), printed only
 
 The disk's time goes into repeats, not into long runs: what disturbs a virtual disk lasts for seconds, and the median of
 seven repeats leaves out three of them.
@@ -30,7 +30,7 @@ from measure.known_device.truth import Truth
 from qsim import Closed, Station, simulate
 
 QSIM = str(Path(sys.executable).with_name("qsim"))
-PAGE = Path(__file__).resolve().parent / "explanation-service-times.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation-service-times.md"
 LAWS = {"lognormal": "lognormal:2ms:scv=2", "hyperexponential": "hyperexponential:2ms:scv=4"}
 USE, USE_OF_DISK = (1, 32), (1, 8, 64)
 HEAD = ("| device | held-out depths | p99 missed by, median | noise | p50 | p99 inside its 90 % interval "

@@ -1,7 +1,7 @@
 """How often 95 % intervals hold the exact value: the table of theory/output-analysis.md.
 
-python docs/interval_coverage.py            500 runs of each kind, on all cores: ten to thirty minutes; writes the table
-python docs/interval_coverage.py RUNS       as many runs, printed only
+python interval_coverage.py            500 runs of each kind, on all cores: ten to thirty minutes; writes the table
+python interval_coverage.py RUNS       as many runs, printed only
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from qsim import Metrics, MMc, Open, replicate, simulate, solve
 from qsim.engines.repeated.parallel import spread
 
-PAGE = Path(__file__).resolve().parent / "theory" / "output-analysis.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory" / "output-analysis.md"
 RUNS = 500
 CONFIDENCE = 0.95
 VALUES = ("W", "Lq")

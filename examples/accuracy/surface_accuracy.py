@@ -1,7 +1,7 @@
 """How well surfaces and lines over block sizes are predicted: the table of explanation-surface.md.
 
-python docs/surface_accuracy.py              the table of what comes with qsim
-python docs/surface_accuracy.py DATA ...     the same rows for your own sweeps, as measure.load reads them
+python surface_accuracy.py              the table of what comes with qsim
+python surface_accuracy.py DATA ...     the same rows for your own sweeps, as measure.load reads them
 
 Cells are means over devices of the median error / the ninth decile, in percent, and the share inside 90 % bands.
 """
@@ -23,7 +23,7 @@ from measure.errors import DataError
 from measure.sweep import Sweep
 
 ASKED = (0, 1, 2, 4)
-DATA = Path(__file__).resolve().parent / "data"
+DATA = Path(__file__).resolve().parents[2] / "docs" / "data"
 HEAD = "| | corners | 1 more | 2 more | 4 more |\n|---|---:|---:|---:|---:|\n"
 OURS = "qsim surface"
 RISE = 1e-3

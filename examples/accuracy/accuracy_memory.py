@@ -1,7 +1,7 @@
 """How well memory curves are predicted from three and from four points, beside baselines: the table of
 explanation-memory-models.md.
 
-python docs/accuracy_memory.py [DIRECTORY ...] [--priors]
+python accuracy_memory.py [DIRECTORY ...] [--priors]
 
 The dataset 001-memory comes with the package. Each DIRECTORY holds more, as MLC and Mess wrote it, in files and
 directories that ``measure.load`` reads. Every curve with a delay counts twice: the delay law predicts both axes from

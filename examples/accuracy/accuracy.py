@@ -1,7 +1,7 @@
 """The default model beside the baselines, over closed sweeps that others measured: the first tables of accuracy.md.
 
-python docs/accuracy.py          prints the tables over docs/data, and over ../shared/field-data where it is present
-python docs/accuracy.py DIR...   prints them over the sweeps in DIR alone: directories of fio's JSON, or of tables (a
+python accuracy.py          prints the tables over docs/data, and over ../shared/field-data where it is present
+python accuracy.py DIR...   prints them over the sweeps in DIR alone: directories of fio's JSON, or of tables (a
                                  CSV file for each device: iodepth, iops, latency_us)
 
 Every predictor is calibrated on the same points of a sweep, the measured depths nearest to those of a column, and is
@@ -34,8 +34,8 @@ COLUMNS = {", ".join(f"{n:g}" for n in use): (use,) for use in (*PAIRS, *TRIPLES
 NEAR = 1.25
 """A knee within this factor of that from all points counts as found."""
 
-COLLECTED = Path(__file__).resolve().parent / "data"
-FIELD = Path(__file__).resolve().parents[2] / "shared" / "field-data"
+COLLECTED = Path(__file__).resolve().parents[2] / "docs" / "data"
+FIELD = Path(__file__).resolve().parents[3] / "shared" / "field-data"
 
 RESAMPLED, INTERVAL = 1000, (5, 95)
 

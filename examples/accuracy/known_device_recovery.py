@@ -1,8 +1,8 @@
 """Are servers c, service S and delay Z of a device found, and are their 95 % intervals honest? Devices of known truth.
 
-python docs/known_device_recovery.py FOLDER [RUNS] [RUNTIME] [SEED]    20 real devices (nbdkit and fio), 2s a point:
+python known_device_recovery.py FOLDER [RUNS] [RUNTIME] [SEED]    20 real devices (nbdkit and fio), 2s a point:
                                                                        6 minutes; goes on where it was interrupted
-python docs/known_device_recovery.py --simulated [RUNS]                in the simulator, with fewer tools: 120 devices
+python known_device_recovery.py --simulated [RUNS]                in the simulator, with fewer tools: 120 devices
 
 Each device is random: c from 1 to 8, S from 1 to 4 ms, four laws, one queue or (one in four) a queue each, Z none,
 0.05 to 0.2 ms or up to 1 ms. It is swept over depths 1, 2, 4, 8 and 32 and fitted twice: as it is, and with the delay
