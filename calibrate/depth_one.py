@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from measure.formats.fio.sweep import histograms
-from measure.sweep import Sweep
+from measure.sweep import Sweep, histograms
 
 SHORTEST = 0.01
 """The share of latencies below the one that is taken as the shortest: a few stray ones tell nothing."""

@@ -13,9 +13,9 @@ from calibrate.arrival_noise import error_of_mean
 from calibrate.depth_one import LoneRequests, lone_requests
 from calibrate.inference.parameters import Array, Mask
 from calibrate.load_text import loads_text
+from measure.auditing.known_device import not_poisson
 from measure.auditing.memory import cache_sized
 from measure.errors import DataError
-from measure.fio.device_log import not_poisson
 from measure.formats.fio.host_work import COLUMN as HOST_TIME
 from measure.formats.known_peaks import known_peak
 from measure.load_limits import MOST_LOAD

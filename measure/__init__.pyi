@@ -6,7 +6,7 @@ from .errors import DataError as DataError
 from .errors import MeasureError as MeasureError
 from .findings import Finding as Finding
 from .fio.request_samples import samples as samples
-from .formats.fio.sweep import histograms as histograms
 from .loading import load as load
 from .sweep import Provenance as Provenance
 from .sweep import Sweep as Sweep
+from .sweep import histograms as histograms

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,9 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.repeats import intervals
 from measure.units import format_bytes
+
+if TYPE_CHECKING:
+    from measure.formats.fio.latency_bins import Histogram
 
 LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
@@ -234,3 +237,16 @@ def describe_series(
         percent = round(100 * read_fraction)
         words.append({100: "read", 0: "write"}.get(percent, f"{percent}/{100 - percent} mix"))
     return " ".join([*words, *parts]) or "all points"
+
+
+def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
+    """The latency histograms of a sweep's points, {(series, load, repeat): histogram}.
+
+    Points without one (no json+, or another tool's) are left out.
+    """
+    columns = ["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]
+    return {
+        (series, load, int(repeat)): sweep.latencies[source, rate, latency]()
+        for series, load, repeat, source, rate, latency in sweep.points[columns].itertuples(index=False)
+        if (source, rate, latency) in sweep.latencies
+    }

@@ -13,8 +13,7 @@ from calibrate.service.sources import COLUMNS
 from calibrate.service.times import of_histogram
 from calibrate.tails.percentiles import QUANTILES, TailPoint, Tails
 from calibrate.tails.structures import Structure
-from measure.formats.fio.sweep import histograms
-from measure.sweep import Sweep
+from measure.sweep import Sweep, histograms
 
 _PREDICTED = ("predicted", "low", "high")
 

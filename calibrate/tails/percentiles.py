@@ -28,8 +28,7 @@ from calibrate.points import points_of
 from calibrate.tails.structures import Structure, candidates, response
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
-from measure.formats.fio.sweep import histograms
-from measure.sweep import Sweep
+from measure.sweep import Sweep, histograms
 from measure.units import format_duration
 
 if TYPE_CHECKING:

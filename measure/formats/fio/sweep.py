@@ -36,7 +36,6 @@ __all__ = [
     "Moments",
     "bin_quantile",
     "fio_sweep",
-    "histograms",
     "parse_fio",
     "parse_fio_size",
     "read_fio",
@@ -131,19 +130,6 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
         pd.DataFrame(rows), provenance=_provenance([p.record for p in points]), findings=tuple(found),
         name=points[0].record.source if len(points) == 1 else "", latencies=_latencies(points),
     )  # fmt: skip
-
-
-def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
-    """The latency histograms of a sweep's points, {(series, load, repeat): histogram}.
-
-    Points without one (no json+, or another tool's) are left out.
-    """
-    columns = ["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]
-    return {
-        (series, load, int(repeat)): sweep.latencies[source, rate, latency]()
-        for series, load, repeat, source, rate, latency in sweep.points[columns].itertuples(index=False)
-        if (source, rate, latency) in sweep.latencies
-    }
 
 
 def _latencies(points: Sequence[Placed]) -> dict[RowKey, Callable[[], Histogram]]:

@@ -15,9 +15,8 @@ from measure.findings import Finding
 from measure.fio.points import why_no_point
 from measure.fio.sweep import plan_workloads, read_fio_store
 from measure.fio.workload import FioJob
-from measure.formats.fio.sweep import histograms
 from measure.store.directory import SweepStore
-from measure.sweep import Sweep
+from measure.sweep import Sweep, histograms
 
 RUN_S = 4.0
 

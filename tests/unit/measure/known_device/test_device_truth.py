@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import qsim
+from measure.auditing.known_device import check_arrivals, check_way
 from measure.errors import DataError
-from measure.fio.device_log import check_arrivals, check_way, served_between
+from measure.fio.device_log import served_between
 from measure.fio.workload import submitters
 from measure.known_device.server import known_device, truth_of
 from measure.known_device.sweep import DeviceSweep

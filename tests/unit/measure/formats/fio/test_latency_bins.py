@@ -15,7 +15,7 @@ from measure import load
 from measure.errors import DataError
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import bin_edges, bin_of, coarse_edges, histogram, histogram_of_bins
-from measure.formats.fio.sweep import histograms
+from measure.sweep import histograms
 
 DATA = GOLDEN
 
