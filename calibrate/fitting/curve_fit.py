@@ -10,6 +10,7 @@ import numpy as np
 from calibrate.default_loads import IN_WORDS
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity, reaching
+from calibrate.inference.weights import Weights
 from calibrate.knees.knee import SHEET
 from calibrate.load_text import counted
 from calibrate.models.curves import CurveModel, Peak, PNorm
@@ -88,7 +89,15 @@ def fit_points(
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
     _check_count(points, curve_model.name)
     peak = _told_peak(points, peak_per_s)
-    return Fit.of(curve_model, points, curve_model.weights(points, peak), level, _assumed(points, peak), peak)
+    table = curve_model.weights(points, peak).thinned()
+    return Fit.of(curve_model, points, table, level, _assumed(points, peak), peak)
+
+
+def whole_table(fit: Fit) -> Weights:
+    """All rows of the table of weights of a fit that has its points at hand; the fit itself holds some of them."""
+    if fit.points is None:
+        raise DataError(f"{fit.series or 'the fit'} was not calibrated on these points")
+    return fit.curve_model.weights(fit.points, _told_peak(fit.points, fit.known_peak_per_s))
 
 
 def _check_count(points: Points, model: str) -> None:

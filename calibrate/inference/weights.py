@@ -12,9 +12,10 @@ measured one standard deviation to either side, and over the rows it is a mixtur
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrate.inference.misfit import MisfitProcess, carried
 from calibrate.inference.mixture import quantiles
@@ -25,6 +26,9 @@ Quantity = Callable[[Array], Array]
 
 NEGLIGIBLE = 1e-3
 """The lightest rows are dropped that have together no more than this share of the weight."""
+
+ROWS = 2500
+"""Of more rows the light ones stand for each other: band ends move by 0.5 % of the band, and answers come sooner."""
 
 LEAST = 1e-300
 
@@ -76,6 +80,11 @@ class Weights:
             self.values[rows], self.misfit[rows], share, self.directions[rows], self.log_evidence, likelihood,
             self.scale,
         )  # fmt: skip
+
+    def thinned(self) -> Weights:
+        """The same with about ``ROWS`` rows, where it has more."""
+        share = thinned(self.weight, np.lexsort((self.values[:, 0], self.misfit)))
+        return replace(self, weight=share).at(share > 0)
 
     @property
     def most_probable(self) -> Array:
@@ -194,3 +203,25 @@ def predictive(
 def _log(values: Array) -> Array:
     """Logarithms (n, m), of one column where ``values`` are (n,)."""
     return np.log(np.maximum(values.reshape(len(values), -1), LEAST))
+
+
+def thinned(weight: Array, order: NDArray[np.int64], rows: int = ROWS) -> Array:
+    """Weights (n,) of which about ``rows`` are not zero: heavy ones as they are, light ones all equal.
+
+    Light rows are chosen at even steps of their cumulative weight in ``order`` (n,), so that neighbours stand for each
+    other and every sum over rows is nearly kept (Fearnhead and Clifford, JRSS B 2003, without the random numbers).
+
+    >>> thinned(np.array([0.5, 0.2, 0.1, 0.1, 0.1]), np.arange(5), 3).round(2).tolist()
+    [0.5, 0.25, 0.0, 0.25, 0.0]
+    """
+    if len(weight) <= rows:
+        return weight
+    ascending = np.sort(weight)
+    left = rows - np.arange(len(weight))[::-1]  # places for the lightest 1, 2, ... when all heavier ones stay
+    common = np.cumsum(ascending) / np.maximum(left, 1)
+    heaviest = np.flatnonzero((left > 0) & (np.append(ascending[1:], np.inf) >= common))[0]
+    light = order[weight[order] <= ascending[heaviest]]
+    steps = (np.arange(left[heaviest]) + 0.5) * common[heaviest]
+    kept = np.where(weight > ascending[heaviest], weight, 0.0)
+    kept[light[np.minimum(np.searchsorted(np.cumsum(weight[light]), steps), len(light) - 1)]] = common[heaviest]
+    return np.asarray(kept)

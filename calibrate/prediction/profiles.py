@@ -10,13 +10,13 @@ row, moved there along what was integrated out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import Fit
+from calibrate.fitting.curve_fit import Fit, whole_table
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
 from calibrate.next.load import next_load
@@ -68,6 +68,7 @@ def profile_parameters(fit: Fit) -> tuple[Profile, ...]:
     """The profile of each parameter of ``fit``. Raises DataError where it has no points at hand."""
     if fit.points is None:
         raise DataError(f"{fit.series or 'the fit'} was not calibrated on these points, so they have no profile")
+    fit = replace(fit, table=whole_table(fit))
     wanted = next_load(fit)
     pins = "repeat the points" if wanted is None else f"measure {wanted.where}"
     rows = _Likelihood.of(fit)
