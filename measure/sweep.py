@@ -33,6 +33,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.repeats import intervals
 from measure.units import format_bytes
+from qsim.result import Result
 
 LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
@@ -84,8 +85,8 @@ class Provenance:
         return cls(**known)
 
 
-@dataclass(frozen=True, eq=False)
-class Sweep:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(Result):
     """A measured sweep: the tidy table (see the module's text), what varies in it, and where it comes from.
 
     ``findings`` holds what the importer noticed; ``raw`` names the untouched tool outputs that the table was
@@ -164,8 +165,34 @@ class Sweep:
         ).reset_index(drop=True)  # fmt: skip
         return table[["load", *(c for c in table.columns if c != "load")]]
 
+    def to_frame(self) -> pd.DataFrame:
+        """A copy of ``points``; units are in the names of the columns, that of ``load`` is ``load_unit``."""
+        return self.points.copy()
+
+    def plot(self) -> Any:
+        """A plotly Figure: latency against throughput, means over repeats, a line for each series."""
+        return self._means.plot(
+            kind="line", x="throughput_per_s", y="latency_s", color="series", markers=True, hover_data=["load"],
+            labels={"throughput_per_s": "throughput (1/s)", "latency_s": "latency (s)",
+                    "load": f"{LOAD_NAMES[self.load_kind]} ({self.load_unit})"},
+            backend="plotly",
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.series[:_NAMED]) + (", ..." if len(self.series) > _NAMED else "")
+        load, tool = self.points["load"], self.provenance.tool
+        return (
+            f"Sweep {self.name or self.provenance.source}: {_counted(len(self), 'point')} of "
+            f"{_counted(len(self.series), 'curve')}{f' by {tool}' if tool else ''}: {shown}\n"
+            f"{LOAD_NAMES[self.load_kind]}: {load.min():g} to {load.max():g} {self.load_unit}"
+        )
+
     def __len__(self) -> int:
         return len(self.points)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _spreads(values: NDArray[np.float64], starts: NDArray[np.intp], repeats: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -212,6 +239,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 _NEVER_ZERO: Mapping[LoadKind, str] = {"queue_depth": "depth", "arrival_rate": "arrival rate"}
+_NAMED = 3  # curves in a short text
 _LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})
 

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.parameters import Array
+from calibrate.load_text import counted
 from calibrate.models.past_the_peak import DECLINE_FROM, Declining
 from calibrate.points import GIVEN
 from measure.errors import DataError
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_rate
+from qsim.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
 
-@dataclass(frozen=True)
-class Prediction:
+_SHOWN = 5  # loads in a short text
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction(Result):
     """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
 
     The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
@@ -38,11 +45,18 @@ class Prediction:
     load_name: str
     notes: tuple[str, ...] = ()
 
-    def table(self) -> pd.DataFrame:
-        """One row per load, columns as the attributes."""
+    def to_frame(self) -> pd.DataFrame:
+        """One row per load, columns as the attributes, SI units."""
         import pandas as pd
 
         return pd.DataFrame(self._columns())
+
+    def plot(self) -> Figure:
+        """Throughput and response time with their bands against the load."""
+        return resolve_name("calibrate.report.plots:prediction_figure")(self)  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Prediction at {counted(len(self.load), 'load')}", *str(self).splitlines()[: _SHOWN + 1]])
 
     def to_dicts(self) -> list[dict[str, float]]:
         """JSON-ready rows, SI units."""

@@ -18,12 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
+from calibrate.load_text import counted
 from calibrate.points import points_of
 from calibrate.tails.structures import Structure, candidates, response
 from measure.errors import DataError
@@ -31,8 +33,12 @@ from measure.formats.fio.latency_bins import Histogram
 from measure.formats.fio.sweep import histograms
 from measure.sweep import Sweep
 from measure.units import format_duration
+from qsim.result import Result
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
     from calibrate.fitting.curve_fit import Fit
     from calibrate.prediction.comparison import Comparison
 
@@ -80,8 +86,8 @@ class TailPoint:
         return {**asdict(self), "residual_pct": self.residual_pct}
 
 
-@dataclass(frozen=True)
-class Tails:
+@dataclass(frozen=True, repr=False)
+class Tails(Result):
     """Predicted and observed tails of one curve, and the structures they were predicted with: the likeliest first."""
 
     points: tuple[TailPoint, ...]
@@ -124,6 +130,28 @@ class Tails:
             else ", which does not do well at the calibrated depths, so that the means are the fit's"
         )
         return f"Tails as of {self.structure.label} ({100 * share:.0f} % of the weight){doubt}{missed}."
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each depth: each percentile observed (or NaN), predicted and with its interval, seconds."""
+        import pandas as pd
+
+        rows = []
+        for point in self.points:
+            row: dict[str, float | bool] = {"load": point.load, "held_out": point.held_out}
+            for name in QUANTILES:
+                column = name.removesuffix("_s")
+                row[f"{column}_observed_s"] = point.observed.get(name, np.nan)
+                row[f"{column}_predicted_s"] = point.predicted[name]
+                row[f"{column}_low_s"], row[f"{column}_high_s"] = point.low[name], point.high[name]
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def plot(self) -> Figure:
+        """The percentiles against the depth, observed and predicted."""
+        return resolve_name("calibrate.report.plots:tail_figure")(self)  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        return f"Tails at {counted(len(self.points), 'depth')}\n{self.sentence()}"
 
     def to_list(self) -> list[dict[str, Any]]:
         """JSON-ready: one entry a load."""

@@ -13,7 +13,7 @@ from qsim import _check
 from qsim.engines.repeated.parallel import check_workers, spread
 from qsim.engines.repeated.replications import Replication, checked_run, pooled, require_long, run_seeds
 from qsim.engines.run import Engine
-from qsim.metrics import SYMBOLS, Metrics
+from qsim.metrics import Metrics
 from qsim.models import Model
 
 if TYPE_CHECKING:
@@ -106,9 +106,5 @@ def _values(name: str, value: Any) -> Sequence[Any]:
 
 
 def _row(metrics: Metrics) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for name in SYMBOLS:
-        row[name] = getattr(metrics, name)
-        if name in metrics.intervals:
-            row[f"{name}_low"], row[f"{name}_high"] = metrics.intervals[name]
+    row = {name: value for name, value in metrics.values().items() if name != "name"}
     return {**row, "customers": metrics.customers, "seed": metrics.seed, "warnings": "; ".join(metrics.warnings)}
