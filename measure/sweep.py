@@ -58,6 +58,9 @@ class Provenance:
     """Where the numbers come from. Unknown facts stay empty; ``details`` holds what else is known.
 
     ``commands`` are the exact commands, one per point, as they could be typed again.
+
+    >>> Provenance(tool="fio", device="/dev/nvme0n1").to_dict()["tool"]
+    'fio'
     """
 
     tool: str = ""
@@ -92,6 +95,12 @@ class Sweep(Result):
     ``findings`` holds what the importer noticed; ``raw`` names the untouched tool outputs that the table was
     read from. A sweep equals itself alone. Raises DataError where the table lacks a column, has no row, or holds an
     impossible number.
+
+    >>> import pandas as pd
+    >>> points = pd.DataFrame({"load": [1, 8], "throughput_per_s": [12e3, 80e3], "latency_s": [83e-6, 100e-6]})
+    >>> Sweep(points.assign(series="4 KiB read"), name="drive")
+    Sweep drive: 2 points of 1 curve: 4 KiB read
+    outstanding requests N: 1 to 8 requests
     """
 
     points: pd.DataFrame

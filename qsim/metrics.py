@@ -46,7 +46,13 @@ SHARES = ("utilization", "p_wait", "p_block")
 
 @dataclass(frozen=True)
 class Approximation:
-    """One author's value of the mean wait, or a bound on it, and what it is good for."""
+    """One author's value of the mean wait, or a bound on it, and what it is good for.
+
+    >>> from qsim import Gamma, MGc, solve
+    >>> found = solve(MGc(1.6, Gamma(mean=1, scv=2), servers=2)).approximations
+    >>> {author: round(value.Wq, 2) for author, value in found.items()}
+    {'Allen-Cunneen': 2.67, 'Krämer-Langenbach-Belz': 2.67, 'Whitt': 2.58, 'Kingman': 5.56}
+    """
 
     Wq: float
     kind: Kind
@@ -95,6 +101,13 @@ class Metrics(Result):
 
     Where only approximations are known, ``approximations`` holds the mean wait by each author's name, and the
     intervals their range.
+
+    >>> from qsim import MM1, solve
+    >>> solve(MM1(arrival_rate=16, service_rate=20)).W
+    0.25
+    >>> solve(MM1(arrival_rate=16, service_rate=20))
+    M/M/1: exact, M/M/1 (Kleinrock 1975, section 3.2)
+    X = 16, rho = 0.8, L = 4, Lq = 3.2, W = 0.25, Wq = 0.2, P(wait) = 0.8, P(block) = 0
     """
 
     model: Model

@@ -44,6 +44,14 @@ class Fit(Result):
     ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
     ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). It prints itself as
     a table.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> fit(sweep)
+    4 KiB read: p-norm with onset from all 5 points
+      knee   18.47  [10.82, 30.05]   not identifiable   N* = R1 Xpeak, from the model: depth 1 was not measured
+             90 % of the peak at 22.5 (15.3 to 60.6)
     """
 
     model: str

@@ -32,6 +32,14 @@ class Prediction(Result):
 
     The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
     quantiles of the same distribution: an estimate lies in its band.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> curve = drive.predict([1, 8, 64])
+    >>> [round(x) for x in curve.throughput_per_s]
+    [12545, 96399, 510991]
+    >>> curve.to_frame().shape
+    (3, 7)
     """
 
     load: Array
@@ -86,6 +94,11 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
 
     ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
     not positive (zero is allowed for an injected delay) or not finite.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> predict(drive, [1, 8, 64]).load.tolist()
+    [1.0, 8.0, 64.0]
     """
     loads = np.atleast_1d(np.asarray(at, dtype=float))
     allows_zero = fit.load_kind == "injected_delay"

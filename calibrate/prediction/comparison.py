@@ -46,7 +46,14 @@ LOADS_NAMED: Mapping[LoadKind, str] = {
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
-    """One series: the fit, its predictions at every measured load, and the residuals (predicted over observed - 1)."""
+    """One series: the fit, its predictions at every measured load, and the residuals (predicted over observed - 1).
+
+    >>> from calibrate import compare
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> compare(sweep).summary()
+    3 points held out: throughput missed by 10 %, response time missed by 8.9 % (medians); 100 % inside their 90 % bands
+    """
 
     fit: Fit
     points: Points
@@ -256,6 +263,11 @@ def compare(
     a fit made before (from a data sheet, another run, or this one) in place of a calibration; a point counts as
     calibrated on when that very measurement, load and throughput, is among the fit's. Raises DataError and ValueError
     as ``fit`` does.
+
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> compare(sweep, [4, 32]).summary()
+    3 points held out: throughput missed by 10 %, response time missed by 8.9 % (medians); 100 % inside their 90 % bands
     """
     points = points_of(sweep, series)
     if fitted is None:
@@ -292,6 +304,12 @@ def compare_all(
     """``compare`` for every series that has points enough, and {series: why not} for the others.
 
     Raises DataError where not one series can be compared, with the first reason.
+
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True)
+    >>> done, refused = compare_all(sweep)
+    >>> [one.series for one in done]
+    ['4 KiB read', '16 KiB read', '32 KiB read', '128 KiB read']
     """
     done: list[Comparison] = []
     refused: dict[str, str] = {}

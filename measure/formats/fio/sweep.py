@@ -140,6 +140,10 @@ def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
     Points without one (no json+, or another tool's) are left out. A point is known by its file, its throughput and its
     latency, or has a file of its own, of which it is all jobs together. Raises DataError where a raw file is gone or
     cannot be read any more.
+
+    >>> from measure import load_dataset
+    >>> histograms(load_dataset("003-ssd-read"))  # a published table has none
+    {}
     """
     if sweep.provenance.tool not in ("fio", ""):  # tables of means, or what another tool wrote
         return {}
