@@ -19,9 +19,9 @@ def load_text(kind: LoadKind, load: float, digits: int = 3) -> str:
     return format_bandwidth(load, digits) if kind == "bandwidth" else f"{load:g}"
 
 
-def counted(points: int) -> str:
+def counted(number: int, what: str = "point") -> str:
     """``1 point``, ``2 points``."""
-    return f"{points} point{'' if points == 1 else 's'}"
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def loads_text(kind: LoadKind, loads: Iterable[float]) -> str:

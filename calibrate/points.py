@@ -49,6 +49,13 @@ class Points:
     processor time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``block_bytes`` is the size of a
     block, and ``carried_bytes_per_s`` the most that any series of the sweep moved; ``known_peak_per_s`` is the peak
     that the tool listed beside a memory's curve, in cache lines a second.
+
+    >>> from calibrate import points_of
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> points = points_of(sweep)
+    >>> points.load.tolist()
+    [4.0, 8.0, 32.0, 256.0, 1024.0]
     """
 
     series: str
@@ -183,6 +190,11 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
 
     DataError where several are there and none is named, where no load was varied, where a load is beyond any device's,
     or where a memory is a cache's.
+
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> [round(x / 1000) for x in points_of(sweep).throughput_per_s]
+    [56, 106, 245, 235, 282]
     """
     if sweep.load_kind == "buffer_size":
         raise DataError(_of_buffer_sizes(sweep))

@@ -18,6 +18,13 @@ class DataError(MeasureError, ValueError):
 
     What a file calls its columns and jobs may be of any length and hold line ends, so a message is made one line, and a
     long one loses its middle.
+
+    >>> from measure import load_dataset
+    >>> try:
+    ...     load_dataset("003-ssd-read").select("1 MiB write")
+    ... except DataError as error:
+    ...     print(str(error)[:44])
+    003-ssd-read has no series '1 MiB write'
     """
 
     def __init__(self, message: str) -> None:

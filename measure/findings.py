@@ -16,6 +16,9 @@ class Finding:
     ``check`` is a short stable name (``"littles-law"``), ``load`` the point it concerns (None: the series or
     the whole sweep), ``message`` the evidence with its numbers, ``hypothesis`` what would explain it (or
     ``""``), ``remedy`` what to do or which measurement would settle it (or ``""``).
+
+    >>> print(Finding("little", "warning", "L is 8 % above the depth"))
+    [warning] little: L is 8 % above the depth.
     """
 
     check: str

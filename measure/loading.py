@@ -36,6 +36,14 @@ def load(
     What of a directory cannot be read, or is no measurement, becomes a Finding, and the rest is loaded; a file that was
     named itself and cannot be read is an error. Raises DataError with one sentence that names the file, what is wrong
     and the remedy.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = (table := Path(folder, "drive.csv")).write_text("depth,iops,latency_us\\n1,12000,83\\n8,80000,100\\n")
+    ...     print(load(table))
+    Sweep drive.csv: 2 points of 1 curve by csv: all points
+    outstanding requests N: 1 to 8 requests
     """
     paths = _paths(path_or_paths)
     if len(paths) == 1:

@@ -33,6 +33,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.repeats import intervals
 from measure.units import format_bytes
+from qsim.result import Result
 
 if TYPE_CHECKING:
     from measure.formats.fio.latency_bins import Histogram
@@ -63,6 +64,9 @@ class Provenance:
     """Where the numbers come from. Unknown facts stay empty; ``details`` holds what else is known.
 
     ``commands`` are the exact commands, one per point, as they could be typed again.
+
+    >>> Provenance(tool="fio", device="/dev/nvme0n1").to_dict()["tool"]
+    'fio'
     """
 
     tool: str = ""
@@ -90,14 +94,20 @@ class Provenance:
         return cls(**known)
 
 
-@dataclass(frozen=True, eq=False)
-class Sweep:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep(Result):
     """A measured sweep: the tidy table (see the module's text), what varies in it, and where it comes from.
 
     ``findings`` holds what the importer noticed; ``raw`` names the untouched tool outputs that the table was read from.
     ``latencies`` gives the latency histogram of a row by its source, throughput and latency, where the tool printed
     one: see :func:`measure.histograms`. A sweep equals itself alone. Raises DataError where the table lacks a column,
     has no row, or holds an impossible number.
+
+    >>> import pandas as pd
+    >>> points = pd.DataFrame({"load": [1, 8], "throughput_per_s": [12e3, 80e3], "latency_s": [83e-6, 100e-6]})
+    >>> Sweep(points.assign(series="4 KiB read"), name="drive")
+    Sweep drive: 2 points of 1 curve: 4 KiB read
+    outstanding requests N: 1 to 8 requests
     """
 
     points: pd.DataFrame
@@ -172,8 +182,34 @@ class Sweep:
         ).reset_index(drop=True)  # fmt: skip
         return table[["load", *(c for c in table.columns if c != "load")]]
 
+    def to_frame(self) -> pd.DataFrame:
+        """A copy of ``points``; units are in the names of the columns, that of ``load`` is ``load_unit``."""
+        return self.points.copy()
+
+    def plot(self) -> Any:
+        """A plotly Figure: latency against throughput, means over repeats, a line for each series."""
+        return self._means.plot(
+            kind="line", x="throughput_per_s", y="latency_s", color="series", markers=True, hover_data=["load"],
+            labels={"throughput_per_s": "throughput (1/s)", "latency_s": "latency (s)",
+                    "load": f"{LOAD_NAMES[self.load_kind]} ({self.load_unit})"},
+            backend="plotly",
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.series[:_NAMED]) + (", ..." if len(self.series) > _NAMED else "")
+        load, tool = self.points["load"], self.provenance.tool
+        return (
+            f"Sweep {self.name or self.provenance.source}: {_counted(len(self), 'point')} of "
+            f"{_counted(len(self.series), 'curve')}{f' by {tool}' if tool else ''}: {shown}\n"
+            f"{LOAD_NAMES[self.load_kind]}: {load.min():g} to {load.max():g} {self.load_unit}"
+        )
+
     def __len__(self) -> int:
         return len(self.points)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _spreads(values: NDArray[np.float64], starts: NDArray[np.intp], repeats: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -220,6 +256,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 _NEVER_ZERO: Mapping[LoadKind, str] = {"queue_depth": "depth", "arrival_rate": "arrival rate"}
+_NAMED = 3  # curves in a short text
 _LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})
 
@@ -243,6 +280,10 @@ def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
     """The latency histograms of a sweep's points, {(series, load, repeat): histogram}.
 
     Points without one (no json+, or another tool's) are left out.
+
+    >>> from measure import load_dataset
+    >>> histograms(load_dataset("003-ssd-read"))  # a published table has none
+    {}
     """
     columns = ["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]
     return {

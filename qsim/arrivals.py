@@ -31,7 +31,12 @@ from qsim.distributions.base import require
 
 
 class ArrivalProcess:
-    """A stream of arrivals whose gaps depend on each other."""
+    """A stream of arrivals whose gaps depend on each other.
+
+    >>> from qsim import MarkovModulated, OnOff
+    >>> issubclass(MarkovModulated, ArrivalProcess), isinstance(OnOff(2, mean_on=1, mean_off=1), ArrivalProcess)
+    (True, True)
+    """
 
     if TYPE_CHECKING:
         # Only for the type checker: a process may have these as fields, which a property here would shadow.
@@ -56,7 +61,12 @@ class ArrivalProcess:
 
 @dataclass(frozen=True)
 class Geometric:
-    """Batch sizes 1, 2, 3, ... with P(k) = (1 - q)·q^(k-1) and q = 1 - 1/mean."""
+    """Batch sizes 1, 2, 3, ... with P(k) = (1 - q)·q^(k-1) and q = 1 - 1/mean.
+
+    >>> from qsim import MX1, solve
+    >>> solve(MX1(batch_rate=0.25, size=Geometric(mean=2), service_rate=1)).W
+    4.0
+    """
 
     mean: float
 
@@ -119,6 +129,13 @@ class Batches(ArrivalProcess):
     """Batches at independent times ``gaps`` apart; the customers of one come at the same instant.
 
     ``size``: a number for batches of that size, a table {size: probability}, or Geometric(mean).
+
+    >>> from qsim import Exponential, Open, solve
+    >>> arrivals = Batches(gaps=Exponential(mean=4), size=2)
+    >>> arrivals.mean
+    2.0
+    >>> solve(Open(arrivals, Exponential(mean=1))).W
+    3.0
     """
 
     gaps: Distribution
@@ -158,6 +175,10 @@ class MarkovModulated(ArrivalProcess):
 
     ``generator[i][j]`` is the rate of going from state i to j; each row adds up to zero.
     Source: Fischer & Meier-Hellstern (1993), "The MMPP cookbook", Performance Evaluation 18, 149-171.
+
+    >>> arrivals = MarkovModulated(rates=(4, 0), generator=((-1, 1), (1, -1)))
+    >>> arrivals.mean
+    0.5
     """
 
     rates: tuple[float, ...]
@@ -222,7 +243,11 @@ class MarkovModulated(ArrivalProcess):
 
 
 def OnOff(arrival_rate: float, mean_on: float, mean_off: float) -> MarkovModulated:  # noqa: N802
-    """Bursts: Poisson arrivals of ``arrival_rate`` during exponential on-times, none during exponential off-times."""
+    """Bursts: Poisson arrivals of ``arrival_rate`` during exponential on-times, none during exponential off-times.
+
+    >>> round(OnOff(arrival_rate=4, mean_on=1, mean_off=3).mean, 6)
+    1.0
+    """
     rate = _check.positive("arrival_rate", arrival_rate, "give the arrivals per time unit while it is on")
     on, off = 1 / _check.positive("mean_on", mean_on), 1 / _check.positive("mean_off", mean_off)
     return MarkovModulated((rate, 0.0), ((-on, on), (off, -off)))
@@ -233,6 +258,9 @@ class RecordedArrivals(ArrivalProcess):
     """Arrivals at the recorded instants ``times`` (from zero, never falling), played back in that order.
 
     A simulation of at most as many customers plays them once; a longer one starts the record again where it ended.
+
+    >>> RecordedArrivals([0.0, 1.0, 4.0]).times
+    (0.0, 1.0, 4.0)
     """
 
     times: Sequence[float]

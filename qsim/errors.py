@@ -22,6 +22,13 @@ class UnstableQueueError(QsimError, ValueError):
     """More work arrives than the servers can do, so no steady state exists.
 
     Attributes: ``rho``, the offered load per server (at least 1).
+
+    >>> from qsim import MM1, solve
+    >>> try:
+    ...     solve(MM1(arrival_rate=3, service_rate=2))
+    ... except UnstableQueueError as error:
+    ...     print(str(error)[:30])
+    M/M/1 is overloaded: rho = 1.5
     """
 
     def __init__(self, name: str, arrival_rate: float, service_rate: float, servers: int) -> None:
@@ -42,7 +49,15 @@ def _shown(count: int) -> str:
 
 
 class NoFormulaError(QsimError, ValueError):
-    """No formula is known here for this model; ``simulate`` is the way."""
+    """No formula is known here for this model; ``simulate`` is the way.
+
+    >>> from qsim import Closed, LogNormal, Station, solve
+    >>> try:
+    ...     solve(Closed(4, [Station(LogNormal(1, 4)), Station(LogNormal(2, 4))]))
+    ... except NoFormulaError as error:
+    ...     print(type(error).__name__)
+    NoFormulaError
+    """
 
     def __init__(self, name: str, why: str = "") -> None:
         reason = f" ({why})" if why else ""

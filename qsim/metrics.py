@@ -12,10 +12,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from qsim import _check
 from qsim.models import Model
+from qsim.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Kind: TypeAlias = Literal["exact", "bound", "approximation", "simulated"]
 Interval: TypeAlias = tuple[float, float]
@@ -34,13 +38,21 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Value name -> (textbook symbol, meaning), in the order in which they are printed."""
 
+_MOST_DRAWN = 256  # states in a figure
+
 SHARES = ("utilization", "p_wait", "p_block")
 """Values that are at most one."""
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """One author's value of the mean wait, or a bound on it, and what it is good for."""
+    """One author's value of the mean wait, or a bound on it, and what it is good for.
+
+    >>> from qsim import Gamma, MGc, solve
+    >>> found = solve(MGc(1.6, Gamma(mean=1, scv=2), servers=2)).approximations
+    >>> {author: round(value.Wq, 2) for author, value in found.items()}
+    {'Allen-Cunneen': 2.67, 'Krämer-Langenbach-Belz': 2.67, 'Whitt': 2.58, 'Kingman': 5.56}
+    """
 
     Wq: float
     kind: Kind
@@ -76,8 +88,8 @@ class ExactTimes(TimeDistribution, Protocol):
         return (value, value)
 
 
-@dataclass(frozen=True)
-class Metrics:
+@dataclass(frozen=True, repr=False)
+class Metrics(Result):
     """The answer, in the model's own time unit.
 
     ``method`` names the formula (with its source) or the engine.  ``intervals`` holds a confidence interval,
@@ -89,6 +101,13 @@ class Metrics:
 
     Where only approximations are known, ``approximations`` holds the mean wait by each author's name, and the
     intervals their range.
+
+    >>> from qsim import MM1, solve
+    >>> solve(MM1(arrival_rate=16, service_rate=20)).W
+    0.25
+    >>> solve(MM1(arrival_rate=16, service_rate=20))
+    M/M/1: exact, M/M/1 (Kleinrock 1975, section 3.2)
+    X = 16, rho = 0.8, L = 4, Lq = 3.2, W = 0.25, Wq = 0.2, P(wait) = 0.8, P(block) = 0
     """
 
     model: Model
@@ -180,6 +199,37 @@ class Metrics:
             **parts,
         }
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row for the model, then one for each station and class: ``name``, the values, the ends of their intervals.
+
+        Columns are named as the attributes (``W``, ``W_low``, ``W_high``); times are in the model's own unit.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([part.values() for part in (self, *self.stations, *self.classes)])
+
+    def values(self) -> dict[str, Any]:
+        """One row of :meth:`to_frame`."""
+        row: dict[str, Any] = {"name": self.name or self.model.kendall}
+        for name in SYMBOLS:
+            row[name] = getattr(self, name)
+            if name in self.intervals:
+                row[f"{name}_low"], row[f"{name}_high"] = self.intervals[name]
+        return row
+
+    def plot(self) -> Any:
+        """A plotly Figure: the utilization of each part of a network, or the probabilities of n present."""
+        import pandas as pd
+
+        if self.stations or self.classes or self.states is None:
+            frame, x, y = self.to_frame(), "name", "utilization"
+        else:
+            most = 1
+            while most < _MOST_DRAWN and sum(map(self.p, range(most))) < 0.999:
+                most *= 2
+            frame, x, y = pd.DataFrame({"n": range(most), "p(n)": [self.p(n) for n in range(most)]}), "n", "p(n)"
+        return frame.plot(kind="bar", x=x, y=y, title=self._headline(), backend="plotly")
+
     def rows(self) -> list[tuple[str, str, str, str]]:
         """The printed table: (symbol, value, interval or "", meaning), for the values that are known."""
         rows = []
@@ -234,6 +284,10 @@ class Metrics:
             f"<table><caption>{html.escape(self._headline())}</caption>"
             f"<tr><th></th><th>value</th><th>{level}</th><th></th></tr>{_html_rows(self.rows())}</table>{parts}{warnings}"
         )
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{symbol} = {value}" for symbol, value, _, _ in self.rows())
+        return f"{self._headline()}\n{values}"
 
     def _headline(self) -> str:
         part = f"{self.name} of " if self.name else ""

@@ -33,7 +33,14 @@ def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
 
 
 def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
-    """What speaks against ``fit``, which was calibrated on points of ``sweep``."""
+    """What speaks against ``fit``, which was calibrated on points of ``sweep``.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> [finding.check for finding in doubts_about(fit(sweep), sweep)]
+    []
+    """
     told = [f for f in audit(sweep, fit.series) if matters(f)]
     return (*told, *doubts_of_its_points(fit, points_of(sweep, fit.series)))
 

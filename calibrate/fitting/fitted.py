@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,15 +23,19 @@ from calibrate.models.servers_and_delay import servers_and_think
 from calibrate.points import Points
 from measure.errors import DataError
 from measure.sweep import LOAD_NAMES, LoadKind
+from qsim.result import Result
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
     from calibrate.fitting.predicted_curve import Prediction
 
 SCHEMA = "qsim-fit/3"
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, repr=False)
+class Fit(Result):
     """A calibrated device model: a table of weights, and from it parameters with intervals, the knee, predictions.
 
     ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
@@ -39,6 +44,14 @@ class Fit:
     ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
     ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). It prints itself as
     a table.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> fit(sweep)
+    4 KiB read: p-norm with onset from all 5 points
+      knee   18.47  [10.82, 30.05]   not identifiable   N* = R1 Xpeak, from the model: depth 1 was not measured
+             90 % of the peak at 22.5 (15.3 to 60.6)
     """
 
     model: str
@@ -188,8 +201,27 @@ class Fit:
         part = f" ({len(self.used)} of {counted(self.measured)})" if self.measured > len(self.used) else ""
         return f"{loads_text(self.load_kind, self.calibrated_on)}{part}"
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each parameter: ``parameter``, ``estimate``, ``low``, ``high``, their ``unit``, and how sure.
+
+        The parameters have units of their own, so the unit is a column.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([{"parameter": name, **vars(e)} for name, e in self.parameters.items()])
+
+    def plot(self) -> Figure:
+        """The predicted curve with its band, and the points it was calibrated on."""
+        return resolve_name("calibrate.report.plots:fit_figure")(self)  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        return "\n".join([self._heading(), *self._knee_lines()])
+
     def __str__(self) -> str:
-        return self.text(f"{self.series or 'device'}: {self.model} from {self.basis}")
+        return self.text(self._heading())
+
+    def _heading(self) -> str:
+        return f"{self.series or 'device'}: {self.model} from {self.basis}"
 
     def text(self, heading: str) -> str:
         """The fit as a table below a ``heading``: parameters with intervals, the knee, notes."""

@@ -17,6 +17,12 @@ def with_origin(fit: Fit, sweep: Sweep) -> Fit:
     """The fit with what it was calibrated on under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
 
     Raises DataError where a raw file cannot be read any more.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> with_origin(fit(sweep), sweep).details["calibrated_on"]
+    {'files': {}, 'block_bytes': 4096.0, 'read_fraction': 1.0}
     """
     rows = sweep.select(fit.series).points
     rows = rows[[bool(np.isclose(fit.used, load).any()) for load in rows["load"]]]

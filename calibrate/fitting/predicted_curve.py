@@ -4,27 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.parameters import Array
+from calibrate.load_text import counted
 from calibrate.models.past_the_peak import DECLINE_FROM, Declining
 from calibrate.points import GIVEN
 from measure.errors import DataError
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_rate
+from qsim.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
 
-@dataclass(frozen=True)
-class Prediction:
+_SHOWN = 5  # loads in a short text
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction(Result):
     """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
 
     The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
     quantiles of the same distribution: an estimate lies in its band.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> curve = drive.predict([1, 8, 64])
+    >>> [round(x) for x in curve.throughput_per_s]
+    [12545, 96399, 510991]
+    >>> curve.to_frame().shape
+    (3, 7)
     """
 
     load: Array
@@ -38,11 +53,18 @@ class Prediction:
     load_name: str
     notes: tuple[str, ...] = ()
 
-    def table(self) -> pd.DataFrame:
-        """One row per load, columns as the attributes."""
+    def to_frame(self) -> pd.DataFrame:
+        """One row per load, columns as the attributes, SI units."""
         import pandas as pd
 
         return pd.DataFrame(self._columns())
+
+    def plot(self) -> Figure:
+        """Throughput and response time with their bands against the load."""
+        return resolve_name("calibrate.report.plots:prediction_figure")(self)  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Prediction at {counted(len(self.load), 'load')}", *str(self).splitlines()[: _SHOWN + 1]])
 
     def to_dicts(self) -> list[dict[str, float]]:
         """JSON-ready rows, SI units."""
@@ -72,6 +94,11 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
 
     ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
     not positive (zero is allowed for an injected delay) or not finite.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> predict(drive, [1, 8, 64]).load.tolist()
+    [1.0, 8.0, 64.0]
     """
     loads = np.atleast_1d(np.asarray(at, dtype=float))
     allows_zero = fit.load_kind == "injected_delay"

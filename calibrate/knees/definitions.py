@@ -44,7 +44,14 @@ DEFINITIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class NamedKnee:
-    """A knee by one definition. ``bootstrap``: its interval over resampled repeats, None where nobody asked for one."""
+    """A knee by one definition. ``bootstrap``: its interval over resampled repeats, None where nobody asked for one.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> from calibrate import named_knees
+    >>> [one.name for one in named_knees(drive)]
+    ['asymptotes', 'power', 'ninety', 'kneedle']
+    """
 
     name: str
     knee: Knee
@@ -65,6 +72,11 @@ def named_knees(
     wanted; without them these two are left out.
     ``deepest`` is the load at which Kneedle cuts the curve off (default: the heaviest calibrated on, or four times the
     knee). Raises ValueError for an objective that is not positive or a share that is not between 0 and 1.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> [one.name for one in named_knees(drive, objective_s=200e-6)]
+    ['asymptotes', 'power', 'ninety', 'objective', 'kneedle']
     """
     if objective_s is not None and not (np.isfinite(objective_s) and objective_s > 0):
         raise ValueError(f"slo must be a positive time, not {objective_s!r}")

@@ -47,6 +47,11 @@ class Knee:
     ``throughput_per_s`` and ``response_time_s`` are the predicted ones at that load. ``load`` is None where the knee
     lies outside what this device can be driven to; ``note`` then says so. ``identified`` is False where the points
     leave the knee open by more than a factor of two, ``sharp`` where the bend is so soft that it is no knee.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> round(drive.knee.load), drive.knee.definition
+    (48, 'N* = R1 Xpeak, both from the data sheet')
     """
 
     load: float | None

@@ -62,7 +62,22 @@ class AdaptiveStep:
 
 @dataclass(frozen=True)
 class AdaptiveResult:
-    """The points, the model fitted to all of them, and how it came to that. It prints itself as a table of steps."""
+    """The points, the model fitted to all of them, and how it came to that. It prints itself as a table of steps.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from calibrate import adaptive, from_datasheet
+    >>> from measure import Sweep
+    >>> drive, depths = from_datasheet(idle_latency=80e-6, peak_iops=600e3), []
+    >>> def measure(depth, repeat):
+    ...     depths.append(depth)
+    ...     x = drive.predict(depths).throughput_per_s
+    ...     latency = np.array(depths) / x
+    ...     columns = {"load": depths, "throughput_per_s": x, "latency_s": latency}
+    ...     return Sweep(pd.DataFrame(columns).assign(series="4 KiB read"))
+    >>> adaptive(measure, budget=4).stopped
+    'budget'
+    """
 
     sweep: Sweep
     fit: Fit
@@ -168,6 +183,20 @@ def adaptive(
     The ``model`` is a name as in ``fit``, and None the one that ``fit`` takes.
 
     Raises ValueError for a setting, DataError where fewer than two loads could be measured.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from calibrate import from_datasheet
+    >>> from measure import Sweep
+    >>> drive, depths = from_datasheet(idle_latency=80e-6, peak_iops=600e3), []
+    >>> def measure(depth, repeat):
+    ...     depths.append(depth)
+    ...     x = drive.predict(depths).throughput_per_s
+    ...     latency = np.array(depths) / x
+    ...     columns = {"load": depths, "throughput_per_s": x, "latency_s": latency}
+    ...     return Sweep(pd.DataFrame(columns).assign(series="4 KiB read"))
+    >>> [step.load for step in adaptive(measure, budget=4).steps]
+    [1.0, 32.0, 128.0, 6.0]
     """
     search = Search(budget, loads=loads, tolerance=tolerance, model=model, on_choice=on_choice, on_step=on_step)
     sweep = already

@@ -40,7 +40,15 @@ LEAST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class NextLoad:
-    """The load to measure next; half the median width of the bands (relative) and the knee's interval, now and then."""
+    """The load to measure next; half the median width of the bands (relative) and the knee's interval, now and then.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> from calibrate import next_load
+    >>> next_load(fit(sweep)).load
+    1.0
+    """
 
     load: float
     load_kind: LoadKind
@@ -82,6 +90,12 @@ def next_load(
 
     ``measured`` are loads that were measured beside those that ``fit`` was calibrated on. ``goal`` None means the knee
     where it is open by more than a factor of two, else the curve. None where nothing is left that would tell enough.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> next_load(fit(sweep, [4, 32])).load
+    64.0
     """
     known = np.array([*fit.used, *measured])
     if not fit.used:

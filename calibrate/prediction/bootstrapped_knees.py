@@ -36,6 +36,18 @@ def bootstrapped(
     since r repeats seem to differ less than they do (Hesterberg, The American Statistician 2015), and the model is
     refitted. It says what the noise of the points does to the knee, and nothing of a model that is wrong. Raises
     DataError where a load was measured once only. An objective and a named share of the peak get none.
+
+    >>> import pandas as pd
+    >>> from calibrate import fit, named_knees
+    >>> from measure import Sweep
+    >>> iops = [12e3, 11e3, 92e3, 89e3, 590e3, 600e3]
+    >>> points = pd.DataFrame({"load": [1, 1, 8, 8, 64, 64], "throughput_per_s": iops, "repeat": [0, 1] * 3})
+    >>> points = points.assign(latency_s=points["load"] / points["throughput_per_s"], series="4 KiB read")
+    >>> made = fit(sweep := Sweep(points))
+    >>> knee = bootstrapped(made, sweep, named_knees(made), resamples=10)[0]
+    >>> low, high = knee.bootstrap
+    >>> low < high
+    True
     """
     rows = sweep.select(fit.series).points
     points = points_of(sweep, fit.series).choose(list(fit.used))

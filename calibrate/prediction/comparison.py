@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +32,11 @@ from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.sweep import LoadKind, Provenance, Sweep
+from qsim.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
 
 DRAWN = 120  # loads of a smooth curve
 LOADS_NAMED: Mapping[LoadKind, str] = {
@@ -38,9 +44,16 @@ LOADS_NAMED: Mapping[LoadKind, str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One series: the fit, its predictions at every measured load, and the residuals (predicted over observed - 1)."""
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """One series: the fit, its predictions at every measured load, and the residuals (predicted over observed - 1).
+
+    >>> from calibrate import compare
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> compare(sweep).summary()
+    3 points held out: throughput missed by 10 %, response time missed by 8.9 % (medians); 100 % inside their 90 % bands
+    """
 
     fit: Fit
     points: Points
@@ -103,7 +116,6 @@ class Comparison:
         """100 (predicted / observed - 1), (m,)."""
         return residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
 
-    @cached_property
     def summary(self) -> Summary:
         """The errors, held out and in sample, with the noise of repeats beside them."""
         return summary_of(self.points, self.predicted, self.held_out)
@@ -139,7 +151,7 @@ class Comparison:
 
     def verdict(self) -> str:
         """The result in a few sentences with numbers."""
-        return verdict(self.fit, self.points, self.summary, self.truth, self.audit, self.next)
+        return verdict(self.fit, self.points, self.summary(), self.truth, self.audit, self.next)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units, the keys of ``qsim compare --json``."""
@@ -167,7 +179,7 @@ class Comparison:
             "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
             "knee": self.knee.to_dict(),
             "points": points,
-            "summary": asdict(self.summary),
+            "summary": asdict(self.summary()),
             "audit": [f.to_dict() for f in self.audit],
             "models": [m.to_dict() for m in self.models],
             "baselines": [e.to_dict() for e in self.baselines],
@@ -197,10 +209,34 @@ class Comparison:
         ]
         return {"truth": {**check.to_dict(), "points": points}}
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each measured point: observed (with ``repeats``), predicted with its band, residuals in percent."""
+        points, residuals = self.points, (self.residual_throughput_pct, self.residual_response_pct)
+        frame = self.predicted.to_frame().rename(columns=lambda name: name if name == "load" else f"predicted_{name}")
+        return frame.assign(
+            held_out=self.held_out, throughput_per_s=points.throughput_per_s, response_time_s=points.response_time_s,
+            repeats=points.repeats, residual_throughput_pct=residuals[0], residual_response_pct=residuals[1],
+        )  # fmt: skip
+
+    def plot(self) -> Figure:
+        """Latency against throughput: the predicted curve, the points it was calibrated on and those held out."""
+        return resolve_name("calibrate.report.plots:comparison_figure")(self)  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        return f"{self._heading()}\n{self.verdict()}"
+
+    def _heading(self) -> str:
+        return f"{self.series}: {self.split} ({self.fit.model})"
+
     def __str__(self) -> str:
-        heading = f"{self.series}: {self.split} ({self.fit.model})"
         return comparison_text(
-            self.fit.text(heading), self.fit, self.points, self.predicted, self.held_out, self.truth, self.verdict()
+            self.fit.text(self._heading()),
+            self.fit,
+            self.points,
+            self.predicted,
+            self.held_out,
+            self.truth,
+            self.verdict(),
         )
 
 
@@ -227,6 +263,11 @@ def compare(
     a fit made before (from a data sheet, another run, or this one) in place of a calibration; a point counts as
     calibrated on when that very measurement, load and throughput, is among the fit's. Raises DataError and ValueError
     as ``fit`` does.
+
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> compare(sweep, [4, 32]).summary()
+    3 points held out: throughput missed by 10 %, response time missed by 8.9 % (medians); 100 % inside their 90 % bands
     """
     points = points_of(sweep, series)
     if fitted is None:
@@ -263,6 +304,12 @@ def compare_all(
     """``compare`` for every series that has points enough, and {series: why not} for the others.
 
     Raises DataError where not one series can be compared, with the first reason.
+
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True)
+    >>> done, refused = compare_all(sweep)
+    >>> [one.series for one in done]
+    ['4 KiB read', '16 KiB read', '32 KiB read', '128 KiB read']
     """
     done: list[Comparison] = []
     refused: dict[str, str] = {}

@@ -22,6 +22,16 @@ class WaitingNumbers:
     """One rate: the utilization and the mean number waiting (measured: below zero where W is below the fitted S).
 
     ``mm1`` is None from a utilization of 1 on, where M/M/1 has no steady state.
+
+    >>> import pandas as pd
+    >>> from calibrate import fit, points_of, waiting
+    >>> from measure import Sweep
+    >>> rates, times = [100.0, 500.0, 900.0], [1.11e-3, 2.0e-3, 10.0e-3]
+    >>> points = pd.DataFrame({"series": "reads", "load": rates, "throughput_per_s": rates, "latency_s": times})
+    >>> sweep = Sweep(points, load_kind="arrival_rate", load_unit="requests/s")
+    >>> number = waiting(fit(sweep), points_of(sweep))[1]
+    >>> round(number.utilization, 1)
+    0.5
     """
 
     arrival_rate_per_s: float
@@ -36,7 +46,17 @@ class WaitingNumbers:
 
 
 def waiting(fit: Fit, points: Points) -> tuple[WaitingNumbers, ...]:
-    """The queue at each of ``points``; empty where ``fit`` is none of an open sweep."""
+    """The queue at each of ``points``; empty where ``fit`` is none of an open sweep.
+
+    >>> import pandas as pd
+    >>> from calibrate import fit, points_of
+    >>> from measure import Sweep
+    >>> rates, times = [100.0, 500.0, 900.0], [1.11e-3, 2.0e-3, 10.0e-3]
+    >>> points = pd.DataFrame({"series": "reads", "load": rates, "throughput_per_s": rates, "latency_s": times})
+    >>> sweep = Sweep(points, load_kind="arrival_rate", load_unit="requests/s")
+    >>> [round(one.utilization, 1) for one in waiting(fit(sweep), points_of(sweep))]
+    [0.1, 0.5, 0.9]
+    """
     model = fit.curve_model
     if not isinstance(model, OpenModel):
         return ()

@@ -41,6 +41,13 @@ class Profile:
 
     ``level`` is the interval's. ``identified`` where both ends are there and less than a factor of two apart; else
     ``pins`` names the measurement that would help.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> from calibrate import profile_parameters
+    >>> [one.name for one in profile_parameters(fit(sweep))]
+    ['R1', 'Xmax', 'N*', 'p', 'Rbusy', 'onset']
     """
 
     name: str
@@ -65,7 +72,14 @@ class Profile:
 
 
 def profile_parameters(fit: Fit) -> tuple[Profile, ...]:
-    """The profile of each parameter of ``fit``. Raises DataError where it has no points at hand."""
+    """The profile of each parameter of ``fit``. Raises DataError where it has no points at hand.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> profile_parameters(fit(sweep))[0].name
+    'R1'
+    """
     if fit.points is None:
         raise DataError(f"{fit.series or 'the fit'} was not calibrated on these points, so they have no profile")
     fit = replace(fit, table=whole_table(fit))

@@ -32,6 +32,11 @@ class ParameterDifference:
     """``ratio`` of one quantity, ``other`` device over the ``first``, with the ends of its interval.
 
     ``beyond`` is whether 1 lies outside them; ``first_value`` and ``other_value`` are in ``unit``.
+
+    >>> from calibrate import differences, from_datasheet
+    >>> old, new = from_datasheet(80e-6, 300e3), from_datasheet(80e-6, 600e3)
+    >>> [(one.quantity, round(one.ratio, 2)) for one in differences(old, new, ("old", "new"))][:2]
+    [('R1', 1.0), ('Xmax', 2.0)]
     """
 
     quantity: str
@@ -80,7 +85,13 @@ class Untold:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ``ratio`` (m,) of two curves at ``load`` (m,), with the ends of its band."""
+    """The ``ratio`` (m,) of two curves at ``load`` (m,), with the ends of its band.
+
+    >>> from calibrate import from_datasheet, ratio_of_curves
+    >>> old, new = from_datasheet(80e-6, 300e3), from_datasheet(80e-6, 600e3)
+    >>> ratio_of_curves(old, new, [1, 256], ("old", "new")).ratio.round(1).tolist()
+    [1.0, 2.0]
+    """
 
     load: Array
     ratio: Array
@@ -94,6 +105,11 @@ def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Paramet
 
     What has no ratio is left out (``untold``). Raises DataError where the fits are of different kinds of load, whose
     parameters mean different things.
+
+    >>> from calibrate import from_datasheet
+    >>> old, new = from_datasheet(80e-6, 300e3), from_datasheet(80e-6, 600e3)
+    >>> [one.quantity for one in differences(old, new, ("old", "new"))]
+    ['R1', 'Xmax', 'N*', 'p']
     """
     check_same_kind(first, other, names)
     level = min(first.level, other.level)
@@ -167,6 +183,11 @@ def ratio_of_curves(
 
     The band is that of one new measurement of each device: the widths of their two bands add in squares, in logarithms.
     Raises DataError as ``differences`` does.
+
+    >>> from calibrate import from_datasheet
+    >>> old, new = from_datasheet(80e-6, 300e3), from_datasheet(80e-6, 600e3)
+    >>> ratio_of_curves(old, new, [1, 256], ("old", "new")).ratio.round(1).tolist()
+    [1.0, 2.0]
     """
     check_same_kind(first, other, names)
     at = np.asarray(loads, dtype=float)

@@ -8,11 +8,13 @@ import numpy as np
 
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
+from calibrate.load_text import counted
 from calibrate.points import Points
 from calibrate.prediction.fit_ladder import mape
+from measure.units import format_percent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """Errors of a comparison in percent: mean absolute (``mape``) and median absolute (``mdape``) ones.
 
@@ -32,6 +34,22 @@ class Summary:
     inside_band_pct: float | None
     band_level: float
     repeat_noise_pct: float | None
+
+    def __repr__(self) -> str:
+        """A line or two: what is missed at the held-out points, and how many lie inside their bands."""
+        missed = [
+            f"{what} missed by {format_percent(median)}"
+            for what, median in (
+                ("throughput", self.held_out_mdape_throughput_pct),
+                ("response time", self.held_out_mdape_response_pct),
+            )
+            if median is not None
+        ]
+        noise = "" if self.repeat_noise_pct is None else f"\nrepeats differ by {format_percent(self.repeat_noise_pct)}"
+        if self.inside_band_pct is None:
+            return f"no point held out{noise}"
+        inside = f"{self.inside_band_pct:.0f} % inside their {100 * self.band_level:g} % bands"
+        return f"{counted(self.held_out_points)} held out: {', '.join(missed)} (medians); {inside}{noise}"
 
 
 def residuals_pct(predicted: Array, observed: Array) -> Array:

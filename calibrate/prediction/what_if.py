@@ -38,6 +38,12 @@ class WhatIf:
     """What is changed. ``drives``: how many now and how many then; ``service``: the factor on service times, of which
     ``host_s`` is not a part; ``block_bytes`` then, ``from_block_bytes`` now where the fit does not know it, over a link
     of ``bandwidth_bytes_per_s``; ``medium_s``: the latency of the medium behind the write cache that is turned off.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> from calibrate import what_if
+    >>> round(what_if(drive, WhatIf(drives=(1, 2))).fit.knee.load)
+    94
     """
 
     drives: tuple[float, float] | None = None
@@ -70,7 +76,14 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Scenario:
-    """``fit`` predicts the changed device; ``changes`` and ``assumptions`` say in words what was changed and how."""
+    """``fit`` predicts the changed device; ``changes`` and ``assumptions`` say in words what was changed and how.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> from calibrate import WhatIf, what_if
+    >>> what_if(drive, WhatIf(drives=(1, 2))).changes
+    ('2 drives for 1',)
+    """
 
     fit: Fit
     changes: tuple[str, ...]
@@ -105,6 +118,12 @@ def what_if(fit: Fit, change: WhatIf, others: Sequence[Fit] = ()) -> Scenario:
 
     Raises DataError where the fit is of no closed sweep, or of a model that a scenario cannot change, and where it does
     not know what the change needs.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> from calibrate import WhatIf
+    >>> what_if(drive, WhatIf(service=0.5)).changes
+    ('service times x 0.5',)
     """
     model = fit.curve_model
     if fit.load_kind != "queue_depth" or not isinstance(model, PNorm | AsymptoticBounds | RandomRouting):

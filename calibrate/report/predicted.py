@@ -34,7 +34,7 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     curves = [("as it is" if scenario else "predicted", predict(fit, at), BLUE)]
     if scenario is not None:
         curves.append((", ".join(scenario.changes), predict(scenario.fit, at), RED))
-    table = pd.concat([curve.table().assign(device=name) for name, curve, _ in curves], ignore_index=True)
+    table = pd.concat([curve.to_frame().assign(device=name) for name, curve, _ in curves], ignore_index=True)
     views = []
     caption = _CAPTION.format(level=100 * fit.level)
     for column, title in (("throughput_per_s", _rate(fit).capitalize()), ("response_time_s", "Response time")):
@@ -87,7 +87,7 @@ def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
     """What is predicted at the loads that were asked for; a column tells the device where there are two."""
     first, level = fits[0][0], f"{100 * fits[0][0].level:g} % band"
     curves = [(name, predict(fit, loads)) for fit, name in fits]
-    table = pd.concat([curve.table().assign(device=name) for name, curve in curves], ignore_index=True)
+    table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves], ignore_index=True)
     header = (first.load_name, "device", _rate(first), level, "response time", level)
     show = throughput_text(first.load_kind)
     rows = [
@@ -107,7 +107,7 @@ def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
 def _parameters(fit: Fit, scenario: Scenario | None) -> View:
     """The parameters with their intervals, and what leaves them open; of the device as it is where one is changed."""
     found = fit.parameters
-    table = pd.DataFrame([{"parameter": name, **vars(e)} for name, e in found.items()])
+    table = fit.to_frame()
     rows = tuple(
         (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)),
          ": ".join(part for part in ("yes" if e.identified else "not identifiable", e.note) if part))

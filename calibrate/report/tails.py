@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure
@@ -25,22 +24,8 @@ NAMES = {"p50_s": "p50", "p95_s": "p95", "p99_s": "p99", "p999_s": "p99.9"}
 
 def tail_view(tails: Tails) -> View:
     """Figure and table of the tails of one curve."""
-    return View("tails", "tails", "Tails against depth", f"{tails.sentence()} {_CAPTION}", tail_table(tails),
-                _figure(tails), _text(tails))  # fmt: skip
-
-
-def tail_table(tails: Tails) -> pd.DataFrame:
-    """A row for each depth: every percentile observed, predicted and with its interval, seconds."""
-    rows = []
-    for point in tails.points:
-        row: dict[str, float | bool] = {"load": point.load, "held_out": point.held_out}
-        for name in QUANTILES:
-            column = name.removesuffix("_s")
-            row[f"{column}_observed_s"] = point.observed.get(name, np.nan)
-            row[f"{column}_predicted_s"] = point.predicted[name]
-            row[f"{column}_low_s"], row[f"{column}_high_s"] = point.low[name], point.high[name]
-        rows.append(row)
-    return pd.DataFrame(rows)
+    return View("tails", "tails", "Tails against depth", f"{tails.sentence()} {_CAPTION}", tails.to_frame(),
+                tail_figure(tails), _text(tails))  # fmt: skip
 
 
 def tail_rows(tails: Tails) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -64,8 +49,9 @@ def _text(tails: Tails) -> Shown:
     return Shown(header, tuple(rows), (False,) * (len(header) - 1) + (True,))
 
 
-def _figure(tails: Tails) -> Figure:
-    table = tail_table(tails)
+def tail_figure(tails: Tails) -> Figure:
+    """Percentiles over the depth, observed and predicted, with their bands."""
+    table = tails.to_frame()
     axis = latency_axis(table[[f"{name.removesuffix('_s')}_predicted_s" for name in QUANTILES]].to_numpy(float))
     figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
     depth_ticks(figure, table["load"].to_numpy(float))

@@ -48,7 +48,11 @@ _REVEAL_REMEDY = "give the list of seals, the guesses that qsim seal add wrote, 
 
 @dataclass(frozen=True)
 class Guess:
-    """Who guesses what: the ``knee`` in outstanding requests, and the peak throughput, which may be left out."""
+    """Who guesses what: the ``knee`` in outstanding requests, and the peak throughput, which may be left out.
+
+    >>> Guess("Ada", knee=24).knee
+    24
+    """
 
     name: str
     knee: float
@@ -109,6 +113,16 @@ def add_guess(
     The guess and its nonce go to ``keep``, by default a file beside the list, readable by its owner alone. Whose
     commitment is among ``taken_back`` may guess again; the list shows both. Raises DataError where the list is damaged
     or has a guess by this name, MeasureError where a file cannot be written.
+
+    >>> from calibrate import Guess
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> temporary = TemporaryDirectory()
+    >>> folder = Path(temporary.name)
+    >>> commitment, kept = add_guess(folder / "class.json", Guess("Ada", knee=24))
+    >>> commitment.name, kept.exists()
+    ('Ada', True)
+    >>> temporary.cleanup()
     """
     own = keep or path.with_name(f"{path.stem}.{_slug(guess.name)}.guess.json")
     if not path.parent.is_dir():
@@ -172,6 +186,16 @@ def read_revealed(paths: Sequence[Path]) -> Revealed:
     """The lists, guesses and sealed predictions in ``paths``. DataError where a file is none of these.
 
     Of a list the guesses that lie beside it are taken too.
+
+    >>> from calibrate import Guess, add_guess
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> temporary = TemporaryDirectory()
+    >>> folder = Path(temporary.name)
+    >>> _, kept = add_guess(folder / "class.json", Guess("Ada", knee=24))
+    >>> len(read_revealed([folder / "class.json", kept]).guesses)
+    1
+    >>> temporary.cleanup()
     """
     entries: list[Commitment] = []
     guesses: dict[Path, tuple[Guess, bytes]] = {}
@@ -197,6 +221,18 @@ def leaderboard(revealed: Revealed, observed: Fit, sweep: Sweep) -> list[Row]:
     The error is |ln(guess / observed)|, so that half and twice are equally wrong, given as a percentage; the score is
     its mean over the quantities that everybody guessed. What takes no part stands last, without a rank. Raises
     DataError where the data have no knee, and where none of the sealed predictions takes part and nobody guessed.
+
+    >>> from calibrate import Guess, add_guess, fit, read_revealed
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> temporary = TemporaryDirectory()
+    >>> folder = Path(temporary.name)
+    >>> _, kept = add_guess(folder / "class.json", Guess("Ada", knee=24))
+    >>> [row.name for row in leaderboard(read_revealed([folder / "class.json", kept]), fit(sweep), sweep)]
+    ['Ada']
+    >>> temporary.cleanup()
     """
     ranked: list[tuple[str, Guess]] = []
     apart: list[Row] = []

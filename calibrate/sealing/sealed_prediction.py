@@ -42,6 +42,16 @@ class SealedPrediction:
     """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
 
     ``tails`` are those of each fit, None where none were predicted.
+
+    >>> from calibrate import from_datasheet, seal
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> temporary = TemporaryDirectory()
+    >>> folder = Path(temporary.name)
+    >>> seal([drive], [[1, 8, 64]], folder / "guess.seal").fits[0].model
+    'p-norm'
+    >>> temporary.cleanup()
     """
 
     fits: tuple[Fit, ...]
@@ -87,6 +97,17 @@ def seal(
 
     ``tails`` (one for each fit, None where there are none) are sealed with it. Raises MeasureError where ``path``
     exists or cannot be written.
+
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> temporary = TemporaryDirectory()
+    >>> folder = Path(temporary.name)
+    >>> sealed = seal([drive], [[1, 8, 64]], folder / "guess.seal")
+    >>> len(sealed.sha256)
+    64
+    >>> temporary.cleanup()
     """
     from importlib.metadata import version
 
@@ -146,6 +167,17 @@ def read_seal(path: Path) -> SealedPrediction:
 
     Raises DataError where it is another file, where its hash is not that of its content, and where this version draws
     another curve from its fit than the one that was sealed.
+
+    >>> from calibrate import from_datasheet, seal
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> temporary = TemporaryDirectory()
+    >>> folder = Path(temporary.name)
+    >>> _ = seal([drive], [[1, 8, 64]], folder / "guess.seal")
+    >>> [row["load"] for row in read_seal(folder / "guess.seal").points[0]]
+    [1.0, 8.0, 64.0]
+    >>> temporary.cleanup()
     """
     document = verified(path, SCHEMA, "a sealed prediction", _REMEDY)
     try:
@@ -200,6 +232,19 @@ def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep
     """``sweep``, if the sealed predictions know nothing of it; with ``drop`` without the rows that they know.
 
     Raises DataError where rows were used, or, with ``drop``, where none is left.
+
+    >>> from calibrate import from_datasheet, seal
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> temporary = TemporaryDirectory()
+    >>> folder = Path(temporary.name)
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sealed = seal([drive], [[1, 8, 64]], folder / "guess.seal")
+    >>> len(unseen(sealed, sweep)) == len(sweep)
+    True
+    >>> temporary.cleanup()
     """
     used = used_rows(seal, sweep)
     if not used.any():

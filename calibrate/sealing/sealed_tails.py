@@ -46,6 +46,17 @@ def tails_against(sealed: Tails, sweep: Sweep, series: str) -> Tails | None:
     """The sealed tails at the depths at which ``series`` of ``sweep`` has percentiles; None where it has none.
 
     Observed are the histograms, repeats together, else the percentiles of the table (means over repeats).
+
+    >>> from calibrate import predict_tails
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> import numpy as np
+    >>> from measure.formats.fio.latency_bins import Histogram
+    >>> bins = np.linspace(60e-6, 140e-6, 9)
+    >>> alone = Histogram(bins[:-1], bins[1:], np.array([2, 8, 20, 30, 20, 10, 6, 4]), "lat")
+    >>> tails = predict_tails({1: alone}, {1: 97e-6, 16: 400e-6}, [1, 16], customers=2000)
+    >>> print(tails_against(tails, sweep, "4 KiB read"))  # a published table has no histograms
+    None
     """
     observed = _observed(sweep, series)
     points = tuple(replace(p, observed=observed[p.load]) for p in sealed.points if observed.get(p.load))

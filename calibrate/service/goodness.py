@@ -22,7 +22,14 @@ REPLICATES = 99
 
 @dataclass(frozen=True)
 class GoodnessOfFit:
-    """``p_value``: the share of draws that are as far from their refitted law, itself known to ± ``p_error``."""
+    """``p_value``: the share of draws that are as far from their refitted law, itself known to ± ``p_error``.
+
+    >>> from calibrate import of_samples, fit_service, goodness
+    >>> import numpy as np
+    >>> times = of_samples(np.random.default_rng(1).gamma(4, 20e-6, size=200))
+    >>> goodness(fit_service(times).families[0], replicates=19).p_value > 0.05
+    True
+    """
 
     family: str
     ks: float
@@ -54,6 +61,12 @@ def goodness(
     """Draw ``replicates`` times as many requests as were observed, refit the family, compare the distances.
 
     Raises ValueError for fewer than 19 replicates, which cannot give a p-value of 5 %.
+
+    >>> from calibrate import of_samples, fit_service
+    >>> import numpy as np
+    >>> times = of_samples(np.random.default_rng(1).gamma(4, 20e-6, size=200))
+    >>> goodness(fit_service(times).families[0], replicates=19).replicates
+    19
     """
     if replicates < 19:
         raise ValueError(f"replicates must be at least 19, not {replicates}: fewer cannot give a p-value of 5 %")

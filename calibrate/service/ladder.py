@@ -43,6 +43,12 @@ def fit_service(
     Families with as many parameters as the bins can pin, or more, are left out and named in ``left_out``.
     ``quantiles`` are what will be asked of the law: a warning tells those beyond the data. Raises ValueError for a
     level or quantile that is no share, DataError where no family can be fitted.
+
+    >>> from calibrate import of_samples
+    >>> import numpy as np
+    >>> times = of_samples(np.random.default_rng(1).gamma(4, 20e-6, size=200))
+    >>> fit_service(times).families[0].name
+    'gamma'
     """
     for what, share in (("level", level), *(("quantile", q) for q in quantiles)):
         if not 0 < share < 1:

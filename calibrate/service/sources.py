@@ -27,6 +27,14 @@ def service_times(sweep: Sweep, series: str, load: float | None = None, requests
 
     ``requests`` is asked for only where nothing but percentiles is there. Raises DataError where the point was not
     measured or tells nothing of how its latencies are distributed.
+
+    >>> import pandas as pd
+    >>> from measure import Sweep
+    >>> row = {"series": "4 KiB read", "load": 1, "throughput_per_s": 12e3, "latency_s": 83e-6}
+    >>> percentiles = {"latency_p50_s": 80e-6, "latency_p95_s": 110e-6, "latency_p99_s": 150e-6}
+    >>> times = service_times(Sweep(pd.DataFrame([row | percentiles])), "4 KiB read")
+    >>> times.kind
+    'percentiles'
     """
     rows = sweep.select(series).points
     loads = sorted(set(rows["load"]))

@@ -33,6 +33,12 @@ class Times:
     Bins are ascending and do not overlap; neighbours need not touch. ``source`` says where they are from, for messages;
     ``requests_known`` is False where the number of requests had to be assumed. Raises DataError where fewer than two
     bins hold anything, since one bin has no shape.
+
+    >>> from calibrate import of_samples
+    >>> import numpy as np
+    >>> times = of_samples(np.random.default_rng(1).gamma(4, 20e-6, size=200))
+    >>> round(times.counts.sum())
+    200
     """
 
     lower_s: Array
@@ -106,7 +112,14 @@ class Times:
 
 
 def of_histogram(bins: Histogram | Sequence[Histogram], source: str = "") -> Times:
-    """The times of one latency histogram, or of several (repeats) together."""
+    """The times of one latency histogram, or of several (repeats) together.
+
+    >>> import numpy as np
+    >>> from measure.formats.fio.latency_bins import Histogram
+    >>> bins = Histogram(np.array([60e-6, 80e-6]), np.array([80e-6, 120e-6]), np.array([10, 30]), "lat")
+    >>> round(of_histogram(bins).counts.sum())
+    40
+    """
     several = [bins] if isinstance(bins, Histogram) else list(bins)
     lower = np.concatenate([h.lower_s for h in several])
     upper = np.concatenate([h.upper_s for h in several])
@@ -120,6 +133,10 @@ def of_samples(times_s: npt.ArrayLike, source: str = "") -> Times:
     """The times of single requests (n,), seconds, counted in fio's bins, which are at most 1/64 of a time wide.
 
     Raises DataError for what is no time.
+
+    >>> times = of_samples([80e-6, 90e-6, 120e-6])
+    >>> round(times.counts.sum())
+    3
     """
     given = np.asarray(times_s, dtype=float)
     if given.ndim != 1 or not given.size or not np.all(np.isfinite(given) & (given >= 0)):
@@ -136,6 +153,10 @@ def of_percentiles(at: Mapping[float, float], requests: float | None = None, sou
     ``requests`` is how many they were taken from. Without it the fewest are assumed that have one request beyond the
     highest percentile, so that intervals are too wide rather than too narrow. Raises DataError where percentiles are
     out of order, or fewer than two.
+
+    >>> times = of_percentiles({0.5: 80e-6, 0.99: 200e-6})
+    >>> times.upper_s.tolist()[:1]
+    [8e-05]
     """
     where = f"{source}: " if source else ""
     shares = sorted(at)

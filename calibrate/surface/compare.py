@@ -114,7 +114,7 @@ class SurfaceComparison(Compared):
         return {
             "source": self.points.source, "pattern": self.points.pattern, "level": self.level,
             "parameters": {name: asdict(e) for name, e in self.surface.parameters().items()},
-            "knees": knees(self.surface, self.points.places), "points": self.rows(), "summary": asdict(self.summary),
+            "knees": knees(self.surface, self.points.places), "points": self.rows(), "summary": asdict(self.summary()),
             "baselines": self.baselines(), "next": None if following is None else asdict(following),
             "notes": list(self.notes),
         }  # fmt: skip

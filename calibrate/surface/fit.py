@@ -7,6 +7,7 @@ parameter that the points do not determine has its prior: what other devices hav
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ ROUNDING = 1e-6
 """Of a point that alone determines a parameter the others say nothing: its precision given them is rounding."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SurfacePrediction(Tabled):
     """Throughput and response time with bands for a single new measurement at ``places`` (m,)."""
 
@@ -50,6 +51,18 @@ class SurfacePrediction(Tabled):
         columns |= {f"predicted_response_time{e}_s": n / v for e, v in zip(ENDS, (x[0], x[2], x[1]), strict=True)}
         columns["extrapolated"] = self.extrapolated
         return [{name: values[i].item() for name, values in columns.items()} for i in range(len(self.places))]
+
+    def plot(self) -> Any:
+        """A plotly Figure: the predicted throughput with its band against the outstanding requests, by block size."""
+        frame = self.to_frame()
+        throughput = frame["predicted_throughput_per_s"]
+        frame["above"] = frame["predicted_throughput_high_per_s"] - throughput
+        frame["below"] = throughput - frame["predicted_throughput_low_per_s"]
+        frame["block_bytes"] = frame["block_bytes"].astype(str)
+        return frame.plot(
+            kind="scatter", x="outstanding", y="predicted_throughput_per_s", error_y="above", error_y_minus="below",
+            color="block_bytes", symbol="read_fraction", log_x=True, backend="plotly",
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"SurfacePrediction at {len(self.places)} places, {100 * self.level:g} % bands\n{self.table(most=5)}"

@@ -201,7 +201,7 @@ class MixComparison(Compared):
         """JSON-ready, SI units."""
         return {
             "source": self.family.source, "level": self.level,
-            "used": list(self.used.read_fraction), "points": self.rows(), "summary": asdict(self.summary),
+            "used": list(self.used.read_fraction), "points": self.rows(), "summary": asdict(self.summary()),
             "peaks": {f"{100 * c.read_fraction:.3g}": c.peak_bytes_per_s for c in self.curves},
             "next": self.next(), "left_out": list(self.family.left_out), "notes": list(self.notes),
         }  # fmt: skip

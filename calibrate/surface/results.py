@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,9 +13,11 @@ import numpy as np
 from calibrate.inference.parameters import Array
 from calibrate.surface.places import WORDS, Places
 from measure.units import format_bandwidth, format_bytes, format_duration, format_percent, format_rate
+from qsim.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from plotly.graph_objects import Figure
 
 Row = dict[str, Any]
 """Plain values in SI units by the names of the columns."""
@@ -47,7 +50,7 @@ LEFT = ("parameter", "interval", "sure", "use")
 """Columns of words, aligned to the left."""
 
 
-class Tabled(ABC):
+class Tabled(Result):
     """What has rows."""
 
     @abstractmethod
@@ -115,12 +118,15 @@ class Compared(Tabled):
         """{name: median error in percent} of baselines, from the same points at the same ones."""
         return {}
 
+    def plot(self) -> Figure:
+        """The measured points and the predicted curves."""
+        return resolve_name("calibrate.report.plots:surface_figure")(self)  # what knows does not import what shows
+
     @property
     def held_out(self) -> list[Row]:
         """The rows that the summary counts."""
         return [row for row in self.rows() if row["use"] == "held out"]
 
-    @property
     def summary(self) -> SurfaceSummary:
         """The figures."""
         held = self.held_out

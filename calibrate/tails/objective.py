@@ -33,6 +33,15 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
 
     ``fit`` was calibrated on points of this ``series`` of ``sweep``, whose histograms tell the tails. Raises ValueError
     for a quantile that is not predicted or a time that is not positive, DataError where no histogram tells the tails.
+
+    >>> from calibrate import fit
+    >>> from measure import DataError, load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> try:
+    ...     tail_knee(fit(sweep), sweep, "4 KiB read", "p99", 1e-3)
+    ... except DataError as error:
+    ...     print(str(error)[:36])
+    4 KiB read: p99 cannot be predicted,
     """
     _check(quantile, time_s)
     if fit.load_kind != "queue_depth":

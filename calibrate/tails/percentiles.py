@@ -18,20 +18,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
+from calibrate.load_text import counted
 from calibrate.points import points_of
 from calibrate.tails.structures import Structure, candidates, response
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from measure.sweep import Sweep, histograms
 from measure.units import format_duration
+from qsim.result import Result
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
     from calibrate.fitting.curve_fit import Fit
     from calibrate.prediction.comparison import Comparison
 
@@ -60,7 +66,17 @@ Run: TypeAlias = Callable[[Structure, float], tuple[float, Array]]
 
 @dataclass(frozen=True)
 class TailPoint:
-    """The tails at one load: observed, predicted, the ends of 90 % intervals, by the names of ``QUANTILES``."""
+    """The tails at one load: observed, predicted, the ends of 90 % intervals, by the names of ``QUANTILES``.
+
+    >>> from calibrate import predict_tails
+    >>> import numpy as np
+    >>> from measure.formats.fio.latency_bins import Histogram
+    >>> bins = np.linspace(60e-6, 140e-6, 9)
+    >>> alone = Histogram(bins[:-1], bins[1:], np.array([2, 8, 20, 30, 20, 10, 6, 4]), "lat")
+    >>> point = predict_tails({1: alone}, {1: 97e-6, 16: 400e-6}, [16], customers=2000).points[0]
+    >>> point.low["p99_s"] < point.predicted["p99_s"] < point.high["p99_s"]
+    True
+    """
 
     load: float
     held_out: bool
@@ -79,9 +95,19 @@ class TailPoint:
         return {**asdict(self), "residual_pct": self.residual_pct}
 
 
-@dataclass(frozen=True)
-class Tails:
-    """Predicted and observed tails of one curve, and the structures they were predicted with: the likeliest first."""
+@dataclass(frozen=True, repr=False)
+class Tails(Result):
+    """Predicted and observed tails of one curve, and the structures they were predicted with: the likeliest first.
+
+    >>> from calibrate import predict_tails
+    >>> import numpy as np
+    >>> from measure.formats.fio.latency_bins import Histogram
+    >>> bins = np.linspace(60e-6, 140e-6, 9)
+    >>> alone = Histogram(bins[:-1], bins[1:], np.array([2, 8, 20, 30, 20, 10, 6, 4]), "lat")
+    >>> tails = predict_tails({1: alone}, {1: 97e-6, 16: 400e-6}, [1, 16, 64], customers=2000)
+    >>> tails.to_frame()["load"].tolist()
+    [1.0, 16.0, 64.0]
+    """
 
     points: tuple[TailPoint, ...]
     structures: tuple[tuple[Structure, float], ...]
@@ -124,6 +150,28 @@ class Tails:
         )
         return f"Tails as of {self.structure.label} ({100 * share:.0f} % of the weight){doubt}{missed}."
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each depth: each percentile observed (or NaN), predicted and with its interval, seconds."""
+        import pandas as pd
+
+        rows = []
+        for point in self.points:
+            row: dict[str, float | bool] = {"load": point.load, "held_out": point.held_out}
+            for name in QUANTILES:
+                column = name.removesuffix("_s")
+                row[f"{column}_observed_s"] = point.observed.get(name, np.nan)
+                row[f"{column}_predicted_s"] = point.predicted[name]
+                row[f"{column}_low_s"], row[f"{column}_high_s"] = point.low[name], point.high[name]
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def plot(self) -> Figure:
+        """The percentiles against the depth, observed and predicted."""
+        return resolve_name("calibrate.report.plots:tail_figure")(self)  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        return f"Tails at {counted(len(self.points), 'depth')}\n{self.sentence()}"
+
     def to_list(self) -> list[dict[str, Any]]:
         """JSON-ready: one entry a load."""
         return [p.to_dict() for p in self.points]
@@ -153,6 +201,14 @@ def predict_tails(
     repeat does not move, in place of the histogram's own. A histogram of one bin has no shape: at a deeper depth only
     its mean counts. Raises DataError where depth 1 is missing or has one bin, or where no deeper depth was used, so
     that nothing tells how many requests are served at once.
+
+    >>> import numpy as np
+    >>> from measure.formats.fio.latency_bins import Histogram
+    >>> bins = np.linspace(60e-6, 140e-6, 9)
+    >>> alone = Histogram(bins[:-1], bins[1:], np.array([2, 8, 20, 30, 20, 10, 6, 4]), "lat")
+    >>> tails = predict_tails({1: alone}, {1: 97e-6, 16: 400e-6}, [1, 64], customers=2000)
+    >>> tails.points[0].predicted["p99_s"] < tails.points[1].predicted["p99_s"]
+    True
     """
     if 1 not in used or 1 not in seen_at:
         raise DataError(
@@ -273,7 +329,14 @@ def _observed(histogram: Histogram) -> Array:
 
 
 def tails_of(comparison: Comparison, sweep: Sweep, *, seed: int = 0) -> Tails | None:
-    """The tails of a compared curve at every depth measured: ``fitted_tails`` of its fit."""
+    """The tails of a compared curve at every depth measured: ``fitted_tails`` of its fit.
+
+    >>> from calibrate import compare
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> print(tails_of(compare(sweep), sweep))  # a published table has no histograms
+    None
+    """
     return fitted_tails(comparison.fit, sweep, comparison.series, seed=seed)
 
 
@@ -284,6 +347,12 @@ def fitted_tails(
 
     None where the sweep varies no depth or kept no two histograms. Raises DataError as ``predict_tails``, where the
     points calibrated on cannot tell the tails.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> print(fitted_tails(fit(sweep), sweep, "4 KiB read"))  # a published table has no histograms
+    None
     """
     if sweep.load_kind != "queue_depth" or not sweep.latencies:
         return None

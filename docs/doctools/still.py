@@ -43,7 +43,7 @@ def draw() -> None:
 
     compared = _compared()
     title = "A drive's latency and throughput, predicted from two of its points"
-    view = View("curve", FILE.stem, title, "", compared.predicted.table(), latency_against_throughput(compared))
+    view = View("curve", FILE.stem, title, "", compared.predicted.to_frame(), latency_against_throughput(compared))
     with TemporaryDirectory() as folder:
         (drawn,) = write_images([Group("", [view])], Path(folder) / "drawn")
         FILE.write_bytes(drawn.read_bytes())

@@ -48,6 +48,10 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
 
     ``link`` names what the data crossed ("sata3", "pcie4x4", "ddr4-3200x6"), to hold the bandwidth against; without it,
     the one in ``sweep.provenance.details["link"]`` counts. Raises ValueError for a link that is unknown.
+
+    >>> from measure import load_dataset
+    >>> [finding.check for finding in audit(load_dataset("003-ssd-read")) if finding.severity == "error"]
+    ['littles-law']
     """
     found = _every_finding(sweep, link)
     if series is not None:

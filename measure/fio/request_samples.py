@@ -35,7 +35,12 @@ class Samples(Mapping[Key, LatencyLog]):
 
 
 def samples(sweep: Sweep) -> Samples:
-    """The requests of those points of a sweep of which a log of latencies is there; means over intervals are none."""
+    """The requests of those points of a sweep of which a log of latencies is there; means over intervals are none.
+
+    >>> from measure import load_dataset
+    >>> len(samples(load_dataset("003-ssd-read")))  # a published table has no log
+    0
+    """
     logs = {
         name.stem: path
         for path in sweep.raw

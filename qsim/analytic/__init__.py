@@ -72,6 +72,10 @@ def solve(model: Model) -> Metrics:
 
     Raises UnstableQueueError when an open queue is offered more work than its servers can do, and
     NoFormulaError (naming ``simulate``) when no formula is known for the model.
+
+    >>> from qsim import MMc
+    >>> round(solve(MMc(arrival_rate=2.7, service_rate=1.0, servers=3)).W, 3)
+    3.724
     """
     if not isinstance(model, Model):
         raise ValueError(f"model must be Open, Closed or another model (MM1(...), MMcN(...), ...), not {model!r}")

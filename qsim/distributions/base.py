@@ -20,7 +20,13 @@ Phases: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 class Distribution:
-    """A distribution of non-negative times."""
+    """A distribution of non-negative times.
+
+    >>> from qsim import Exponential
+    >>> time = Exponential(mean=2)
+    >>> isinstance(time, Distribution), time.mean, time.scv
+    (True, 2.0, 1.0)
+    """
 
     if TYPE_CHECKING:
         # Only for the type checker: a family may have these as fields, which a property here would shadow.

@@ -26,6 +26,9 @@ class Empirical(Distribution):
 
     With ``widths`` each value is the lower edge of a bin in which times are spread evenly: a histogram
     (see :meth:`from_histogram`).
+
+    >>> Empirical((1, 3), weights=(3, 1)).mean
+    1.5
     """
 
     values: tuple[float, ...]

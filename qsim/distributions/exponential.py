@@ -22,6 +22,9 @@ class Exponential(Distribution):
     """Exponential with the given mean; as times between arrivals it makes a Poisson process.
 
     A mean of infinity stands for the Poisson process of rate zero, at which nobody ever comes.
+
+    >>> Exponential(mean=2).scv
+    1.0
     """
 
     mean: float
@@ -65,7 +68,11 @@ class Exponential(Distribution):
 
 @dataclass(frozen=True)
 class Deterministic(Distribution):
-    """Always the same time; zero is allowed, for think times."""
+    """Always the same time; zero is allowed, for think times.
+
+    >>> Deterministic(2).mean, Deterministic(2).scv
+    (2.0, 0.0)
+    """
 
     value: float
 
@@ -109,7 +116,11 @@ class Deterministic(Distribution):
 
 @dataclass(frozen=True)
 class Erlang(Distribution):
-    """Sum of ``k`` equal exponential stages, with the given mean in all; scv = 1/k."""
+    """Sum of ``k`` equal exponential stages, with the given mean in all; scv = 1/k.
+
+    >>> Erlang(k=4, mean=2).scv
+    0.25
+    """
 
     k: int
     mean: float
@@ -152,7 +163,12 @@ class Erlang(Distribution):
 
 @dataclass(frozen=True)
 class HyperExponential(Distribution):
-    """With probability ``probabilities[i]`` an exponential time of mean ``means[i]``; scv >= 1."""
+    """With probability ``probabilities[i]`` an exponential time of mean ``means[i]``; scv >= 1.
+
+    >>> time = HyperExponential((0.9, 0.1), (1, 11))
+    >>> time.mean, round(time.scv, 2)
+    (2.0, 5.5)
+    """
 
     probabilities: tuple[float, ...]
     means: tuple[float, ...]

@@ -21,7 +21,12 @@ def _require_component(name: str, value: object) -> Distribution:
 
 @dataclass(frozen=True)
 class Mixture(Distribution):
-    """With probability ``weights[i]`` a time from ``components[i]``."""
+    """With probability ``weights[i]`` a time from ``components[i]``.
+
+    >>> from qsim import Deterministic
+    >>> Mixture((Deterministic(1), Deterministic(9)), weights=(0.75, 0.25)).mean
+    3.0
+    """
 
     components: tuple[Distribution, ...]
     weights: tuple[float, ...]
@@ -86,7 +91,12 @@ class Mixture(Distribution):
 
 @dataclass(frozen=True)
 class Shifted(Distribution):
-    """A constant ``shift`` (>= 0) plus a time from ``base``: a fixed overhead before a random part."""
+    """A constant ``shift`` (>= 0) plus a time from ``base``: a fixed overhead before a random part.
+
+    >>> from qsim import Exponential
+    >>> Shifted(Exponential(mean=2), shift=1).mean
+    3.0
+    """
 
     base: Distribution
     shift: float

@@ -37,6 +37,9 @@ class PhaseType(Distribution):
 
     T has non-negative entries beside the diagonal, and rows adding up to zero or less: what is missing to zero
     is the rate at which the time is over.  Every phase must lead to the end, or the time would be infinite.
+
+    >>> PhaseType(initial=(1, 0), generator=((-2, 2), (0, -2))).scv
+    0.5
     """
 
     initial: tuple[float, ...]

@@ -20,7 +20,11 @@ SMALLEST_SHAPE = 0.02
 
 @dataclass(frozen=True)
 class Gamma(Distribution):
-    """Gamma with the given mean and scv; the shape is 1/scv."""
+    """Gamma with the given mean and scv; the shape is 1/scv.
+
+    >>> Gamma(mean=2, scv=0.5).variance
+    2.0
+    """
 
     mean: float
     scv: float
@@ -51,7 +55,11 @@ class Gamma(Distribution):
 
 @dataclass(frozen=True)
 class LogNormal(Distribution):
-    """Lognormal with the given mean and scv (of the time itself, not of its logarithm)."""
+    """Lognormal with the given mean and scv (of the time itself, not of its logarithm).
+
+    >>> LogNormal(mean=2, scv=3).variance
+    12.0
+    """
 
     mean: float
     scv: float
@@ -95,6 +103,9 @@ class Weibull(Distribution):
     """Weibull with the given shape and mean; shape below 1 has a heavy tail, 1 is the exponential.
 
     The shape is at least 0.02: below that the mean comes from times too rare and too long for floats.
+
+    >>> Weibull(shape=1, mean=2).scv, round(Weibull(shape=0.5, mean=2).scv, 6)
+    (1.0, 5.0)
     """
 
     shape: float
@@ -141,6 +152,10 @@ class BurrXII(Distribution):
 
     Its tail falls as t^-ck, slower than any exponential: ck must exceed 1, or there is no mean, and with ck of 2 or
     less the scv is infinite.  c = 1 is Lomax, k = 1 the log-logistic.  Source: Burr (1942), Ann. Math. Statist. 13.
+
+    >>> burr = BurrXII(c=2, k=2, mean=1)
+    >>> burr.mean, round(burr.scv, 2)
+    (1.0, 0.62)
     """
 
     c: float

@@ -65,6 +65,12 @@ def simulate(
     NoEngineError for a model the engines do not run, and SteadyStateError, which carries the estimate, when
     the run is too short for a steady state or PrecisionError, its subclass, when most_customers do not reach the
     precision; with ``allow_short`` the estimate is returned with its warnings.
+
+    >>> from qsim import MM1
+    >>> metrics = simulate(MM1(arrival_rate=0.5, service_rate=1), customers=10_000, seed=1)
+    >>> low, high = metrics.interval("W")
+    >>> low < metrics.W < high
+    True
     """
     n, entropy, chosen_warmup, level = check_arguments(
         model, customers, seed, engine, warmup, confidence, intervals, states

@@ -28,6 +28,13 @@ class SamplePath:
     """What :func:`trace` gives: one entry per customer, in order of arrival; times in the model's unit, servers from 0.
 
     Arrivals that were recorded, to be played back by a simulation, are :class:`qsim.Trace`.
+
+    >>> from qsim import MM1, trace
+    >>> path = trace(MM1(1, 1), interarrivals=[0, 1, 1], services=[2, 1, 1])
+    >>> path.finish.tolist()
+    [2.0, 3.0, 4.0]
+    >>> path.to_frame().shape
+    (3, 7)
     """
 
     arrival: FloatArray
@@ -76,6 +83,10 @@ def trace(
     ``services[i]`` the service time of customer i; the model supplies the number of servers.  A customer takes
     the server that has been free longest.  Raises ValueError for arrays that are empty, of unequal length,
     negative or not finite, and NoEngineError for a model with limited places, or any other order or choice of queue.
+
+    >>> from qsim import MM1
+    >>> trace(MM1(1, 1), interarrivals=[0, 1, 1], services=[2, 1, 1]).start.tolist()
+    [0.0, 2.0, 3.0]
     """
     gaps, times = _times("interarrivals", interarrivals), _times("services", services)
     if gaps.size != times.size:

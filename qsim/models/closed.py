@@ -24,6 +24,10 @@ class Delay:
 
     ``time`` is a Distribution, or a number for an exponential time of that mean (zero: no delay).  Where a
     formula applies, only the mean of a delay matters (Baskett, Chandy, Muntz & Palacios 1975).
+
+    >>> from qsim import Closed, Exponential, Station, solve
+    >>> solve(Closed(1, [Delay(3.0), Station(Exponential(mean=1))])).throughput
+    0.25
     """
 
     time: Distribution | float
@@ -60,6 +64,11 @@ class Station:
     or "LCFS-PR" (the newcomer interrupts).  ``name`` appears in results.
 
     Raises ValueError naming the parameter for anything that describes no station.
+
+    >>> from qsim import Closed, Delay, Exponential, solve
+    >>> disk = Station(Exponential(mean=0.5), servers=2, name="disk")
+    >>> round(solve(Closed(population=8, stations=[Delay(1.0), disk])).throughput, 3)
+    3.815
     """
 
     service: Distribution
@@ -99,6 +108,11 @@ class Closed:
     """``population`` customers circle for ever through ``stations``, a list of Delay and Station, in order.
 
     With a ``capacity`` at the one Station, a customer who finds every place taken goes back to think.
+
+    >>> from qsim import Delay, Exponential, Station, solve
+    >>> drive = Closed(population=64, stations=[Delay(1e-6), Station(Exponential(mean=80e-6), servers=32)])
+    >>> round(solve(drive).throughput)
+    400000
     """
 
     population: int

@@ -25,74 +25,146 @@ def _exponential(service_rate: object) -> Exponential:
 
 
 def MM1(arrival_rate: float, service_rate: float) -> Open:  # noqa: N802
-    """M/M/1: Poisson arrivals, exponential service, one server."""
+    """M/M/1: Poisson arrivals, exponential service, one server.
+
+    >>> from qsim import solve
+    >>> solve(MM1(arrival_rate=16, service_rate=20)).W
+    0.25
+    """
     return MMc(arrival_rate, service_rate, 1)
 
 
 def MMc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa: N802
-    """M/M/c: Poisson arrivals, exponential service, ``servers`` servers and one queue."""
+    """M/M/c: Poisson arrivals, exponential service, ``servers`` servers and one queue.
+
+    >>> from qsim import solve
+    >>> round(solve(MMc(arrival_rate=2.7, service_rate=1.0, servers=3)).Lq, 3)
+    7.354
+    """
     return Open(_poisson(arrival_rate), _exponential(service_rate), servers)
 
 
 def MM1K(arrival_rate: float, service_rate: float, capacity: int) -> Open:  # noqa: N802
-    """M/M/1/K: as M/M/1, with ``capacity`` places in all; who finds them taken is lost."""
+    """M/M/1/K: as M/M/1, with ``capacity`` places in all; who finds them taken is lost.
+
+    >>> from qsim import solve
+    >>> round(solve(MM1K(arrival_rate=1, service_rate=1, capacity=4)).p_block, 6)
+    0.2
+    """
     return MMcK(arrival_rate, service_rate, 1, capacity)
 
 
 def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) -> Open:  # noqa: N802
-    """M/M/c/K: as M/M/c, with ``capacity`` places in all, the servers included."""
+    """M/M/c/K: as M/M/c, with ``capacity`` places in all, the servers included.
+
+    >>> from qsim import solve
+    >>> round(solve(MMcK(arrival_rate=2, service_rate=1, servers=2, capacity=4)).p_block, 4)
+    0.2222
+    """
     return Open(_poisson(arrival_rate), _exponential(service_rate), servers, capacity)
 
 
 def MMcc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa: N802
-    """M/M/c/c, Erlang's loss system: no place to wait, who finds every server busy is lost."""
+    """M/M/c/c, Erlang's loss system: no place to wait, who finds every server busy is lost.
+
+    >>> from qsim import solve
+    >>> round(solve(MMcc(arrival_rate=2, service_rate=1, servers=4)).p_block, 4)
+    0.0952
+    """
     servers = _check.count("servers", servers)
     return MMcK(arrival_rate, service_rate, servers, servers)
 
 
 def MMInf(arrival_rate: float, service_rate: float) -> Open:  # noqa: N802
-    """M/M/∞: a server for everyone, nobody waits."""
+    """M/M/∞: a server for everyone, nobody waits.
+
+    >>> from qsim import solve
+    >>> solve(MMInf(arrival_rate=6, service_rate=2)).L
+    3.0
+    """
     return Open(_poisson(arrival_rate), _exponential(service_rate), cast(int, math.inf))
 
 
 def MD1(arrival_rate: float, service_time: float) -> Open:  # noqa: N802
-    """M/D/1: Poisson arrivals, every service takes ``service_time``."""
+    """M/D/1: Poisson arrivals, every service takes ``service_time``.
+
+    >>> from qsim import solve
+    >>> round(solve(MD1(arrival_rate=0.8, service_time=1)).Wq, 6)
+    2.0
+    """
     return MG1(arrival_rate, Deterministic(_check.positive("service_time", service_time)))
 
 
 def MG1(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
-    """M/G/1: Poisson arrivals, any service distribution, one server."""
+    """M/G/1: Poisson arrivals, any service distribution, one server.
+
+    >>> from qsim import Gamma, solve
+    >>> round(solve(MG1(arrival_rate=0.8, service=Gamma(mean=1, scv=2))).Wq, 6)
+    6.0
+    """
     return Open(_poisson(arrival_rate), service)
 
 
 def MDc(arrival_rate: float, service_time: float, servers: int) -> Open:  # noqa: N802
-    """M/D/c: as M/D/1, with ``servers`` servers and one queue."""
+    """M/D/c: as M/D/1, with ``servers`` servers and one queue.
+
+    >>> from qsim import solve
+    >>> round(solve(MDc(arrival_rate=1.6, service_time=1, servers=2)).Wq, 3)
+    0.903
+    """
     return MGc(arrival_rate, Deterministic(_check.positive("service_time", service_time)), servers)
 
 
 def MGc(arrival_rate: float, service: Distribution, servers: int) -> Open:  # noqa: N802
-    """M/G/c: as M/G/1, with ``servers`` servers and one queue."""
+    """M/G/c: as M/G/1, with ``servers`` servers and one queue.
+
+    >>> from qsim import Gamma, solve
+    >>> metrics = solve(MGc(arrival_rate=1.6, service=Gamma(mean=1, scv=2), servers=2))
+    >>> metrics.kind, round(metrics.Wq, 2)
+    ('approximation', 2.58)
+    """
     return Open(_poisson(arrival_rate), service, servers)
 
 
 def MG1PS(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
-    """M/G/1-PS: as M/G/1, all present sharing the server equally."""
+    """M/G/1-PS: as M/G/1, all present sharing the server equally.
+
+    >>> from qsim import Gamma, solve
+    >>> round(solve(MG1PS(arrival_rate=0.8, service=Gamma(mean=1, scv=2))).W, 6)
+    5.0
+    """
     return Open(_poisson(arrival_rate), service, discipline="PS")
 
 
 def MX1(batch_rate: float, size: Sizes | Mapping[int, float] | int, service_rate: float) -> Open:  # noqa: N802
-    """M^X/M/1: ``batch_rate`` batches per time unit of a random size (see Batches), exponential service, one server."""
+    """M^X/M/1: ``batch_rate`` batches per time unit of a random size (see Batches), exponential service, one server.
+
+    >>> from qsim import solve
+    >>> solve(MX1(batch_rate=0.25, size=2, service_rate=1)).W
+    3.0
+    """
     gap = 1 / _check.positive("batch_rate", batch_rate, "give the mean number of batches per time unit")
     return Open(Batches(Exponential(gap), size), _exponential(service_rate))
 
 
 def GG1(arrivals: Distribution, service: Distribution) -> Open:  # noqa: N802
-    """G/G/1: any independent times between arrivals and of service, one server."""
+    """G/G/1: any independent times between arrivals and of service, one server.
+
+    >>> from qsim import Erlang, Gamma, solve
+    >>> metrics = solve(GG1(Erlang(k=2, mean=1.25), Gamma(mean=1, scv=2)))
+    >>> metrics.kind, round(metrics.Wq, 1)
+    ('approximation', 4.9)
+    """
     return Open(arrivals, service)
 
 
 def GGc(arrivals: Distribution, service: Distribution, servers: int) -> Open:  # noqa: N802
-    """G/G/c: as G/G/1, with ``servers`` servers and one queue."""
+    """G/G/c: as G/G/1, with ``servers`` servers and one queue.
+
+    >>> from qsim import Erlang, Gamma, solve
+    >>> solve(GGc(Erlang(k=2, mean=0.625), Gamma(mean=1, scv=2), servers=2)).kind
+    'approximation'
+    """
     return Open(arrivals, service, servers)
 
 
@@ -100,6 +172,10 @@ def MMcN(population: int, think_time: float, service_time: float, servers: int =
     """M/M/c//N, the machine repairman: ``population`` customers think, queue, are served, and think again.
 
     This is fio at iodepth N: N requests circle between the host (think time) and the device.
+
+    >>> from qsim import solve
+    >>> round(solve(MMcN(population=8, think_time=1, service_time=0.5, servers=2)).throughput, 3)
+    3.815
     """
     think = _check.non_negative("think_time", think_time, "the mean time between an answer and the next request")
     service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
@@ -107,7 +183,12 @@ def MMcN(population: int, think_time: float, service_time: float, servers: int =
 
 
 def MMcKN(population: int, think_time: float, service_time: float, servers: int, capacity: int) -> Closed:  # noqa: N802
-    """M/M/c/K//N: as M/M/c//N with ``capacity`` places, the servers included; who finds them taken thinks again."""
+    """M/M/c/K//N: as M/M/c//N with ``capacity`` places, the servers included; who finds them taken thinks again.
+
+    >>> from qsim import solve
+    >>> round(solve(MMcKN(population=8, think_time=1, service_time=0.5, servers=1, capacity=4)).throughput, 3)
+    1.988
+    """
     think = _check.positive("think_time", think_time, "without thinking, who is turned away returns at once, for ever")
     service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
     return Closed(population, (Delay(think), Station(service, servers, capacity=capacity)))

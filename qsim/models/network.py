@@ -28,6 +28,12 @@ class ClassStation:
     ``services[r]`` may be None for a class that never comes (visits 0).  Without ``visits`` every class that has
     a service comes once.  ``servers``, ``queues`` ("shared" or "random") and ``discipline`` ("FCFS", "PS" or
     "LCFS-PR") as for a :class:`~qsim.models.closed.Station`.
+
+    >>> from qsim import ClosedClasses, Exponential, solve
+    >>> disk = ClassStation([Exponential(mean=0.1), Exponential(mean=0.1)], name="disk")
+    >>> network = ClosedClasses([2, 1], [disk], think_times=[1, 2])
+    >>> round(solve(network).throughput, 3)
+    2.266
     """
 
     services: Sequence[Distribution | None]
@@ -164,6 +170,11 @@ class OpenNetwork:
 
     Raises ValueError for a routing matrix with a negative entry, a row that adds up to more than one, or a place
     from which nobody ever leaves.
+
+    >>> from qsim import Delay, Exponential, Station, solve
+    >>> network = OpenNetwork([1.0, 0.0], [Station(Exponential(mean=0.5)), Delay(2.0)], [[0, 1.0], [0, 0]])
+    >>> solve(network).W
+    1.0
     """
 
     arrival_rates: float | Sequence[float]
@@ -274,7 +285,13 @@ def traffic(arrival_rates: Sequence[float] | float, routing: Sequence[Sequence[f
 
 @dataclass(frozen=True)
 class OpenNetworkClasses:
-    """Poisson arrivals of class r at rate ``arrival_rates[r]``, who visit ``stations`` and leave."""
+    """Poisson arrivals of class r at rate ``arrival_rates[r]``, who visit ``stations`` and leave.
+
+    >>> from qsim import ClassStation, Exponential, solve
+    >>> disk = ClassStation([Exponential(mean=0.1), Exponential(mean=0.1)], visits=[1, 2])
+    >>> [round(part.W, 3) for part in solve(OpenNetworkClasses([2, 1], [disk])).classes]
+    [0.167, 0.333]
+    """
 
     arrival_rates: Sequence[float]
     stations: Sequence[ClassStation]
@@ -297,6 +314,12 @@ class MixedNetwork:
     """Open classes first, then closed ones: ``services`` and ``visits`` of every station in that order.
 
     ``arrival_rates`` of the open classes; ``populations`` and ``think_times`` of the closed ones.
+
+    >>> from qsim import ClassStation, Exponential, solve
+    >>> disk = ClassStation([Exponential(mean=0.1), Exponential(mean=0.1)], name="disk")
+    >>> mixed = MixedNetwork(arrival_rates=[2], populations=[3], stations=[disk], think_times=[1])
+    >>> [round(part.throughput, 3) for part in solve(mixed).classes]
+    [2.0, 2.596]
     """
 
     arrival_rates: Sequence[float]

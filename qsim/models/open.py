@@ -46,6 +46,10 @@ class Open:
       undisturbed server does 1; the last value holds on.  Those in service share it equally.
 
     Raises ValueError naming the parameter for anything that describes no queue.
+
+    >>> from qsim import Erlang, Exponential, solve
+    >>> solve(Open(arrivals=Exponential(mean=1.25), service=Erlang(k=4, mean=1))).kind
+    'exact'
     """
 
     arrivals: Arrivals
@@ -136,7 +140,14 @@ class Open:
 
 @dataclass(frozen=True)
 class CustomerClass:
-    """One kind of customer: how it comes, how long it takes, and how urgent it is (0 before 1 before 2)."""
+    """One kind of customer: how it comes, how long it takes, and how urgent it is (0 before 1 before 2).
+
+    >>> from qsim import Exponential, OpenClasses, solve
+    >>> reads = CustomerClass(Exponential(mean=2), Exponential(mean=0.5), priority=0, name="reads")
+    >>> writes = CustomerClass(Exponential(mean=4), Exponential(mean=1), priority=1, name="writes")
+    >>> [round(part.W, 3) for part in solve(OpenClasses([reads, writes], priority="preemptive-resume")).classes]
+    [0.667, 2.333]
+    """
 
     arrivals: Arrivals
     service: Distribution
@@ -167,6 +178,12 @@ class OpenClasses:
     ``priority``: "none", first come first served whatever the class; "non-preemptive", a free server takes the
     most urgent one waiting; "preemptive-resume", an urgent arrival interrupts the least urgent service, which
     goes on later where it stopped.  Within a class, and among equals, first come first served.
+
+    >>> from qsim import CustomerClass, Exponential, solve
+    >>> urgent = CustomerClass(Exponential(mean=4), Exponential(mean=1), priority=0)
+    >>> other = CustomerClass(Exponential(mean=4), Exponential(mean=1), priority=1)
+    >>> [round(part.Wq, 3) for part in solve(OpenClasses([urgent, other], priority="non-preemptive")).classes]
+    [0.667, 1.333]
     """
 
     classes: Sequence[CustomerClass]
@@ -228,6 +245,11 @@ class Tandem:
 
     A station may have limited places (``Station.capacity``).  Who finds the first one full is lost.  Who finds a
     later one full stays on the server just used and blocks it until a place is free (blocking after service).
+
+    >>> from qsim import Exponential, Station, solve
+    >>> stages = [Station(Exponential(mean=0.5)), Station(Exponential(mean=0.5))]
+    >>> solve(Tandem(Exponential(mean=1), stages)).W
+    2.0
     """
 
     arrivals: Arrivals

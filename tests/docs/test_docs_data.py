@@ -39,8 +39,8 @@ def test_each_can_be_read_and_is_named_with_its_source(path: Path) -> None:
 def test_the_steadiest_of_them_is_predicted_from_three_depths() -> None:
     comparison = compare(load(DATA / "drives-later" / "samsung-pm981a-mzvlb256-randread.csv"))
     assert comparison.fit.used == (1, 8, 64)
-    assert comparison.summary.held_out_mdape_throughput_pct is not None
-    assert comparison.summary.held_out_mdape_throughput_pct < 6.0
+    assert comparison.summary().held_out_mdape_throughput_pct is not None
+    assert comparison.summary().held_out_mdape_throughput_pct < 6.0
 
 
 def test_the_block_sizes_of_others_can_be_read() -> None:

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from types import UnionType
 
 import pytest
 
@@ -30,3 +31,25 @@ def test_there_are_examples_in_every_package() -> None:
             t for name in modules() if name.startswith(package) for t in finder.find(importlib.import_module(name))
         ]
         assert any(t.examples for t in tests), f"no docstring of {package} has an example"
+
+
+def needs_an_example(value: object) -> bool:
+    """Type aliases have no docstring of their own; an exception is shown by the function that raises it."""
+    if isinstance(value, UnionType):
+        return False
+    return not (isinstance(value, type) and issubclass(value, Exception))
+
+
+@pytest.mark.parametrize("package", ["qsim", "measure", "calibrate"])
+def test_each_public_name_has_an_example(package: str) -> None:
+    room = importlib.import_module(package)
+    public = {name: getattr(room, name) for name in room.__all__}
+    assert len(public) > 5
+    bare = [name for name, value in public.items() if needs_an_example(value) and ">>> " not in (value.__doc__ or "")]
+    assert bare == []
+
+
+def test_examples_of_cached_functions_are_run() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = {test.name for test in finder.find(importlib.import_module("calibrate.points"))}
+    assert "calibrate.points.points_of" in found

@@ -31,8 +31,8 @@ def test_three_tables_of_one_drive_are_a_surface_of_twelve_places(script: Module
     assert len(points.places.at(points.places.outstanding < 512)) == 12
     compared = compare_surface(points, ask=0)
     assert int(compared.used.sum()) == 4
-    assert compared.summary.held_out_mdape_throughput_pct < 4  # type: ignore[operator]
-    assert compared.summary.inside_band_pct == 100
+    assert compared.summary().held_out_mdape_throughput_pct < 4  # type: ignore[operator]
+    assert compared.summary().inside_band_pct == 100
 
 
 def cells(text: str, name: str) -> list[list[float]]:

@@ -52,9 +52,9 @@ def compared(uri: str, tmp_path_factory: pytest.TempPathFactory) -> SurfaceCompa
 
 def test_ten_points_predict_all_the_others(compared: SurfaceComparison) -> None:
     assert int(compared.used.sum()) == 10
-    assert compared.summary.held_out_points == 8
-    assert compared.summary.held_out_mdape_throughput_pct < 15  # type: ignore[operator]
-    assert compared.summary.inside_band_pct > 75  # type: ignore[operator]
+    assert compared.summary().held_out_points == 8
+    assert compared.summary().held_out_mdape_throughput_pct < 15  # type: ignore[operator]
+    assert compared.summary().inside_band_pct > 75  # type: ignore[operator]
 
 
 def test_the_prediction_is_that_of_the_true_device(compared: SurfaceComparison) -> None:

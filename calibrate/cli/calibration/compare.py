@@ -291,8 +291,8 @@ def _overview(done: Sequence[Comparison]) -> str:
             c.series,
             loads_text(c.points.load_kind, c.fit.calibrated_on),
             "not reached" if c.knee.load is None else f"{_knee_at(c)}{'' if c.knee.identified else ' ?'}",
-            percent(c.summary.held_out_mape_throughput_pct),
-            percent(c.summary.held_out_mape_response_pct),
+            percent(c.summary().held_out_mape_throughput_pct),
+            percent(c.summary().held_out_mape_response_pct),
         )
         for c in done
     ]
@@ -335,7 +335,7 @@ def _check(
     if max_error is None:
         return
     for comparison in done:
-        s = comparison.summary
+        s = comparison.summary()
         errors = {"throughput": s.held_out_mape_throughput_pct, "response time": s.held_out_mape_response_pct}
         for what, error in errors.items():
             if error is None:

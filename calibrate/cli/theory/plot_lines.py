@@ -33,7 +33,6 @@ MEASURED = ("W", "X", "L")
 """What fits and sweeps tell."""
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 _PLAIN = {re.sub(r"\W", "", symbol).lower(): symbol for symbol in QUANTITIES}
-_POINTS = 200
 _SIMULATED = 9
 
 
@@ -153,21 +152,9 @@ def _value(metrics: Metrics, symbol: str) -> float:
 
 def of_fit(fit: Fit, y: Sequence[str], x: str | None, name: str, up_to: float = 0.0) -> list[Line]:
     """The predicted curve of a fit with its band, over what it was calibrated on and at least ``up_to``."""
-    from calibrate.fitting.predicted_curve import grid, predict
+    from calibrate.report.plots import curve_of, lines_of
 
-    high = max((*fit.used, 64.0, up_to) if fit.load_kind == "queue_depth" else (*fit.used, up_to))
-    if fit.load_kind == "arrival_rate":
-        at = np.linspace(0.02, 1.0, _POINTS) * high
-    else:
-        at = grid(1.0 if fit.load_kind == "queue_depth" else 0.0, high, _POINTS)
-    curve = predict(fit, at)
-    columns = {
-        "W": (curve.response_time_s, curve.response_time_low_s, curve.response_time_high_s),
-        "X": (curve.throughput_per_s, curve.throughput_low_per_s, curve.throughput_high_per_s),
-        "L": (curve.throughput_per_s * curve.response_time_s, None, None),
-    }
-    places = at if x is None else columns[x][0]
-    return [Line(name, s, kind_of(s), places, *columns[s], curve=fit.series) for s in y]
+    return lines_of(curve_of(fit, up_to), y, x, name, fit.series)
 
 
 def of_sweep(sweep: Sweep, y: Sequence[str], x: str | None, series: Sequence[str], name: str) -> list[Line]:

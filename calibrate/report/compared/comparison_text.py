@@ -30,7 +30,7 @@ def told(comparison: Comparison) -> dict[str, Any]:
         "level": f"{100 * fit.level:g} %",
         "banded": "response times" if comparison.is_open else "throughputs",
         "points": _points(comparison),
-        "summary": comparison.summary,
+        "summary": comparison.summary(),
         "truth": _truth(comparison),
         "audit": sorted(comparison.audit, key=lambda f: -SEVERITIES.index(f.severity)),
         "notes": fit.notes,
@@ -54,7 +54,7 @@ def _truth(comparison: Comparison) -> list[dict[str, str]]:
 
 def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     """(value, its interval, what it is), the few numbers that stand at the top."""
-    knee, summary = comparison.knee, comparison.summary
+    knee, summary = comparison.knee, comparison.summary()
     numbers: list[tuple[str, str, str]] = []
     if comparison.points.load_kind in ("injected_delay", "bandwidth"):
         low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0

@@ -190,7 +190,7 @@ def add_curve(
 def curve_table(comparison: Comparison) -> pd.DataFrame:
     """What the curves draw, a row each: the predicted curve with its band, the observed points, the knee."""
     points, knee = comparison.points, comparison.knee
-    predicted = comparison.smooth.table().assign(what="predicted")
+    predicted = comparison.smooth.to_frame().assign(what="predicted")
     observed = pd.DataFrame({
         "what": np.where(comparison.held_out, "observed, held out", "observed, calibrated on"), "load": points.load,
         "throughput_per_s": points.throughput_per_s, "response_time_s": points.response_time_s,

@@ -55,7 +55,7 @@ def missed(comparison: Comparison) -> list[Missed]:
 def against_load(comparison: Comparison) -> Figure:
     """Residuals against the load; the noise of repeats as a grey band."""
     figure = load_figure(comparison, TITLE, log_y=False)
-    add_noise_floor(figure, comparison.summary.repeat_noise_pct)
+    add_noise_floor(figure, comparison.summary().repeat_noise_pct)
     load = at_axis(comparison, comparison.points.load)
     for one in missed(comparison):
         _add_residuals(figure, comparison, one, load)

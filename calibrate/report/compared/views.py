@@ -114,7 +114,7 @@ def _residuals(comparison: Comparison) -> View:
 
 
 def _floor(comparison: Comparison) -> str:
-    if comparison.summary.repeat_noise_pct is not None:
+    if comparison.summary().repeat_noise_pct is not None:
         return _FLOOR
     return " Nothing was repeated, so the noise floor is unknown: measure with --repeats."
 
@@ -148,7 +148,7 @@ def _in_time(evidence: Evidence) -> list[View]:
     found = None if evidence.runs is None else ordering.ordered(evidence.comparison, evidence.runs)
     if found is None:
         return []
-    noise = evidence.comparison.summary.repeat_noise_pct
+    noise = evidence.comparison.summary().repeat_noise_pct
     return [
         View("residuals-time", "residuals-time", "Residuals in the order of time", "Every run by itself, repeats "
              "apart.", ordering.ordered_table(found), ordering.in_time(found, noise)),
@@ -162,6 +162,6 @@ def _ladder(comparison: Comparison) -> View:
     return View(
         "ladder", "models", "Other models on the same points",
         "Ranked by mean error at the held-out points; the model in bold was fixed before they were looked at.",
-        ladder_table(models), ladder_figure(models, comparison.fit.model, comparison.summary.repeat_noise_pct),
+        ladder_table(models), ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
         ladder_text(models),
     )  # fmt: skip

@@ -35,7 +35,15 @@ from qsim.metrics import Kind
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds at several populations (arrays of one length), and the population at which the upper ones cross."""
+    """Bounds at several populations (arrays of one length), and the population at which the upper ones cross.
+
+    >>> from qsim import asymptotic_bounds
+    >>> bounds = asymptotic_bounds([1, 8, 64], think_time=1.0, demands=[0.25])
+    >>> bounds.knee
+    5.0
+    >>> bounds.throughput_high.tolist()
+    [0.8, 4.0, 4.0]
+    """
 
     population: FloatArray
     throughput_low: FloatArray
@@ -122,6 +130,9 @@ def asymptotic_bounds(
 
     ``populations``: numbers > 0, not necessarily whole (for drawing); ``demands``: service time per cycle at each
     station; ``servers``: how many at each (one, when left out).  Raises ValueError naming the bad parameter.
+
+    >>> asymptotic_bounds([1, 8, 64], think_time=1.0, demands=[0.25]).throughput_high.tolist()
+    [0.8, 4.0, 4.0]
     """
     N = _populations(populations)
     Z = _check.non_negative("think_time", think_time)

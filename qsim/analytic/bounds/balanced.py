@@ -32,6 +32,10 @@ def balanced_bounds(populations: npt.ArrayLike, think_time: float, demands: Sequ
 
     ``populations``: numbers >= 1; ``demands``: service time per cycle at each station.  Raises ValueError naming the
     bad parameter.
+
+    >>> bounds = balanced_bounds([4], think_time=1.0, demands=[0.25, 0.5])
+    >>> float(bounds.throughput_low[0].round(3)), float(bounds.throughput_high[0].round(3))
+    (1.391, 1.792)
     """
     given = loads(populations, think_time, demands)
     N, Z, D = given.populations, given.think_time, given.total

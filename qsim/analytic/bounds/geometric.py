@@ -40,6 +40,10 @@ def geometric_bounds(populations: npt.ArrayLike, think_time: float, demands: Seq
 
     ``populations``: numbers >= 1; ``demands``: service time per cycle at each station.  Raises ValueError naming the
     bad parameter.
+
+    >>> bounds = geometric_bounds([4], think_time=1.0, demands=[0.25, 0.5])
+    >>> float(bounds.throughput_low[0].round(3)), float(bounds.throughput_high[0].round(3))
+    (1.539, 1.806)
     """
     given = loads(populations, think_time, demands)
     N, Z, D, largest = given.populations, given.think_time, given.total, given.largest

@@ -31,6 +31,10 @@ def proportional_bounds(populations: npt.ArrayLike, think_time: float, demands: 
 
     ``populations``: numbers >= 1; ``demands``: service time per cycle at each station.  Raises ValueError naming the
     bad parameter.
+
+    >>> bounds = proportional_bounds([4], think_time=1.0, demands=[0.25, 0.5])
+    >>> float(bounds.throughput_low[0].round(3)), float(bounds.throughput_high[0].round(3))
+    (1.465, 1.75)
     """
     given = loads(populations, think_time, demands)
     N, Z, D, largest = given.populations, given.think_time, given.total, given.largest

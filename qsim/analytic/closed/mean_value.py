@@ -139,6 +139,11 @@ def schweitzer(model: Closed | ClosedClasses) -> Metrics:
 
     FCFS stations may have any service distribution.  Raises NoFormulaError for load-dependent stations and limited
     places, and QsimError should the fixed point not be found.
+
+    >>> from qsim import Closed, Delay, Exponential, Station, solve
+    >>> network = Closed(8, [Delay(1.0), Station(Exponential(mean=0.25))])
+    >>> round(schweitzer(network).throughput, 2), round(solve(network).throughput, 2)
+    (3.62, 3.88)
     """
     if not isinstance(model, Closed | ClosedClasses):
         raise ValueError(f"model must be Closed or ClosedClasses, not {model!r}")

@@ -60,7 +60,11 @@ def _scv(ca2: float, cs2: float) -> tuple[float, float]:
 
 
 def allen_cunneen(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
-    """Wq of G/G/c (Allen 1990, section 5.4)."""
+    """Wq of G/G/c (Allen 1990, section 5.4).
+
+    >>> round(allen_cunneen(arrival_rate=1.6, service_time=1, ca2=1, cs2=2, servers=2), 3)
+    2.667
+    """
     ca2, cs2 = _scv(ca2, cs2)
     return (ca2 + cs2) / 2 * mmc_wait(arrival_rate, service_time, servers)
 
@@ -68,7 +72,11 @@ def allen_cunneen(arrival_rate: float, service_time: float, ca2: float, cs2: flo
 def kraemer_langenbach_belz(
     arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1
 ) -> float:
-    """Wq of G/G/c (Krämer & Langenbach-Belz 1976; their factor for one server, on Allen-Cunneen's for several)."""
+    """Wq of G/G/c (Krämer & Langenbach-Belz 1976; their factor for one server, on Allen-Cunneen's for several).
+
+    >>> round(kraemer_langenbach_belz(arrival_rate=0.8, service_time=1, ca2=0.5, cs2=1), 3)
+    2.918
+    """
     plain_wait = allen_cunneen(arrival_rate, service_time, ca2, cs2, servers)
     rho = arrival_rate * service_time / servers
     if plain_wait == 0:
@@ -79,7 +87,11 @@ def kraemer_langenbach_belz(
 
 
 def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
-    """Wq of G/G/c for ca², cs² <= 1 (Kimura 1986); ValueError above."""
+    """Wq of G/G/c for ca², cs² <= 1 (Kimura 1986); ValueError above.
+
+    >>> round(kimura(arrival_rate=1.6, service_time=1, ca2=0.5, cs2=0.5, servers=2), 3)
+    0.796
+    """
     ca2, cs2 = _scv(ca2, cs2)
     for name, value in (("ca2", ca2), ("cs2", cs2)):
         if value > 1:
@@ -100,7 +112,11 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
 
 
 def whitt(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
-    """Wq of G/G/c (Whitt 1993, section 2)."""
+    """Wq of G/G/c (Whitt 1993, section 2).
+
+    >>> round(whitt(arrival_rate=1.6, service_time=1, ca2=1, cs2=2, servers=2), 3)
+    2.578
+    """
     exponential = allen_cunneen(arrival_rate, service_time, ca2, cs2, servers)
     if exponential == 0:
         return 0.0
@@ -121,7 +137,11 @@ def whitt(arrival_rate: float, service_time: float, ca2: float, cs2: float, serv
 
 
 def cosmetatos(arrival_rate: float, service_time: float, cs2: float, servers: int = 1) -> float:
-    """Wq of M/G/c (Cosmetatos 1976)."""
+    """Wq of M/G/c (Cosmetatos 1976).
+
+    >>> round(cosmetatos(arrival_rate=1.6, service_time=1, cs2=0, servers=2), 3)
+    0.901
+    """
     cs2, exponential = _check.non_negative("cs2", cs2), mmc_wait(arrival_rate, service_time, servers)
     if exponential == 0:
         return 0.0
@@ -131,7 +151,11 @@ def cosmetatos(arrival_rate: float, service_time: float, cs2: float, servers: in
 
 
 def kingman_bound(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
-    """No G/G/c queue with these moments has a greater Wq (Kingman 1962; Wolff 1977 for c > 1)."""
+    """No G/G/c queue with these moments has a greater Wq (Kingman 1962; Wolff 1977 for c > 1).
+
+    >>> round(kingman_bound(arrival_rate=0.8, service_time=1, ca2=1, cs2=2), 3)
+    7.125
+    """
     ca2, cs2 = _scv(ca2, cs2)
     mmc_wait(arrival_rate, service_time, servers)  # refuses what is no queue, or overloaded
     if arrival_rate == 0:

@@ -24,26 +24,42 @@ MOST_SERVERS = 10_000_000
 
 
 def servers_for_blocking(offered_load: float, target: float) -> int:
-    """The fewest servers that lose at most the share ``target`` of the arrivals when nobody may wait."""
+    """The fewest servers that lose at most the share ``target`` of the arrivals when nobody may wait.
+
+    >>> servers_for_blocking(offered_load=8, target=0.01)
+    15
+    """
     a, target = _offered(offered_load), _check.fraction("target", target)
     return next(c for c, blocked in _blocking(a) if blocked <= target)
 
 
 def servers_for_waiting(offered_load: float, target: float) -> int:
-    """The fewest servers at which an arrival waits with a probability of at most ``target``."""
+    """The fewest servers at which an arrival waits with a probability of at most ``target``.
+
+    >>> servers_for_waiting(offered_load=8, target=0.2)
+    12
+    """
     a, target = _offered(offered_load), _check.fraction("target", target)
     return next(c for c, waits in _waiting(a) if waits <= target)
 
 
 def servers_for_wait(arrival_rate: float, service_time: float, target: float) -> int:
-    """The fewest servers at which the mean wait Wq is at most ``target`` (a time above zero)."""
+    """The fewest servers at which the mean wait Wq is at most ``target`` (a time above zero).
+
+    >>> servers_for_wait(arrival_rate=8, service_time=1, target=0.1)
+    11
+    """
     rate, S = _check.non_negative("arrival_rate", arrival_rate), _check.positive("service_time", service_time)
     target = _check.positive("target", target, "give the mean waiting time that is allowed")
     return next(c for c, waits in _waiting(_offered(rate * S)) if waits * S / (c - rate * S) <= target)
 
 
 def load_for_blocking(servers: int, target: float) -> float:
-    """The offered load, in erlangs, at which ``servers`` servers lose the share ``target`` of it."""
+    """The offered load, in erlangs, at which ``servers`` servers lose the share ``target`` of it.
+
+    >>> round(load_for_blocking(servers=10, target=0.01), 2)
+    4.46
+    """
     c, target = _check.count("servers", servers), _check.fraction("target", target)
     high = float(c)
     while erlang_b(c, high) < target:
@@ -52,13 +68,21 @@ def load_for_blocking(servers: int, target: float) -> float:
 
 
 def load_for_waiting(servers: int, target: float) -> float:
-    """The offered load, in erlangs and below ``servers``, at which an arrival waits with probability ``target``."""
+    """The offered load, in erlangs and below ``servers``, at which an arrival waits with probability ``target``.
+
+    >>> round(load_for_waiting(servers=10, target=0.2), 2)
+    6.85
+    """
     c, target = _check.count("servers", servers), _check.fraction("target", target)
     return _root(lambda a: erlang_c(c, a) - target, _just_below(c))
 
 
 def rate_for_wait(servers: int, service_time: float, target: float) -> float:
-    """The arrival rate at which the mean wait Wq is ``target`` (a time above zero)."""
+    """The arrival rate at which the mean wait Wq is ``target`` (a time above zero).
+
+    >>> round(rate_for_wait(servers=1, service_time=1, target=4), 6)
+    0.8
+    """
     c, S = _check.count("servers", servers), _check.positive("service_time", service_time)
     target = _check.positive("target", target, "give the mean waiting time that is allowed")
     return _root(lambda a: erlang_c(c, a) * S - target * (c - a), _just_below(c)) / S

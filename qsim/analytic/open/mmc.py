@@ -44,7 +44,11 @@ MOST_STEPS = 10_000_000
 
 
 def erlang_b(servers: int, offered_load: float) -> float:
-    """Probability that all ``servers`` are busy when nobody may wait; ``offered_load`` = λ/μ >= 0, in erlangs."""
+    """Probability that all ``servers`` are busy when nobody may wait; ``offered_load`` = λ/μ >= 0, in erlangs.
+
+    >>> round(erlang_b(servers=4, offered_load=2), 4)
+    0.0952
+    """
     servers = _check.count("servers", servers, minimum=0)
     a = _check.non_negative("offered_load", offered_load, "arrival rate times mean service time")
     if min(servers, a) > MOST_STEPS:

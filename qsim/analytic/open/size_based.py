@@ -53,6 +53,10 @@ def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> flo
     """W of M/G/1 under SJF, PSJF or SRPT; raises UnstableQueueError when ρ >= 1.
 
     Infinite under SJF where E[S²] is: every arrival waits for the rest of a service, however short its own.
+
+    >>> from qsim import Exponential
+    >>> round(mean_response(0.8, Exponential(mean=1), "SRPT"), 3)
+    2.353
     """
     _check.one_of("rule", rule, RULES)
     rho = require_load(arrival_rate, service)
@@ -63,7 +67,12 @@ def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> flo
 
 
 def response_of(arrival_rate: float, service: Distribution, size: float, rule: Rule) -> float:
-    """W(x): the mean response time of a job of this size; raises UnstableQueueError when ρ >= 1."""
+    """W(x): the mean response time of a job of this size; raises UnstableQueueError when ρ >= 1.
+
+    >>> from qsim import Exponential
+    >>> round(response_of(0.8, Exponential(mean=1), size=1.0, rule="SRPT"), 3)
+    1.436
+    """
     x = _check.positive("size", size, "give a service time")
     _check.one_of("rule", rule, RULES)
     require_load(arrival_rate, service)

@@ -33,6 +33,12 @@ class PairedDifference:
     ``a`` and ``b`` are the Metrics of each over all replications.  ``variance_reduction`` says by what factor the
     variance of a difference is smaller than independent runs of the same length would have left it (nan: neither
     varies).
+
+    >>> from qsim import MM1, MMc, difference
+    >>> found = difference(MM1(0.8, 1), MMc(0.8, 1, servers=2), replications=5, customers=10_000, seed=1)
+    >>> low, high = found.intervals["W"]
+    >>> high < 0
+    True
     """
 
     a: Metrics
@@ -111,6 +117,11 @@ def difference(
     "What would one more channel bring?" is ``difference(MMc(2.7, 1.0, 3), MMc(2.7, 1.0, 4))``.  Each of the
     ``replications`` simulates ``customers`` through both models with a seed of its own; the arguments are those of
     ``replicate``, which raises the same errors.
+
+    >>> from qsim import MM1, MMc
+    >>> found = difference(MM1(0.8, 1), MMc(0.8, 1, servers=2), replications=5, customers=10_000, seed=1)
+    >>> found.values["W"] < 0
+    True
     """
     count = _check.count("replications", replications, 2, "an interval needs at least two")
     first = checked_run(a, customers, seed, engine, warmup, confidence)

@@ -82,6 +82,12 @@ def replicate(
 
     Raises what ``simulate`` raises; SteadyStateError, with the estimate, when more than half of the runs are each
     too short for a steady state.
+
+    >>> from qsim import MM1
+    >>> metrics = replicate(MM1(0.5, 1), replications=5, customers=10_000, seed=1)
+    >>> low, high = metrics.interval("W")
+    >>> low < metrics.W < high
+    True
     """
     count = _check.count("replications", replications, 2, "an interval needs at least two")
     first = checked_run(model, customers, seed, engine, warmup, confidence, states)

@@ -13,7 +13,7 @@ from qsim import _check
 from qsim.engines.repeated.parallel import check_workers, spread
 from qsim.engines.repeated.replications import Replication, checked_run, pooled, require_long, run_seeds
 from qsim.engines.run import Engine
-from qsim.metrics import SYMBOLS, Metrics
+from qsim.metrics import Metrics
 from qsim.models import Model
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ def sweep_models(
     core), or the Dask cluster at the address ``cluster``; the numbers do not depend on it, and each answer's
     ``.seed`` makes the same run again.  The other arguments are those of ``simulate``, as are the errors: all models
     are checked before the first is run.
+
+    >>> from qsim import MM1
+    >>> answers = sweep_models([MM1(0.2, 1), MM1(0.8, 1)], customers=10_000, seed=1)
+    >>> answers[0].W < answers[1].W
+    True
     """
     given = _check.sequence("models", models)
     count = _check.count("replications", replications)
@@ -69,7 +74,13 @@ def sweep_models(
 
 @dataclass(frozen=True)
 class ModelGrid:
-    """Models of a grid of parameters, and what came of each: ``metrics[i]`` belongs to ``points[i]``."""
+    """Models of a grid of parameters, and what came of each: ``metrics[i]`` belongs to ``points[i]``.
+
+    >>> from qsim import MM1, grid
+    >>> answers = grid(MM1, {"arrival_rate": [0.2, 0.5], "service_rate": 1}, customers=10_000, seed=1)
+    >>> answers.to_frame()[["arrival_rate", "utilization"]].round(1).values.tolist()
+    [[0.2, 0.2], [0.5, 0.5]]
+    """
 
     points: tuple[Mapping[str, Any], ...]
     metrics: tuple[Metrics, ...]
@@ -90,6 +101,11 @@ def grid(build: Callable[..., Model], parameters: Mapping[str, Any], **options: 
         grid(MMc, {"arrival_rate": [1.8, 2.4, 2.7], "service_rate": 1.0, "servers": [3, 4]}, seed=1, workers=2)
 
     Raises ValueError for a parameter without values, and what ``build`` and ``sweep_models`` raise, before any run.
+
+    >>> from qsim import MM1
+    >>> answers = grid(MM1, {"arrival_rate": [0.2, 0.5], "service_rate": 1}, customers=10_000, seed=1)
+    >>> [point["arrival_rate"] for point in answers.points]
+    [0.2, 0.5]
     """
     varying = {name: _values(name, value) for name, value in parameters.items()}
     points = tuple(dict(zip(varying, chosen, strict=True)) for chosen in itertools.product(*varying.values()))
@@ -106,9 +122,5 @@ def _values(name: str, value: Any) -> Sequence[Any]:
 
 
 def _row(metrics: Metrics) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for name in SYMBOLS:
-        row[name] = getattr(metrics, name)
-        if name in metrics.intervals:
-            row[f"{name}_low"], row[f"{name}_high"] = metrics.intervals[name]
+    row = {name: value for name, value in metrics.values().items() if name != "name"}
     return {**row, "customers": metrics.customers, "seed": metrics.seed, "warnings": "; ".join(metrics.warnings)}

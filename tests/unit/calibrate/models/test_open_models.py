@@ -164,9 +164,9 @@ def test_measured_variability_makes_a_model_of_its_own() -> None:
 
 def test_a_comparison_of_an_open_sweep_speaks_of_response_times() -> None:
     comparison = compare(open_sweep(MM1, [1 / S], RATES, noise=0.02), [50, 250, 420])
-    assert comparison.summary.held_out_points == 2
-    assert comparison.summary.held_out_mape_throughput_pct == pytest.approx(0, abs=1e-9)
-    assert comparison.summary.held_out_mape_response_pct is not None
+    assert comparison.summary().held_out_points == 2
+    assert comparison.summary().held_out_mape_throughput_pct == pytest.approx(0, abs=1e-9)
+    assert comparison.summary().held_out_mape_response_pct is not None
     assert "in response time" in comparison.verdict()
     assert "in throughput" not in comparison.verdict()
     assert "by the tangent" in comparison.verdict()

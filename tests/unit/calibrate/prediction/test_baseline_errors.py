@@ -69,8 +69,8 @@ def test_a_comparison_has_them_for_the_points_that_it_holds_out() -> None:
     assert comparison.baselines == baseline_errors(comparison.points, held_out)
     assert comparison.to_dict()["baselines"] == [e.to_dict() for e in comparison.baselines]
     assert comparison.model_error.points == int(held_out.sum())
-    assert comparison.model_error.throughput_median_pct == comparison.summary.held_out_mdape_throughput_pct
-    assert comparison.model_error.response_median_pct == comparison.summary.held_out_mdape_response_pct
+    assert comparison.model_error.throughput_median_pct == comparison.summary().held_out_mdape_throughput_pct
+    assert comparison.model_error.response_median_pct == comparison.summary().held_out_mdape_response_pct
 
 
 def test_a_fit_made_elsewhere_has_no_baselines() -> None:

@@ -68,9 +68,9 @@ def sweep_of(points: SurfacePoints) -> Sweep:
 def test_a_known_surface_of_64_points_is_predicted_from_eight_and_one() -> None:
     compared = compare_surface(known(grid()), ask=1)
     assert int(compared.used.sum()) == 9
-    assert compared.summary.held_out_points == 55
-    assert compared.summary.held_out_mdape_throughput_pct < 6  # type: ignore[operator]
-    assert compared.summary.inside_band_pct > 90  # type: ignore[operator]
+    assert compared.summary().held_out_points == 55
+    assert compared.summary().held_out_mdape_throughput_pct < 6  # type: ignore[operator]
+    assert compared.summary().inside_band_pct > 90  # type: ignore[operator]
     rates = {"read": SERVED_READ / A_READ, "write": SERVED_WRITE / A_WRITE}
     truth = {
         "read: latency alone": A_READ, "read: peak rate": rates["read"],
@@ -137,7 +137,7 @@ def test_no_throughput_passes_either_asymptote(scales: list[float], share: float
 
 def test_published_drives_are_predicted_within_ten_percent() -> None:
     for name, ask, most in (("001-ssd", 2, 4), ("003-ssd-read", 3, 6)):
-        summary = compare_surface(surface_points(load_dataset(name, corrected=True)), ask=ask).summary
+        summary = compare_surface(surface_points(load_dataset(name, corrected=True)), ask=ask).summary()
         assert summary.held_out_mdape_throughput_pct < most  # type: ignore[operator]
         assert summary.inside_band_pct >= 80  # type: ignore[operator]
 
@@ -248,7 +248,7 @@ def test_the_same_points_give_the_same_figures_in_any_order() -> None:
 def test_few_points_and_points_alike_give_an_answer_with_its_honest_width(use: dict[str, list[float]]) -> None:
     points = known(grid())
     little, more = compare_surface(points, use, ask=0), compare_surface(points, ask=0)
-    assert little.summary.inside_band_pct > 80  # type: ignore[operator]
+    assert little.summary().inside_band_pct > 80  # type: ignore[operator]
     widths = [np.log(c.predicted.throughput_high_per_s / c.predicted.throughput_low_per_s) for c in (little, more)]
     assert np.median(widths[0]) > 1.5 * np.median(widths[1])
     alike = [name for name in ("block_bytes", "read_fraction", "outstanding") if len(use.get(name, [0, 0])) == 1]
@@ -335,8 +335,8 @@ def test_a_thousand_places_and_depths_of_thousands_have_an_answer() -> None:
     compared = compare_surface(known(places), ask=1)
     assert len(compared.points) == 1001
     assert compared.points.places.at(np.array(compared.asked)).outstanding.max() < 512
-    assert compared.summary.held_out_points == 693 - int(compared.used.sum())
-    assert compared.summary.inside_band_pct > 85  # type: ignore[operator]
+    assert compared.summary().held_out_points == 693 - int(compared.used.sum())
+    assert compared.summary().inside_band_pct > 85  # type: ignore[operator]
     assert {row["use"] for row in compared.rows()} == {"calibrated on", "asked for", "held out", "not judged"}
     assert compared.answer()[1].startswith("MISSED")
 
@@ -357,6 +357,9 @@ def test_results_have_a_table_a_frame_and_a_short_text() -> None:
     assert len(repr(compared).splitlines()) == 5
     assert compared.table(3).splitlines()[-1] == "... and 61 more"
     assert len(compared.to_frame()) == 64
+    assert len(compared._repr_html_()) < 12_000
+    assert len(compared.plot().data) > 0
+    assert sum(len(trace.x) for trace in compared.predicted.plot().data) == 64
     assert compared.to_dict()["summary"]["held_out_points"] == 54
     assert len(repr(compared.surface).splitlines()) == 6
     sharpness = compared.to_dict()["parameters"]["p"]

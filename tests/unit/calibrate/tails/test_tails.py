@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.report.tails import tail_table, tail_view
+from calibrate.report.tails import tail_view
 from calibrate.service import of_samples
 from calibrate.tails.percentiles import QUANTILES, _repeat_noise, _together, predict_tails
 from measure.errors import DataError
@@ -218,9 +218,11 @@ def test_a_view_of_the_page_holds_every_depth() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
     tails = predict_tails(found, {n: means[n] for n in (1.0, 32.0)}, sorted(found))
     view = tail_view(tails)
-    assert tail_table(tails)["load"].tolist() == [1, *DEPTHS]
+    assert tails.to_frame()["load"].tolist() == [1, *DEPTHS]
     assert len(view.text.rows) == 6
     assert len(view.figure.data) == 12
+    assert tails.plot() == view.figure
+    assert repr(tails).splitlines() == ["Tails at 6 depths", tails.sentence()]
     assert "p99 is missed by" in view.caption
     entry = tails.to_list()[1]
     assert entry["residual_pct"]["p99_s"] == pytest.approx(

@@ -66,7 +66,7 @@ def test_what_has_no_load_is_audited_and_predicted_over_its_bandwidth() -> None:
     assert "no-load" in {f.check for f in audit(sweep)}
     made = compare(sweep)
     assert (made.fit.model, made.fit.load_kind) == ("latency curve", "bandwidth")
-    assert made.summary.held_out_mape_throughput_pct == pytest.approx(0)  # it is the load
+    assert made.summary().held_out_mape_throughput_pct == pytest.approx(0)  # it is the load
 
 
 def test_a_curve_that_bends_back_is_told() -> None:

@@ -103,7 +103,7 @@ def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep])
     comparison, _ = quiet
     figure = residuals.against_load(comparison)
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
-    assert shade.y1 == pytest.approx(comparison.summary.repeat_noise_pct)
+    assert shade.y1 == pytest.approx(comparison.summary().repeat_noise_pct)
     assert shade.y0 == -shade.y1
     assert shade.y1 == pytest.approx(2, abs=0.6)
 

@@ -1,0 +1,85 @@
+"""The figure of each result: what ``.plot()`` of a fit, a prediction or a comparison draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrate.fitting.curve_fit import Fit
+from calibrate.fitting.predicted_curve import Prediction, grid, predict
+from calibrate.report.compared.curves import latency_against_throughput as comparison_figure
+from calibrate.report.drawing import depth_ticks
+from calibrate.report.lines import Kind, Line, figure_of
+from calibrate.report.surface import mix_views_of, views_of
+from calibrate.report.tails import tail_figure
+from calibrate.surface.compare import SurfaceComparison
+from calibrate.surface.memory import MixComparison
+from measure.sweep import LOAD_NAMES
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = [
+    "comparison_figure",
+    "curve_of",
+    "fit_figure",
+    "lines_of",
+    "prediction_figure",
+    "surface_figure",
+    "tail_figure",
+]
+
+KINDS: Mapping[str, Kind] = {"W": "time", "X": "rate", "L": "number"}
+"""Quantities of a predicted curve."""
+_POINTS = 200
+
+
+def curve_of(fit: Fit, up_to: float = 0.0) -> Prediction:
+    """The predicted curve of a fit, over what it was calibrated on and at least ``up_to``."""
+    high = max((*fit.used, 64.0, up_to) if fit.load_kind == "queue_depth" else (*fit.used, up_to))
+    if fit.load_kind == "arrival_rate":
+        return predict(fit, np.linspace(0.02, 1.0, _POINTS) * high)
+    return predict(fit, grid(1.0 if fit.load_kind == "queue_depth" else 0.0, high, _POINTS))
+
+
+def lines_of(
+    curve: Prediction, y: Sequence[str] = ("X", "W"), x: str | None = None, name: str = "predicted", series: str = ""
+) -> list[Line]:
+    """A line with its band for each of the quantities ``y``, against the load or the quantity ``x``."""
+    columns = {
+        "W": (curve.response_time_s, curve.response_time_low_s, curve.response_time_high_s),
+        "X": (curve.throughput_per_s, curve.throughput_low_per_s, curve.throughput_high_per_s),
+        "L": (curve.throughput_per_s * curve.response_time_s, None, None),
+    }
+    places = curve.load if x is None else columns[x][0]
+    return [Line(name, s, KINDS[s], places, *columns[s], curve=series) for s in y]
+
+
+def prediction_figure(curve: Prediction) -> Figure:
+    """Throughput and response time with their bands, against the load."""
+    return _figure(curve, lines_of(curve))
+
+
+def fit_figure(fit: Fit) -> Figure:
+    """The predicted curve with its band, and the points it was calibrated on."""
+    lines = lines_of(curve := curve_of(fit))
+    if fit.calibrated_on:
+        for s, values in (("X", fit.used_throughput_per_s), ("W", fit.used_response_s)):
+            lines.append(Line("calibrated on", s, KINDS[s], np.array(fit.used), np.array(values), measured=True))
+    return _figure(curve, lines)
+
+
+def _figure(curve: Prediction, lines: Sequence[Line]) -> Figure:
+    depths = curve.load_name == LOAD_NAMES["queue_depth"]
+    figure = figure_of(lines, curve.load_name, in_seconds=True, log_x=depths)
+    if depths:
+        depth_ticks(figure, curve.load)
+    return figure
+
+
+def surface_figure(compared: SurfaceComparison | MixComparison) -> Figure:
+    """The measured points of a surface and the predicted curves."""
+    views = mix_views_of(compared) if isinstance(compared, MixComparison) else views_of(compared)
+    return views[0].figure

@@ -1,0 +1,38 @@
+"""How every result shows itself: a few lines of text, a table in a notebook, a data frame, a figure.
+
+Solved queues, sweeps, fits, predictions and comparisons all inherit from :class:`Result`, so the same four methods work
+on each of them.
+"""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ROWS = 20  # of a table in a notebook
+
+
+class Result(ABC):
+    """What is known after a step: its ``repr`` is short, a notebook shows it as a table."""
+
+    @abstractmethod
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each item; units are in the names of the columns."""
+
+    @abstractmethod
+    def plot(self) -> Any:
+        """A plotly Figure."""
+
+    @abstractmethod
+    def __repr__(self) -> str:
+        """The answer in a few lines."""
+
+    def _repr_html_(self) -> str:
+        """The short text, then the first rows of the data frame without its empty columns."""
+        known = self.to_frame().dropna(axis="columns", how="all")
+        table = known.to_html(index=False, max_rows=_ROWS, float_format="{:.4g}".format, na_rep="", border=0)
+        return f"<pre>{html.escape(repr(self))}</pre>{table}"

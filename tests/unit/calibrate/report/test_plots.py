@@ -1,0 +1,81 @@
+"""A fit, a prediction and a comparison show themselves: short text, an HTML table, a data frame, a figure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrate import Comparison, Fit, compare, fit, from_datasheet
+from calibrate.report.compared.curves import latency_against_throughput
+from calibrate.report.plots import curve_of
+from measure import load_dataset
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Fit:
+    return fit(load_dataset("004-ssd-depth"))
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compare(load_dataset("004-ssd-depth"))
+
+
+def test_reprs_are_short(fitted: Fit, comparison: Comparison) -> None:
+    assert repr(fitted).splitlines()[0] == "16 KiB: p-norm with onset and decline from all 5 points"
+    assert repr(fitted).splitlines()[1].startswith("  knee   2.236")
+    assert len(repr(fitted.predict(range(1, 200))).splitlines()) == 7
+    assert repr(comparison).startswith("16 KiB: calibrated on depths 1, 32; the other 3 points are held out")
+    assert len(repr(comparison)) < 1000
+    assert repr(comparison.summary()).startswith("3 points held out: throughput missed by 9.2 %")
+
+
+def test_a_sheet_has_a_repr_without_points() -> None:
+    assert "no measurement (data sheet)" in repr(from_datasheet(idle_latency=80e-6, peak_iops=600e3))
+
+
+def test_notebook_tables(fitted: Fit, comparison: Comparison) -> None:
+    for shown in (fitted, fitted.predict([1, 8]), comparison):
+        page = shown._repr_html_()
+        assert page.count("<table") == 1
+        assert page.count("<tr") == 1 + len(shown.to_frame())
+        assert len(page) < 5000
+
+
+def test_frame_of_a_fit_is_its_parameters(fitted: Fit) -> None:
+    frame = fitted.to_frame().set_index("parameter")
+    assert set(frame.index) == set(fitted.parameters)
+    assert frame.loc["N*", "estimate"] == fitted.knee.load
+
+
+def test_frame_of_a_comparison_has_residuals(comparison: Comparison) -> None:
+    frame = comparison.to_frame()
+    residual = 100 * (frame["predicted_throughput_per_s"] / frame["throughput_per_s"] - 1)
+    assert residual.to_numpy() == pytest.approx(frame["residual_throughput_pct"].to_numpy())
+    assert frame["held_out"].tolist() == comparison.held_out.tolist()
+    assert frame["load"].tolist() == comparison.points.load.tolist()
+
+
+def test_figure_of_a_fit_has_its_points(fitted: Fit) -> None:
+    marks = [trace for trace in fitted.plot().data if trace.mode == "markers"]
+    assert [list(trace.x) for trace in marks] == [list(fitted.used)] * 2
+    assert fitted.plot().layout.xaxis.type == "log"
+
+
+def test_figure_of_a_sheet_has_the_curve_alone() -> None:
+    assert {trace.mode for trace in from_datasheet(80e-6, 600e3).plot().data} == {"lines"}
+
+
+def test_figure_of_a_prediction_holds_its_values(fitted: Fit) -> None:
+    made = fitted.predict([1, 8, 64])
+    lines = [trace for trace in made.plot().data if trace.name == "predicted"]
+    assert [list(line.x) for line in lines] == [[1, 8, 64]] * 2
+    assert np.asarray(lines[0].y) / made.throughput_per_s == pytest.approx(lines[0].y[0] / made.throughput_per_s[0])
+
+
+def test_figure_of_a_comparison_is_the_reports(comparison: Comparison) -> None:
+    assert comparison.plot() == latency_against_throughput(comparison)
+
+
+def test_curve_reaches_as_far_as_asked(fitted: Fit) -> None:
+    assert curve_of(fitted, 4096).load.max() == pytest.approx(4096)

@@ -1,0 +1,46 @@
+"""A solved or simulated queue shows itself: short text, a table in a notebook, a data frame, a figure."""
+
+from __future__ import annotations
+
+import pytest
+
+from qsim import MM1, Closed, Delay, Exponential, MMc, Station, Tandem, simulate, solve
+
+
+def test_repr_is_the_answer_in_two_lines() -> None:
+    heading, values = repr(solve(MM1(arrival_rate=16, service_rate=20))).splitlines()
+    assert heading.startswith("M/M/1: exact")
+    assert values.startswith("X = 16, rho = 0.8, L = 4, Lq = 3.2, W = 0.25, Wq = 0.2")
+
+
+def test_frame_has_the_values_and_their_intervals() -> None:
+    metrics = simulate(MM1(arrival_rate=0.5, service_rate=1), customers=20_000, seed=1)
+    row = metrics.to_frame().iloc[0]
+    assert row["name"] == "M/M/1"
+    assert row["W"] == metrics.W
+    assert (row["W_low"], row["W_high"]) == metrics.interval("W")
+
+
+def test_frame_of_a_network_has_a_row_for_each_station() -> None:
+    tandem = solve(Tandem(Exponential(mean=1), [Station(Exponential(mean=0.5)), Station(Exponential(mean=0.25))]))
+    frame = tandem.to_frame()
+    assert len(frame) == 3
+    assert frame["utilization"].tolist()[1:] == pytest.approx([0.5, 0.25])
+
+
+def test_figure_of_an_open_queue_holds_nearly_all_states() -> None:
+    (bars,) = solve(MMc(arrival_rate=2.7, service_rate=1, servers=3)).plot().data
+    assert 0.999 <= sum(bars.y) <= 1
+    assert list(bars.x) == list(range(len(bars.x)))
+
+
+def test_figure_of_a_closed_queue_stops_at_the_population() -> None:
+    closed = solve(Closed(population=8, stations=[Delay(1.0), Station(Exponential(mean=0.5), servers=2)]))
+    (bars,) = closed.plot().data
+    assert sum(bars.y) == pytest.approx(1)
+
+
+def test_figure_without_states_is_the_utilization() -> None:
+    metrics = simulate(MM1(arrival_rate=0.5, service_rate=1), customers=20_000, seed=1)
+    (bars,) = metrics.plot().data
+    assert list(bars.y) == [metrics.utilization]
