@@ -211,9 +211,8 @@ def _warn(devices: Sequence[Device], found: ComparedPages) -> None:
         tell_findings(device.sweep, device.names, name)
         tell([f for c in device.done for f in c.audit
               if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings], name)  # fmt: skip
-        for name, reason in device.refused.items():
-            where = f"{device.name}: {name}" if len(devices) > 1 else name
-            warn(f"not compared: {where}: {reason.removeprefix(f'{name}: ')}")
+        for reason in device.refused.values():
+            warn(f"not compared: {name}: {reason}" if name else f"not compared: {reason}")
     if found.apart:
         warn(found.apart)
 

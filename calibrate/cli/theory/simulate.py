@@ -115,8 +115,7 @@ def simulate(
                 )  # fmt: skip
         except qsim.SteadyStateError as error:
             low, high = error.metrics.intervals.get("W", (error.metrics.W, error.metrics.W))
-            message = str(error).replace("most_customers or precision", "--most-customers or --precision")
-            message = message.replace("allow_short=True to see the estimate as it is", "--allow-short to print it all")
+            message = error.sentence("--most-customers", "--precision", "--allow-short to print it all")
             raise CommandError(
                 f"{message} The estimate as it is: W = {error.metrics.W:.4g} [{low:.4g}, {high:.4g}]", FAILED,
                 {"estimate": metrics_document(error.metrics, with_units=with_units)},

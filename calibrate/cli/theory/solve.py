@@ -44,8 +44,7 @@ def solve(
     try:
         metrics = qsim.solve(queue)
     except qsim.NoFormulaError as error:
-        reason = str(error).partition(";")[0]
-        raise wrong_usage(f"{reason}; simulate it: qsim simulate {given.command_line()}") from error
+        raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {given.command_line()}") from error
     wanted = quantiles or ()
     derivation = derive(queue) if explain else None
     if as_json:
