@@ -43,7 +43,22 @@ class ToolFailedError(MeasureError):
 
 
 class UnsafeTargetError(MeasureError):
-    """Writing to this target could destroy something, or the target cannot be measured truthfully."""
+    """Writing to this target could destroy something, or the target cannot be measured truthfully.
+
+    Attributes: ``problem``; ``remedy``, in which ``{read}`` and ``{write}`` stand for how one consents to reading the
+    target and to writing to the ``device``.
+    """
+
+    def __init__(self, problem: str, remedy: str = "", device: str = "") -> None:
+        self.problem, self.remedy, self.device = problem, remedy, device
+        super().__init__(problem, remedy, device)
+
+    def __str__(self) -> str:
+        return self.sentence("consent to its being read", f"give its name again as the device to write ({self.device})")
+
+    def sentence(self, read: str, write: str) -> str:
+        """The whole sentence, with the words for the two consents."""
+        return f"{self.problem}; {self.remedy.format(read=read, write=write)}" if self.remedy else self.problem
 
 
 class StoreError(MeasureError):

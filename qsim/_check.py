@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from qsim._types import IntArray
+from qsim.errors import InvalidParameterError
 
 MOST = 2**53
 """The largest count: from there on a float no longer tells a number from the next."""
@@ -19,11 +20,15 @@ def number(name: str, value: object) -> float:
     try:
         result = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number, not {value!r}") from None
+        raise InvalidParameterError(name, f"must be a number, not {value!r}", value=value) from None
     except OverflowError:
-        raise ValueError(f"{name} must be a number below 1.8e308, the largest there is: use another unit") from None
+        raise InvalidParameterError(
+            name, "must be a number below 1.8e308, the largest there is", "use another unit"
+        ) from None
     if math.isnan(result):
-        raise ValueError(f"{name} must be a number, not nan: look for a missing value where it was computed")
+        raise InvalidParameterError(
+            name, "must be a number, not nan", "look for a missing value where it was computed", value
+        )
     return result
 
 
@@ -31,7 +36,7 @@ def positive(name: str, value: object, remedy: str = "give a finite value above 
     """A finite number above zero."""
     result = number(name, value)
     if not 0 < result < math.inf:
-        raise ValueError(f"{name} must be positive and finite, not {value!r}: {remedy}")
+        raise InvalidParameterError(name, f"must be positive and finite, not {value!r}", remedy, value)
     return result
 
 
@@ -39,7 +44,7 @@ def non_negative(name: str, value: object, remedy: str = "give zero or a finite 
     """A finite number, zero or more."""
     result = number(name, value)
     if not 0 <= result < math.inf:
-        raise ValueError(f"{name} must be zero or positive, and finite, not {value!r}: {remedy}")
+        raise InvalidParameterError(name, f"must be zero or positive, and finite, not {value!r}", remedy, value)
     return result
 
 
@@ -47,10 +52,12 @@ def count(name: str, value: object, minimum: int = 1, remedy: str = "") -> int:
     """A whole number from ``minimum`` to MOST; 1e6 and numpy integers are welcome, 2.5 and True are not."""
     result = number(name, value)
     if MOST < result < math.inf:
-        raise ValueError(f"{name} must be at most {MOST:,}, up to where numbers are exact, not {result:.3g}")
+        raise InvalidParameterError(
+            name, f"must be at most {MOST:,}, up to where numbers are exact, not {result:.3g}", value=value
+        )
     if isinstance(value, bool) or not math.isfinite(result) or result != int(result) or result < minimum:
-        hint = f": {remedy}" if remedy else f": give {minimum}, {minimum + 1}, {minimum + 2}, ..."
-        raise ValueError(f"{name} must be a whole number of at least {minimum}, not {value!r}{hint}")
+        hint = remedy or f"give {minimum}, {minimum + 1}, {minimum + 2}, ..."
+        raise InvalidParameterError(name, f"must be a whole number of at least {minimum}, not {value!r}", hint, value)
     return int(result)
 
 
@@ -58,14 +65,16 @@ def fraction(name: str, value: object) -> float:
     """A number strictly between 0 and 1."""
     result = number(name, value)
     if not 0 < result < 1:
-        raise ValueError(f"{name} must lie strictly between 0 and 1, not {value!r}: 0.95 means 95 %")
+        raise InvalidParameterError(name, f"must lie strictly between 0 and 1, not {value!r}", "0.95 means 95 %", value)
     return result
 
 
 def sequence(name: str, values: object) -> tuple[Any, ...]:
     """The values as a tuple; raises ValueError when they are no list of anything."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"{name} must be a list, not {values!r}: write [{values!r}] for a single one")
+        raise InvalidParameterError(
+            name, f"must be a list, not {values!r}", f"write [{values!r}] for a single one", values
+        )
     return tuple(values)
 
 
@@ -85,7 +94,7 @@ def counts_upto(name: str, values: object) -> IntArray:
         return np.arange(1, count(name, values) + 1)
     wanted = counts(name, np.asarray(values).tolist())
     if not wanted:
-        raise ValueError(f"{name} must not be empty: give those wanted, or the largest one")
+        raise InvalidParameterError(name, "must not be empty", "give those wanted, or the largest one")
     return np.asarray(wanted)
 
 
@@ -98,7 +107,9 @@ def speeds(values: object) -> tuple[float, ...]:
     """Speeds of a station with 1, 2, ... customers present: not empty, each above zero and finite."""
     checked = tuple(positive(f"speeds[{i}]", v) for i, v in enumerate(sequence("speeds", values)))
     if not checked:
-        raise ValueError("speeds must not be empty: give the work per time unit with 1, 2, ... customers present")
+        raise InvalidParameterError(
+            "speeds", "must not be empty", "give the work per time unit with 1, 2, ... customers present"
+        )
     return checked
 
 
@@ -106,14 +117,14 @@ def weights(name: str, values: Sequence[float]) -> tuple[float, ...]:
     """Probabilities: not empty, none negative, adding up to one within 1e-9 (then made exact)."""
     checked = non_negatives(name, values)
     if not checked:
-        raise ValueError(f"{name} must not be empty: give one probability for each part")
+        raise InvalidParameterError(name, "must not be empty", "give one probability for each part")
     total = math.fsum(checked)
     if abs(total - 1) > 1e-9:
-        raise ValueError(f"{name} must add up to 1, not {total!r}: divide each by their sum")
+        raise InvalidParameterError(name, f"must add up to 1, not {total!r}", "divide each by their sum", total)
     return tuple(w / total for w in checked)
 
 
 def one_of(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise ValueError unless the value is one of the choices."""
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+        raise InvalidParameterError(name, f"must be one of {', '.join(map(repr, choices))}, not {value!r}", value=value)

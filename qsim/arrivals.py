@@ -28,6 +28,7 @@ from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions import Distribution, Exponential
 from qsim.distributions.base import require
+from qsim.errors import InvalidParameterError
 
 
 class ArrivalProcess:
@@ -73,7 +74,9 @@ class Geometric:
     def __post_init__(self) -> None:
         value = _check.positive("mean", self.mean)
         if value < 1:
-            raise ValueError(f"mean must be at least 1, not {self.mean!r}: no batch is empty")
+            raise InvalidParameterError(
+                "mean", f"must be at least 1, not {self.mean!r}", "no batch is empty", value=self.mean
+            )
         object.__setattr__(self, "mean", value)
 
     @property
@@ -101,10 +104,9 @@ class SizeTable:
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "probabilities", _check.weights("probabilities of batch sizes", self.probabilities))
         if len(sizes) != len(self.probabilities):
-            raise ValueError(
-                f"probabilities must be as many as sizes ({len(sizes)}), not {len(self.probabilities)}: "
-                "give one for each size"
-            )
+            raise InvalidParameterError("probabilities",
+                                        f"must be as many as sizes ({len(sizes)}), not {len(self.probabilities)}",
+                                        "give one for each size", len(self.probabilities))  # fmt: skip
 
     @property
     def mean(self) -> float:
@@ -187,25 +189,31 @@ class MarkovModulated(ArrivalProcess):
     def __post_init__(self) -> None:
         rates = _check.non_negatives("rates", self.rates)
         if not rates or max(rates) == 0:
-            raise ValueError(f"rates must not all be zero, not {self.rates!r}: nobody would ever come")
+            raise InvalidParameterError(
+                "rates", f"must not all be zero, not {self.rates!r}", "nobody would ever come", value=self.rates
+            )
         rows = tuple(
             tuple(_check.number(f"generator[{i}][{j}]", x) for j, x in enumerate(_check.sequence("generator", row)))
             for i, row in enumerate(_check.sequence("generator", self.generator))
         )
         if len(rows) != len(rates) or any(len(row) != len(rates) for row in rows):
-            raise ValueError(f"generator must have {len(rates)} rows of {len(rates)} rates, one for each of rates")
+            raise InvalidParameterError(
+                "generator", f"must have {len(rates)} rows of {len(rates)} rates, one for each of rates"
+            )
         for i, row in enumerate(rows):
             if any(x < 0 for j, x in enumerate(row) if j != i):
-                raise ValueError(f"generator[{i}] must not be negative off the diagonal, not {row!r}")
-            if abs(math.fsum(row)) > 1e-9 * max(abs(x) for x in (*row, 1e-300)):
-                raise ValueError(
-                    f"generator[{i}] must add up to zero, not {math.fsum(row)!r}: "
-                    "the diagonal is minus the sum of the others"
+                raise InvalidParameterError(
+                    f"generator[{i}]", f"must not be negative off the diagonal, not {row!r}", value=row
                 )
+            if abs(math.fsum(row)) > 1e-9 * max(abs(x) for x in (*row, 1e-300)):
+                raise InvalidParameterError(f"generator[{i}]", f"must add up to zero, not {math.fsum(row)!r}",
+                                            "the diagonal is minus the sum of the others", math.fsum(row))  # fmt: skip
         object.__setattr__(self, "rates", rates)
         object.__setattr__(self, "generator", rows)
         if self._stationary is None:
-            raise ValueError("generator must let every state be reached from every other: leave out the dead ones")
+            raise InvalidParameterError(
+                "generator", "must let every state be reached from every other", "leave out the dead ones"
+            )
 
     @cached_property
     def _stationary(self) -> FloatArray | None:
@@ -268,14 +276,17 @@ class RecordedArrivals(ArrivalProcess):
     def __post_init__(self) -> None:
         times = tuple(_check.non_negatives("times", self.times))
         if not times:
-            raise ValueError("times must not be empty: give the instants at which customers came")
+            raise InvalidParameterError("times", "must not be empty", "give the instants at which customers came")
         for i in range(1, len(times)):
             if times[i] < times[i - 1]:
-                raise ValueError(
-                    f"times[{i}] must not be before the one ahead of it ({times[i - 1]!r}), not {times[i]!r}: sort them"
+                raise InvalidParameterError(
+                    f"times[{i}]",
+                    f"must not be before the one ahead of it ({times[i - 1]!r}), not {times[i]!r}",
+                    "sort them",
+                    value=times[i],
                 )
         if times[-1] == 0:
-            raise ValueError("times must not all be zero: a rate of arrivals needs some time to pass")
+            raise InvalidParameterError("times", "must not all be zero", "a rate of arrivals needs some time to pass")
         object.__setattr__(self, "times", times)
 
     @property

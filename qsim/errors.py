@@ -1,8 +1,8 @@
 """What the library refuses, and what it says when it does.
 
-Every refusal names the thing, its value and the remedy.  Parameters that make no sense at all are plain
-``ValueError``s raised by the constructors; the classes here are for models that are well formed but have no
-answer of the kind that was asked for.
+Every refusal names the thing, its value and the remedy, and holds them as fields.  Constructors raise
+``InvalidParameterError``, a ``ValueError``, for a parameter that makes no sense at all; a ``QsimError`` is for a model
+that is well formed but has no answer of the kind that was asked for.
 """
 
 from __future__ import annotations
@@ -16,6 +16,28 @@ if TYPE_CHECKING:
 
 class QsimError(Exception):
     """Base of every refusal that is more than a malformed parameter."""
+
+
+class InvalidParameterError(ValueError):
+    """A parameter that makes no sense.
+
+    Attributes: ``parameter``, its name; ``problem``, what is wrong, as "must be positive, not -1" or "is empty";
+    ``remedy``, what to give instead or why ("" where the problem says it); ``value``, as it was given, or None.
+    """
+
+    def __init__(self, parameter: str, problem: str, remedy: str = "", value: object = None) -> None:
+        self.parameter, self.problem, self.remedy, self.value = parameter, problem, remedy, value
+        super().__init__(parameter, problem, remedy, value)
+
+    def __str__(self) -> str:
+        return self.sentence(self.parameter)
+
+    def sentence(self, name: str) -> str:
+        """The whole sentence, with the parameter under the ``name`` by which its reader knows it."""
+        begun = f"{name}{self.problem}" if self.problem.startswith((":", "=")) else f"{name} {self.problem}"
+        if not self.remedy:
+            return begun
+        return f"{begun}{': ' if self.problem.startswith('must') else '; '}{self.remedy}"
 
 
 class UnstableQueueError(QsimError, ValueError):
@@ -51,6 +73,8 @@ def _shown(count: int) -> str:
 class NoFormulaError(QsimError, ValueError):
     """No formula is known here for this model; ``simulate`` is the way.
 
+    Attributes: ``reason``, what there is no formula for, and why.
+
     >>> from qsim import Closed, LogNormal, Station, solve
     >>> try:
     ...     solve(Closed(4, [Station(LogNormal(1, 4)), Station(LogNormal(2, 4))]))
@@ -60,8 +84,12 @@ class NoFormulaError(QsimError, ValueError):
     """
 
     def __init__(self, name: str, why: str = "") -> None:
-        reason = f" ({why})" if why else ""
-        super().__init__(f"no formula for {name}{reason}; use simulate(model, customers=1_000_000) instead.")
+        self._given = (name, why)
+        self.reason = f"no formula for {name} ({why})" if why else f"no formula for {name}"
+        super().__init__(f"{self.reason}; use simulate(model, customers=1_000_000) instead.")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), self._given
 
 
 class NoEngineError(QsimError, ValueError):
@@ -71,15 +99,21 @@ class NoEngineError(QsimError, ValueError):
 class SteadyStateError(QsimError, ValueError):
     """The run is too short to speak of a steady state.
 
-    Attributes: ``metrics``, the estimate the run gave, with the reasons in ``metrics.warnings``.
+    Attributes: ``metrics``, the estimate the run gave, with the reasons in ``metrics.warnings``; ``problem``;
+    ``remedy``, in which ``{most_customers}``, ``{precision}`` and ``{allow_short}`` stand for these parameters.
     """
 
-    def __init__(self, message: str, metrics: Metrics) -> None:
-        self.metrics = metrics
-        super().__init__(message)
+    def __init__(self, problem: str, remedy: str, metrics: Metrics) -> None:
+        self.problem, self.remedy, self.metrics = problem, remedy, metrics
+        super().__init__(problem, remedy, metrics)
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, Metrics]]:
-        return type(self), (str(self), self.metrics)  # so that it survives the way home from another process
+    def __str__(self) -> str:
+        return self.sentence("most_customers", "precision", "allow_short=True to see the estimate as it is")
+
+    def sentence(self, most_customers: str, precision: str, allow_short: str) -> str:
+        """The whole sentence, with the words for the parameters that would help."""
+        words = {"most_customers": most_customers, "precision": precision, "allow_short": allow_short}
+        return f"{self.problem} {self.remedy.format(**words)}"
 
 
 class PrecisionError(SteadyStateError):

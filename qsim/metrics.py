@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from qsim import _check
+from qsim.errors import InvalidParameterError
 from qsim.models import Model
 from qsim.result import Result
 
@@ -303,13 +304,15 @@ class Metrics(Result):
     @staticmethod
     def _time_name(of: str) -> str:
         if of not in ("W", "Wq"):
-            raise ValueError(f"of must be 'W' (response time) or 'Wq' (waiting time), not {of!r}")
+            raise InvalidParameterError(
+                "of", f"must be 'W' (response time) or 'Wq' (waiting time), not {of!r}", value=of
+            )
         return of
 
     @staticmethod
     def _require(name: str) -> None:
         if name not in SYMBOLS:
-            raise ValueError(f"name must be one of {', '.join(SYMBOLS)}, not {name!r}")
+            raise InvalidParameterError("name", f"must be one of {', '.join(SYMBOLS)}, not {name!r}", value=name)
 
 
 def _cell(value: float) -> str:

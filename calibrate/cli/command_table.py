@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from calibrate.cli.help_text import folded
+from calibrate.cli.option_groups import with_options_of_groups
 from calibrate.cli.root_command import Command
 
 Table = Mapping[str, Mapping[str, str]]
@@ -50,5 +51,5 @@ def _command(name: str, home: str, panel: str) -> Any:
     help_ = getattr(module, f"HELP_{function.upper()}", None) or module.HELP
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
     add = alone.command(name, cls=Command, help=folded(help_), context_settings=CONTEXT, rich_help_panel=panel or None)
-    add(getattr(module, function))
+    add(with_options_of_groups(getattr(module, function)))
     return typer.main.get_command(alone)

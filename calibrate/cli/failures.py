@@ -7,7 +7,10 @@ root group (:mod:`calibrate.cli.root`) prints the line.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qsim.errors import InvalidParameterError
 
 DONE = 0
 FAILED = 1
@@ -25,18 +28,30 @@ EXIT_CODES: Mapping[int, str] = {
 
 
 class CommandError(Exception):
-    """A failure that is already worded for the user; ``details`` go into the JSON error document beside it."""
+    """A failure that is already worded for the user.
 
-    def __init__(self, message: str, exit_code: int = FAILED, details: Mapping[str, Any] | None = None) -> None:
+    ``details`` go into the JSON error document beside the error, ``fields`` into the error itself.
+    """
+
+    def __init__(
+        self, message: str, exit_code: int = FAILED, details: Mapping[str, Any] | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self.message = message
         self.exit_code = exit_code
-        self.details = dict(details or {})
+        self.details, self.fields = dict(details or {}), dict(fields or {})
         super().__init__(message)
 
 
 def wrong_usage(message: str) -> CommandError:
     """A failure for a value on the command line."""
     return CommandError(message, WRONG_USAGE)
+
+
+def refused_parameter(error: InvalidParameterError, name: str) -> CommandError:
+    """The failure of a parameter that the library refuses, under the ``name`` by which the user knows it."""
+    fields = {"parameter": name, "value": error.value, "remedy": error.remedy}
+    return CommandError(error.sentence(name), WRONG_USAGE, fields=fields)
 
 
 def failure_of(error: BaseException) -> CommandError:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
 from calibrate.cli import parsing
+from calibrate.cli.option_groups import OptionGroup
 
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document in SI units to stdout, and nothing else.")
@@ -96,6 +98,22 @@ Knees: TypeAlias = Annotated[
     typer.Option("--knees", help="Also print the knee by every definition, with intervals (over repeats too, where "
                  "each point was measured several times)."),
 ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class KneeOptions(OptionGroup):
+    """Which knees are printed, and for which objectives."""
+
+    slo: Objective = None
+    share: Share = None
+    knees: Knees = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether knees are to be printed at all."""
+        return self.knees or self.slo is not None or self.share is not None
+
+
 Report: TypeAlias = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", parser=parsing.path, show_default=False,

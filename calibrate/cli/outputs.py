@@ -12,6 +12,8 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import say
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.option_groups import OptionGroup
+from calibrate.cli.options import Report
 from calibrate.cli.progress import Bar
 from calibrate.cli.report_files import check_report_path
 
@@ -62,13 +64,13 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class Outputs(OptionGroup):
     """Where to write the page, the data and the plots; None: nowhere. ``image`` is the format of the plots."""
 
-    report: Path | None = None
-    csv: Path | None = None
-    plots: Path | None = None
-    image: str | None = None
+    report: Report = None
+    csv: Csv = None
+    plots: Plots = None
+    image: Image = None
 
     @property
     def wanted(self) -> bool:

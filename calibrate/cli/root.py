@@ -50,7 +50,10 @@ def _report(error: BaseException, *, as_json: bool) -> int:
         traceback.print_exception(error)
     complain(f"error: {failure.message}")
     if as_json:
-        document = {"error": {"message": failure.message, "exit_code": failure.exit_code}, **failure.details}
+        document = {
+            "error": {"message": failure.message, "exit_code": failure.exit_code, **failure.fields},
+            **failure.details,
+        }
         try:
             print_json(document)
             _flush()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from typer.core import TyperCommand
 
-from calibrate.cli.failures import option_name
+from calibrate.cli.failures import option_name, refused_parameter
+from qsim.errors import InvalidParameterError
 
 _UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
 
@@ -19,21 +19,11 @@ class Command(TyperCommand):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except ValueError as error:
-            options = {p.name: option_name(p) for p in self.params if p.name}
-            renamed = _with_options(str(error), options)
-            # Only plain ValueErrors are about a parameter; their subclasses say something of their own.
-            if type(error) is not ValueError or renamed == str(error):
-                raise
-            raise ValueError(renamed) from error
+        except InvalidParameterError as error:
+            raise refused_parameter(error, self._option(error.parameter)) from error
 
-
-def _with_options(message: str, options: dict[str, str]) -> str:
-    """``runtime_s is 0; ...`` as ``--runtime is 0; ...``: only where the message begins with a parameter's name."""
-    match = re.match(r"[a-z][a-z0-9_]*\b", message)
-    if match is None:
-        return message
-    word = match.group()
-    bare = next((word.removesuffix(unit) for unit in _UNITS if word.endswith(unit)), word)
-    option = options.get(word) or options.get(bare)
-    return option + message[len(word) :] if option else message
+    def _option(self, parameter: str) -> str:
+        """The option that sets a parameter of the library, ``--runtime`` for ``runtime_s``; else the parameter."""
+        options = {p.name: option_name(p) for p in self.params if p.name}
+        names = (parameter, *(parameter.removesuffix(unit) for unit in _UNITS))
+        return next((options[name] for name in names if name in options), parameter)

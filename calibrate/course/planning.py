@@ -18,6 +18,7 @@ from measure.store.directory import MANIFEST, SweepStore
 from measure.suites.questions import COURSE
 from measure.suites.runs import SuitePlan, plan_suites
 from measure.units import format_duration
+from qsim.errors import InvalidParameterError
 
 BUDGET_S = 600.0
 MEMORY_SHARE = 0.3
@@ -107,9 +108,9 @@ def plan_course(
     :func:`measure.fio.plan.plan_workloads` raises.
     """
     if budget_s is not None and budget_s <= 0:
-        raise ValueError(f"budget_s must be above 0, not {budget_s:g}")
+        raise InvalidParameterError("budget_s", f"must be above 0, not {budget_s:g}", value=budget_s)
     if disk is None and not memory:
-        raise ValueError("disk is missing: name a directory on the drive, or measure the memory at least")
+        raise InvalidParameterError("disk", "is missing: name a directory on the drive, or measure the memory at least")
     whole_s = BUDGET_S if budget_s is None and not quick else budget_s
     share_s = None if whole_s is None else whole_s * (MEMORY_SHARE if disk is not None else 1.0)
     steps, reason = _memory_steps(share_s, out_dir, seed) if memory else ((), "")
@@ -122,9 +123,10 @@ def plan_course(
             COURSE, disk, quick=quick, budget_s=None if whole_s is None else whole_s - spent_s, size_bytes=size_bytes,
             seed=seed, keep=keep, consent=consent, precondition=precondition,
         )  # fmt: skip
-    except ValueError as error:
-        if spent_s and str(error).startswith("budget_s"):
-            raise ValueError(f"{error}; the memory takes {format_duration(spent_s, 2)} beside it") from error
+    except InvalidParameterError as error:
+        if spent_s and error.parameter == "budget_s":
+            remedy = f"{error.remedy}; the memory takes {format_duration(spent_s, 2)} beside it"
+            raise InvalidParameterError(error.parameter, error.problem, remedy, error.value) from error
         raise
     return CoursePlan(steps, storage, (*left_out, *storage.left_out))
 

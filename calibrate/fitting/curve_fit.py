@@ -20,6 +20,7 @@ from measure.auditing.calibration import check_submission
 from measure.errors import DataError
 from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
+from qsim.errors import InvalidParameterError
 
 __all__ = [
     "LEVEL",
@@ -70,7 +71,7 @@ def fit(
     'p-norm with onset'
     """
     if not 0 < level < 1:
-        raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.9")
+        raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.9", value=level)
     points = with_delay(points_of(sweep, series), delay_s)
     chosen = points.choose(use)
     if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
@@ -187,13 +188,16 @@ def from_datasheet(
         ("sharpness", 1.0 if sharpness is None else sharpness),
     ):
         if not (np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, not {value!r}")
+            raise InvalidParameterError(name, f"must be a positive number, not {value!r}", value=value)
     if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance must lie in 0 < tolerance < 1, not {tolerance!r}")
+        raise InvalidParameterError("tolerance", f"must lie in 0 < tolerance < 1, not {tolerance!r}", value=tolerance)
     if idle_latency * peak_iops < 1:
-        raise ValueError(
-            f"idle_latency x peak_iops = {idle_latency * peak_iops:.3g} outstanding requests, less than one: a device "
-            "that answers in that time can do more than that rate; check the units (seconds, requests a second)"
+        raise InvalidParameterError(
+            "idle_latency",
+            f"x peak_iops = {idle_latency * peak_iops:.3g} outstanding requests, less than one: a device that answers "
+            "in that time can do more than that rate",
+            "check the units (seconds, requests a second)",
+            idle_latency,
         )
     model = PNorm(sharpness)
     sheet = _sheet(idle_latency, tolerance)

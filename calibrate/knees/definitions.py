@@ -30,6 +30,7 @@ from calibrate.knees.knee import Knee
 from calibrate.knees.mean_objective import objective_knee
 from calibrate.knees.peak_share import USUAL, knee_at, share_knee, share_of_peak
 from calibrate.load_text import knee_text, throughput_text
+from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from calibrate.fitting.fitted import Fit
@@ -79,7 +80,7 @@ def named_knees(
     ['asymptotes', 'power', 'ninety', 'objective', 'kneedle']
     """
     if objective_s is not None and not (np.isfinite(objective_s) and objective_s > 0):
-        raise ValueError(f"slo must be a positive time, not {objective_s!r}")
+        raise InvalidParameterError("slo", f"must be a positive time, not {objective_s!r}", value=objective_s)
     best = paths(fit)
     cut = _cut(fit, best.load, deepest)
     named = [NamedKnee("asymptotes" if best.is_closed else "tangent", fit.knee)]

@@ -14,6 +14,7 @@ import numpy as np
 from calibrate.knees.curve_places import CurvePaths, along, ends_of, first_reaching, load_at, middle_of, paths
 from calibrate.knees.knee import Knee
 from calibrate.load_text import knee_text, load_text
+from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from calibrate.fitting.fitted import Fit
@@ -33,7 +34,9 @@ def share_knee(fit: Fit, share: float = USUAL, path: CurvePaths | None = None) -
     True
     """
     if not 0 < share < 1:
-        raise ValueError(f"share must lie between 0 and 1, like 0.9 for 90 % of the peak, not {share!r}")
+        raise InvalidParameterError(
+            "share", f"must lie between 0 and 1, like 0.9 for 90 % of the peak, not {share!r}", value=share
+        )
     drawn = paths(fit) if path is None else path
     return knee_at(fit, drawn, f"{100 * share:g} % of the peak throughput", share_of_peak(drawn, share))
 

@@ -21,6 +21,7 @@ from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decl
 from calibrate.models.stripe import Striped, striped_name
 from calibrate.points import Points
 from measure.sweep import LOAD_NAMES
+from qsim.errors import InvalidParameterError
 
 
 def model_for(points: Points, name: str | None) -> CurveModel:
@@ -32,22 +33,31 @@ def model_for(points: Points, name: str | None) -> CurveModel:
         return usual_open(points) if is_open else MemoryCurve() if points.load_kind == "bandwidth" else DelayLaw()
     found = model_named(name)
     if isinstance(found, Striped):
-        raise ValueError(f"model {name!r} is that of a what-if and is not calibrated; take {found.base.name!r}")
+        raise InvalidParameterError(
+            "model", f"{name!r} is that of a what-if and is not calibrated", f"take {found.base.name!r}", value=name
+        )
     if isinstance(found, MemoryQueue) != (points.load_kind == "bandwidth"):
-        raise ValueError(
-            f"model {name!r} is for {'' if isinstance(found, MemoryQueue) else 'no '}curves over the bandwidth itself, "
-            f"and the load of {points.series} is {LOAD_NAMES[points.load_kind]}"
+        raise InvalidParameterError(
+            "model",
+            (
+                f"{name!r} is for {('' if isinstance(found, MemoryQueue) else 'no ')}curves over the bandwidth "
+                f"itself, and the load of {points.series} is {LOAD_NAMES[points.load_kind]}"
+            ),
+            value=LOAD_NAMES[points.load_kind],
         )
     if isinstance(found, OpenModel) != is_open:
         meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
-        raise ValueError(f"model {name!r} needs a sweep over {meant}; {points.series} is over another load")
+        raise InvalidParameterError(
+            "model", f"{name!r} needs a sweep over {meant}", f"{points.series} is over another load", value=name
+        )
     if isinstance(found, HostLimit):
         return host_limit_of(points)
     if name == "G/G/c":
         if points.variability is None:
-            raise ValueError(
-                "model 'G/G/c' takes the measured variability of arrivals and service, which this sweep does not hold; "
-                "take M/G/c, where that of the service is fitted"
+            raise InvalidParameterError(
+                "model",
+                "'G/G/c' takes the measured variability of arrivals and service, which this sweep does not hold",
+                "take M/G/c, where that of the service is fitted",
             )
         return ggc(*points.variability)
     return found
@@ -73,8 +83,13 @@ def model_named(name: str) -> CurveModel:
     servers = name.removeprefix("delay + M/M/")
     if servers != name and servers.isdigit() and int(servers) > 0:
         return DelayMMc(int(servers))
-    raise ValueError(
-        f"model {name!r} is unknown; there are: {', '.join(models)}, delay + M/M/c, delay + G/c "
-        "(and: delay + G/c, a queue each), and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a "
-        "queue each), G/G/c, where the c of the delays and of M/M/c is a number"
+    raise InvalidParameterError(
+        "model",
+        f"{name!r} is unknown",
+        (
+            f"there are: {', '.join(models)}, delay + M/M/c, delay + G/c (and: delay + G/c, a queue each), "
+            "and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a queue each), G/G/c, "
+            "where the c of the delays and of M/M/c is a number"
+        ),
+        value=name,
     )

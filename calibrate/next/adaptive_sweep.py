@@ -24,6 +24,7 @@ from calibrate.points import points_of
 from measure.errors import DataError
 from measure.sweep import Sweep
 from measure.units import format_rate
+from qsim.errors import InvalidParameterError
 
 Measure = Callable[[float, int], Sweep | None]
 """Measure a load, for the time that the second argument counts from 0, and return every point measured so far.
@@ -224,13 +225,17 @@ class Search:
     ) -> None:
         self.allowed = tuple(sorted({float(n) for n in loads}))
         if budget < LEAST_BUDGET:
-            raise ValueError(
-                f"budget is {budget}; at least {LEAST_BUDGET} points are needed: two ends and one to choose"
-            )
+            raise InvalidParameterError("budget", f"is {budget}",
+                                        f"at least {LEAST_BUDGET} points are needed: two ends and one to choose",
+                                        budget)  # fmt: skip
         if len(self.allowed) < LEAST_BUDGET or self.allowed[0] <= 0:
-            raise ValueError(f"loads must hold at least {LEAST_BUDGET} different numbers above zero, to choose among")
+            raise InvalidParameterError(
+                "loads", f"must hold at least {LEAST_BUDGET} different numbers above zero, to choose among"
+            )
         if not 0 < tolerance < 1:
-            raise ValueError(f"tolerance is {tolerance:g}; it must lie between 0 and 1, like 0.1 for 10 %")
+            raise InvalidParameterError(
+                "tolerance", f"is {tolerance:g}", "it must lie between 0 and 1, like 0.1 for 10 %", value=tolerance
+            )
         self.budget, self.tolerance, self.model = budget, tolerance, model
         self.on_choice, self.on_step = on_choice or _silent, on_step or _silent
         self.steps: list[AdaptiveStep] = []

@@ -24,6 +24,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+
+
+class BeyondCapacityError(ValueError):
+    """A queue is asked for at a load that it cannot carry.
+
+    Attributes: ``queue``, its name; ``load``; ``capacity``, in the load's unit.
+    """
+
+    def __init__(self, queue: str, load: float, capacity: float) -> None:
+        self.queue, self.load, self.capacity = queue, load, capacity
+        super().__init__(queue, load, capacity)
+
+    def __str__(self) -> str:
+        return f"{self.queue} has no answer at load {self.load:.3g}: its capacity is {self.capacity:.3g}"
+
+
 Baseline = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], tuple[Array, Array]]
 
 SHARPNESS, SHARPNESS_LOG_SD = 2.6, 0.75
@@ -229,4 +245,4 @@ def _between(places: Array, values: Array, at: Array) -> Array:
 
 def _check_capacity(loads: Array, capacity: float, queue: str) -> None:
     if loads.max(initial=0) >= capacity:
-        raise ValueError(f"{queue} has no answer at load {loads.max():.3g}: its capacity is {capacity:.3g}")
+        raise BeyondCapacityError(queue, float(loads.max()), capacity)

@@ -31,6 +31,7 @@ from calibrate.models.curves import AsymptoticBounds, ClosedModel, PNorm, Random
 from calibrate.models.stripe import Striped, counted
 from measure.errors import DataError
 from measure.units import format_bandwidth, format_bytes, format_duration
+from qsim.errors import InvalidParameterError
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,15 @@ class WhatIf:
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and value > 0):
                 what = name.removesuffix("_bytes_per_s").removesuffix("_bytes").removesuffix("_s").replace("_", " ")
-                raise ValueError(f"{what} must be a positive number, not {value:g}")
+                raise InvalidParameterError(what, f"must be a positive number, not {value:g}", value=value)
         if self.host_s is not None and not (np.isfinite(self.host_s) and self.host_s >= 0):
-            raise ValueError(f"host must be zero or more, not {self.host_s:g}")
+            raise InvalidParameterError("host", f"must be zero or more, not {self.host_s:g}", value=self.host_s)
         if self.drives is not None and not all(np.isfinite(n) and n == int(n) > 0 for n in self.drives):
-            raise ValueError(f"drives must be positive whole numbers, not {self.drives[0]:g} and {self.drives[1]:g}")
+            raise InvalidParameterError(
+                "drives",
+                f"must be positive whole numbers, not {self.drives[0]:g} and {self.drives[1]:g}",
+                value=self.drives[0],
+            )
         if self.drives is None and self.service is None and self.block_bytes is None and not self.write_cache_off:
             raise ValueError("nothing is changed; give drives, service, block or write-cache=off")
         if self.write_cache_off and self.medium_s is None:

@@ -36,6 +36,7 @@ from measure.errors import DataError, MeasureError
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep
 from measure.text_files import read_document
+from qsim.errors import InvalidParameterError
 
 LIST = "qsim-guesses/2"
 GUESS = "qsim-guess/1"
@@ -60,10 +61,10 @@ class Guess:
 
     def __post_init__(self) -> None:
         if not self.name.strip():
-            raise ValueError("name is empty; who guesses?")
+            raise InvalidParameterError("name", "is empty", "who guesses?")
         for what, value in (("knee", self.knee), ("peak", self.peak_per_s)):
             if value is not None and not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{what} must be a positive number, not {value!r}")
+                raise InvalidParameterError(what, f"must be a positive number, not {value!r}", value=value)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from calibrate.service.fitted import FamilyFit
 from calibrate.service.ladder import refit
+from qsim.errors import InvalidParameterError
 
 REPLICATES = 99
 
@@ -69,7 +70,8 @@ def goodness(
     19
     """
     if replicates < 19:
-        raise ValueError(f"replicates must be at least 19, not {replicates}: fewer cannot give a p-value of 5 %")
+        raise InvalidParameterError("replicates", f"must be at least 19, not {replicates}",
+                                    "fewer cannot give a p-value of 5 %", replicates)  # fmt: skip
     times = family.times
     rng = np.random.default_rng(seed)
     cells = np.clip(np.diff(family.below_edges), 0.0, None)

@@ -21,6 +21,7 @@ from calibrate.service.mixing import MOST_STAGES, fit_erlangs, fit_lognormals
 from calibrate.service.times import Times
 from calibrate.service.warnings import findings_of
 from measure.errors import DataError
+from qsim.errors import InvalidParameterError
 
 PARTS = {"hyperexponential": (2, 3), "hyper-Erlang": (2, 3, 4), "lognormals": (2, 3, 4, 5)}
 SHIFT_SHARES = (0.5, 0.85, 0.97)
@@ -52,7 +53,7 @@ def fit_service(
     """
     for what, share in (("level", level), *(("quantile", q) for q in quantiles)):
         if not 0 < share < 1:
-            raise ValueError(f"{what} {share:g} must lie between 0 and 1, like 0.99")
+            raise InvalidParameterError(what, f"{share:g} must lie between 0 and 1, like 0.99", value=share)
     binned = Binned.of(times)
     room = len(times.counts) - 1
     if times.kind == "percentiles" and room != 2:

@@ -22,6 +22,7 @@ from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import Places, SurfacePoints
 from calibrate.surface.results import Compared, Row, percent_off, table_of
 from measure.errors import DataError
+from qsim.errors import InvalidParameterError
 
 DEFAULT_ASKED = 2
 BAND = (0.05, 0.95)
@@ -156,7 +157,7 @@ def compare_surface(
     Raises DataError where no point matches, and ValueError where ``ask`` is below zero.
     """
     if ask < 0:
-        raise ValueError(f"ask is {ask}; it must be zero or more")
+        raise InvalidParameterError("ask", f"is {ask}", "it must be zero or more", value=ask)
     used = corners(points.places) if use is None else points.places.matching(use)
     if not used.any():
         raise DataError(

@@ -21,6 +21,7 @@ from calibrate.tails.percentiles import QUANTILES, Tails, fitted_tails
 from measure.errors import DataError
 from measure.sweep import LOAD_NAMES, Sweep
 from measure.units import format_duration
+from qsim.errors import InvalidParameterError
 
 REACH = 4
 """So many times the deepest point calibrated on is looked at."""
@@ -113,9 +114,11 @@ def _names() -> dict[str, str]:
 
 def _check(quantile: str, time_s: float) -> None:
     if quantile not in _names():
-        raise ValueError(f"slo for {quantile} is unknown; tails are predicted for {', '.join(_names())}")
+        raise InvalidParameterError(
+            "slo", f"for {quantile} is unknown", f"tails are predicted for {', '.join(_names())}"
+        )
     if not (math.isfinite(time_s) and time_s > 0):
-        raise ValueError(f"slo must be a positive time, not {time_s!r}")
+        raise InvalidParameterError("slo", f"must be a positive time, not {time_s!r}", value=time_s)
 
 
 def _reached(depths: Array, times: Array, time_s: float) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from measure.findings import Finding
 from measure.sweep import Sweep
 from measure.units import counted
+from qsim.errors import InvalidParameterError
 
 _PCIE_LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130,
                           5: 32e9 / 8 * 128 / 130, 6: 64e9 / 8 * 242 / 256}  # fmt: skip
@@ -63,7 +64,7 @@ def parse_link(text: str) -> Link:
             f"{counted(channels, 'memory channel')} at {match[1]} MT/s",
             int(match[1]) * 1e6 * _TRANSFER_BYTES * channels,
         )
-    raise ValueError(f"link {text!r} is unknown; name it like {_EXAMPLES}")
+    raise InvalidParameterError("link", f"{text!r} is unknown", f"name it like {_EXAMPLES}", value=text)
 
 
 def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:

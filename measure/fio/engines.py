@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from measure.machine.host import io_uring_allowed
 from measure.machine.process import run_tool
+from qsim.errors import InvalidParameterError
 
 USUAL = ("io_uring", "libaio", "posixaio", "psync")
 
@@ -20,7 +21,9 @@ def choose_engine(asked: str = "auto") -> tuple[str, str]:
     if asked != "auto":
         if asked not in engines:
             here = ", ".join(e for e in USUAL if e in engines)
-            raise ValueError(f"engine {asked!r} is unknown to the fio of this machine; it has {here}")
+            raise InvalidParameterError(
+                "engine", f"{asked!r} is unknown to the fio of this machine", f"it has {here}", value=asked
+            )
         return asked, "it was asked for"
     granted, why = io_uring_allowed()
     if "io_uring" in engines and granted:
@@ -30,7 +33,9 @@ def choose_engine(asked: str = "auto") -> tuple[str, str]:
         if engine in engines:
             return engine, ", ".join(reasons)
         reasons.append(f"this fio lacks {engine}")
-    raise ValueError(f"engine: the fio of this machine has none of {', '.join(USUAL)}; install a complete fio")
+    raise InvalidParameterError(
+        "engine", f": the fio of this machine has none of {', '.join(USUAL)}", "install a complete fio"
+    )
 
 
 def choose_submitting_engine(asked: str = "auto") -> tuple[str, str]:

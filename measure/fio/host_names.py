@@ -9,6 +9,7 @@ from pathlib import Path
 
 from measure.errors import DataError
 from measure.formats.fio.json_output import SERVER_PORT
+from qsim.errors import InvalidParameterError
 
 MAX_HOSTS = 1000
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")  # never an option, never fio's ip6: or sock:
@@ -42,13 +43,15 @@ def parse_hosts(texts: Iterable[str]) -> tuple[Host, ...]:
         name, colon, port = text.partition(":")
         if not _NAME.fullmatch(name) or (colon and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536)):
             hint = "; give a host with an IPv6 address a name" if text.count(":") > 1 else ""
-            raise ValueError(f"hosts holds {text!r}; write NAME or NAME:PORT{hint}")
+            raise InvalidParameterError("hosts", f"holds {text!r}", f"write NAME or NAME:PORT{hint}", value=text)
         host = Host(name, int(port)) if colon else Host(name)
         if host in hosts:
-            raise ValueError(f"hosts names {host} twice; name each server once")
+            raise InvalidParameterError("hosts", f"names {host} twice", "name each server once")
         hosts.append(host)
     if not 1 <= len(hosts) <= MAX_HOSTS:
-        raise ValueError(f"hosts holds {len(hosts)}; name from 1 to {MAX_HOSTS}, as a,b:8766")
+        raise InvalidParameterError(
+            "hosts", f"holds {len(hosts)}", f"name from 1 to {MAX_HOSTS}, as a,b:8766", value=len(hosts)
+        )
     return tuple(hosts)
 
 

@@ -37,6 +37,7 @@ from measure.machine.host import tool_version
 from measure.machine.process import find_tool
 from measure.machine.target import Target
 from measure.units import counted, format_bytes, format_duration
+from qsim.errors import InvalidParameterError
 
 ENGINE = "libaio"
 CONNECT_S = 1.5  # what client and servers take to find each other and to part, beside fio's own start
@@ -198,20 +199,23 @@ def plan_hosts(
     settings = settings or RunSettings()
     workloads = list(dict.fromkeys(workloads))
     if not workloads:
-        raise ValueError("workloads is empty; give at least one")
+        raise InvalidParameterError("workloads", "is empty", "give at least one")
     if not hosts:
-        raise ValueError("hosts is empty; name at least one")
+        raise InvalidParameterError("hosts", "is empty", "name at least one")
     if any(w.is_open for w in workloads):
-        raise ValueError("arrival_rates cannot be offered on many hosts; measure over depths, or one host by itself")
+        raise InvalidParameterError(
+            "arrival_rates", "cannot be offered on many hosts", "measure over depths, or one host by itself"
+        )
     if any(w.is_parallel for w in workloads):
-        raise ValueError("mixing is parallel; on many hosts only mixed requests can be measured")
+        raise InvalidParameterError("mixing", "is parallel", "on many hosts only mixed requests can be measured")
     only_read, size_bytes, engine = settings.consent == "read", settings.size_bytes, settings.engine
     _check_target(target, only_read=only_read, writes=any(w.read_percent < 100 for w in workloads))
     if not only_read:
         size_bytes = (size_bytes or DEFAULT_FILE_BYTES) // 4096 * 4096
         check_room(size_bytes, workloads)
     if engine not in ("auto", *USUAL):
-        raise ValueError(f"engine {engine!r} is not for hosts that cannot be asked; there are auto, {', '.join(USUAL)}")
+        raise InvalidParameterError("engine", f"{engine!r} is not for hosts that cannot be asked",
+                                    f"there are auto, {', '.join(USUAL)}", engine)  # fmt: skip
     find_tool("fio")
     reason = "every fio for Linux has it, and what the hosts have cannot be asked" if engine == "auto" else "asked for"
     points = [HostsPoint(f"{job.key}.r{repeat}", job, repeat) for job, repeat in settings.rounds(workloads)]

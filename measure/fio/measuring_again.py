@@ -15,6 +15,7 @@ from measure.fio.workload import FioJob
 from measure.flagged import TRIES, flags
 from measure.repeats import precision
 from measure.sweep import Sweep
+from qsim.errors import InvalidParameterError
 
 More = Callable[[Sweep], Sequence[FioPoint]]
 
@@ -32,9 +33,13 @@ def until_precise(plan: FioPlan, share: float, most: int = MOST_REPEATS) -> More
     Raises ValueError for a share that is none, or fewer than ``FEWEST_REPEATS``.
     """
     if not 0 < share < 1:
-        raise ValueError(f"precision is {share:g}; it must be a share between 0 and 1, as 0.02 (2 %)")
+        raise InvalidParameterError(
+            "precision", f"is {share:g}", "it must be a share between 0 and 1, as 0.02 (2 %)", value=share
+        )
     if most < FEWEST_REPEATS:
-        raise ValueError(f"most is {most}; an interval takes {FEWEST_REPEATS} repeats at least")
+        raise InvalidParameterError(
+            "most", f"is {most}", f"an interval takes {FEWEST_REPEATS} repeats at least", value=most
+        )
 
     def more(sweep: Sweep) -> list[FioPoint]:
         return [

@@ -27,6 +27,7 @@ from measure.machine.host import tool_version
 from measure.machine.process import find_tool
 from measure.machine.target import Target
 from measure.units import format_bytes, format_duration, format_rate
+from qsim.errors import InvalidParameterError
 
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop, beside its run
@@ -125,10 +126,14 @@ class FioPlan:
         shortest_s = max(shortest_run_s(p.job, self.ramp_s) for p in self.points)
         if runtime_s < shortest_s:
             least = self.most_seconds() + count * (shortest_s - self.runtime_s)
-            raise ValueError(
-                f"budget of {format_duration(budget_s)} is too short for {_points(count)}: that takes "
-                f"{format_duration(least)} at least, {format_duration(shortest_s)} each and what comes "
-                "before it (start, ramp, settling, the file's filling); give more time, or fewer points"
+            raise InvalidParameterError(
+                "budget",
+                (
+                    f"of {format_duration(budget_s)} is too short for {_points(count)}: that takes "
+                    f"{format_duration(least)} at least, {format_duration(shortest_s)} each and what comes before it "
+                    "(start, ramp, settling, the file's filling)"
+                ),
+                "give more time, or fewer points",
             )
         plan = replace(self, runtime_s=min(runtime_s, 86400.0))
         return replace(plan, points=tuple(plan.point(p.job, p.repeat) for p in self.points))
@@ -242,7 +247,9 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
         check_room(file.size_bytes, workloads)
         chosen, reason = (choose_submitting_engine if is_open else choose_engine)(settings.engine)
         if is_open and chosen not in SYNC_ENGINES:
-            raise ValueError(f"engine is {chosen}; an open loop takes a synchronous one, as psync (see the manual)")
+            raise InvalidParameterError("engine", f"is {chosen}",
+                                        "an open loop takes a synchronous one, as psync (see the manual)",
+                                        chosen)  # fmt: skip
         if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
             reason += "; it is synchronous, so a depth of N is N jobs with one request each"
     state = chosen_state(settings.precondition, file, workloads)
@@ -257,24 +264,38 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
 def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
     """ValueError where the workloads are no sweep, or cannot be measured by ``settings``."""
     if not workloads:
-        raise ValueError("workloads is empty; give at least one")
+        raise InvalidParameterError("workloads", "is empty", "give at least one")
     is_open = workloads[0].is_open
     if any(w.is_open != is_open for w in workloads):
-        raise ValueError("workloads holds depths and arrival rates; measure them into two directories, as two sweeps")
+        raise InvalidParameterError(
+            "workloads", "holds depths and arrival rates", "measure them into two directories, as two sweeps"
+        )
     if not is_open:
         return
     if settings.settling is not None:
-        raise ValueError("settling is for depths; arrivals at a given rate come at that rate, steady or not")
+        raise InvalidParameterError(
+            "settling", "is for depths", "arrivals at a given rate come at that rate, steady or not"
+        )
     if settings.ramp_s <= 0:
-        raise ValueError(
-            f"ramp_s is {settings.ramp_s:g}; every job of an open loop begins with a request of its own, so give it a "
-            "ramp of some 0.5 s that is not counted"
+        raise InvalidParameterError(
+            "ramp_s",
+            f"is {settings.ramp_s:g}",
+            (
+                "every job of an open loop begins with a request of its own, so give it a ramp of some 0.5 s "
+                "that is not counted"
+            ),
+            value=settings.ramp_s,
         )
     for job in workloads:
         if settings.runtime_s < (shortest_s := shortest_run_s(job, settings.ramp_s)):
-            raise ValueError(
-                f"runtime_s is {settings.runtime_s:g}; after a ramp of {settings.ramp_s:g} s, {format_rate(job.load)} "
-                f"shared among {job.jobs} jobs take a runtime of {math.ceil(10 * shortest_s) / 10:g} s at least"
+            raise InvalidParameterError(
+                "runtime_s",
+                f"is {settings.runtime_s:g}",
+                (
+                    f"after a ramp of {settings.ramp_s:g} s, {format_rate(job.load)} shared among {job.jobs} jobs "
+                    f"take a runtime of {math.ceil(10 * shortest_s) / 10:g} s at least"
+                ),
+                value=settings.runtime_s,
             )
 
 

@@ -26,6 +26,7 @@ from measure.findings import Finding
 from measure.fio.command import fill_command
 from measure.fio.workload import FioJob
 from measure.machine.target import FILE_STATES, Precondition, Target
+from qsim.errors import InvalidParameterError
 
 SEQUENTIAL_BYTES_PER_S = 200e6  # for the estimates only
 RANDOM_BYTES_PER_S = 50e6
@@ -51,15 +52,19 @@ class Pass:
 def chosen_state(asked: Precondition, file: Target | None, workloads: Sequence[FioJob]) -> str:
     """The state that the file is to have. ValueError where it cannot be given."""
     if asked not in get_args(Precondition):
-        raise ValueError(f"precondition is {asked!r}; it must be one of {', '.join(get_args(Precondition))}")
+        raise InvalidParameterError(
+            "precondition", f"is {asked!r}", f"it must be one of {', '.join(get_args(Precondition))}", value=asked
+        )
     ours = file is not None and file.kind == "own file"
     if asked == "auto":
         writes = any(w.read_percent < 100 and w.pattern == "random" for w in workloads)
         return "random" if writes and ours else "none" if ours else ""
     if asked in ("sequential", "random") and (file is None or not file.writable):
-        raise ValueError(
-            f"precondition is {asked}, but only a file or block device that may be written here can be prepared; leave "
-            "it out, or name a new file"
+        raise InvalidParameterError(
+            "precondition",
+            f"is {asked}, but only a file or block device that may be written here can be prepared",
+            "leave it out, or name a new file",
+            value=asked,
         )
     return asked
 

@@ -10,6 +10,7 @@ from measure.fio.settling import Settling
 from measure.fio.workload import FioJob
 from measure.fio.workloads import Order, in_order
 from measure.machine.target import Precondition
+from qsim.errors import InvalidParameterError
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class RunSettings:
         )
         for name, holds, wanted in rules:
             if not holds:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be {wanted}")
+                raise InvalidParameterError(
+                    name, f"is {getattr(self, name)!r}", f"it must be {wanted}", value=getattr(self, name)
+                )
 
     def rounds(self, workloads: Sequence[FioJob]) -> Iterator[tuple[FioJob, int]]:
         """(workload, repeat) of each point. Repeats go round all workloads: drift shows as repeats that disagree."""

@@ -14,6 +14,7 @@ from measure.machine.own_file import is_ours
 from measure.machine.safety import TEST_FILE, check_target
 from measure.machine.target import Target
 from measure.units import format_bytes
+from qsim.errors import InvalidParameterError
 
 DEFAULT_FILE_BYTES = 2**30
 
@@ -33,9 +34,11 @@ def check_room(size_bytes: int, workloads: Sequence[FioJob]) -> None:
     """ValueError where a file of ``size_bytes`` holds fewer blocks than some workload has outstanding."""
     for job in workloads:
         if size_bytes < job.block_bytes * job.depth:
-            raise ValueError(
-                f"size_bytes {format_bytes(size_bytes)} holds fewer than {job.depth} blocks of "
-                f"{format_bytes(job.block_bytes)}; ask for a larger size or smaller depths"
+            raise InvalidParameterError(
+                "size_bytes",
+                f"{format_bytes(size_bytes)} holds fewer than {job.depth} blocks of {format_bytes(job.block_bytes)}",
+                "ask for a larger size or smaller depths",
+                value=format_bytes(size_bytes),
             )
 
 

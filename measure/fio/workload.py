@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from qsim.errors import InvalidParameterError
+
 Pattern = Literal["random", "sequential"]
 Mixing = Literal["mixed", "parallel"]
 
@@ -52,17 +54,27 @@ class FioJob:
         )  # fmt: skip
         for name, holds, wanted in rules:
             if not holds:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be {wanted}")
+                raise InvalidParameterError(
+                    name, f"is {getattr(self, name)!r}", f"it must be {wanted}", value=getattr(self, name)
+                )
         for name in ("depth", "jobs", "block_bytes", "read_percent"):  # 8.0 and numpy's 8 make the same key as 8
             object.__setattr__(self, name, int(getattr(self, name)))
         if rate is not None and self.depth != 1:
-            raise ValueError(f"depth is {self.depth}; requests that arrive at a rate have no depth, so it must be 1")
+            raise InvalidParameterError("depth", f"is {self.depth}",
+                                        "requests that arrive at a rate have no depth, so it must be 1",
+                                        self.depth)  # fmt: skip
         if rate is not None and self.jobs > rate:
-            raise ValueError(f"jobs is {self.jobs}; at {rate:g} arrivals a second at most {math.floor(rate)} can share")
+            raise InvalidParameterError("jobs", f"is {self.jobs}",
+                                        f"at {rate:g} arrivals a second at most {math.floor(rate)} can share",
+                                        self.jobs)  # fmt: skip
         if rate is not None and self.is_mix and rate < 2:
-            raise ValueError(f"arrival_rate_per_s is {rate!r}; a mix of reads and writes needs at least 2/s")
+            raise InvalidParameterError(
+                "arrival_rate_per_s", f"is {rate!r}", "a mix of reads and writes needs at least 2/s", value=rate
+            )
         if self.is_parallel and rate is None and self.depth < 2:
-            raise ValueError("depth is 1; parallel mixing shares it between reads and writes, so it must be at least 2")
+            raise InvalidParameterError(
+                "depth", "is 1", "parallel mixing shares it between reads and writes, so it must be at least 2"
+            )
 
     @classmethod
     def open(

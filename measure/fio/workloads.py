@@ -8,6 +8,7 @@ from itertools import product
 from typing import Literal
 
 from measure.fio.workload import FioJob, Mixing, Pattern
+from qsim.errors import InvalidParameterError
 
 Order = Literal["ascending", "descending", "random"]
 
@@ -29,7 +30,7 @@ def combinations(
                          ("block_bytes", blocks), ("read_percent", percents), ("pattern", patterns),
                          ("jobs", None if jobs is None else _several(jobs))):  # fmt: skip
         if values is not None and not len(values):
-            raise ValueError(f"{name} is empty; give at least one")
+            raise InvalidParameterError(name, "is empty", "give at least one")
     workloads: list[FioJob] = []
     for pattern_, percent, block in product(patterns, percents, blocks):
         if arrival_rates is not None:

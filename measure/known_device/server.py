@@ -27,6 +27,7 @@ from measure.known_device.truth import Queueing, Truth
 from measure.machine.own_folders import own_folder
 from measure.machine.process import running
 from qsim import Deterministic, Distribution, Empirical
+from qsim.errors import InvalidParameterError
 
 MEMORY_BYTES = 64 * 2**20
 READY_TIMEOUT_S = 10.0
@@ -79,7 +80,7 @@ def known_device(
     Raises ValueError (a setting, named), ToolMissingError (no nbdkit), ToolFailedError (it does not come up).
     """
     if not 1 <= threads <= MAX_THREADS:
-        raise ValueError(f"threads is {threads}; it must be from 1 to {MAX_THREADS}")
+        raise InvalidParameterError("threads", f"is {threads}", f"it must be from 1 to {MAX_THREADS}", value=threads)
     truth, times, routes = _drawn(service, servers, queueing, seed, early_s, delay_s)
     with own_folder("qsim-nbd") as place:
         (place / "times").write_bytes(times.tobytes())
@@ -106,23 +107,29 @@ def _drawn(
 ) -> tuple[Truth, np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.uint16]]]:
     """The truth, the times to be served, and the server of each request (none where there is one queue)."""
     if not 1 <= servers <= MAX_SERVERS:
-        raise ValueError(f"servers is {servers}; it must be from 1 to {MAX_SERVERS}")
+        raise InvalidParameterError("servers", f"is {servers}", f"it must be from 1 to {MAX_SERVERS}", value=servers)
     if queueing not in get_args(Queueing):
-        raise ValueError(f"queueing is {queueing!r}; it must be central or per-server")
+        raise InvalidParameterError("queueing", f"is {queueing!r}", "it must be central or per-server", value=queueing)
     if seed < 0:
-        raise ValueError(f"seed is {seed}; it must be zero or more")
+        raise InvalidParameterError("seed", f"is {seed}", "it must be zero or more", value=seed)
     if not 0 <= early_s < LONGEST_S:
-        raise ValueError(f"early_s is {early_s:g}; it must be from 0 to below {LONGEST_S:g} seconds")
+        raise InvalidParameterError(
+            "early_s", f"is {early_s:g}", f"it must be from 0 to below {LONGEST_S:g} seconds", value=early_s
+        )
     if not 0 <= delay_s < LONGEST_S:
-        raise ValueError(f"delay_s is {delay_s:g}; it must be from 0 to below {LONGEST_S:g} seconds")
+        raise InvalidParameterError(
+            "delay_s", f"is {delay_s:g}", f"it must be from 0 to below {LONGEST_S:g} seconds", value=delay_s
+        )
     law = _law(service)
     rng = np.random.default_rng(seed)
     constant = isinstance(law, Deterministic)
     times = np.asarray(law.sample(rng, 1 if constant else DRAWS), dtype=np.float64)
     if not 0 < law.mean < LONGEST_S or times.min() < 0 or times.max() >= LONGEST_S:
-        raise ValueError(
-            f"service has the mean {law.mean:g} and draws from {times.min():g} to {times.max():g} seconds; the mean "
-            f"must be above 0, and each time from 0 to below {LONGEST_S:g} seconds"
+        raise InvalidParameterError(
+            "service",
+            f"has the mean {law.mean:g} and draws from {times.min():g} to {times.max():g} seconds",
+            f"the mean must be above 0, and each time from 0 to below {LONGEST_S:g} seconds",
+            value=law.mean,
         )
     shared = queueing == "central" or servers == 1
     routes = rng.integers(servers, size=0 if shared else DRAWS, dtype=np.uint16)

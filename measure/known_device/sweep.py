@@ -27,6 +27,7 @@ from measure.machine.process import run_tool
 from measure.progress import Progress
 from measure.sweep import Sweep
 from measure.units import format_rate
+from qsim.errors import InvalidParameterError
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
@@ -54,15 +55,19 @@ class DeviceSweep:
 
     def __post_init__(self) -> None:
         if bool(self.depths) == bool(self.arrival_rates):
-            raise ValueError("depths and arrival_rates are both given, or both empty; give one of them")
+            raise InvalidParameterError("depths", "and arrival_rates are both given, or both empty", "give one of them")
         if self.depths and max(self.depths) > MAX_THREADS:
-            raise ValueError(f"depths holds {max(self.depths)}; the device takes {MAX_THREADS} requests at once")
+            raise InvalidParameterError("depths", f"holds {max(self.depths)}",
+                                        f"the device takes {MAX_THREADS} requests at once",
+                                        max(self.depths))  # fmt: skip
         if self.truth.delay_s and self.arrival_rates:
             raise ValueError("a delay tells nothing in an open sweep; leave it out, or give depths")
         if self.jobs is not None and self.depths:
-            raise ValueError("jobs share arrivals; a sweep over depths has one, so leave jobs out")
+            raise InvalidParameterError("jobs", "share arrivals", "a sweep over depths has one, so leave jobs out")
         if self.order not in get_args(Order):
-            raise ValueError(f"order is {self.order!r}; it must be ascending, descending or random")
+            raise InvalidParameterError(
+                "order", f"is {self.order!r}", "it must be ascending, descending or random", value=self.order
+            )
         peak = self.truth.peak_throughput_per_s
         if peak > FASTEST_PER_S:
             raise ValueError(
@@ -71,9 +76,12 @@ class DeviceSweep:
             )
         for rate in self.arrival_rates:
             if not 0 < rate < peak:
-                raise ValueError(
-                    f"arrival_rates holds {rate:g}/s; it must be above 0 and below the device's peak of "
-                    f"{format_rate(peak)}, or the queue would grow for ever"
+                raise InvalidParameterError(
+                    "arrival_rates",
+                    f"holds {rate:g}/s",
+                    f"it must be above 0 and below the device's peak of {format_rate(peak)}, or the queue would grow "
+                    "for ever",
+                    value=rate,
                 )
 
     def plan(self, uri: str = "nbd+unix:///?socket=SOCKET", way_s: float = 0.0) -> FioPlan:

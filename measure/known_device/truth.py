@@ -14,6 +14,7 @@ from measure.errors import DataError
 from measure.units import format_duration
 from qsim import Distribution
 from qsim.distributions.as_dict import law_from_dict, law_to_dict
+from qsim.errors import InvalidParameterError
 
 Queueing = Literal["central", "per-server"]
 
@@ -86,7 +87,7 @@ class Truth:
             told = [f.name for f in fields(cls) if f.name in values or f.default is MISSING]
             kept = {name: values[name] for name in told if name != "service"}
             if kept["queueing"] not in get_args(Queueing):
-                raise ValueError(f"queueing is {kept['queueing']!r}")
+                raise InvalidParameterError("queueing", f"is {kept['queueing']!r}", value=kept["queueing"])
             return cls(service=law_from_dict(values["service"]), **kept)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"the truth in the provenance is damaged ({error}); measure the device again") from error

@@ -114,8 +114,8 @@ def _foreign_file(
         )
     if consent != "read":
         raise UnsafeTargetError(
-            f"{shown} exists and was not created by qsim; name a file that does not exist yet, or a directory, or "
-            "consent to its being read"
+            f"{shown} exists and was not created by qsim",
+            "name a file that does not exist yet, or a directory, or {read}",
         )
     if not os.access(path, os.R_OK):
         raise UnsafeTargetError(f"{shown} cannot be read: no permission; name a file that you may read")
@@ -167,16 +167,17 @@ def _block_device(
     if writes:
         if write_device != str(path):
             raise UnsafeTargetError(
-                f"{shown} is a block device, and writing destroys what it holds; to do so, give its name again as the "
-                f"device to write ({path}), or measure reads, or name a file"
+                f"{shown} is a block device, and writing destroys what it holds",
+                "to do so, {write}, or measure reads, or name a file",
+                str(path),
             )
         reason = device_in_use(path)
         if reason is not None:
             raise UnsafeTargetError(f"{shown} is not written to: it {reason}; name an empty drive or a file")
     elif consent != "read":
         raise UnsafeTargetError(
-            f"{shown} is a block device; consent to its being read (nothing is written to it), or name a file that "
-            "does not exist yet"
+            f"{shown} is a block device",
+            "{read} (nothing is written to it), or name a file that does not exist yet",
         )
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

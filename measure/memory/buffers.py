@@ -36,6 +36,7 @@ from measure.memory.sweep import BUFFERS
 from measure.memory.threads import Chaser, Loader, compile_kernels, in_threads, on_cpu, spin_ns_per_iteration
 from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
+from qsim.errors import InvalidParameterError
 
 LEAST_BYTES = 8192  # more lines than the longest burst has
 CHUNK_HOPS = 16384
@@ -238,9 +239,13 @@ def _notes(sizes: Sequence[int], threads: int, facts: MemoryFacts) -> list[str]:
     largest = -(-sizes[-1] // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
     most = facts.share(threads)
     if most is not None and largest > most:
-        raise ValueError(
-            f"buffers: {threads} of {format_bytes(largest)} do not fit in {MEMORY_SHARE * 100:g} % of the free memory "
-            f"({format_bytes(facts.free_bytes or 0)}); end at {format_bytes(most)}, or take fewer threads"
+        raise InvalidParameterError(
+            "buffers",
+            (
+                f": {threads} of {format_bytes(largest)} do not fit in {MEMORY_SHARE * 100:g} % of the free "
+                f"memory ({format_bytes(facts.free_bytes or 0)})"
+            ),
+            f"end at {format_bytes(most)}, or take fewer threads",
         )
     last = facts.last_cache
     if last is None:
@@ -255,15 +260,17 @@ def _notes(sizes: Sequence[int], threads: int, facts: MemoryFacts) -> list[str]:
 
 def _whole_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     if not len(sizes):
-        raise ValueError("buffers is empty; give sizes like 16KiB..1GiB")
+        raise InvalidParameterError("buffers", "is empty", "give sizes like 16KiB..1GiB")
     for size in sizes:
         if size < LEAST_BYTES:
-            raise ValueError(
-                f"buffers: {format_bytes(size)} is too small to be streamed through (a burst has up to {MOST_PARTS} "
-                f"lines); begin at {format_bytes(LEAST_BYTES)}"
+            raise InvalidParameterError(
+                "buffers",
+                f": {format_bytes(size)} is too small to be streamed through (a burst has up to {MOST_PARTS} lines)",
+                f"begin at {format_bytes(LEAST_BYTES)}",
             )
         if size % CACHE_LINE_BYTES:
-            raise ValueError(
-                f"buffers: invalid size {size} bytes: expected a multiple of a cache line ({CACHE_LINE_BYTES} bytes)"
+            raise InvalidParameterError(
+                "buffers",
+                f": invalid size {size} bytes: expected a multiple of a cache line ({CACHE_LINE_BYTES} bytes)",
             )
     return tuple(sorted({int(size) for size in sizes}))

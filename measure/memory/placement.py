@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from qsim.errors import InvalidParameterError
+
 SYSTEM = Path("/sys/devices/system")
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -94,9 +96,8 @@ def place(
     if loaders > len(near):
         why = f" ({'; '.join(notes)})" if notes else ""
         remedy = f"ask for at most {len(near)}" if near else "on one core only the idle latency can be measured"
-        raise ValueError(
-            f"loaders={loaders} needs {loaders + 1} cores, as one chases; {len(near) + 1} can be used{why}; {remedy}"
-        )
+        raise InvalidParameterError("loaders", f"={loaders} needs {loaders + 1} cores, as one chases",
+                                    f"{len(near) + 1} can be used{why}; {remedy}", loaders)  # fmt: skip
     if not hasattr(os, "sched_setaffinity"):
         notes.append("threads are not pinned: this system has no sched_setaffinity")
         return Placement(None, (None,) * loaders, tuple(notes))
@@ -113,12 +114,11 @@ def place_without_chaser(threads: Collection[int] | None) -> Placement:
     if threads is None:
         return everyone
     if not threads or min(threads) < 1:
-        raise ValueError("threads: name numbers of threads from 1 on, like 1,2, or leave it out")
+        raise InvalidParameterError("threads", ": name numbers of threads from 1 on, like 1,2, or leave it out")
     if max(threads) > cores:
         why = f" ({'; '.join(everyone.notes)})" if everyone.notes else ""
-        raise ValueError(
-            f"threads={max(threads)} needs as many cores; {cores} can be used{why}; ask for at most {cores}"
-        )
+        raise InvalidParameterError("threads", f"={max(threads)} needs as many cores",
+                                    f"{cores} can be used{why}; ask for at most {cores}", max(threads))  # fmt: skip
     return replace(everyone, loaders=everyone.loaders[: max(threads) - 1])
 
 

@@ -16,6 +16,7 @@ from measure.memory.huge_pages import HUGE_PAGE_BYTES
 from measure.memory.placement import Placement, place
 from measure.memory.traffic import BURST_LINES, Traffic, parse_traffics, strided
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
+from qsim.errors import InvalidParameterError
 
 Kind = Literal["loaded", "idle", "peak"]
 
@@ -192,12 +193,11 @@ def plan_memory(
     asked = None if loaders is None else sorted({loaders} if isinstance(loaders, int) else set(loaders))
     for count in asked if asked is not None else ():
         if count < 1:
-            raise ValueError(
-                f"loaders={count}: a loaded latency needs at least one loader; for the latency of an idle memory "
-                "alone use idle_latency() (--idle)"
-            )
+            raise InvalidParameterError("loaders", f"={count}: a loaded latency needs at least one loader",
+                                        "for the latency of an idle memory alone use idle_latency() (--idle)",
+                                        count)  # fmt: skip
     if asked == []:
-        raise ValueError("loaders is empty; give numbers of loading threads like 1,2, or leave it out")
+        raise InvalidParameterError("loaders", "is empty", "give numbers of loading threads like 1,2, or leave it out")
     placement = place(None if asked is None else asked[-1])
     if not placement.loaders:
         raise ValueError(
@@ -253,20 +253,26 @@ def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[
     most = facts.share(buffers)
 
     if asked is not None and asked <= 0:
-        raise ValueError(f"buffer_bytes={asked} is not positive; take at least {format_bytes(wish)}")
+        raise InvalidParameterError(
+            "buffer_bytes", f"={asked} is not positive", f"take at least {format_bytes(wish)}", value=asked
+        )
     if asked is not None and asked <= cache_bytes:
         held = min((c for c in facts.caches if c.size_bytes >= asked), key=lambda c: c.size_bytes, default=last)
-        raise ValueError(
-            f"buffer_bytes={asked} ({format_bytes(asked)}) fits {cache_name(held) if held else name}, so it would "
-            f"measure that cache, not memory; take at least {format_bytes(wish)}"
+        raise InvalidParameterError(
+            "buffer_bytes",
+            (
+                f"={asked} ({format_bytes(asked)}) fits {(cache_name(held) if held else name)}, so it would "
+                "measure that cache, not memory"
+            ),
+            f"take at least {format_bytes(wish)}",
+            value=asked,
         )
     if most is not None and size > most:
         free = f"half of the free memory ({format_bytes(facts.free_bytes or 0)})"
         if asked is not None:
-            raise ValueError(
-                f"buffer_bytes={asked}: {buffers} buffers of {format_bytes(size)} do not fit in {free}; take at most "
-                f"{format_bytes(most)}, or fewer loaders"
-            )
+            raise InvalidParameterError("buffer_bytes",
+                                        f"={asked}: {buffers} buffers of {format_bytes(size)} do not fit in {free}",
+                                        f"take at most {format_bytes(most)}, or fewer loaders", asked)  # fmt: skip
         if most <= cache_bytes:
             raise ValueError(
                 f"no memory for the buffers: {free} gives each of {buffers} threads {format_bytes(most)}, which fits "
@@ -299,12 +305,13 @@ def left_to_allocate(available_bytes: int | None, cgroup: Path = CGROUP) -> int 
 
 def _whole_delays(delays: Sequence[float]) -> tuple[int, ...]:
     if not len(delays):
-        raise ValueError("delays is empty; give idle-loop iterations per burst, like 0,100,500,20000")
+        raise InvalidParameterError("delays", "is empty", "give idle-loop iterations per burst, like 0,100,500,20000")
     for delay in delays:
         if not 0 <= delay <= MAX_DELAY or delay != int(delay):
-            raise ValueError(
-                f"delays: {delay:g} is not a whole number of idle-loop iterations from 0 to {MAX_DELAY}; write them "
-                "like 0,100,500,20000"
+            raise InvalidParameterError(
+                "delays",
+                f": {delay:g} is not a whole number of idle-loop iterations from 0 to {MAX_DELAY}",
+                "write them like 0,100,500,20000",
             )
     return tuple(sorted({int(delay) for delay in delays}))
 
@@ -312,11 +319,14 @@ def _whole_delays(delays: Sequence[float]) -> tuple[int, ...]:
 def check_numbers(repeats: int, seconds_per_repeat: float, seed: int) -> None:
     """ValueError naming the number that makes no measurement."""
     if repeats < 1:
-        raise ValueError(f"repeats={repeats}: measure each point at least once (3 gives a spread)")
+        raise InvalidParameterError(
+            "repeats", f"={repeats}: measure each point at least once (3 gives a spread)", value=repeats
+        )
     if not 0.01 <= seconds_per_repeat <= 60:
-        raise ValueError(f"seconds_per_repeat={seconds_per_repeat:g} is not between 0.01 and 60; 0.2 is a good value")
+        raise InvalidParameterError("seconds_per_repeat", f"={seconds_per_repeat:g} is not between 0.01 and 60",
+                                    "0.2 is a good value", seconds_per_repeat)  # fmt: skip
     if seed < 0:
-        raise ValueError(f"seed={seed}: take a whole number >= 0")
+        raise InvalidParameterError("seed", f"={seed}: take a whole number >= 0", value=seed)
 
 
 def _listed(values: Iterable[object]) -> str:

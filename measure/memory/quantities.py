@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from measure.repeats import half_width
+from qsim.errors import InvalidParameterError
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,6 @@ class Repeated:
         It holds where the repeats are alike and disturbed independently; never below zero.
         """
         if not 0 < level < 1:
-            raise ValueError(f"level {level:g} must lie between 0 and 1, like 0.95")
+            raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.95", value=level)
         half = half_width([value - self.mean for value in self.values], level)
         return max(0.0, self.mean - half) if math.isfinite(half) else math.nan, self.mean + half

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 
 from measure.units import CACHE_LINE_BYTES, format_bytes
+from qsim.errors import InvalidParameterError
 
 BURST_LINES = 64
 MOST_PARTS = 100
@@ -110,14 +111,14 @@ def parse_traffic(text: str) -> Traffic:
     reads, writes = _parts(core, streamed, text)
     if streamed:
         if writes == 0:
-            raise ValueError(f"traffic {text!r} writes nothing; write it as read")
+            raise InvalidParameterError("traffic", f"{text!r} writes nothing", "write it as read", value=text)
         whole = max(1, BURST_LINES // (reads + writes))
         return Traffic(_name(STREAMED, reads, writes), reads * whole, 0, writes * whole)
     if writes > reads:
-        raise ValueError(
-            f"traffic {text!r} writes more than it reads, and an ordinary store reads its line first; write past the "
-            f"caches with {_name(STREAMED, reads, writes)}, or take 1:1"
-        )
+        raise InvalidParameterError("traffic",
+                                    f"{text!r} writes more than it reads, and an ordinary store reads its line first",
+                                    f"write past the caches with {_name(STREAMED, reads, writes)}, or take 1:1",
+                                    text)  # fmt: skip
     whole = max(1, BURST_LINES // reads)
     return Traffic(core if core in NAMED else _name("", reads, writes), (reads - writes) * whole, writes * whole, 0)
 
@@ -130,7 +131,7 @@ def parse_traffics(texts: str | Iterable[str]) -> tuple[Traffic, ...]:
     names = texts.split(",") if isinstance(texts, str) else list(texts)
     found = tuple(dict.fromkeys(parse_traffic(name) for name in names if name.strip()))
     if not found:
-        raise ValueError(f"traffic is empty; write {HOW_TO_WRITE}")
+        raise InvalidParameterError("traffic", "is empty", f"write {HOW_TO_WRITE}")
     return found
 
 
@@ -142,17 +143,22 @@ def strided(traffics: Iterable[Traffic], strides: Iterable[int]) -> tuple[Traffi
     """
     steps = tuple(dict.fromkeys(strides))
     if not steps:
-        raise ValueError("strides is empty; give bytes from one line to the next, like 64,256")
+        raise InvalidParameterError("strides", "is empty", "give bytes from one line to the next, like 64,256")
     for step in steps:
         if step != int(step) or not CACHE_LINE_BYTES <= step <= MOST_STRIDE_BYTES or step % CACHE_LINE_BYTES:
-            raise ValueError(
-                f"strides: invalid value {step:g} B: expected a multiple of a cache line ({CACHE_LINE_BYTES} B) up to "
-                f"{format_bytes(MOST_STRIDE_BYTES)}, e.g. 64,256,4096"
+            raise InvalidParameterError(
+                "strides",
+                (
+                    f": invalid value {step:g} B: expected a multiple of a cache line ({CACHE_LINE_BYTES} B) up to "
+                    f"{format_bytes(MOST_STRIDE_BYTES)}, e.g. 64,256,4096"
+                ),
             )
     kinds = tuple(traffics)
     for kind in kinds:
         if kind.streamed_lines and max(steps) > CACHE_LINE_BYTES:
-            raise ValueError(f"traffic {kind.name} has no stride: non-temporal stores write adjacent lines")
+            raise InvalidParameterError(
+                "traffic", f"{kind.name} has no stride: non-temporal stores write adjacent lines", value=kind.name
+            )
     return tuple(replace(kind, stride_lines=int(step) // CACHE_LINE_BYTES) for step in steps for kind in kinds)
 
 
@@ -167,12 +173,14 @@ def _parts(core: str, streamed: bool, text: str) -> tuple[int, int]:
     elif (share := re.fullmatch(r"(\d{1,3})%?", core)) is not None and int(share[1]) <= 100:
         reads, writes = int(share[1]), 100 - int(share[1])
     else:
-        raise ValueError(f"traffic {text!r} is unknown; write {HOW_TO_WRITE}")
+        raise InvalidParameterError("traffic", f"{text!r} is unknown", f"write {HOW_TO_WRITE}", value=text)
     divisor = gcd(reads, writes)
     if divisor == 0:
-        raise ValueError(f"traffic {text!r} moves nothing; write {HOW_TO_WRITE}")
+        raise InvalidParameterError("traffic", f"{text!r} moves nothing", f"write {HOW_TO_WRITE}", value=text)
     if (reads + writes) // divisor > MOST_PARTS:
-        raise ValueError(f"traffic {text!r} has more than {MOST_PARTS} parts; take a rounder ratio")
+        raise InvalidParameterError(
+            "traffic", f"{text!r} has more than {MOST_PARTS} parts", "take a rounder ratio", value=text
+        )
     return reads // divisor, writes // divisor
 
 

@@ -30,6 +30,7 @@ from measure.memory.placement import parse_cpu_list, read_nodes
 from measure.read_write_mix import Mix
 from measure.sweep import describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
+from qsim.errors import InvalidParameterError
 
 Mode = Literal["loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"]
 
@@ -160,11 +161,11 @@ def plan_mlc(
     sizes = [None] if buffers is None else [_checked_buffer(b) for b in _some("buffers", buffers, "200MiB")]
     steps = [None] if strides is None else [_checked_stride(s) for s in _some("strides", strides, "64,128")]
     if seconds_per_point != int(seconds_per_point) or not 1 <= seconds_per_point <= 3600:
-        raise ValueError(
-            f"seconds_per_point is {seconds_per_point:g}; MLC takes whole seconds, from 1 s to an hour a point"
-        )
+        raise InvalidParameterError("seconds_per_point", f"is {seconds_per_point:g}",
+                                    "MLC takes whole seconds, from 1 s to an hour a point",
+                                    seconds_per_point)  # fmt: skip
     if not 1 <= repeats <= 1000:
-        raise ValueError(f"repeats is {repeats}; it must be from 1 to 1000")
+        raise InvalidParameterError("repeats", f"is {repeats}", "it must be from 1 to 1000", value=repeats)
     threads = _checked_cores(cores, chaser, asked)
     _refuse_more_than_memory(asked, wanted, sizes, threads)
 
@@ -234,7 +235,7 @@ def _run(
 
 def _some(name: str, values: Sequence[Any], example: str) -> list[Any]:
     if not values:
-        raise ValueError(f"{name} is empty; give for example {example}")
+        raise InvalidParameterError(name, "is empty", f"give for example {example}")
     return list(dict.fromkeys(values))
 
 
@@ -242,32 +243,38 @@ def _checked_mode(mode: str) -> Mode:
     for known in get_args(Mode):
         if mode == known:
             return known  # type: ignore[no-any-return]
-    raise ValueError(f"modes holds {mode!r}; there are {', '.join(get_args(Mode))}")
+    raise InvalidParameterError("modes", f"holds {mode!r}", f"there are {', '.join(get_args(Mode))}", value=mode)
 
 
 def _checked_mix(mix: str) -> str:
     flag = mix.strip().removeprefix("-").upper()
     if flag not in MIXES:
-        raise ValueError(f"mixes holds {mix!r}; MLC's own flags are taken: {', '.join(MIXES)}")
+        raise InvalidParameterError(
+            "mixes", f"holds {mix!r}", f"MLC's own flags are taken: {', '.join(MIXES)}", value=mix
+        )
     return flag
 
 
 def _checked_delays(delays: Sequence[float]) -> tuple[int, ...]:
     for delay in _some("delays", delays, "0,100,1000"):
         if delay != int(delay) or not 0 <= delay <= 10**8:
-            raise ValueError(f"delays holds {delay!r}; a delay is a whole number of core cycles from 0 to 100000000")
+            raise InvalidParameterError("delays", f"holds {delay!r}",
+                                        "a delay is a whole number of core cycles from 0 to 100000000",
+                                        delay)  # fmt: skip
     return tuple(dict.fromkeys(int(d) for d in delays))
 
 
 def _checked_buffer(size: int) -> int:
     if size < 1024 or size % 1024:
-        raise ValueError(f"buffers holds {size} B; MLC takes whole KiB, for example 200MiB")
+        raise InvalidParameterError("buffers", f"holds {size} B", "MLC takes whole KiB, for example 200MiB", value=size)
     return size
 
 
 def _checked_stride(stride: int) -> int:
     if stride < CACHE_LINE_BYTES or stride % CACHE_LINE_BYTES:
-        raise ValueError(f"strides holds {stride} B; a stride is a multiple of a cache line of {CACHE_LINE_BYTES} B")
+        raise InvalidParameterError("strides", f"holds {stride} B",
+                                    f"a stride is a multiple of a cache line of {CACHE_LINE_BYTES} B",
+                                    stride)  # fmt: skip
     return stride
 
 
@@ -275,20 +282,22 @@ def _checked_cores(cores: str, chaser: int | None, modes: Sequence[Mode]) -> int
     """How many threads load the memory."""
     online = os.cpu_count() or 1
     if chaser is not None and not 0 <= chaser < online:
-        raise ValueError(f"chaser is {chaser}; the CPUs of this machine are 0 to {online - 1}")
+        raise InvalidParameterError(
+            "chaser", f"is {chaser}", f"the CPUs of this machine are 0 to {online - 1}", value=chaser
+        )
     if not cores:
         return online
     try:
         cpus = parse_cpu_list(cores)
     except ValueError as error:
-        raise ValueError(f"cores: {error}") from error
+        raise InvalidParameterError("cores", f": {error}") from error
     if not cpus or max(cpus) >= online:
-        raise ValueError(f"cores is {cores!r}; the CPUs of this machine are 0 to {online - 1}")
-    if (chaser or 0) in cpus and "loaded-latency" in modes:
-        raise ValueError(
-            f"cores {cores!r} holds CPU {chaser or 0}, which chases pointers meanwhile; leave it out or choose another "
-            "chaser"
+        raise InvalidParameterError(
+            "cores", f"is {cores!r}", f"the CPUs of this machine are 0 to {online - 1}", value=cores
         )
+    if (chaser or 0) in cpus and "loaded-latency" in modes:
+        raise InvalidParameterError("cores", f"{cores!r} holds CPU {chaser or 0}, which chases pointers meanwhile",
+                                    "leave it out or choose another chaser", cores)  # fmt: skip
     return len(cpus)
 
 
@@ -301,9 +310,14 @@ def _refuse_more_than_memory(
     writing: Callable[[Mode], bool] = lambda m: m == "peak" or ("W" in _TAKES[m] and mixes != ["R"])  # noqa: E731
     needs = max(largest * (threads * (2 if writing(m) else 1) if set("Wk") & set(_TAKES[m]) else 1) for m in modes)
     if free is not None and needs > free:
-        raise ValueError(
-            f"buffers holds {format_bytes(largest)}, which takes {format_bytes(needs)} for all threads, and "
-            f"{format_bytes(free)} of memory are free; take smaller buffers or fewer cores"
+        raise InvalidParameterError(
+            "buffers",
+            (
+                f"holds {format_bytes(largest)}, which takes {format_bytes(needs)} for all threads, and "
+                f"{format_bytes(free)} of memory are free"
+            ),
+            "take smaller buffers or fewer cores",
+            value=format_bytes(largest),
         )
 
 

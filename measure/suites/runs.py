@@ -33,6 +33,7 @@ from measure.store.directory import MANIFEST, SweepStore
 from measure.suites.questions import Suite, suites
 from measure.sweep import Sweep
 from measure.units import format_duration
+from qsim.errors import InvalidParameterError
 
 QUICK_FILE_BYTES = 64 * 2**20
 RUNTIME_S, QUICK_RUNTIME_S = 2.0, 0.5
@@ -161,7 +162,7 @@ def plan_suites(
     :func:`measure.fio.plan.plan_workloads` raises.
     """
     if budget_s is not None and runtime_s is not None:
-        raise ValueError("budget_s and runtime_s were both given; give one of them")
+        raise InvalidParameterError("budget_s", "and runtime_s were both given", "give one of them")
     chosen = suites(name, quick=quick)
     if size_bytes is None and quick and not _test_file(target).exists():
         size_bytes = QUICK_FILE_BYTES
@@ -278,9 +279,13 @@ def _within(
             runtime_s = (budget_s - fixed_s + count * at_least * open_points) / (weights + count * open_points)
         if runtime_s >= (SHORTEST_S if count == tries[-1] else WORTH_REPEATING_S):
             return int(1000 * runtime_s) / 1000, count
-    raise ValueError(
-        f"budget_s is too short: {sum(s.count for s in steps)} workloads take at least "
-        f"{format_duration(ceil(fixed_s + SHORTEST_S * weights))}; give more time, or ask for fewer points"
+    raise InvalidParameterError(
+        "budget_s",
+        (
+            f"is too short: {sum(s.count for s in steps)} workloads take at least "
+            f"{format_duration(ceil(fixed_s + SHORTEST_S * weights))}"
+        ),
+        "give more time, or ask for fewer points",
     )
 
 

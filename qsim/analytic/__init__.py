@@ -10,7 +10,7 @@ import importlib
 from functools import cache
 from typing import Protocol, cast
 
-from qsim.errors import NoFormulaError
+from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.metrics import Metrics
 from qsim.models import Model
 
@@ -78,7 +78,9 @@ def solve(model: Model) -> Metrics:
     3.724
     """
     if not isinstance(model, Model):
-        raise ValueError(f"model must be Open, Closed or another model (MM1(...), MMcN(...), ...), not {model!r}")
+        raise InvalidParameterError(
+            "model", f"must be Open, Closed or another model (MM1(...), MMcN(...), ...), not {model!r}", value=model
+        )
     family = find_family(model)
     if family is None:
         raise NoFormulaError(model.kendall)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
+from qsim.errors import InvalidParameterError
 
 Phases: TypeAlias = tuple[FloatArray, FloatArray]
 """A phase-type law (α, T): the phase it starts in, and the rates between phases until it is over."""
@@ -118,9 +119,10 @@ class Distribution:
 def require(name: str, value: object) -> Distribution:
     """The value when it is a Distribution with a positive, finite mean; otherwise ValueError."""
     if not isinstance(value, Distribution):
-        raise ValueError(f"{name} must be a Distribution, not {value!r}: for a mean of 2 write Exponential(mean=2)")
-    if not 0 < value.mean < np.inf:
-        raise ValueError(
-            f"{name} must have a positive, finite mean, not {value.mean!r}: queues fed by it have no steady state"
+        raise InvalidParameterError(
+            name, f"must be a Distribution, not {value!r}", "for a mean of 2 write Exponential(mean=2)", value=value
         )
+    if not 0 < value.mean < np.inf:
+        raise InvalidParameterError(name, f"must have a positive, finite mean, not {value.mean!r}",
+                                    "queues fed by it have no steady state", value.mean)  # fmt: skip
     return value

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.distributions.base import Distribution
+from qsim.errors import InvalidParameterError
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,17 @@ class Empirical(Distribution):
     def __post_init__(self) -> None:
         values = _check.non_negatives("values", self.values)
         if not values:
-            raise ValueError("values must not be empty: give the measured times")
+            raise InvalidParameterError("values", "must not be empty", "give the measured times")
         weights, widths = _check.non_negatives("weights", self.weights), _check.non_negatives("widths", self.widths)
         for name, given in (("weights", weights), ("widths", widths)):
             if given and len(given) != len(values):
-                raise ValueError(f"{name} must have one entry for each of the {len(values)} values, not {len(given)}")
+                raise InvalidParameterError(
+                    name,
+                    f"must have one entry for each of the {len(values)} values, not {len(given)}",
+                    value=len(given),
+                )
         if weights and math.fsum(weights) <= 0:
-            raise ValueError("weights must not all be zero: give how often each value was seen")
+            raise InvalidParameterError("weights", "must not all be zero", "give how often each value was seen")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "widths", widths)
@@ -54,10 +59,12 @@ class Empirical(Distribution):
         """A histogram: ``counts[i]`` times between ``edges[i]`` and ``edges[i + 1]``; edges must increase."""
         ends, seen = _check.non_negatives("edges", edges), _check.non_negatives("counts", counts)
         if len(ends) != len(seen) + 1:
-            raise ValueError(f"edges must have one entry more than counts ({len(seen)}), not {len(ends)}")
+            raise InvalidParameterError(
+                "edges", f"must have one entry more than counts ({len(seen)}), not {len(ends)}", value=len(ends)
+            )
         widths = tuple(b - a for a, b in pairwise(ends))
         if any(width <= 0 for width in widths):
-            raise ValueError("edges must increase from bin to bin: sort them and drop repeated ones")
+            raise InvalidParameterError("edges", "must increase from bin to bin", "sort them and drop repeated ones")
         return cls(ends[:-1], seen, widths)
 
     @cached_property

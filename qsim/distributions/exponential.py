@@ -15,6 +15,7 @@ import numpy.typing as npt
 from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions.base import Distribution, Phases
+from qsim.errors import InvalidParameterError
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Exponential(Distribution):
     def __post_init__(self) -> None:
         value = _check.number("mean", self.mean)
         if value <= 0:
-            raise ValueError(f"mean must be positive, not {self.mean!r}: the mean of an exponential time")
+            raise InvalidParameterError(
+                "mean", f"must be positive, not {self.mean!r}", "the mean of an exponential time", value=self.mean
+            )
         object.__setattr__(self, "mean", value)
 
     @property
@@ -177,8 +180,10 @@ class HyperExponential(Distribution):
         object.__setattr__(self, "probabilities", _check.weights("probabilities", self.probabilities))
         means = tuple(_check.positive(f"means[{i}]", m) for i, m in enumerate(_check.sequence("means", self.means)))
         if len(means) != len(self.probabilities):
-            raise ValueError(
-                f"means must have as many entries as probabilities ({len(self.probabilities)}), not {len(means)}"
+            raise InvalidParameterError(
+                "means",
+                f"must have as many entries as probabilities ({len(self.probabilities)}), not {len(means)}",
+                value=len(means),
             )
         object.__setattr__(self, "means", means)
 
@@ -190,7 +195,9 @@ class HyperExponential(Distribution):
         """
         mean, scv = _check.positive("mean", mean), _check.positive("scv", scv)
         if scv < 1:
-            raise ValueError(f"scv of a hyperexponential must be at least 1, not {scv!r}: below 1 use Erlang or Gamma")
+            raise InvalidParameterError(
+                "scv", f"of a hyperexponential must be at least 1, not {scv!r}: below 1 use Erlang or Gamma", value=scv
+            )
         rare = 1 / (scv + 1) / (1 + math.sqrt((scv - 1) / (scv + 1)))  # (1 - √((scv-1)/(scv+1)))/2, which would cancel
         return cls((1 - rare, rare), (mean / (2 * (1 - rare)), mean / (2 * rare)))
 

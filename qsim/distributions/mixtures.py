@@ -11,11 +11,12 @@ import numpy.typing as npt
 from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions.base import Distribution, Phases
+from qsim.errors import InvalidParameterError
 
 
 def _require_component(name: str, value: object) -> Distribution:
     if not isinstance(value, Distribution) or not math.isfinite(value.mean):
-        raise ValueError(f"{name} must be a Distribution with a finite mean, not {value!r}")
+        raise InvalidParameterError(name, f"must be a Distribution with a finite mean, not {value!r}", value=value)
     return value
 
 
@@ -39,7 +40,11 @@ class Mixture(Distribution):
         object.__setattr__(self, "components", parts)
         object.__setattr__(self, "weights", _check.weights("weights", self.weights))
         if len(parts) != len(self.weights):
-            raise ValueError(f"weights must have as many entries as components ({len(parts)}), not {len(self.weights)}")
+            raise InvalidParameterError(
+                "weights",
+                f"must have as many entries as components ({len(parts)}), not {len(self.weights)}",
+                value=len(self.weights),
+            )
 
     @property
     def mean(self) -> float:

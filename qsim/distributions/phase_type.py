@@ -26,6 +26,7 @@ from qsim._types import FloatArray
 from qsim.distributions.base import Distribution, Phases
 from qsim.distributions.exponential import Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture
+from qsim.errors import InvalidParameterError
 
 BADLY_CONDITIONED = 1e4
 """Condition of the eigenvectors beyond which a sum of exponentials would lose digits."""
@@ -53,7 +54,7 @@ class PhaseType(Distribution):
         )
         m = len(self.initial)
         if len(rows) != m or any(len(row) != m for row in rows):
-            raise ValueError(f"generator must be {m} rows of {m} rates, as many as initial has phases")
+            raise InvalidParameterError("generator", f"must be {m} rows of {m} rates, as many as initial has phases")
         for i, row in enumerate(rows):
             for j, rate in enumerate(row):
                 if not math.isfinite(rate) or (i != j and rate < 0):
@@ -61,13 +62,14 @@ class PhaseType(Distribution):
                         f"generator[{i}][{j}] must be a finite rate, zero or more beside the diagonal, not {rate!r}"
                     )
             if math.fsum(row) > 1e-9 * abs(row[i]):
-                raise ValueError(
-                    f"generator[{i}] must add up to zero or less, not {math.fsum(row)!r}: "
-                    "the diagonal is minus the total rate out of the phase"
-                )
+                raise InvalidParameterError(f"generator[{i}]", f"must add up to zero or less, not {math.fsum(row)!r}",
+                                            "the diagonal is minus the total rate out of the phase",
+                                            math.fsum(row))  # fmt: skip
         object.__setattr__(self, "generator", rows)
         if not self._ends():
-            raise ValueError("generator must lead from every phase to the end: some row on every way must not be zero")
+            raise InvalidParameterError(
+                "generator", "must lead from every phase to the end", "some row on every way must not be zero"
+            )
 
     @classmethod
     def from_moments(cls, mean: float, scv: float) -> PhaseType:
@@ -79,7 +81,9 @@ class PhaseType(Distribution):
         mean, scv = _check.positive("mean", mean), _check.positive("scv", scv, "for scv 0 use Deterministic")
         k = math.ceil(1 / scv - 1e-9)
         if k > 1000:
-            raise ValueError(f"scv must be at least 0.001, not {scv!r}: below that take Deterministic or Gamma")
+            raise InvalidParameterError(
+                "scv", f"must be at least 0.001, not {scv!r}", "below that take Deterministic or Gamma", value=scv
+            )
         if scv >= 1:
             return cls.of(HyperExponential.from_moments(mean, scv))
         if abs(k * scv - 1) < 1e-9:
@@ -95,9 +99,8 @@ class PhaseType(Distribution):
         """The phases of an exponential, Erlang, hyperexponential or mixture of them; ValueError for others."""
         known = distribution.phases()
         if known is None:
-            raise ValueError(
-                f"distribution must be phase-type, not {distribution!r}: for its mean and scv use from_moments"
-            )
+            raise InvalidParameterError("distribution", f"must be phase-type, not {distribution!r}",
+                                        "for its mean and scv use from_moments", distribution)  # fmt: skip
         alpha, T = known
         return cls(tuple(alpha.tolist()), tuple(map(tuple, T.tolist())))
 
@@ -206,6 +209,6 @@ def hyper_erlang(weights: Sequence[float], shapes: Sequence[int], means: Sequenc
     A phase-type mixture that follows several modes, as service times of drives have them.
     """
     if not len(weights) == len(shapes) == len(means):
-        raise ValueError(f"shapes and means must have as many entries as weights ({len(weights)})")
+        raise InvalidParameterError("shapes", f"and means must have as many entries as weights ({len(weights)})")
     parts = tuple(Exponential(m) if k == 1 else Erlang(k, m) for k, m in zip(shapes, means, strict=True))
     return Mixture(parts, tuple(weights))

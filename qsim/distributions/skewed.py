@@ -14,6 +14,7 @@ import numpy.typing as npt
 from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions.base import Distribution
+from qsim.errors import InvalidParameterError
 
 SMALLEST_SHAPE = 0.02
 
@@ -115,7 +116,8 @@ class Weibull(Distribution):
         object.__setattr__(self, "shape", _check.positive("shape", self.shape))
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
         if self.shape < SMALLEST_SHAPE:
-            raise ValueError(f"shape must be at least {SMALLEST_SHAPE}, not {self.shape!r}: no time has so long a tail")
+            raise InvalidParameterError("shape", f"must be at least {SMALLEST_SHAPE}, not {self.shape!r}",
+                                        "no time has so long a tail", self.shape)  # fmt: skip
 
     @property
     def scale(self) -> float:
@@ -167,9 +169,15 @@ class BurrXII(Distribution):
         object.__setattr__(self, "k", _check.positive("k", self.k))
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
         if self.c * self.k <= 1:
-            raise ValueError(f"c times k must exceed 1, not {self.c * self.k!r}: with a tail so heavy there is no mean")
+            raise InvalidParameterError(
+                "c",
+                f"times k must exceed 1, not {self.c * self.k!r}: with a tail so heavy there is no mean",
+                value=self.c * self.k,
+            )
         if self._raw(1) < 1e-150:
-            raise ValueError(f"c must not be as small as {self.c!r} with k = {self.k!r}: times would pass all floats")
+            raise InvalidParameterError(
+                "c", f"must not be as small as {self.c!r} with k = {self.k!r}", "times would pass all floats"
+            )
 
     @property
     def scale(self) -> float:

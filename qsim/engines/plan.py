@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from qsim.arrivals import Arrivals
 from qsim.distributions import Deterministic, Distribution
-from qsim.errors import NoEngineError
+from qsim.errors import InvalidParameterError, NoEngineError
 from qsim.models import Closed, ClosedClasses, Delay, Model, Open, OpenClasses, Station, Tandem
 
 
@@ -89,7 +89,9 @@ def plan(model: Model) -> Plan:
 def _plan(model: object) -> Plan:
     kendall = getattr(model, "kendall", None)
     if kendall is None:
-        raise ValueError(f"model must be Open, Closed, ... (MM1(...), MMcN(...), ...), not {model!r}")
+        raise InvalidParameterError(
+            "model", f"must be Open, Closed, ... (MM1(...), MMcN(...), ...), not {model!r}", value=model
+        )
     raise NoEngineError(
         f"{kendall} is not simulated: describe it as Open, OpenClasses, Tandem, Closed or ClosedClasses"
     )

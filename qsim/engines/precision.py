@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from qsim import _check
+from qsim.errors import InvalidParameterError
 from qsim.metrics import SYMBOLS, Metrics
 
 MARGIN = 1.2
@@ -42,9 +43,11 @@ class PrecisionTarget:
         known = [name for name in SYMBOLS if name != "p_block"]
         for name in names:
             if name not in known:
-                raise ValueError(f"precision_of must be among {', '.join(known)}, not {name!r}")
+                raise InvalidParameterError(
+                    "precision_of", f"must be among {', '.join(known)}, not {name!r}", value=name
+                )
         if not names:
-            raise ValueError("precision_of must not be empty: name the values that matter, such as 'W'")
+            raise InvalidParameterError("precision_of", "must not be empty", "name the values that matter, such as 'W'")
         remedy = f"the first run already takes customers={customers}"
         return cls(share, names, _check.count("most_customers", most, customers, remedy))
 

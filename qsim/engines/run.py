@@ -13,7 +13,7 @@ from qsim.distributions import Distribution
 from qsim.engines.plan import Plan, servers_of, typical_time
 from qsim.engines.precision import PrecisionTarget, run_to_precision
 from qsim.engines.runnable import ENDLESS, RELAXATIONS, require_runnable, shortest_run
-from qsim.errors import NoEngineError, PrecisionError, SteadyStateError
+from qsim.errors import InvalidParameterError, NoEngineError, PrecisionError, SteadyStateError
 from qsim.metrics import Metrics
 from qsim.models import Model, Open
 
@@ -108,9 +108,11 @@ def check_arguments(
     chosen_warmup = _warmup(warmup, n)
     entropy = _seed(seed)
     if engine not in METHODS:
-        raise ValueError(f"engine must be 'compiled' or 'reference', not {engine!r}")
+        raise InvalidParameterError("engine", f"must be 'compiled' or 'reference', not {engine!r}", value=engine)
     if intervals not in ("batch means", "regenerative"):
-        raise ValueError(f"intervals must be 'batch means' or 'regenerative', not {intervals!r}")
+        raise InvalidParameterError(
+            "intervals", f"must be 'batch means' or 'regenerative', not {intervals!r}", value=intervals
+        )
     plan = require_runnable(model)
     if intervals == "regenerative":
         _require_cycles(model, plan, states)
@@ -184,16 +186,16 @@ def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
     kendall, n = metrics.model.kendall, metrics.customers or 0
     if precision is not None:
         return PrecisionError(
-            f"{n:,} customers of {kendall}, the most allowed, fall short: {'; '.join(metrics.warnings)}. "
-            "Raise most_customers or precision, or give allow_short=True to see the estimate as it is.",
+            f"{n:,} customers of {kendall}, the most allowed, fall short: {'; '.join(metrics.warnings)}.",
+            "Raise {most_customers} or {precision}, or give {allow_short}.",
             metrics,
         )
     complaints = "; ".join(w.removeprefix(TOO_SHORT) for w in metrics.warnings)
     enough = max(4 * n, 2 * shortest_run(metrics.model))
     remedy = f"Give at least {_round_up(enough):,} customers, or" if enough < ENDLESS else "Give"
     return SteadyStateError(
-        f"the run of {kendall} is too short for a steady state: {complaints}. "
-        f"{remedy} allow_short=True to see the estimate as it is.",
+        f"the run of {kendall} is too short for a steady state: {complaints}.",
+        f"{remedy} {{allow_short}}.",
         metrics,
     )
 
@@ -217,10 +219,13 @@ def _warmup(warmup: str | float, customers: int) -> str | float:
     if warmup == "mser5":
         return warmup
     if isinstance(warmup, str):
-        raise ValueError(f"warmup must be 'mser5', a share below 1 or a number of customers, not {warmup!r}")
+        raise InvalidParameterError(
+            "warmup", f"must be 'mser5', a share below 1 or a number of customers, not {warmup!r}", value=warmup
+        )
     value = _check.non_negative("warmup", warmup, "'mser5', a share below 1 or a number of customers")
     if value >= customers:
-        raise ValueError(f"warmup must be below customers ({customers}), not {warmup!r}: nothing would be measured")
+        raise InvalidParameterError("warmup", f"must be below customers ({customers}), not {warmup!r}",
+                                    "nothing would be measured", warmup)  # fmt: skip
     return value
 
 
@@ -233,5 +238,7 @@ def _seed(seed: int | None) -> int:
     except TypeError:
         value = -1
     if value < 0:
-        raise ValueError(f"seed must be a whole number, zero or more, not {seed!r}: None draws a fresh one")
+        raise InvalidParameterError(
+            "seed", f"must be a whole number, zero or more, not {seed!r}", "None draws a fresh one", value=seed
+        )
     return value

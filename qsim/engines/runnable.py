@@ -7,7 +7,7 @@ import math
 from qsim.analytic.stability import ROUNDING, require_stable
 from qsim.arrivals import dispersion_of
 from qsim.engines.plan import Plan, PlannedStation, plan
-from qsim.errors import NoEngineError, UnstableQueueError
+from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
 from qsim.models import Model, Open, OpenClasses, Tandem
 
 MOST_AT_ONCE = 10_000_000
@@ -31,7 +31,9 @@ def require_runnable(model: Model) -> Plan:
                 "are followed at once; take fewer, of a longer think or service time"
             )
     if any(math.isinf(arrivals.mean) for arrivals in made.sources):
-        raise ValueError("arrival_rate must be positive for a simulation, not 0: nobody would come; use solve")
+        raise InvalidParameterError(
+            "arrival_rate", "must be positive for a simulation, not 0", "nobody would come; use solve"
+        )
     if isinstance(model, Open):
         require_stable(model)
     elif isinstance(model, OpenClasses) and model.rho > 1 - ROUNDING:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from qsim._types import FloatArray, IntArray
 from qsim.engines.plan import plan
-from qsim.errors import NoEngineError
+from qsim.errors import InvalidParameterError, NoEngineError
 from qsim.models import Model, Open
 
 if TYPE_CHECKING:
@@ -90,20 +90,22 @@ def trace(
     """
     gaps, times = _times("interarrivals", interarrivals), _times("services", services)
     if gaps.size != times.size:
-        raise ValueError(f"services must be as many as interarrivals ({gaps.size}), not {times.size}")
+        raise InvalidParameterError(
+            "services", f"must be as many as interarrivals ({gaps.size}), not {times.size}", value=times.size
+        )
     require_followed(model)
     arrivals = np.cumsum(gaps)
     if engine == "compiled":
         return _compiled(arrivals, times, model.servers)
     if engine == "reference":
         return _reference(gaps, times, model.servers)
-    raise ValueError(f"engine must be 'compiled' or 'reference', not {engine!r}")
+    raise InvalidParameterError("engine", f"must be 'compiled' or 'reference', not {engine!r}", value=engine)
 
 
 def require_followed(model: Open) -> None:
     """NoEngineError for a model that :func:`trace` does not follow."""
     if not isinstance(model, Model):
-        raise ValueError(f"model must be Open, such as MM1(...) or GGc(...), not {model!r}")
+        raise InvalidParameterError("model", f"must be Open, such as MM1(...) or GGc(...), not {model!r}", value=model)
     shared = isinstance(model, Open) and (model.queues == "shared" or model.servers == 1)
     if not shared or not plan(model).first_come or model.servers == math.inf:
         raise NoEngineError(
@@ -115,12 +117,14 @@ def _times(name: str, values: npt.ArrayLike) -> FloatArray:
     try:
         array = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a list of numbers, not {values!r}") from None
+        raise InvalidParameterError(name, f"must be a list of numbers, not {values!r}", value=values) from None
     if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} must be a list of at least one time, not an array of shape {array.shape}")
+        raise InvalidParameterError(name, f"must be a list of at least one time, not an array of shape {array.shape}")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
-        raise ValueError(f"{name}[{bad[0]}] must be zero or positive, and finite, not {float(array[bad[0]])!r}")
+        raise InvalidParameterError(f"{name}[{bad[0]}]",
+                                    f"must be zero or positive, and finite, not {float(array[bad[0]])!r}",
+                                    value=float(array[bad[0]]))  # fmt: skip
     return array
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, get_args
 from qsim import _check
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.distributions.base import require
+from qsim.errors import InvalidParameterError
 
 Queues: TypeAlias = Literal["shared", "random"]
 StationDiscipline: TypeAlias = Literal["FCFS", "PS", "LCFS-PR"]
@@ -37,7 +38,8 @@ class Delay:
             mean = _check.non_negative("time", self.time, "the mean time spent at the Delay")
             object.__setattr__(self, "time", Exponential(mean) if mean > 0 else Deterministic(0.0))
         elif not math.isfinite(self.time.mean):
-            raise ValueError(f"time must have a finite mean, not {self.time.mean!r}: nobody would come back")
+            raise InvalidParameterError("time", f"must have a finite mean, not {self.time.mean!r}",
+                                        "nobody would come back", self.time.mean)  # fmt: skip
 
     @property
     def distribution(self) -> Distribution:
@@ -92,9 +94,14 @@ class Station:
         if self.speeds is not None:
             object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.servers != 1 or self.queues != "shared":
-                raise ValueError(
-                    f"servers must be 1 where speeds are given, not {self.servers}: speeds describe the station as a "
-                    f"whole; {self.servers} servers of speed 1 are speeds={tuple(range(1, self.servers + 1))}"
+                raise InvalidParameterError(
+                    "servers",
+                    f"must be 1 where speeds are given, not {self.servers}",
+                    (
+                        f"speeds describe the station as a whole; {self.servers} servers of speed 1 are speeds="
+                        f"{tuple(range(1, self.servers + 1))}"
+                    ),
+                    value=self.servers,
                 )
 
     @property
@@ -123,15 +130,19 @@ class Closed:
         stations = _check.sequence("stations", self.stations)
         for index, station in enumerate(stations):
             if not isinstance(station, Delay | Station):
-                raise ValueError(f"stations[{index}] must be a Delay or a Station, not {station!r}")
+                raise InvalidParameterError(
+                    f"stations[{index}]", f"must be a Delay or a Station, not {station!r}", value=station
+                )
         object.__setattr__(self, "stations", stations)
         if not self.queueing:
-            raise ValueError("stations must hold at least one Station: with delays alone nobody queues")
+            raise InvalidParameterError("stations", "must hold at least one Station", "with delays alone nobody queues")
         limited = [s for s in self.queueing if s.capacity is not None]
         if limited and len(self.queueing) > 1:
-            raise ValueError(
-                f"capacity must be None in a closed network of several stations, not {limited[0].capacity}: "
-                "leave it out, or keep a single Station, whose rejected customers go back to think"
+            raise InvalidParameterError(
+                "capacity",
+                f"must be None in a closed network of several stations, not {limited[0].capacity}",
+                "leave it out, or keep a single Station, whose rejected customers go back to think",
+                value=limited[0].capacity,
             )
 
     @property

@@ -18,6 +18,7 @@ from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
 from qsim.distributions.base import require
+from qsim.errors import InvalidParameterError
 from qsim.models.closed import Delay, Queues, Station, StationDiscipline
 
 
@@ -46,17 +47,23 @@ class ClassStation:
     def __post_init__(self) -> None:
         services = _check.sequence("services", self.services)
         if not services:
-            raise ValueError("services must not be empty: give one distribution for each class of customers")
+            raise InvalidParameterError(
+                "services", "must not be empty", "give one distribution for each class of customers"
+            )
         visits = _check.non_negatives("visits", self.visits) or tuple(0.0 if s is None else 1.0 for s in services)
         if len(visits) != len(services):
-            raise ValueError(f"visits must have as many entries as services ({len(services)}), not {len(visits)}")
+            raise InvalidParameterError("visits",
+                                        f"must have as many entries as services ({len(services)}), not {len(visits)}",
+                                        value=len(visits))  # fmt: skip
         for r, (service, count) in enumerate(zip(services, visits, strict=True)):
             if service is not None:
                 require(f"services[{r}]", service)
             elif count > 0:
-                raise ValueError(f"services[{r}] must be a Distribution, not None: class {r} comes {count:g} times")
+                raise InvalidParameterError(
+                    f"services[{r}]", "must be a Distribution, not None", f"class {r} comes {count:g} times"
+                )
         if not any(visits):
-            raise ValueError("visits must not all be zero: leave the station out")
+            raise InvalidParameterError("visits", "must not all be zero", "leave the station out")
         object.__setattr__(self, "services", services)
         object.__setattr__(self, "visits", visits)
         object.__setattr__(self, "servers", _check.count("servers", self.servers))
@@ -79,14 +86,15 @@ class ClassStation:
 def _class_stations(stations: object, classes: int, counted: str) -> tuple[ClassStation, ...]:
     checked = _check.sequence("stations", stations)
     if not checked:
-        raise ValueError("stations must not be empty: give at least one ClassStation")
+        raise InvalidParameterError("stations", "must not be empty", "give at least one ClassStation")
     for i, station in enumerate(checked):
         if not isinstance(station, ClassStation):
-            raise ValueError(f"stations[{i}] must be a ClassStation, not {station!r}")
+            raise InvalidParameterError(f"stations[{i}]", f"must be a ClassStation, not {station!r}", value=station)
         if len(station.services) != classes:
-            raise ValueError(
-                f"stations[{i}].services must have one entry for each of the {classes} {counted}, "
-                f"not {len(station.services)}"
+            raise InvalidParameterError(
+                f"stations[{i}].services",
+                f"must have one entry for each of the {classes} {counted}, not {len(station.services)}",
+                value=len(station.services),
             )
     return checked
 
@@ -94,28 +102,34 @@ def _class_stations(stations: object, classes: int, counted: str) -> tuple[Class
 def _names(names: object, classes: int) -> tuple[str, ...]:
     given = tuple(str(n) for n in _check.sequence("names", names)) or tuple(f"class {r + 1}" for r in range(classes))
     if len(given) != classes:
-        raise ValueError(f"names must have one entry for each of the {classes} classes, not {len(given)}")
+        raise InvalidParameterError(
+            "names", f"must have one entry for each of the {classes} classes, not {len(given)}", value=len(given)
+        )
     return given
 
 
 def _think_times(think_times: object, classes: int) -> tuple[float, ...]:
     given = _check.non_negatives("think_times", think_times) or (0.0,) * classes
     if len(given) != classes:
-        raise ValueError(f"think_times must have one entry for each of the {classes} closed classes, not {len(given)}")
+        raise InvalidParameterError("think_times",
+                                    f"must have one entry for each of the {classes} closed classes, not {len(given)}",
+                                    value=len(given))  # fmt: skip
     return given
 
 
 def _populations(populations: object) -> tuple[int, ...]:
     given = tuple(_check.counts("populations", populations))
     if not given:
-        raise ValueError("populations must not be empty: give the number of customers of each class")
+        raise InvalidParameterError("populations", "must not be empty", "give the number of customers of each class")
     return given
 
 
 def _arrival_rates(rates: object) -> tuple[float, ...]:
     given = _check.non_negatives("arrival_rates", rates)
     if not any(given):
-        raise ValueError(f"arrival_rates must hold at least one positive rate, not {rates!r}: nobody would come")
+        raise InvalidParameterError(
+            "arrival_rates", f"must hold at least one positive rate, not {rates!r}", "nobody would come", value=rates
+        )
     return given
 
 
@@ -146,7 +160,9 @@ class ClosedClasses:
         object.__setattr__(self, "names", _names(self.names, len(populations)))
         for r in range(len(populations)):
             if not any(s.visits[r] for s in stations):
-                raise ValueError(f"stations must be visited by every class: {self.names[r]} has no visits anywhere")
+                raise InvalidParameterError(
+                    "stations", "must be visited by every class", f"{self.names[r]} has no visits anywhere"
+                )
 
     @property
     def population(self) -> int:
@@ -185,34 +201,38 @@ class OpenNetwork:
         stations = _check.sequence("stations", self.stations)
         for i, station in enumerate(stations):
             if not isinstance(station, Delay | Station):
-                raise ValueError(f"stations[{i}] must be a Delay or a Station, not {station!r}")
+                raise InvalidParameterError(
+                    f"stations[{i}]", f"must be a Delay or a Station, not {station!r}", value=station
+                )
             if isinstance(station, Station) and station.capacity is not None:
-                raise ValueError(f"stations[{i}].capacity must be None in an open network, not {station.capacity}")
+                raise InvalidParameterError(f"stations[{i}].capacity",
+                                            f"must be None in an open network, not {station.capacity}",
+                                            value=station.capacity)  # fmt: skip
         object.__setattr__(self, "stations", stations)
         if not self.queueing:
-            raise ValueError("stations must hold at least one Station: with delays alone nobody queues")
+            raise InvalidParameterError("stations", "must hold at least one Station", "with delays alone nobody queues")
         if self.routing is None:
             rate = self.arrival_rates if np.ndim(self.arrival_rates) == 0 else None
             if rate is None:
-                raise ValueError(
-                    f"arrival_rates must be one number without a routing matrix, not {self.arrival_rates!r}: "
-                    "the stations' visits say who goes where"
-                )
+                raise InvalidParameterError("arrival_rates",
+                                            f"must be one number without a routing matrix, not {self.arrival_rates!r}",
+                                            "the stations' visits say who goes where", self.arrival_rates)  # fmt: skip
             object.__setattr__(self, "arrival_rates", (_check.positive("arrival_rates", rate),))
             return
         object.__setattr__(self, "arrival_rates", _arrival_rates(self.arrival_rates))
         object.__setattr__(self, "routing", _routing(self.routing, len(stations)))
         if len(self.arrival_rates) != len(stations):  # type: ignore[arg-type]
-            raise ValueError(
-                f"arrival_rates must have one entry for each of the {len(stations)} stations, "
-                f"not {self.arrival_rates!r}"
+            raise InvalidParameterError(
+                "arrival_rates",
+                f"must have one entry for each of the {len(stations)} stations, not {self.arrival_rates!r}",
+                value=self.arrival_rates,
             )
         for i, station in enumerate(stations):
             if isinstance(station, Station) and station.visits != 1:
-                raise ValueError(
-                    f"stations[{i}].visits must be left at 1 with a routing matrix, not {station.visits:g}: "
-                    "the matrix says how often each station is visited"
-                )
+                raise InvalidParameterError(f"stations[{i}].visits",
+                                            f"must be left at 1 with a routing matrix, not {station.visits:g}",
+                                            "the matrix says how often each station is visited",
+                                            station.visits)  # fmt: skip
         traffic(self.arrival_rates, self.routing)  # refuses a place that nobody leaves
 
     @property
@@ -244,12 +264,16 @@ def _routing(routing: object, size: int) -> tuple[tuple[float, ...], ...]:
     )
     if len(rows) != size or any(len(row) != size for row in rows):
         shape = f"{len(rows)} rows of {sorted({len(row) for row in rows})} entries"
-        raise ValueError(f"routing must be a square matrix with a row for each of the {size} stations, not {shape}")
+        raise InvalidParameterError(
+            "routing", f"must be a square matrix with a row for each of the {size} stations, not {shape}", value=shape
+        )
     for i, row in enumerate(rows):
         if math.fsum(row) > 1 + 1e-9:
-            raise ValueError(
-                f"routing[{i}] must not add up to more than 1, not {math.fsum(row):.6g}: it holds the probabilities of "
-                "going from there to each station, and what is missing to 1 leaves"
+            raise InvalidParameterError(
+                f"routing[{i}]",
+                f"must not add up to more than 1, not {math.fsum(row):.6g}",
+                "it holds the probabilities of going from there to each station, and what is missing to 1 leaves",
+                value=math.fsum(row),
             )
     return rows
 
@@ -276,7 +300,9 @@ def traffic(arrival_rates: Sequence[float] | float, routing: Sequence[Sequence[f
     stuck = np.flatnonzero(reached & ~leaves)
     if stuck.size:
         where = ", ".join(f"station {i}" for i in stuck)
-        raise ValueError(f"routing must let everyone leave in the end: from {where} nobody does, and queues only grow")
+        raise InvalidParameterError(
+            "routing", "must let everyone leave in the end", f"from {where} nobody does, and queues only grow"
+        )
     used = np.flatnonzero(reached)
     result = np.zeros(rates.size)
     result[used] = np.linalg.solve(np.eye(used.size) - P[np.ix_(used, used)].T, rates[used])
@@ -338,7 +364,9 @@ class MixedNetwork:
         object.__setattr__(self, "names", _names(self.names, classes))
         for r in range(len(rates), classes):
             if not any(s.visits[r] for s in self.stations):
-                raise ValueError(f"stations must be visited by every class: {self.names[r]} has no visits anywhere")
+                raise InvalidParameterError(
+                    "stations", "must be visited by every class", f"{self.names[r]} has no visits anywhere"
+                )
 
     @property
     def kendall(self) -> str:

@@ -16,6 +16,7 @@ from qsim import _check
 from qsim.arrivals import Arrivals, require_arrivals
 from qsim.distributions import Distribution
 from qsim.distributions.base import require
+from qsim.errors import InvalidParameterError
 from qsim.models.closed import Station
 
 Discipline: TypeAlias = Literal["FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO"]
@@ -70,16 +71,22 @@ class Open:
         if self.servers != math.inf:
             object.__setattr__(self, "servers", _check.count("servers", self.servers))
         elif self.capacity is not None or self.queues != "shared" or self.speeds is not None:
-            raise ValueError("servers must be finite, not inf, where capacity, queues or speeds is given: nobody waits")
+            raise InvalidParameterError(
+                "servers", "must be finite, not inf, where capacity, queues or speeds is given", "nobody waits"
+            )
         if self.capacity is not None:
             remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
             object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))
         elif self.when_full == "blocked":
-            raise ValueError("when_full must be 'lost', not 'blocked', without a capacity: no place is ever missing")
+            raise InvalidParameterError(
+                "when_full", "must be 'lost', not 'blocked', without a capacity", "no place is ever missing"
+            )
         if self.speeds is not None:
             object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.queues != "shared" and self.servers > 1:
-                raise ValueError(f"speeds must be None where each server has its own queue, not {self.speeds!r}")
+                raise InvalidParameterError("speeds",
+                                            f"must be None where each server has its own queue, not {self.speeds!r}",
+                                            value=self.speeds)  # fmt: skip
 
     @property
     def arrival_rate(self) -> float:
@@ -193,10 +200,12 @@ class OpenClasses:
     def __post_init__(self) -> None:
         classes = _check.sequence("classes", self.classes)
         if not classes:
-            raise ValueError("classes must not be empty: give at least one CustomerClass(arrivals, service)")
+            raise InvalidParameterError(
+                "classes", "must not be empty", "give at least one CustomerClass(arrivals, service)"
+            )
         for index, c in enumerate(classes):
             if not isinstance(c, CustomerClass):
-                raise ValueError(f"classes[{index}] must be a CustomerClass, not {c!r}")
+                raise InvalidParameterError(f"classes[{index}]", f"must be a CustomerClass, not {c!r}", value=c)
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "servers", _check.count("servers", self.servers))
         _check.one_of("priority", self.priority, get_args(Priority))
@@ -259,12 +268,14 @@ class Tandem:
         require_arrivals("arrivals", self.arrivals)
         stations = _check.sequence("stations", self.stations)
         if not stations:
-            raise ValueError("stations must not be empty: give at least one Station(service)")
+            raise InvalidParameterError("stations", "must not be empty", "give at least one Station(service)")
         for index, station in enumerate(stations):
             if not isinstance(station, Station):
-                raise ValueError(f"stations[{index}] must be a Station, not {station!r}")
+                raise InvalidParameterError(f"stations[{index}]", f"must be a Station, not {station!r}", value=station)
             if station.visits != 1:
-                raise ValueError(f"stations[{index}].visits must be 1 in a Tandem, not {station.visits!r}")
+                raise InvalidParameterError(
+                    f"stations[{index}].visits", f"must be 1 in a Tandem, not {station.visits!r}", value=station.visits
+                )
         object.__setattr__(self, "stations", stations)
 
     @property

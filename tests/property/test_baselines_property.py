@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrate.prediction.baselines import Array, Baseline, baselines_for, plain_bound
+from calibrate.prediction.baselines import Array, Baseline, BeyondCapacityError, baselines_for, plain_bound
 from calibrate.surface import Places
 from calibrate.surface.baselines import SURFACE_BASELINES, SurfaceBaseline
 
@@ -32,8 +32,8 @@ def answered(kind: str, baseline: Baseline, given: tuple[Array, Array, Array], a
     """What a baseline predicts; None where an open queue says that it is overloaded, which no other may."""
     try:
         return baseline(*given, at)
-    except ValueError as error:
-        if kind == "queue_depth" or "has no answer at load" not in str(error):
+    except BeyondCapacityError:
+        if kind == "queue_depth":
             raise
         return None
 

@@ -34,16 +34,13 @@ from calibrate.cli.options import (
     Data,
     DeviceModel,
     FailOn,
-    Knees,
+    KneeOptions,
     Level,
-    Objective,
     Peak,
-    Report,
     Series,
-    Share,
     Use,
 )
-from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
     from calibrate import Comparison
@@ -71,6 +68,7 @@ qsim compare tonight/ --sealed before.json
 
 
 def compare(
+    *,
     data: Data = None,
     dataset: Annotated[
         list[str] | None,
@@ -104,19 +102,14 @@ def compare(
     ] = None,
     level: Level = None,
     peak: Peak = None,
-    report: Report = None,
-    csv: Csv = None,
-    plots: Plots = None,
-    image: Image = None,
+    outputs: Outputs,
     profiles: Annotated[
         bool,
         typer.Option("--profiles/--no-profiles",
                      help="Whether what is written, and --json, hold the profile likelihoods: what the points alone, "
                      "without priors, say of each parameter."),
     ] = True,
-    slo: Objective = None,
-    share: Share = None,
-    knees: Knees = False,
+    wanted: KneeOptions,
     baselines: Annotated[
         bool,
         typer.Option("--baselines", help="Print what simple baselines miss on the same held-out points: the plain "
@@ -134,7 +127,6 @@ def compare(
     """Load, compare every series or the one named, print, report, check."""
     brought = {"--use": use, "--model": model, "--level": level, "--peak": peak}
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
-    outputs = Outputs(report, csv, plots, image)
 
     from calibrate.fitting.curve_fit import model_named
 
@@ -145,10 +137,10 @@ def compare(
     outputs.check()
     held = None if sealed is None else _read_seal(sealed)
     devices = _devices(sources, Calibration(series, use, model, level, peak), fit, held, sealed, only_new=only_new)
-    asked = as_json or knees or slo is not None or share is not None
+    asked = as_json or wanted.asked
     told = [
         Told(
-            d, _knees(d, slo, share, over_repeats=knees) if asked or outputs.wanted or len(devices) > 1 else (),
+            d, _knees(d, wanted) if asked or outputs.wanted or len(devices) > 1 else (),
             _profiles(d) if profiles and (as_json or outputs.wanted) else (),
             *tails_of_all(d.done, d.sweep, held),
         )
@@ -161,7 +153,7 @@ def compare(
 
     _warn(devices, found)
     if not as_json:
-        _tell(told, held, found, knees=asked, every=knees, baselines=baselines)
+        _tell(told, held, found, knees=asked, every=wanted.knees, baselines=baselines)
         written.tell()
     document = None
     if as_json:
@@ -194,13 +186,11 @@ def _title(devices: Sequence[str]) -> str:
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
 
 
-def _knees(
-    device: Device, slo: parsing.Objective | None, share: float | None, *, over_repeats: bool
-) -> list[tuple[NamedKnee, ...]]:
+def _knees(device: Device, wanted: KneeOptions) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
     return [
-        knees_of(c.fit, slo, device.sweep, float(c.points.load.max()), share=share,
-                 over_repeats=over_repeats and not c.held_out.all())
+        knees_of(c.fit, wanted.slo, device.sweep, float(c.points.load.max()), share=wanted.share,
+                 over_repeats=wanted.knees and not c.held_out.all())
         for c in device.done
     ]  # fmt: skip
 
@@ -221,9 +211,8 @@ def _warn(devices: Sequence[Device], found: ComparedPages) -> None:
         tell_findings(device.sweep, device.names, name)
         tell([f for c in device.done for f in c.audit
               if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings], name)  # fmt: skip
-        for name, reason in device.refused.items():
-            where = f"{device.name}: {name}" if len(devices) > 1 else name
-            warn(f"not compared: {where}: {reason.removeprefix(f'{name}: ')}")
+        for reason in device.refused.values():
+            warn(f"not compared: {name}: {reason}" if name else f"not compared: {reason}")
     if found.apart:
         warn(found.apart)
 

@@ -170,7 +170,7 @@ def _held_against(
     for name in names:
         fitted = fits.get(name, only)
         if fitted is None:
-            refused[name] = f"{path} has no fit of this name; it has: {', '.join(fits)}"
+            refused[name] = f"{name}: {path} has no fit of this name; it has: {', '.join(fits)}"
             continue
         try:
             done.append(compare(sweep, series=name, fitted=fitted))

@@ -21,12 +21,10 @@ from calibrate.cli.options import (
     Dataset,
     DeviceModel,
     Force,
-    Knees,
+    KneeOptions,
     Level,
-    Objective,
     Peak,
     Series,
-    Share,
     Use,
 )
 
@@ -47,6 +45,7 @@ qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
 
 
 def fit(
+    *,
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
@@ -62,9 +61,7 @@ def fit(
                      help="Keep the fit here, for qsim predict and qsim compare --fit."),
     ] = None,
     force: Force = False,
-    slo: Objective = None,
-    share: Share = None,
-    knees: Knees = False,
+    wanted: KneeOptions,
     profiles: Annotated[
         bool,
         typer.Option("--profiles", help="Also profile the likelihood of each parameter: what the points alone, without "
@@ -118,8 +115,9 @@ def fit(
     tell([doubt for f in fits for doubt in doubts_about(f, sweep)])
     for reason in refused.values():
         warn(f"not fitted: {reason}")
-    wants_knees = as_json or knees or slo is not None or share is not None
-    shown = [knees_of(f, slo, sweep, share=share, over_repeats=knees) for f in fits] if wants_knees else []
+    shown = []
+    if as_json or wanted.asked:
+        shown = [knees_of(f, wanted.slo, sweep, share=wanted.share, over_repeats=wanted.knees) for f in fits]
     profiled = [profile_parameters(f) for f in fits] if profiles else []
     if as_json:
         parts = [fit_document(f, found, sweep) for f, found in zip(fits, shown, strict=True)]
@@ -128,7 +126,7 @@ def fit(
         written = str(out) if out is not None else None
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
-    tables = [f"\n\n{knee_table(found, f, every=knees)}" for f, found in zip(fits, shown, strict=False)]
+    tables = [f"\n\n{knee_table(found, f, every=wanted.knees)}" for f, found in zip(fits, shown, strict=False)]
     told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
     say("\n\n".join(f"{f}{advice(f, sweep)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
     if out is not None:

@@ -15,8 +15,8 @@ from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, tell
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.show import part_of
-from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Level, Report, Seed, Series
-from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Level, Seed, Series
+from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ MOST_REQUESTS = 1e15
 
 
 def fit_service(
+    *,
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
@@ -81,15 +82,11 @@ def fit_service(
                      help="With --out: keep this family and not the best one, as 'shifted gamma'."),
     ] = None,
     force: Force = False,
-    report: Report = None,
-    csv: Csv = None,
-    plots: Plots = None,
-    image: Image = None,
+    outputs: Outputs,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, fit each series or the one named, print, report."""
     _check_usage(data, dataset, percentiles, {"--series": series, "--load": load}, requests, bootstrap)
-    outputs = Outputs(report, csv, plots, image)
     outputs.check()
     _check_out(out, family, force=force)
 

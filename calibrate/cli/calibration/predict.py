@@ -16,22 +16,8 @@ from calibrate.cli.calibration.predict_tails import predicted_tails_text, tails_
 from calibrate.cli.calibration.prediction_source import Sheet, basis
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import (
-    AsJson,
-    At,
-    Columns,
-    Dataset,
-    DeviceModel,
-    Knees,
-    Level,
-    Objective,
-    Peak,
-    Report,
-    Series,
-    Share,
-    Use,
-)
-from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+from calibrate.cli.options import AsJson, At, Columns, Dataset, DeviceModel, KneeOptions, Level, Peak, Series, Use
+from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction
@@ -55,6 +41,7 @@ DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
 
 
 def predict(
+    *,
     data: Annotated[
         list[str] | None,
         typer.Argument(metavar="FIT|DATA", show_default=False,
@@ -83,9 +70,7 @@ def predict(
     model: DeviceModel = None,
     level: Level = None,
     peak: Peak = None,
-    slo: Objective = None,
-    share: Share = None,
-    knees: Knees = False,
+    wanted: KneeOptions,
     seal: Annotated[
         Path | None,
         typer.Option("--seal", metavar="FILE", parser=parsing.path, show_default=False,
@@ -99,10 +84,7 @@ def predict(
                      "stripe), service=0.5 (half the service time; host=TIME of the latency is none), block=4KiB:16KiB "
                      "(needs two sizes in the fit, or the link's bandwidth=3GB/s), write-cache=off,medium=3ms."),
     ] = None,
-    report: Report = None,
-    csv: Csv = None,
-    plots: Plots = None,
-    image: Image = None,
+    outputs: Outputs,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Read the fit, calibrate one, or write the data sheet down, and predict."""
@@ -110,9 +92,8 @@ def predict(
         from calibrate.sealing.sealed_prediction import check_unsealed
 
         check_unsealed(seal)
-    outputs = Outputs(report, csv, plots, image)
     outputs.check()
-    if what_if is not None and slo is not None and slo.quantile is not None:
+    if what_if is not None and wanted.slo is not None and wanted.slo.quantile is not None:
         raise wrong_usage(
             "--slo for a tail and --what-if were both given: no latency of a changed device was measured, so that its "
             "tails are unknown; give --slo for the mean, as --slo 1ms"
@@ -140,8 +121,9 @@ def predict(
         told = None if scenarios else [tails.get(f.series) for f in fits]
         sealed = write_seal(meant, [list(curve.load) for curve in curves], seal, tails=told)
     written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], _title(fits))
-    asked = as_json or knees or slo is not None or share is not None
-    shown = [knees_of(f, slo, found.sweep, share=share) for f in fits] if asked else []
+    shown = []
+    if as_json or wanted.asked:
+        shown = [knees_of(f, wanted.slo, found.sweep, share=wanted.share) for f in fits]
     if as_json:
         parts = [
             {**fit_document(f, named, found.sweep), "points": curve.to_dicts()}
@@ -151,7 +133,7 @@ def predict(
         for part, s, curve in zip(parts, scenarios, changed, strict=False):
             part["what_if"] = {
                 **s.to_dict(),
-                **fit_document(s.fit, knees_of(s.fit, slo, share=share)),
+                **fit_document(s.fit, knees_of(s.fit, wanted.slo, share=wanted.share)),
                 "points": curve.to_dicts(),
             }
         print_json({
@@ -161,7 +143,7 @@ def predict(
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
         head = str(f) if found.sweep is None else f"{f}{advice(f, found.sweep)}"
         blocks = [head, curve_text(f, curve), *predicted_tails_text(tails.get(f.series))]
-        blocks += [knee_table(named, f, every=knees) for named in shown[i : i + 1]]
+        blocks += [knee_table(named, f, every=wanted.knees) for named in shown[i : i + 1]]
         blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     if sealed is not None:

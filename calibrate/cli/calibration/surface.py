@@ -11,8 +11,8 @@ from calibrate.cli.calibration.places import TypedPlaces, at_places, places, rea
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
-from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level, Report
-from calibrate.cli.outputs import Csv, Image, Outputs, Plots, Written
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level
+from calibrate.cli.outputs import Outputs, Written
 
 if TYPE_CHECKING:
     from calibrate.surface import SurfaceComparison
@@ -41,6 +41,7 @@ UNSTEADY = ("drift-within-run", "outlier")
 
 
 def surface(
+    *,
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
@@ -76,10 +77,7 @@ def surface(
     details: Annotated[
         bool, typer.Option("--details", help="Also print every point, the parameters and the knees.")
     ] = False,
-    report: Report = None,
-    csv: Csv = None,
-    plots: Plots = None,
-    image: Image = None,
+    outputs: Outputs,
     max_error: Annotated[
         float | None,
         typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
@@ -93,7 +91,6 @@ def surface(
     from measure.findings import SEVERITIES
 
     source = DataSource(data or (), dataset, columns, as_published)
-    outputs = Outputs(report, csv, plots, image)
     outputs.check()
     sweep = source.load()
     noticed = sorted(dict.fromkeys((*sweep.findings, *audit(sweep))), key=lambda f: -SEVERITIES.index(f.severity))

@@ -48,9 +48,11 @@ def naming_consent() -> Iterator[None]:
     try:
         yield
     except UnsafeTargetError as error:
-        text = str(error).replace("consent to its being read", "consent to its being read with --allow-read")
-        text = text.replace("give its name again as the device to write (", "give its name again (--write-device ")
-        raise type(error)(text) from error
+        read, write = (
+            "consent to its being read with --allow-read",
+            f"give its name again (--write-device {error.device})",
+        )
+        raise UnsafeTargetError(error.sentence(read, write)) from error
 
 
 def points_text(sweep: Sweep, out: Path) -> str:

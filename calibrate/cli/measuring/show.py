@@ -14,8 +14,8 @@ from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import DataSource, known_dataset
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_points
-from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Report, Series, Share
-from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Series, Share
+from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
 from measure.units import counted
 
@@ -48,6 +48,7 @@ DatasheetIops = Annotated[
 
 
 def show(
+    *,
     data: Data = None,
     dataset: Annotated[
         list[str] | None,
@@ -57,10 +58,7 @@ def show(
     columns: Columns = None,
     as_published: AsPublished = False,
     series: Series = None,
-    report: Report = None,
-    csv: Csv = None,
-    plots: Plots = None,
-    image: Image = None,
+    outputs: Outputs,
     datasheet_iops: DatasheetIops = None,
     slo: Objective = None,
     share: Share = None,
@@ -78,7 +76,6 @@ def show(
     for name in dataset or ():
         known_dataset(name)
     check_datasheet(datasheet_iops)
-    outputs = Outputs(report, csv, plots, image)
     outputs.check()
     shown = of_series(_measured(data or (), dataset or (), columns, as_published), series)
     show_measured(

@@ -63,6 +63,7 @@ def _pixels(text: str) -> Pixels:
 
 
 def plot(
+    *,
     what: Annotated[
         list[str] | None,
         typer.Argument(metavar="WHAT", show_default=False, help="A model, files of qsim fit, or what a tool wrote."),
@@ -86,20 +87,7 @@ def plot(
         typer.Option("--x", metavar="Q", show_default=False,
                      help="A quantity along the axis, as rho or X, instead of what is varied (or the load)."),
     ] = None,
-    arrival_rate: q.ArrivalRate = None,
-    service_rate: q.ServiceRate = None,
-    service_time: q.ServiceTime = None,
-    servers: q.Servers = None,
-    capacity: q.Capacity = None,
-    population: q.Population = None,
-    think_time: q.ThinkTime = None,
-    queues: q.Queues = None,
-    discipline: q.Discipline = None,
-    batch_size: q.BatchSize = None,
-    service: q.Service = None,
-    scv: q.Scv = None,
-    arrivals: q.Arrivals = None,
-    arrival_scv: q.ArrivalScv = None,
+    options: q.QueueOptions,
     dataset: Annotated[
         list[str] | None,
         typer.Option("--dataset", metavar="NAME", show_default=False, help="A published table; can be given again."),
@@ -133,12 +121,7 @@ def plot(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Collect the lines, draw them, write them."""
-    values = {
-        "arrival-rate": arrival_rate, "service-rate": service_rate, "service-time": service_time, "servers": servers,
-        "capacity": capacity, "population": population, "think-time": think_time, "queues": queues,
-        "discipline": discipline, "batch-size": batch_size,
-        "service": service, "scv": scv, "arrivals": arrivals, "arrival-scv": arrival_scv,
-    }  # fmt: skip
+    values = options.values()
     models = [word for word in what or () if _is_model(word)]
     files = [word for word in what or () if not _is_model(word)]
     _check(models, files, dataset or (), values, vary, each)

@@ -64,7 +64,7 @@ def theory(given: Given, over: Varied, each: Varied | None, y: Sequence[str], x:
             except qsim.UnstableQueueError as error:
                 refused = str(error)
             except qsim.NoFormulaError as error:
-                raise wrong_usage(f"{str(error).partition(';')[0]}, so there is no line of it") from error
+                raise wrong_usage(f"{error.reason}, so there is no line of it") from error
         if not solved:
             raise wrong_usage(f"no value of --vary gives a steady state: {refused}")
         left_out += len(over.values) - len(solved)

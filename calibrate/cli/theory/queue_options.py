@@ -1,4 +1,4 @@
-"""What describes a queue on the command line: the options of ``solve`` and ``simulate``, and what was given.
+"""What describes a queue on the command line: its options, and what was given.
 
 Rates and times may be bare numbers in any consistent unit, or carry units (``20k/s``, ``80us``). As soon as one of
 them does, all are in seconds and so are the results.
@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from calibrate.cli import parsing
+from calibrate.cli.option_groups import OptionGroup
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.laws import FILES, LAWS, Law, law
 from measure.units import format_duration, format_rate
@@ -150,3 +151,44 @@ Quantiles: TypeAlias = Annotated[
 Explain: TypeAlias = Annotated[
     bool, typer.Option("--explain", help="Also print how it comes about, step by step with the numbers put in.")
 ]
+
+
+class _Typed(OptionGroup):
+    def values(self) -> dict[str, Any]:
+        """Option name without dashes -> what was typed, None where it was left out."""
+        return {name.replace("_", "-"): value for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class QueueOptions(_Typed):
+    """The options of a queue."""
+
+    arrival_rate: ArrivalRate = None
+    service_rate: ServiceRate = None
+    service_time: ServiceTime = None
+    servers: Servers = None
+    capacity: Capacity = None
+    population: Population = None
+    think_time: ThinkTime = None
+    queues: Queues = None
+    discipline: Discipline = None
+    batch_size: BatchSize = None
+    service: Service = None
+    scv: Scv = None
+    arrivals: Arrivals = None
+    arrival_scv: ArrivalScv = None
+
+
+@dataclass(frozen=True)
+class FollowedOptions(_Typed):
+    """Those of a queue that is followed by hand: one line, first come first served."""
+
+    arrival_rate: ArrivalRate = None
+    service_rate: ServiceRate = None
+    service_time: ServiceTime = None
+    servers: Servers = None
+    batch_size: BatchSize = None
+    service: Service = None
+    scv: Scv = None
+    arrivals: Arrivals = None
+    arrival_scv: ArrivalScv = None

@@ -35,20 +35,7 @@ qsim simulate mm1 --arrival-rate 0.95 --service-rate 1 --replications 20 --worke
 
 def simulate(
     model: ModelName,
-    arrival_rate: q.ArrivalRate = None,
-    service_rate: q.ServiceRate = None,
-    service_time: q.ServiceTime = None,
-    servers: q.Servers = None,
-    capacity: q.Capacity = None,
-    population: q.Population = None,
-    think_time: q.ThinkTime = None,
-    queues: q.Queues = None,
-    discipline: q.Discipline = None,
-    batch_size: q.BatchSize = None,
-    service: q.Service = None,
-    scv: q.Scv = None,
-    arrivals: q.Arrivals = None,
-    arrival_scv: q.ArrivalScv = None,
+    options: q.QueueOptions,
     customers: Annotated[
         float, typer.Option(metavar="N", parser=parsing.number, help="Customers to simulate, warm-up included.")
     ] = 1e6,
@@ -97,12 +84,7 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Build the queue that the options describe, simulate it, print it."""
-    given = q.Given(model, {
-        "arrival-rate": arrival_rate, "service-rate": service_rate, "service-time": service_time, "servers": servers,
-        "capacity": capacity, "population": population, "think-time": think_time, "queues": queues,
-        "discipline": discipline, "batch-size": batch_size,
-        "service": service, "scv": scv, "arrivals": arrivals, "arrival-scv": arrival_scv,
-    })  # fmt: skip
+    given = q.Given(model, options.values())
     queue = queue_of(given)
     if replications is not None and (precision is not None or intervals != "batch"):
         raise wrong_usage("--replications make intervals of their own: leave out --precision and --intervals")
@@ -133,8 +115,7 @@ def simulate(
                 )  # fmt: skip
         except qsim.SteadyStateError as error:
             low, high = error.metrics.intervals.get("W", (error.metrics.W, error.metrics.W))
-            message = str(error).replace("most_customers or precision", "--most-customers or --precision")
-            message = message.replace("allow_short=True to see the estimate as it is", "--allow-short to print it all")
+            message = error.sentence("--most-customers", "--precision", "--allow-short to print it all")
             raise CommandError(
                 f"{message} The estimate as it is: W = {error.metrics.W:.4g} [{low:.4g}, {high:.4g}]", FAILED,
                 {"estimate": metrics_document(error.metrics, with_units=with_units)},

@@ -27,31 +27,13 @@ qsim solve mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --explain
 
 def solve(
     model: ModelName,
-    arrival_rate: q.ArrivalRate = None,
-    service_rate: q.ServiceRate = None,
-    service_time: q.ServiceTime = None,
-    servers: q.Servers = None,
-    capacity: q.Capacity = None,
-    population: q.Population = None,
-    think_time: q.ThinkTime = None,
-    queues: q.Queues = None,
-    discipline: q.Discipline = None,
-    batch_size: q.BatchSize = None,
-    service: q.Service = None,
-    scv: q.Scv = None,
-    arrivals: q.Arrivals = None,
-    arrival_scv: q.ArrivalScv = None,
+    options: q.QueueOptions,
     quantiles: q.Quantiles = None,
     explain: q.Explain = False,
     as_json: AsJson = False,
 ) -> None:
     """Build the queue that the options describe, solve it, print it."""
-    given = q.Given(model, {
-        "arrival-rate": arrival_rate, "service-rate": service_rate, "service-time": service_time, "servers": servers,
-        "capacity": capacity, "population": population, "think-time": think_time, "queues": queues,
-        "discipline": discipline, "batch-size": batch_size,
-        "service": service, "scv": scv, "arrivals": arrivals, "arrival-scv": arrival_scv,
-    })  # fmt: skip
+    given = q.Given(model, options.values())
     queue = queue_of(given)
 
     import qsim
@@ -62,8 +44,7 @@ def solve(
     try:
         metrics = qsim.solve(queue)
     except qsim.NoFormulaError as error:
-        reason = str(error).partition(";")[0]
-        raise wrong_usage(f"{reason}; simulate it: qsim simulate {given.command_line()}") from error
+        raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {given.command_line()}") from error
     wanted = quantiles or ()
     derivation = derive(queue) if explain else None
     if as_json:

@@ -66,15 +66,7 @@ def _times(text: str) -> TypedTimes:
 
 def trace(
     model: ModelName,
-    arrival_rate: q.ArrivalRate = None,
-    service_rate: q.ServiceRate = None,
-    service_time: q.ServiceTime = None,
-    servers: q.Servers = None,
-    batch_size: q.BatchSize = None,
-    service: q.Service = None,
-    scv: q.Scv = None,
-    arrivals: q.Arrivals = None,
-    arrival_scv: q.ArrivalScv = None,
+    options: q.FollowedOptions,
     customers: Annotated[
         int | None, typer.Option(metavar="N", parser=parsing.whole, show_default="10", help="How many are followed.")
     ] = None,
@@ -100,10 +92,7 @@ def trace(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Build the queue, draw or take the times, follow the customers, print the table."""
-    values = {
-        "arrival-rate": arrival_rate, "service-rate": service_rate, "service-time": service_time, "servers": servers,
-        "batch-size": batch_size, "service": service, "scv": scv, "arrivals": arrivals, "arrival-scv": arrival_scv,
-    }  # fmt: skip
+    values = options.values()
     if model not in FOLLOWED:
         raise wrong_usage(f"{model} is not followed by hand; there are {', '.join(FOLLOWED)}")
     drawn = gaps is None and times is None

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from measure.errors import DataError
 from measure.formats.fio.record import FioRecord
+from qsim.errors import InvalidParameterError
 
 BITS = 6
 PER_OCTAVE = 2**BITS
@@ -64,7 +65,7 @@ class Histogram:
         Raises ValueError where ``fraction`` is not between 0 and 1.
         """
         if not 0 <= fraction <= 1:
-            raise ValueError(f"fraction {fraction:g} must lie between 0 and 1, like 0.99")
+            raise InvalidParameterError("fraction", f"{fraction:g} must lie between 0 and 1, like 0.99", value=fraction)
         seen = np.cumsum(self.counts)
         return float(self.middle_s[int(np.searchsorted(seen, fraction * seen[-1]))])
 

@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
+from qsim.errors import InvalidParameterError
 from qsim.metrics import Kind
 
 
@@ -96,21 +97,23 @@ def loads(populations: npt.ArrayLike, think_time: float, demands: Sequence[float
     """Check the arguments; raises ValueError naming the bad one.  Populations must be at least 1."""
     N = _populations(populations)
     if np.any(N < 1):
-        raise ValueError(f"populations must be at least 1 for these bounds, not {populations!r}")
+        raise InvalidParameterError(
+            "populations", f"must be at least 1 for these bounds, not {populations!r}", value=populations
+        )
     return Loads(N, _check.non_negative("think_time", think_time), _demands(demands))
 
 
 def _populations(populations: npt.ArrayLike) -> FloatArray:
     given = [populations] if np.ndim(populations) == 0 else _check.sequence("populations", populations)
     if not len(given):
-        raise ValueError("populations must not be empty: give at least one number of customers")
+        raise InvalidParameterError("populations", "must not be empty", "give at least one number of customers")
     return np.array([_check.positive(f"populations[{i}]", n) for i, n in enumerate(given)])
 
 
 def _demands(demands: Sequence[float]) -> FloatArray:
     D = [_check.positive(f"demands[{i}]", d) for i, d in enumerate(_check.sequence("demands", demands))]
     if not D:
-        raise ValueError("demands must not be empty: give the service time per cycle of each station")
+        raise InvalidParameterError("demands", "must not be empty", "give the service time per cycle of each station")
     return np.array(D)
 
 
@@ -119,7 +122,9 @@ def _per_server(demands: Sequence[float], servers: Sequence[int] | None) -> tupl
     D = _demands(demands)
     c = [1] * D.size if servers is None else _check.counts("servers", servers)
     if len(c) != D.size:
-        raise ValueError(f"servers must have as many entries as demands ({D.size}), not {len(c)}")
+        raise InvalidParameterError(
+            "servers", f"must have as many entries as demands ({D.size}), not {len(c)}", value=len(c)
+        )
     return float(math.fsum(D)), float(np.max(D / c))
 
 
@@ -163,5 +168,7 @@ def largest_population(
     Z = _check.non_negative("think_time", think_time)
     total, bottleneck = _per_server(demands, servers)
     if R < total:
-        raise ValueError(f"response_time must be at least the total demand {total:.6g}, not {response_time!r}")
+        raise InvalidParameterError("response_time",
+                                    f"must be at least the total demand {total:.6g}, not {response_time!r}",
+                                    value=response_time)  # fmt: skip
     return (R + Z) / bottleneck

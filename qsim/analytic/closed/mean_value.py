@@ -48,7 +48,7 @@ from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import network as closed_network
 from qsim.analytic.closed.classes import LARGEST_LATTICE
 from qsim.distributions import Distribution
-from qsim.errors import NoFormulaError, QsimError
+from qsim.errors import InvalidParameterError, NoFormulaError, QsimError
 from qsim.metrics import Kind, Metrics
 from qsim.models import ClassStation, Closed, ClosedClasses, Model, Station
 
@@ -146,7 +146,7 @@ def schweitzer(model: Closed | ClosedClasses) -> Metrics:
     (3.62, 3.88)
     """
     if not isinstance(model, Closed | ClosedClasses):
-        raise ValueError(f"model must be Closed or ClosedClasses, not {model!r}")
+        raise InvalidParameterError("model", f"must be Closed or ClosedClasses, not {model!r}", value=model)
     net = _network(model)
     N = net.populations
     # What an arrival of class r finds of class s, as a share of what there is; shape (classes r, 1, classes s, 1).

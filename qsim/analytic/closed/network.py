@@ -40,7 +40,7 @@ from qsim.analytic.closed.random_routing import OwnQueueTimes
 from qsim.analytic.closed.repairman import RepairmanCurve
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.distributions import Exponential
-from qsim.errors import NoFormulaError
+from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.metrics import Metrics, TimeDistribution
 from qsim.models import Closed, Model, Station
 
@@ -208,9 +208,8 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
     [0.076923, 0.149425, 0.216598]
     """
     if not applies(model):
-        raise ValueError(
-            f"model must be a Closed network of product form, not {model!r}: FCFS stations need Exponential service"
-        )
+        raise InvalidParameterError("model", f"must be a Closed network of product form, not {model!r}",
+                                    "FCFS stations need Exponential service", model)  # fmt: skip
     if repairman.applies(model) or random_routing.applies(model):
         (station,) = model.queueing
         known = repairman.curve if repairman.applies(model) else random_routing.curve

@@ -38,7 +38,7 @@ from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.shape import plain
 from qsim.analytic.stability import require_stable
 from qsim.distributions import Deterministic, Distribution
-from qsim.errors import UnstableQueueError
+from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import Approximation, Metrics
 from qsim.models import Model, Open
 
@@ -95,7 +95,9 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
     ca2, cs2 = _scv(ca2, cs2)
     for name, value in (("ca2", ca2), ("cs2", cs2)):
         if value > 1:
-            raise ValueError(f"{name} must be at most 1 for Kimura's formula, not {value!r}: use whitt")
+            raise InvalidParameterError(
+                name, f"must be at most 1 for Kimura's formula, not {value!r}", "use whitt", value=value
+            )
     exponential = mmc_wait(arrival_rate, service_time, servers)
     if ca2 + cs2 == 0 or arrival_rate == 0:
         return 0.0

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 
 from qsim import _check
 from qsim.analytic.open.mmc import erlang_b, erlang_c
+from qsim.errors import InvalidParameterError
 
 MOST_SERVERS = 10_000_000
 
@@ -91,7 +92,9 @@ def rate_for_wait(servers: int, service_time: float, target: float) -> float:
 def _offered(offered_load: float) -> float:
     a = _check.non_negative("offered_load", offered_load, "arrival rate times mean service time")
     if a > MOST_SERVERS / 2:
-        raise ValueError(f"offered_load must be below {MOST_SERVERS // 2} erlangs, not {offered_load!r}")
+        raise InvalidParameterError(
+            "offered_load", f"must be below {MOST_SERVERS // 2} erlangs, not {offered_load!r}", value=offered_load
+        )
     return a
 
 

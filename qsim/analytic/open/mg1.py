@@ -41,6 +41,7 @@ from qsim.analytic.open.uniformised import UniformisedTimes
 from qsim.analytic.shape import plain, poisson
 from qsim.analytic.stability import require_stable
 from qsim.distributions import Distribution
+from qsim.errors import InvalidParameterError
 from qsim.metrics import Metrics, TimeDistribution
 from qsim.models import Model, Open
 
@@ -71,7 +72,9 @@ class PollaczekStates:
 
     def p(self, n: int) -> float:
         if n >= MOST_STATES:
-            raise ValueError(f"n must be below {MOST_STATES} for M/G/1, not {n}: so many are never present")
+            raise InvalidParameterError(
+                "n", f"must be below {MOST_STATES} for M/G/1, not {n}", "so many are never present", value=n
+            )
         if n >= self._table.size:
             self._table = self._computed(max(64, 2 * n))
         return float(self._table[n])

@@ -33,7 +33,7 @@ from qsim import _check
 from qsim.analytic import invert as _invert
 from qsim.analytic.shape import markovian, plain
 from qsim.analytic.stability import require_stable
-from qsim.errors import UnstableQueueError
+from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
 
@@ -52,7 +52,9 @@ def erlang_b(servers: int, offered_load: float) -> float:
     servers = _check.count("servers", servers, minimum=0)
     a = _check.non_negative("offered_load", offered_load, "arrival rate times mean service time")
     if min(servers, a) > MOST_STEPS:
-        raise ValueError(f"offered_load must be below {MOST_STEPS:,} erlangs for so many servers, not {a:g}")
+        raise InvalidParameterError(
+            "offered_load", f"must be below {MOST_STEPS:,} erlangs for so many servers, not {a:g}", value=a
+        )
     blocked = 1.0
     for k in range(1, servers + 1):
         blocked = a * blocked / (k + a * blocked)

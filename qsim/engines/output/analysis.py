@@ -32,6 +32,7 @@ import numpy as np
 from qsim._types import FloatArray, IntArray
 from qsim.engines.output.recorder import ROWS_PER_GROUP, SERVICE, WAIT, Recorder
 from qsim.engines.output.regenerative import FEWEST_CYCLES, Cycles
+from qsim.errors import InvalidParameterError
 from qsim.metrics import SHARES, Interval
 
 MOST_BATCHES = 20
@@ -143,9 +144,9 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
     rows = recorder.rows
     size = recorder.batch_size
     if rows.shape[0] < 2:
-        raise ValueError(
-            f"customers must be at least {2 * size} for any estimate, not {recorder.customers}: give more customers"
-        )
+        raise InvalidParameterError("customers",
+                                    f"must be at least {2 * size} for any estimate, not {recorder.customers}",
+                                    "give more customers", recorder.customers)  # fmt: skip
     complaints = []
     if warmup == "mser5":
         dropped, settled = find_warmup((rows[:, WAIT] + rows[:, SERVICE]) / size)
@@ -156,9 +157,9 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
         share = float(warmup) * recorder.customers if float(warmup) < 1 else float(warmup)
         dropped = math.ceil(share / size)
         if dropped > rows.shape[0] - 2:
-            raise ValueError(
-                f"warmup must leave customers to measure, not {warmup!r} of {recorder.customers}: give more customers"
-            )
+            raise InvalidParameterError("warmup",
+                                        f"must leave customers to measure, not {warmup!r} of {recorder.customers}",
+                                        "give more customers", warmup)  # fmt: skip
     kept = rows[dropped:]
     per_batch, count = divmod(kept.shape[0], min(kept.shape[0], MOST_BATCHES))
     batches = kept[count:].reshape(-1, per_batch, 4).sum(axis=1)
@@ -213,9 +214,10 @@ def _from_cycles(cycles: Cycles, servers: float, confidence: float, times: Sampl
     """Values and intervals of regenerative cycles: nothing is left out at the beginning."""
     n = cycles.cycles
     if n < 2:
-        raise ValueError(
-            f"intervals must not be 'regenerative' for a run in which the queue was found empty {n + 1} times "
-            "at most: use intervals='batch means', or give more customers"
+        raise InvalidParameterError(
+            "intervals",
+            f"must not be 'regenerative' for a run in which the queue was found empty {n + 1} times at most",
+            "use intervals='batch means', or give more customers",
         )
     values: dict[str, float] = {}
     intervals: dict[str, Interval] = {}

@@ -10,6 +10,7 @@ from qsim.engines.output.analysis import MOST_BATCHES, analyse, reaches
 from qsim.engines.output.recorder import Recorder
 from qsim.engines.output.run_totals import Gathering
 from qsim.engines.plan import Plan, servers_of
+from qsim.errors import InvalidParameterError
 from qsim.metrics import Interval, Metrics
 from qsim.models import Model
 
@@ -72,9 +73,13 @@ def _part(whole: Metrics, recorder: Recorder, servers: float, name: str) -> Metr
     try:
         estimate = analyse(recorder, servers, min(0.9, whole.warmup / whole.customers), whole.confidence)
     except ValueError:
-        raise ValueError(
-            f"customers must be more than {whole.customers} for an estimate of {name} of {whole.model.kendall}, "
-            f"of which only {recorder.customers} were seen: give more customers"
+        raise InvalidParameterError(
+            "customers",
+            (
+                f"must be more than {whole.customers} for an estimate of {name} of {whole.model.kendall}, of "
+                f"which only {recorder.customers} were seen"
+            ),
+            "give more customers",
         ) from None
     values = estimate.values
     return Metrics(

@@ -22,6 +22,7 @@ from qsim import _check
 from qsim.engines.repeated.parallel import check_workers, spread
 from qsim.engines.repeated.replications import Replication, checked_run, interval_of_mean, pooled, require_long
 from qsim.engines.run import Engine
+from qsim.errors import InvalidParameterError
 from qsim.metrics import SYMBOLS, Interval, Metrics
 from qsim.models import Model
 
@@ -94,7 +95,7 @@ class PairedDifference:
 
     def _require(self, name: str) -> None:
         if name not in self.values:
-            raise ValueError(f"name must be one of {', '.join(self.values)}, not {name!r}")
+            raise InvalidParameterError("name", f"must be one of {', '.join(self.values)}, not {name!r}", value=name)
 
 
 def difference(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from qsim import _check
-from qsim.errors import MissingExtraError
+from qsim.errors import InvalidParameterError, MissingExtraError
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -54,7 +54,11 @@ def check_workers(workers: int, cluster: str | None) -> None:
     if workers != -1:
         _check.count("workers", workers, remedy="give a number of processes, or -1 for one per core")
     if cluster is not None and (not isinstance(cluster, str) or not cluster):
-        raise ValueError(f"cluster must be the address of a Dask scheduler, such as 'tcp://host:8786', not {cluster!r}")
+        raise InvalidParameterError(
+            "cluster",
+            f"must be the address of a Dask scheduler, such as 'tcp://host:8786', not {cluster!r}",
+            value=cluster,
+        )
 
 
 def _counted(results: Iterable[Result], total: int, progress: Progress | None) -> list[Result]:
@@ -92,7 +96,9 @@ def _require_answer(address: str) -> None:
             raise ValueError("it needs a host and a port")
         socket.create_connection((where.hostname, where.port), PATIENCE_S).close()
     except (OSError, ValueError) as error:
-        raise ValueError(
-            f"cluster must be the address of a Dask scheduler that answers, not {address!r} ({error}): "
-            "start one with 'dask scheduler' and give the address it prints"
+        raise InvalidParameterError(
+            "cluster",
+            f"must be the address of a Dask scheduler that answers, not {address!r} ({error})",
+            "start one with 'dask scheduler' and give the address it prints",
+            value=address,
         ) from error

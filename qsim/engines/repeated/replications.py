@@ -115,9 +115,9 @@ def require_long(metrics: Metrics) -> Metrics:
     """The metrics, unless a warning says that the runs were too short."""
     if metrics.warnings:
         raise SteadyStateError(
-            f"the runs of {metrics.model.kendall} fall short: {'; '.join(metrics.warnings)}. "
+            f"the runs of {metrics.model.kendall} fall short: {'; '.join(metrics.warnings)}.",
             f"Give customers of at least {2 * shortest_run(metrics.model):,} for each, better several times that, "
-            "or allow_short=True to see the estimate as it is.",
+            "or {allow_short}.",
             metrics,
         )
     return metrics

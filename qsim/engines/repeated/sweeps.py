@@ -13,6 +13,7 @@ from qsim import _check
 from qsim.engines.repeated.parallel import check_workers, spread
 from qsim.engines.repeated.replications import Replication, checked_run, pooled, require_long, run_seeds
 from qsim.engines.run import Engine
+from qsim.errors import InvalidParameterError
 from qsim.metrics import Metrics
 from qsim.models import Model
 
@@ -54,7 +55,7 @@ def sweep_models(
     count = _check.count("replications", replications)
     check_workers(workers, cluster)
     if not given:
-        raise ValueError("models must not be empty: give at least one")
+        raise InvalidParameterError("models", "must not be empty", "give at least one")
     entropy = checked_run(given[0], customers, seed, engine, warmup, confidence, states).seed
     seeds = [entropy] * len(given) if common_numbers else run_seeds(entropy, len(given))
     firsts = [

@@ -15,6 +15,7 @@ from qsim._types import FloatArray, IntArray
 from qsim.arrivals import Arrivals, Batches, Geometric, MarkovModulated, RecordedArrivals
 from qsim.distributions import Distribution
 from qsim.engines.jit import kernel
+from qsim.errors import InvalidParameterError
 
 
 class Filler(Protocol):
@@ -35,7 +36,9 @@ def sampler(arrivals: Arrivals) -> Filler:
         return _ModulatedGaps(arrivals)
     if isinstance(arrivals, RecordedArrivals):
         return _RecordedGaps(arrivals)
-    raise ValueError(f"arrivals must be a Distribution or one of qsim.arrivals, not {arrivals!r}")
+    raise InvalidParameterError(
+        "arrivals", f"must be a Distribution or one of qsim.arrivals, not {arrivals!r}", value=arrivals
+    )
 
 
 class _BatchGaps:

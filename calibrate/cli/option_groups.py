@@ -1,0 +1,50 @@
+"""Options that go together in several commands, declared once: a command takes them as one value."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from functools import wraps
+from typing import Any, get_type_hints
+
+
+class OptionGroup:
+    """Base of dataclasses whose fields are options, annotated as those of a command are.
+
+    A command with a parameter of such a class has the options of its fields, where the parameter stands in its
+    signature, and gets the values that were typed as one object.
+    """
+
+
+def with_options_of_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of its groups in its signature, for typer to read."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {n: kind for n, kind in hints.items() if isinstance(kind, type) and issubclass(kind, OptionGroup)}
+    if not groups:
+        return command
+    signature = inspect.signature(command)
+    parameters = [
+        p
+        for name, parameter in signature.parameters.items()
+        for p in (_options(groups[name]) if name in groups else [parameter.replace(annotation=hints[name])])
+    ]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        made = {n: kind(**{f.name: values.pop(f.name) for f in fields(kind)}) for n, kind in groups.items()}  # type: ignore[arg-type]
+        command(**values, **made)
+
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    )
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def _options(group: type[OptionGroup]) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):  # type: ignore[arg-type]
+        yield inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
