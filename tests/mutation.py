@@ -3,8 +3,8 @@
     python tests/mutation.py [N] [--seed S] [PATH ...]
 
 Draws N mutants (300) at random from the modules under the paths, and runs the tests that mirror each: its own module's
-first, then its room's. Works in a copy of the checkout. Prints the share killed and the survivors; a survivor that
-changes no result (an equivalent mutant) stays one.
+first, then its folder's and its room's. Works in a copy of the checkout. Prints the share killed and the survivors; a
+survivor that changes no result (an equivalent mutant) stays one.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-ROOMS = {
+ROOMS = ("qsim/analytic", "measure/formats", "measure/auditing", "calibrate/inference")
+WHOLE = {
     "qsim/analytic": ["tests/unit/qsim/analytic", "tests/agreement/test_derivations_agree.py"],
     "measure/formats": ["tests/unit/measure/formats", "tests/golden"],
-    "measure/auditing": ["tests/unit/measure/auditing"],
-    "calibrate/inference": ["tests/unit/calibrate/inference"],
 }
-"""The tests of each room; of any other path, the folder of the same name under tests/unit."""
+"""The tests of a whole room, which run last."""
 
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "in": "not in", "not in": "in",
                "is": "is not", "is not": "is"}  # fmt: skip
@@ -107,11 +106,10 @@ def mutants_of(path: str) -> Iterator[Mutant]:
 
 
 def tests_of(path: str) -> list[tuple[str, ...]]:
-    """The module's own tests, where there are any, and its room's."""
-    room = next((room for room in ROOMS if path.startswith(f"{room}/")), str(Path(path).parent))
-    own = Path("tests/unit") / Path(path).parent / f"test_{Path(path).stem}.py"
-    rest = tuple(ROOMS.get(room, [f"tests/unit/{room}"]))
-    return [(str(own),), rest] if (REPOSITORY / own).exists() else [rest]
+    """The module's own tests, those of its folder, and those of its room: what is quick first."""
+    folder = Path("tests/unit") / Path(path).parent
+    own = [(str(test),) for test in (folder / f"test_{Path(path).stem}.py", folder) if (REPOSITORY / test).exists()]
+    return own + [tuple(tests) for room, tests in WHOLE.items() if path.startswith(f"{room}/")]
 
 
 @dataclass(frozen=True)
@@ -147,12 +145,14 @@ class Copy:
 
     def kills(self, mutant: Mutant) -> bool:
         """Whether any test notices the mutant."""
-        limits = {tests: self.limit_s(tests) for tests in tests_of(mutant.path)}
-        module = self.folder / mutant.path
+        return any(self._fails_with(mutant, tests) for tests in tests_of(mutant.path))
+
+    def _fails_with(self, mutant: Mutant, tests: tuple[str, ...]) -> bool:
+        limit_s, module = self.limit_s(tests), self.folder / mutant.path
         original = module.read_text("utf-8")
         module.write_text(mutant.text, "utf-8")
         try:
-            return any(self.fails(tests, limit) for tests, limit in limits.items())
+            return self.fails(tests, limit_s)
         finally:
             module.write_text(original, "utf-8")
 

@@ -64,7 +64,7 @@ def ragged(mixes: tuple[float, ...], noise: float, seed: int) -> Sweep:
 
 def test_the_bands_hold_about_as_many_points_as_they_say() -> None:
     mixes, inside = tuple(np.linspace(0.4, 1.0, 9)), []
-    for seed in range(6):
+    for seed in range(3):
         for measured, curve in unseen(mix_family(ragged(mixes, 0.03, seed))):
             inside += ((curve.latency_low_s <= measured) & (measured <= curve.latency_high_s)).tolist()
     assert 0.86 < np.mean(inside) < 0.97
