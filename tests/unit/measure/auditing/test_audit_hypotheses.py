@@ -84,10 +84,18 @@ def test_a_synchronous_engine_keeps_one_in_flight_whatever_the_depth() -> None:
     assert "synchronous" in found.hypothesis
 
 
-def test_a_queue_limit_is_named_with_its_size() -> None:
-    found = diagnose(_curve(lambda r: r * np.minimum(1, 15 / DEPTHS)))
+@pytest.mark.parametrize("most", [15, 30])
+def test_a_queue_limit_is_named_with_its_size(most: int) -> None:
+    found = diagnose(_curve(lambda r: r * np.minimum(1, most / DEPTHS)))
     assert found.cause == "depth-not-filled"
-    assert "about 15 requests" in found.hypothesis
+    assert f"about {most} requests" in found.hypothesis
+
+
+def test_two_depths_close_together_show_no_limit() -> None:
+    depths = np.array([8.0, 16, 60, 64])
+    found = diagnose(_curve(lambda r: r * np.minimum(1, 15 / depths), depths))
+    assert found.cause == "depth-not-filled"
+    assert "the depth was not filled" in found.hypothesis
 
 
 def test_a_constant_share_is_no_fixed_time() -> None:
