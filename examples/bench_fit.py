@@ -1,6 +1,6 @@
 """How long a fit takes, and a command from its start: medians of interleaved runs.
 
-Commands are told in processor time, as multiples of importing numpy, scipy, pandas and plotly in the same run.
+Reports the processor time of commands as multiples of that of importing numpy, scipy, pandas and plotly in the same run.
 
 Run with: python examples/bench_fit.py [runs]
 """
