@@ -1,6 +1,7 @@
 """How long a fit takes, and a command from its start: medians of interleaved runs.
 
-Reports the processor time of commands as multiples of that of importing numpy, scipy, pandas and plotly in the same run.
+Reports the processor time of commands as multiples of what it takes to import
+numpy, scipy, pandas and plotly in the same run.
 
 Run with: python examples/bench_fit.py [runs]
 """
