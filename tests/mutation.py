@@ -178,7 +178,7 @@ def main() -> None:
         for number, mutant in enumerate(drawn, 1):
             if not copy.kills(mutant):
                 survivors += 1
-                print(f"survived  {mutant}", flush=True)
+                print(f"survived (number {number})  {mutant}", flush=True)
             if number % 10 == 0 or number == len(drawn):
                 print(f"{number} of {len(drawn)}: {100 * (1 - survivors / number):.0f} % killed", flush=True)
 
