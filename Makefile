@@ -3,7 +3,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 QSIM := $(BIN)/qsim
-# Two workers; what measures the machine is run again where it fails (tests/conftest.py). One: PYTEST_FLAGS="-n 0".
+# Two workers, each with whole modules; what measures the machine is run again where it fails (tests/conftest.py).
+# One: PYTEST_FLAGS="-n 0".
 PYTEST_FLAGS ?=
 
 # Beside a change of pyproject.toml, a checkout that was moved or a Python that is gone means installing again.
@@ -24,7 +25,7 @@ demo: $(VENV)/.installed ## Install qsim here and let it measure, predict and ch
 
 .PHONY: test
 test: lint ## Install what the tests need and run them (what measures or drives a browser: make test-all)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow" $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -n 2 --dist loadscope -m "not slow" $(PYTEST_FLAGS)
 
 .PHONY: test-all
 test-all: test ## Run the tests, then the slow ones: on this machine's devices, in a browser, notebooks

@@ -99,13 +99,13 @@ def main(runs: int) -> None:
     for _ in range(runs):
         for count, of in sweeps.items():
             times[count].append(one_run(of))
-    cold = [timed(lambda: subprocess.run([sys.executable, "-c", COLD], check=True)) for _ in range(max(3, runs // 3))]
+    cold = [timed(lambda: subprocess.run([sys.executable, "-c", COLD], check=True)) for _ in range((runs + 2) // 3)]
     print(f"{'points':>6}  {'fit':>8}  {'predict':>8}  {'knee':>8}  {'parameters':>10}   median ms of {runs} runs")
     for count, rows in times.items():
         f, p, k, e = np.median(rows, axis=0)
         print(f"{count:>6}  {f:8.1f}  {p:8.1f}  {k:8.1f}  {e:10.1f}")
     print(f"a process that imports calibrate and fits once: {np.median(cold):.0f} ms")
-    commands(max(3, runs // 3))
+    commands((runs + 2) // 3)
 
 
 if __name__ == "__main__":

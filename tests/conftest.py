@@ -1,4 +1,4 @@
-"""What every test may ask for: tools that may be missing, and the reference data that may be absent.
+"""What every test may ask for: tools that may be missing.
 
 A missing tool skips with its reason; where ``QSIM_REQUIRE_TOOLS`` is set (as CI does) it fails instead,
 so that no skip goes unseen.
@@ -26,7 +26,6 @@ settings.load_profile("any-machine")
 
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 REPOSITORY = Path(__file__).resolve().parent.parent
-SHARED = REPOSITORY.parent / "shared"
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
@@ -121,14 +120,6 @@ def without_root_rights() -> Callable[[], object]:
 def repository() -> Path:
     """The root of this checkout."""
     return REPOSITORY
-
-
-@pytest.fixture
-def shared() -> Path:
-    """The folder of reference data beside the checkout; it is no part of the repository, so it may be absent."""
-    if not SHARED.is_dir():
-        pytest.skip("the reference data folder is not beside this checkout")
-    return SHARED
 
 
 @dataclass(frozen=True)

@@ -74,9 +74,3 @@ def test_a_sweep_without_the_depths_of_a_column_is_left_out() -> None:
     floppy = next(d for d in script.collected() if d.depths[-1] < 512)
     assert script.judged([floppy], (1, 1.1)) == []
     assert script.table([]) == "no closed sweep has 3 or more depths near 1 and 32\n"
-
-
-def test_the_field_data_are_the_runs_of_others() -> None:
-    if not script.FIELD.is_dir():
-        pytest.skip(f"the raw runs of others are not here: {script.FIELD}")
-    assert len(script.field()) == 11

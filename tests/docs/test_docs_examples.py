@@ -8,13 +8,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-QUICK = {"bench_lab_browser.py": ["2"]}
+QUICK = {"bench_fit.py": ["1"], "bench_lab_browser.py": ["2"]}
 """Arguments that shorten a program; each says in its own docstring what they do."""
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def programs() -> list[ParameterSet]:
+    """Those that measure this machine are slow."""
+    names = sorted(path.name for path in EXAMPLES.glob("*.py"))
+    return [pytest.param(n, marks=[pytest.mark.slow] if n.startswith(("bench_", "measure_")) else []) for n in names]
+
+
+@pytest.mark.parametrize("name", programs())
 def test_example_runs(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, EXAMPLES / name, *QUICK.get(name, [])], cwd=tmp_path, stdin=subprocess.DEVNULL,

@@ -25,6 +25,10 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT)).removeprefix("docs/")
 
 
+def with_slow_region(page: Path) -> bool:
+    return any(f"<!-- begin: {name} -->" in page.read_text(encoding="utf-8") for name in regenerate.SLOW)
+
+
 @pytest.mark.parametrize("page", SESSIONS, ids=name_of)
 def test_blocks_give_what_the_page_shows(page: Path, tmp_path: Path, require_tool: Callable[..., str]) -> None:
     wrong, unavailable = [], set()
@@ -80,6 +84,13 @@ def test_generated_references_are_up_to_date() -> None:
 def test_generated_regions_are_up_to_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text == regenerate.with_regions(text, slow=False), f"{page.name} is out of date: make docs"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if with_slow_region(p)], ids=name_of)
+def test_slow_generated_regions_are_up_to_date(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == regenerate.with_regions(text), f"{page.name} is out of date: make docs"
 
 
 def test_the_picture_of_the_readme_shows_the_figures_of_the_block_beside_it() -> None:

@@ -64,10 +64,3 @@ def test_a_directory_of_runs_is_one_sweep_with_the_file_in_the_name_where_two_ar
     assert "killed.txt: read" in sweep.series
     assert "75/25 mix" in sweep.series
     assert len(sweep) == 19 * 5 + 3
-
-
-def test_every_public_mlc_file_beside_the_checkout_is_read(shared: Path) -> None:
-    files = sorted((shared / "field-data" / "mlc-samples").iterdir())
-    assert files
-    for path in files:
-        assert len(load(path)) == (3 if path.name == "killed_run.txt" else 19), path.name

@@ -46,6 +46,13 @@ def test_each_traffic_is_a_series_with_best_mean_interval_and_spread(qsim):
     first = again.json["summary"][0]
     assert first["latency_low"] <= first["latency_mean"] <= first["latency_high"]
     assert first["latency_best"] <= first["latency_mean"]
+
+
+@pytest.mark.live
+@two_cores
+def test_what_was_measured_passes_its_audit(qsim):
+    run = qsim("measure", "memory", "--delays", "0,5000", "--traffic", "read,3:1,nt-write", *QUICK, "--out", "mixes")
+    assert run.code == 0, run.err
     assert qsim("audit", "mixes").code == 0
 
 

@@ -27,6 +27,7 @@ def test_of_one_row_a_quantity_is_log_normal() -> None:
     constant = one_row().quantiles(lambda v: v[:, 0] * v[:, 1], SHARES)  # the direction leaves the product alone
     assert constant == pytest.approx(np.full(3, 15.0), rel=1e-9)
     assert one_row().mean_and_sd(lambda v: v[:, 1]) == pytest.approx((np.log(5.0), 0.2))
+    assert one_row().log_evidence == 0
 
 
 def test_light_rows_are_dropped_and_the_evidence_is_of_all() -> None:

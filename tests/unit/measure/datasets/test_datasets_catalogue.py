@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from measure.datasets import about, dataset_names, dataset_table, load_dataset
 from measure.errors import DataError
 
-SEEDS = {
-    "000-ssd": "000_ssd_fio", "000-memory": "000_memory_mlc", "001-ssd": "001_ssd_fio", "001-memory": "001_memory_mlc",
-    "002-ssd-tails": "002_ssd_tail_latency", "002-ssd-baseline": "002_ssd_baseline", "003-ssd-read": "003_ssd_fio_read",
-    "004-ssd-depth": "004_ssd_queue_depth", "004-ssd-block-size": "004_ssd_block_size",
-    "004-ssd-mix": "004_ssd_read_write_mix",
+PRINTED = {
+    "000-ssd": "b6d608cadbbccd1e", "000-memory": "11e8582769137d74", "001-ssd": "7cb13d0f4aeab251",
+    "001-memory": "007e80cc6a1d9824", "002-ssd-tails": "18d705af01796c94", "002-ssd-baseline": "21f69eba0e97ee8d",
+    "003-ssd-read": "59c670978a853148", "004-ssd-depth": "f7365385d5e4d2fd", "004-ssd-block-size": "fed467d0278ffb41",
+    "004-ssd-mix": "718159f2c8b1b899",
 }  # fmt: skip
+"""The first digits of the SHA-256 of each table as its source printed it, mistakes included."""
+
 POINTS = {
     "000-ssd": (12, 36), "000-memory": (8, 152), "001-ssd": (6, 36), "001-memory": (10, 190), "003-ssd-read": (4, 20),
     "004-ssd-depth": (1, 5), "004-ssd-block-size": (5, 5), "004-ssd-mix": (5, 5),
@@ -26,14 +28,14 @@ POINTS = {
 
 
 def test_every_seed_table_is_in_the_catalogue() -> None:
-    assert set(dataset_names()) == set(SEEDS)
+    assert set(dataset_names()) == set(PRINTED)
     assert set(dataset_names(curves_only=True)) == set(POINTS)
 
 
-@pytest.mark.parametrize("name", SEEDS)
-def test_the_numbers_are_those_of_the_source(name: str, shared: Path) -> None:
-    printed = pd.read_csv(shared / "seed-data" / f"{SEEDS[name]}.csv")
-    pd.testing.assert_frame_equal(dataset_table(name), printed, check_exact=True)
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_numbers_are_those_of_the_source(name: str) -> None:
+    table = dataset_table(name).to_csv(index=False, lineterminator="\n")
+    assert hashlib.sha256(table.encode()).hexdigest().startswith(PRINTED[name])
 
 
 @pytest.mark.parametrize("name", POINTS)
@@ -57,7 +59,7 @@ def test_units_are_converted_as_the_catalogue_says() -> None:
     assert row["latency_s"] == pytest.approx((28500 * 21.55e-6 + 12100 * 28.46e-6) / 40600)
 
 
-@pytest.mark.parametrize("name", sorted(set(SEEDS) - set(POINTS)))
+@pytest.mark.parametrize("name", sorted(set(PRINTED) - set(POINTS)))
 def test_a_table_that_is_no_curve_says_what_there_is_instead(name: str) -> None:
     with pytest.raises(DataError, match=r"no throughput.*dataset_table"):
         load_dataset(name)
@@ -86,4 +88,4 @@ def test_the_wheel_holds_every_table(
     built = next(wheel.WheelBuilder(str(repository)).build(directory=str(tmp_path), versions=["standard"]))
     with zipfile.ZipFile(built) as archive:
         files = set(archive.namelist())
-    assert {f"measure/datasets/{name}.csv" for name in SEEDS} <= files
+    assert {f"measure/datasets/{name}.csv" for name in PRINTED} <= files

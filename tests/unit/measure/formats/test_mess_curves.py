@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from places import GOLDEN
 
@@ -104,15 +102,6 @@ def test_forms_are_not_mixed() -> None:
     texts = {p.name: p.read_text() for p in (DATA / "mess.csv", DATA / "bwlat_70.txt")}
     with pytest.raises(DataError, match="Mess's table and pairs of numbers cannot be one sweep"):
         curves_sweep(texts)
-
-
-def test_the_public_mess_files_are_read(shared: Path) -> None:
-    mess = shared / "field-data" / "mess-samples"
-    assert len(load(mess / "epeec4_memory_curves.csv").series) == 41
-    assert len(load(mess / "grace_memory_curves.csv").series) == 45
-    text = load(mess / "skylake-text")
-    assert sorted(text.series) == ["50/50 mix", "60/40 mix", "76/24 mix", "90/10 mix", "read"]
-    assert [f.severity for f in text.findings if f.check == "latency-unit"] == ["info"]
 
 
 def test_messages_of_a_verbose_multiload_are_no_rows() -> None:

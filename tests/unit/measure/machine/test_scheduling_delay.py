@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 import pandas as pd
@@ -19,14 +18,15 @@ def table(late_s: list[float]) -> Sweep:
 
 
 def test_it_sleeps_while_the_block_runs_and_no_longer() -> None:
-    before = threading.active_count()
     with Wakeups() as woken:
-        time.sleep(20 * NAP_S)
+        give_up = time.monotonic() + 60
+        while len(woken._late) < 3 and time.monotonic() < give_up:
+            time.sleep(NAP_S)
     found = woken.lateness()
     assert found is not None
-    assert 1 <= found.wakeups <= 21  # fewer where the machine is busy
+    assert found.wakeups >= 3
     assert 0 <= found.mean_s <= found.p99_s * found.wakeups
-    assert threading.active_count() == before
+    assert not woken._thread.is_alive()
 
 
 def test_a_late_waking_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

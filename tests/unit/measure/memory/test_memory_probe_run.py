@@ -66,6 +66,7 @@ def test_a_run_gives_a_sweep_with_its_raw_files(tmp_path: Path, traffic: str) ->
     assert (tmp_path / "m" / "points.csv").read_text().startswith("series,load,")
 
 
+@pytest.mark.live
 def test_more_delay_means_less_from_the_loaders(tmp_path: Path) -> None:
     sweep = run_memory(plan(0, 20_000), tmp_path / "m")
     by_delay = sweep.points.groupby("load")["loaders_per_s"].max()

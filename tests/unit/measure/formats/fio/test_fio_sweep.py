@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.sweep import bin_quantile, fio_sweep, parse_fio, parse_fio_size
+from measure.formats.fio.sweep import bin_quantile, fio_sweep, parse_fio_size
 
 
 def stats(mean: float, sd: float = 0.0, **more: Any) -> dict[str, Any]:
@@ -301,61 +300,19 @@ def test_a_quantile_of_bins_is_the_first_that_covers_the_fraction() -> None:
     assert [bin_quantile(bins, q) for q in (0.5, 0.51, 0.99, 0.999)] == [1.0, 2.0, 2.0, 10.0]
 
 
-FIELD = [
-    ("fio-plot-samples/floppy", 14, 2),
-    ("fio-plot-samples/hdd-samsung-f1-7200rpm", 14, 4),
-    ("fio-plot-samples/raid-controller-mx200-one-disk", 17, 5),
-    ("fio-plot-samples/sata-ssd-intel-s4610", 17, 5),
-    ("fio-plot-samples/sata-ssd-kingston-dc500m", 17, 5),
-    ("nvme-samples", 8, 2),
-]
+def test_a_folder_of_runs_is_a_curve_for_each_direction_and_number_of_jobs() -> None:
+    def run(direction: str, depth: int, jobs: int) -> dict[str, Any]:
+        made = job(read3(1000.0, 1e6 * depth * jobs), direction)
+        made["job options"] |= {"iodepth": f"{depth}", "numjobs": f"{jobs}", "group_reporting": "1"}
+        return document(made)
 
-
-@pytest.mark.parametrize(("folder", "points", "series"), FIELD)
-def test_field_data_is_read_whole_and_obeys_littles_law(shared: Path, folder: str, points: int, series: int) -> None:
-    files = sorted((shared / "field-data" / folder).glob("*.json"))
-    sweep = fio_sweep({f.name: f.read_text("utf-8") for f in files})
-    assert (len(sweep), len(sweep.series)) == (points, series)
+    depths = (1, 2, 4, 8, 16, 32, 64)
+    runs = [run(direction, depth, 1) for direction in ("read", "write") for depth in depths]
+    sweep = sweep_of(*runs, run("read", 1, 4), run("read", 1, 16))
+    assert (len(sweep), len(sweep.series)) == (16, 4)
     assert not sweep.findings
-    outstanding = sweep.points["throughput_per_s"] * sweep.points["latency_s"] / sweep.points["load"]
-    assert outstanding.between(0.85, 1.005).all()
-    assert outstanding.median() > 0.97
-
-
-ODD = {
-    "ODD_io_error_dev_full.json": "error 28",
-    "ODD_killed_by_timeout_no_json.json": "only fio's message",
-    "errors-and-hand-edited/Results_FIO.json": "edited",
-    "errors-and-hand-edited/TestFioJson.txt": "edited",
-    "errors-and-hand-edited/TestFioJsonWithError.txt": "error 42",
-    "errors-and-hand-edited/Results_FIO_Error_1.txt": "only fio's message",
-    "errors-and-hand-edited/Results_FIO_Error_2.txt": "only fio's message",
-    "errors-and-hand-edited/Results_FIO_Verification_Error_1.txt": "verification failed",
-    "errors-and-hand-edited/Results_FIO_Verification_Error_2.txt": "verification failed",
-    "schema-2.x/bin_vals": "not fio's JSON",
-    "schema-2.x/expected_read.json": "not fio JSON",
-    "ODD_normal_then_json_then_normal.txt": 1,
-    "ODD_note_before_json_stdout.json": 1,
-    "ODD_status_interval_multiple_json_docs.json": 1,
-    "errors-and-hand-edited/FIOExample.txt": 1,
-    "errors-and-hand-edited/Results_FIO_ReadWrite.json": 1,
-    "errors-and-hand-edited/Results_FIO_Write.json": 1,
-    "schema-2.x/fio-parser-sample-result.json": 5,
-    "schema-2.x/pkb-7fb0c9d8-0_fio.json": 2,
-    "unified_both.json": 1,
-    "unified_mixed.json": 1,
-}
-
-
-@pytest.mark.parametrize(("name", "expected"), ODD.items())
-def test_odd_field_data_is_read_or_refused_with_a_reason(shared: Path, name: str, expected: str | int) -> None:
-    text = (shared / "field-data" / "fio-odd" / name).read_text("utf-8", "replace")
-    if isinstance(expected, int):
-        assert len(parse_fio(text, name)) == expected
-        assert len(fio_sweep({name: text})) == expected
-    else:
-        with pytest.raises(DataError, match=expected):
-            fio_sweep({name: text})
+    points = sweep.points
+    assert (points["throughput_per_s"] * points["latency_s"]).tolist() == pytest.approx(points["load"].tolist())
 
 
 def test_the_sum_of_all_clients_is_read_where_it_stands_alone_and_has_no_depth() -> None:

@@ -1,0 +1,59 @@
+"""What is put right in a sweep, and what is left as it was printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from measure.auditing.all_checks import audit
+from measure.auditing.correcting import corrected
+from measure.sweep import Sweep
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
+THROUGHPUT = DEPTHS / (80e-6 * (1 + DEPTHS / 16))
+TRUE = DEPTHS / THROUGHPUT
+
+
+def printed(latency_s: np.ndarray, load: np.ndarray = DEPTHS, load_kind: str = "queue_depth") -> Sweep:
+    points = pd.DataFrame({"series": "c", "load": load, "throughput_per_s": THROUGHPUT, "latency_s": latency_s})
+    return Sweep(points, load_kind)
+
+
+def test_a_truthful_sweep_is_returned_as_it_is() -> None:
+    sweep = printed(TRUE)
+    assert corrected(sweep) is sweep
+
+
+def test_of_jobs_that_were_not_counted_the_load_is_multiplied() -> None:
+    found = corrected(printed(TRUE, load=DEPTHS / 4))
+    assert found.points["load"].tolist() == DEPTHS.tolist()
+    assert found.points["latency_s"].tolist() == TRUE.tolist()
+    (note,) = (f for f in found.findings if f.check == "corrected")
+    assert note.message == "the load was multiplied by 4 jobs."
+    assert found.provenance.details["corrected"] == [note.message]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda r: 1000 * r, "the latency was divided by 1000"),
+        (lambda r: 0.6 * r, "the latency was replaced by N / X at depth 1, 2, 4, 8, 16, 32, 64"),
+        (lambda r: np.where(DEPTHS == 8, 3 * r, r), "the latency was replaced by N / X at depth 8"),
+        (lambda r: np.where(DEPTHS == 8, 3 * r, 0.97 * r), "the latency was replaced by N / X at depth 8"),
+    ],
+    ids=["unit", "share", "one point", "one point among small gaps"],
+)
+def test_a_latency_is_put_right_where_it_is_worth_it(wrong: Callable[[np.ndarray], np.ndarray], says: str) -> None:
+    found = corrected(printed(wrong(TRUE)))
+    assert [f.message for f in found.findings if f.check == "corrected"] == [f"{says}."]
+    changed = found.points["latency_s"].to_numpy() != wrong(TRUE)
+    assert found.points["latency_s"].to_numpy()[changed] == pytest.approx(TRUE[changed])
+    assert not [f for f in audit(found) if f.severity == "error"]
+
+
+def test_a_sweep_over_arrival_rates_is_left_alone() -> None:
+    sweep = printed(1000 * TRUE, load_kind="arrival_rate")
+    assert corrected(sweep) is sweep
