@@ -30,7 +30,7 @@ def lone_requests(sweep: Sweep) -> LoneRequests | None:
     """
     table = sweep.points
     rows = table[(table["load"] == 1) & table["latency_sd_s"].notna()]
-    if sweep.load_kind != "queue_depth" or rows.empty:
+    if not sweep.load_type.is_closed or rows.empty:
         return None
     names = {PurePosixPath(str(source)).name for source in rows["source"]}
     raw = tuple(p for p in sweep.raw if p.name in names) if sweep.provenance.tool == "fio" else ()

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,25 +31,15 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.loads import LOADS, Load, LoadKind
 from measure.repeats import intervals
 from measure.units import format_bytes
-
-LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
 REQUIRED = ("series", "load", "throughput_per_s", "latency_s")
 OPTIONAL = (
     "bandwidth_bytes_per_s", "block_bytes", "read_fraction", "pattern", "depth", "jobs", "repeat",
     "latency_sd_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s", "source", "started_at",
 )  # fmt: skip
-
-
-LOAD_NAMES: dict[LoadKind, str] = {
-    "queue_depth": "outstanding requests N",
-    "injected_delay": "injected delay",
-    "arrival_rate": "arrival rate",
-    "bandwidth": "bandwidth",
-    "buffer_size": "buffer size",
-}
 
 
 @dataclass(frozen=True)
@@ -104,12 +94,17 @@ class Sweep:
     def __post_init__(self) -> None:
         where = self.name or self.provenance.source
         object.__setattr__(self, "points", _tidy(self.points, where))
-        if self.load_kind in _NEVER_ZERO and (idle := self.points["load"] == 0).any():
+        if not self.load_type.may_be_zero and (idle := self.points["load"] == 0).any():
             raise DataError(
-                f"{where or 'the table'}: {_NEVER_ZERO[self.load_kind]} 0 in row {int(idle.to_numpy().argmax()) + 1} "
+                f"{where or 'the table'}: {self.load_type.noun} 0 in row {int(idle.to_numpy().argmax()) + 1} "
                 f"(series {self.points['series'][idle].iloc[0]!r}) asks for nothing; remove it, or say which column is "
                 "the load (--columns load=COLUMN)"
             )
+
+    @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
 
     @cached_property
     def series(self) -> tuple[str, ...]:
@@ -211,7 +206,6 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-_NEVER_ZERO: Mapping[LoadKind, str] = {"queue_depth": "depth", "arrival_rate": "arrival rate"}
 _LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})
 

@@ -286,7 +286,7 @@ def fitted_tails(
     None where the sweep varies no depth or kept no two histograms. Raises DataError as ``predict_tails``, where the
     points calibrated on cannot tell the tails.
     """
-    if sweep.load_kind != "queue_depth" or not sweep.raw:
+    if not sweep.load_type.is_closed or not sweep.raw:
         return None
     by_depth: dict[float, list[Histogram]] = {}
     for (name, load, _), one in histograms(sweep).items():

@@ -155,11 +155,11 @@ def of_fit(fit: Fit, y: Sequence[str], x: str | None, name: str, up_to: float = 
     """The predicted curve of a fit with its band, over what it was calibrated on and at least ``up_to``."""
     from calibrate.fitting.predicted_curve import grid, predict
 
-    high = max((*fit.used, 64.0, up_to) if fit.load_kind == "queue_depth" else (*fit.used, up_to))
-    if fit.load_kind == "arrival_rate":
+    high = max((*fit.used, 64.0, up_to) if fit.load_type.is_closed else (*fit.used, up_to))
+    if fit.load_type.is_open:
         at = np.linspace(0.02, 1.0, _POINTS) * high
     else:
-        at = grid(1.0 if fit.load_kind == "queue_depth" else 0.0, high, _POINTS)
+        at = grid(1.0 if fit.load_type.is_closed else 0.0, high, _POINTS)
     curve = predict(fit, at)
     columns = {
         "W": (curve.response_time_s, curve.response_time_low_s, curve.response_time_high_s),
