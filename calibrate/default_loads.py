@@ -16,24 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.models.past_the_peak import DECLINE_FROM
+from measure.loads import LOADS, LoadKind
 
 if TYPE_CHECKING:
     from calibrate.points import Points
-    from measure.sweep import LoadKind
 
 PAIR: tuple[float, ...] = (1.0, 32.0)
-TRIPLE: tuple[float, ...] = (1.0, 8.0, 64.0)
+TRIPLE: tuple[float, ...] = LOADS["queue_depth"].default_points
 
 ENOUGH = 6
 """From so many measured loads on three are calibrated on, and as many are left to compare with; from fewer, two."""
 
-DELAYS: tuple[float, ...] = (0.0, 500.0, 2500.0)
-"""Injected delays to begin with."""
-
 MIDDLE = 0.65
 """The share of the highest bandwidth to measure beside the ends: about where the steady climb shows best."""
-
-IN_WORDS = "1 and 32; with three, 1, 8 and 64"
 
 
 def recommended(depths: Sequence[float], count: int) -> list[float]:
@@ -49,7 +44,7 @@ def recommended(depths: Sequence[float], count: int) -> list[float]:
 
 def to_calibrate_on(points: Points) -> list[float]:
     """The loads of ``points`` to calibrate on where the others are held out: two of few depths, three of many."""
-    if points.load_kind == "queue_depth":
+    if points.load_type.is_closed:
         return to_begin_with(points.load_kind, points.load.tolist())
     load = (
         points.load
@@ -59,10 +54,10 @@ def to_calibrate_on(points: Points) -> list[float]:
     inner = load[1:-1]
     if not len(inner):
         return sorted({float(load[0]), float(load[-1])})
-    if points.load_kind == "injected_delay":
+    if points.load_type.is_delay:
         rates = np.log(points.throughput_per_s)
         middle = inner[np.argmin(np.abs(rates[1:-1] - 0.5 * (rates[0] + rates[-1])))]
-    elif points.load_kind == "bandwidth":
+    elif points.load_type.is_bandwidth:
         middle = inner[np.argmin(np.abs(inner - MIDDLE * load[-1]))]
     else:
         middle = inner[np.argmin(np.abs(inner - 0.5 * (load[0] + load[-1])))]
@@ -75,9 +70,9 @@ def to_begin_with(kind: LoadKind, loads: Sequence[float]) -> list[float]:
     >>> to_begin_with("queue_depth", [1, 2, 4, 8, 16, 32, 64]), to_begin_with("queue_depth", [1, 8, 32, 64])
     ([1.0, 8.0, 64.0], [1.0, 32.0])
     """
-    if kind == "queue_depth":
+    if LOADS[kind].is_closed:
         return recommended(loads, 2 if len(loads) < ENOUGH else 3)
-    wanted = DELAYS if kind == "injected_delay" else (min(loads), 0.5 * (min(loads) + max(loads)), max(loads))
+    wanted = LOADS[kind].default_points or (min(loads), 0.5 * (min(loads) + max(loads)), max(loads))
     found = sorted({float(min(loads, key=lambda n, at=at: (abs(n - at), n))) for at in wanted})  # type: ignore[misc]
     if len(found) < len(wanted) <= len(loads):  # two of them are nearest to one: the ends and the middle
         ordered = sorted(float(n) for n in loads)

@@ -28,7 +28,7 @@ def lone_requests(sweep: Sweep) -> LoneRequests | None:
     """
     table = sweep.points
     rows = table[(table["load"] == 1) & table["latency_sd_s"].notna()]
-    if sweep.load_kind != "queue_depth" or rows.empty:
+    if not sweep.load_type.is_closed or rows.empty:
         return None
     shortest = [h.quantile(SHORTEST) for h in histograms(replace(sweep, points=rows)).values()] or rows[
         "latency_s"

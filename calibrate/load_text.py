@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from measure.sweep import LoadKind
+from measure.loads import LOADS, LoadKind
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
 
 
@@ -14,9 +14,7 @@ def load_text(kind: LoadKind, load: float, digits: int = 3) -> str:
     >>> load_text("arrival_rate", 63900.7), load_text("queue_depth", 32.0)
     ('63.9 k/s', '32')
     """
-    if kind == "arrival_rate":
-        return format_rate(load, digits)
-    return format_bandwidth(load, digits) if kind == "bandwidth" else f"{load:g}"
+    return LOADS[kind].text(load, digits)
 
 
 def counted(number: int, what: str = "point") -> str:
@@ -31,11 +29,11 @@ def loads_text(kind: LoadKind, loads: Iterable[float]) -> str:
 
 def knee_text(kind: LoadKind, load: float, digits: int = 3) -> str:
     """A load that was estimated, to so many significant digits."""
-    return load_text(kind, load, digits) if kind in ("arrival_rate", "bandwidth") else f"{load:.{digits}g}"
+    return LOADS[kind].estimated_text(load, digits)
 
 
 def throughput_text(kind: LoadKind) -> Callable[[float], str]:
     """How a throughput is written: requests a second, or a memory's cache lines as a bandwidth."""
-    if kind in ("injected_delay", "bandwidth"):
+    if LOADS[kind].is_memory:
         return lambda lines_per_s: format_bandwidth(lines_per_s * CACHE_LINE_BYTES)
     return format_rate

@@ -18,16 +18,15 @@ from measure.auditing.memory import cache_sized
 from measure.errors import DataError
 from measure.formats.fio.host_work import COLUMN as HOST_TIME
 from measure.formats.known_peaks import known_peak
-from measure.load_limits import MOST_LOAD
+from measure.loads import LOADS, Load, LoadKind
 from measure.machine.scheduling_delay import COLUMN
 from measure.recorded import recorded_caches
-from measure.sweep import LOAD_NAMES, LoadKind, Sweep
+from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GIVEN: tuple[LoadKind, ...] = ("arrival_rate", "bandwidth")
 """Loads that are throughputs themselves."""
 Z90 = 1.645
 """Half the width of a 90 % interval in standard errors."""
@@ -88,9 +87,14 @@ class Points:
         return len(self.load)
 
     @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
+
+    @property
     def throughput_is_given(self) -> bool:
         """Whether the load is the throughput itself, so that the response time alone is predicted."""
-        return self.load_kind in GIVEN
+        return self.load_type.is_throughput
 
     def loads_text(self) -> str:
         """The loads, for messages."""
@@ -196,7 +200,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     >>> [round(x / 1000) for x in points_of(sweep).throughput_per_s]
     [56, 106, 245, 235, 282]
     """
-    if sweep.load_kind == "buffer_size":
+    if sweep.load_type.is_size:
         raise DataError(_of_buffer_sizes(sweep))
     if series is None and len(sweep.series) > 1:
         raise DataError(
@@ -205,9 +209,9 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     one = sweep.select(series) if series is not None else sweep
     refuse_caches(one)
     table = one.mean_points()
-    if (highest := float(table["load"].max())) > MOST_LOAD[sweep.load_kind]:
+    if (highest := float(table["load"].max())) > sweep.load_type.most:
         raise DataError(
-            f"{sweep.name or one.series[0]}: {LOAD_NAMES[sweep.load_kind]} = {highest:g} (series {one.series[0]!r}) is "
+            f"{sweep.name or one.series[0]}: {sweep.load_type.name} = {highest:g} (series {one.series[0]!r}) is "
             "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
         )
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
@@ -227,7 +231,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
 def _of_open(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
     """Of the mean points of an open sweep: the rates that were asked for, how many requests completed, and where they
     came otherwise than asked."""
-    if sweep.load_kind != "arrival_rate":
+    if not sweep.load_type.is_open:
         return {}
     told: dict[str, Any] = {}
     if "requests" in sweep.points:
@@ -241,7 +245,7 @@ def _of_open(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
 
 def _of_closed(sweep: Sweep) -> dict[str, Any]:
     """What more than means was kept of a sweep over depths."""
-    if sweep.load_kind != "queue_depth":
+    if not sweep.load_type.is_closed:
         return {}
     told: dict[str, Any] = {"alone": lone_requests(sweep)}
     if "requests" in sweep.points and sweep.points["requests"].notna().all():
@@ -253,7 +257,7 @@ def _of_closed(sweep: Sweep) -> dict[str, Any]:
 
 def _of_host(one: Sweep, sweep: Sweep) -> dict[str, Any]:
     """What the host and the link had to do for the curve ``one`` of ``sweep``, over depths."""
-    if sweep.load_kind != "queue_depth":
+    if not sweep.load_type.is_closed:
         return {}
     told: dict[str, Any] = {}
     rows = one.points
@@ -289,7 +293,7 @@ def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
     if delay_s is None:
         return points
     low, high = delay_s
-    if points.load_kind != "queue_depth":
+    if not points.load_type.is_closed:
         raise ValueError(f"a known delay needs a sweep over depths; {points.series} is over another load")
     if not 0 <= low < high:
         raise ValueError(f"the delay lies from {low:g} to {high:g} s; give the least and the most, as 80us,120us")

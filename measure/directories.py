@@ -21,7 +21,7 @@ from measure.formats.detection import NAMES, Format, InputFile, NoMeasurementErr
 from measure.join_sweeps import join
 from measure.store.directory import MANIFEST
 from measure.stored_sweeps import load_store
-from measure.sweep import LOAD_NAMES, Sweep
+from measure.sweep import Sweep
 from measure.units import counted
 
 _MAX_FILES = 20_000
@@ -213,7 +213,7 @@ def _of_one_load(parts: Sequence[Part]) -> tuple[list[Part], list[Finding]]:
         groups.setdefault((sweep.load_kind, sweep.load_unit), []).append((label, sweep))
     ranked = sorted(
         groups.values(),
-        key=lambda g: (g[0][1].load_kind in ("bandwidth", "buffer_size"), -sum(len(sweep) for _, sweep in g)),
+        key=lambda g: (g[0][1].load_type.is_bandwidth or g[0][1].load_type.is_size, -sum(len(sweep) for _, sweep in g)),
     )
     chosen = ranked[0]
     over = _load_words(chosen[0][1])
@@ -237,7 +237,7 @@ def _sources(label: str, sweep: Sweep) -> list[str]:
 
 
 def _load_words(sweep: Sweep) -> str:
-    return f"{LOAD_NAMES[sweep.load_kind]} ({sweep.load_unit})"
+    return f"{sweep.load_type.name} ({sweep.load_unit})"
 
 
 def _label(folder: Path, root: Path) -> str:

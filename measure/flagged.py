@@ -22,7 +22,7 @@ def flags(sweep: Sweep) -> pd.Series[str]:
     The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
     """
     points = sweep.points
-    outliers = flag_outliers(points, closed=sweep.load_kind == "queue_depth")
+    outliers = flag_outliers(points, closed=sweep.load_type.is_closed)
     told = outliers.map({"repeat": "outlier", "curve": "off the curve", "": ""})
     for flag, holds in _of_runs(points):
         told = told.mask((told == "") & holds, flag)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -31,14 +31,13 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.loads import LOADS, Load, LoadKind
 from measure.repeats import intervals
 from measure.units import format_bytes
 from qsim.result import Result
 
 if TYPE_CHECKING:
     from measure.formats.fio.latency_bins import Histogram
-
-LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
 RowKey = tuple[str, float, float]
 """A row by its source, throughput and latency, which stay when curves are renamed, chosen or joined."""
@@ -48,15 +47,6 @@ OPTIONAL = (
     "bandwidth_bytes_per_s", "block_bytes", "read_fraction", "pattern", "depth", "jobs", "repeat",
     "latency_sd_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s", "source", "started_at",
 )  # fmt: skip
-
-
-LOAD_NAMES: dict[LoadKind, str] = {
-    "queue_depth": "outstanding requests N",
-    "injected_delay": "injected delay",
-    "arrival_rate": "arrival rate",
-    "bandwidth": "bandwidth",
-    "buffer_size": "buffer size",
-}
 
 
 @dataclass(frozen=True)
@@ -122,12 +112,17 @@ class Sweep(Result):
     def __post_init__(self) -> None:
         where = self.name or self.provenance.source
         object.__setattr__(self, "points", _tidy(self.points, where))
-        if self.load_kind in _NEVER_ZERO and (idle := self.points["load"] == 0).any():
+        if not self.load_type.may_be_zero and (idle := self.points["load"] == 0).any():
             raise DataError(
-                f"{where or 'the table'}: {_NEVER_ZERO[self.load_kind]} 0 in row {int(idle.to_numpy().argmax()) + 1} "
+                f"{where or 'the table'}: {self.load_type.noun} 0 in row {int(idle.to_numpy().argmax()) + 1} "
                 f"(series {self.points['series'][idle].iloc[0]!r}) asks for nothing; remove it, or say which column is "
                 "the load (--columns load=COLUMN)"
             )
+
+    @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
 
     @cached_property
     def series(self) -> tuple[str, ...]:
@@ -191,7 +186,7 @@ class Sweep(Result):
         return self._means.plot(
             kind="line", x="throughput_per_s", y="latency_s", color="series", markers=True, hover_data=["load"],
             labels={"throughput_per_s": "throughput (1/s)", "latency_s": "latency (s)",
-                    "load": f"{LOAD_NAMES[self.load_kind]} ({self.load_unit})"},
+                    "load": f"{self.load_type.name} ({self.load_unit})"},
             backend="plotly",
         )  # fmt: skip
 
@@ -201,7 +196,7 @@ class Sweep(Result):
         return (
             f"Sweep {self.name or self.provenance.source}: {_counted(len(self), 'point')} of "
             f"{_counted(len(self.series), 'curve')}{f' by {tool}' if tool else ''}: {shown}\n"
-            f"{LOAD_NAMES[self.load_kind]}: {load.min():g} to {load.max():g} {self.load_unit}"
+            f"{self.load_type.name}: {load.min():g} to {load.max():g} {self.load_unit}"
         )
 
     def __len__(self) -> int:
@@ -255,7 +250,6 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-_NEVER_ZERO: Mapping[LoadKind, str] = {"queue_depth": "depth", "arrival_rate": "arrival rate"}
 _NAMED = 3  # curves in a short text
 _LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})

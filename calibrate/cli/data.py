@@ -87,7 +87,7 @@ def known_series(sweep: Sweep, series: str | None, device: str = "") -> tuple[st
 
 def check_peak(sweep: Sweep, peak: float | None) -> None:
     """CommandError where ``--peak`` is given and ``sweep`` is not a memory's."""
-    if peak is not None and sweep.load_kind not in ("injected_delay", "bandwidth"):
+    if peak is not None and not sweep.load_type.is_memory:
         raise wrong_usage(
             "--peak is a memory's bandwidth, and this is not a memory's curve; give a drive's peak to qsim predict, as "
             "--peak-iops 600k"

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import typer
 
 from measure import units
-from measure.load_limits import MOST_LOAD
+from measure.loads import LOADS
 
 T = TypeVar("T")
 QUANTILES = ("p50", "p95", "p99", "p99.9")
@@ -100,9 +100,9 @@ def whole(text: str) -> int:
 
 
 LEAST_LOAD = 1e-6
-MOST_TYPED = max(MOST_LOAD.values())
+MOST_TYPED = max(load.most for load in LOADS.values())
 """Of loads whose kind only the data tell: beyond any depth, delay, rate or bandwidth that a device was ever given."""
-MOST_DEPTH = MOST_LOAD["queue_depth"]
+MOST_DEPTH = LOADS["queue_depth"].most
 
 MOST_SEED = 2**32 - 1
 
@@ -199,7 +199,7 @@ def loads(text: str) -> Numbers:
 @parser
 def delays(text: str) -> Numbers:
     """``0,100,1000`` or ``50..800``: injected delays, zero among them."""
-    most = MOST_LOAD["injected_delay"]
+    most = LOADS["injected_delay"].most
     expected = f"0, or {LEAST_LOAD:g} to {most:g}, e.g. 0,100,1000"
     return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= most, "delay", expected)
 

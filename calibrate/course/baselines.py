@@ -46,7 +46,7 @@ def baseline_view(baseline: Sweep, sizes: Sweep | None) -> View | None:
     if not rows:
         return None
     table = pd.DataFrame(rows)
-    axis = throughput_axis(table[list(_DRAWN)].to_numpy(float), "queue_depth")
+    axis = throughput_axis(table[list(_DRAWN)].to_numpy(float))
     caption = (
         "Predicted from another sweep of this course: the line alpha + beta b through the smallest and the largest "
         "random block. What is random here repeats a point of that sweep, so its error says how well a measurement "

@@ -15,7 +15,7 @@ from measure.units import format_bytes
 def cache_view(sweep: Sweep) -> View | None:
     """Each reported cache beside the rise in which its size lies; None for any other sweep, or without caches."""
     caches = recorded_caches(sweep.provenance.details)
-    if sweep.load_kind != "buffer_size" or not caches:
+    if not sweep.load_type.is_size or not caches:
         return None
     rises = steps(plateaus(sweep), caches)
 

@@ -65,7 +65,7 @@ def _line_rows(line: SurfaceComparison) -> list[dict[str, object]]:
 
 def mix_view(measured: MeasuredData) -> View | None:
     """Throughput of mixes from pure reads and pure writes; None where not all is at depth 1, or no size has a mix."""
-    if measured.load_kind != "queue_depth" or set(measured.table["load"]) != {1.0}:
+    if not measured.load_type.is_closed or set(measured.table["load"]) != {1.0}:
         return None
     alone = measured.table[measured.table["throughput_per_s"].notna()]
     rows = []

@@ -108,7 +108,7 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
 def _machine(results: CourseResults) -> str:
     """The machine and the tools, in a sentence."""
     first = next(iter(results.sweeps.values())).provenance
-    devices = dict.fromkeys(s.provenance.device for s in results.sweeps.values() if s.load_kind == "queue_depth")
+    devices = dict.fromkeys(s.provenance.device for s in results.sweeps.values() if s.load_type.is_closed)
     known = {"CPU": first.cpu, "kernel": first.kernel, "drive": "; ".join(d for d in devices if d)}
     tools = dict.fromkeys(f"{p.tool} {p.tool_version}".strip() for p in (s.provenance for s in results.sweeps.values()))
     facts = [f"{name} {value}" for name, value in known.items() if value]

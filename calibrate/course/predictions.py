@@ -80,7 +80,7 @@ def _name(shown: MeasuredData) -> str:
 
 
 def _has_curves(sweep: Sweep) -> bool:
-    return sweep.load_kind != "buffer_size" and bool(sweep.points.groupby("series")["load"].nunique().max() > 1)
+    return not sweep.load_type.is_size and bool(sweep.points.groupby("series")["load"].nunique().max() > 1)
 
 
 def _mistakes(comparison: Comparison) -> list[str]:

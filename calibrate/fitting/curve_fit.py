@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.default_loads import IN_WORDS
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.inference.weights import Weights
@@ -112,25 +111,24 @@ def _check_count(points: Points, model: str) -> None:
 
 def needed(points: Points) -> int:
     """How many points a model of this kind of load needs."""
-    return {"queue_depth": 1, "arrival_rate": 2}.get(points.load_kind, 3)
+    return points.load_type.least_points
 
 
 def _told_peak(points: Points, peak_per_s: float | None) -> Peak | None:
     """The peak from elsewhere; ValueError or DataError where it cannot be that of these points."""
-    memory = points.load_kind in ("injected_delay", "bandwidth")
+    memory = points.load_type.is_memory
     if peak_per_s is None:
         return Peak(points.known_peak_per_s, TOLERANCE) if points.known_peak_per_s is not None else None
     if not (np.isfinite(peak_per_s) and peak_per_s > 0):
         raise ValueError(f"the peak must be a positive number, not {peak_per_s!r}")
-    if points.load_kind == "arrival_rate":
+    if points.load_type.is_open:
         raise ValueError(f"a known peak is for queue depths and memories, and {points.series} varies the arrival rate")
     each, written = (CACHE_LINE_BYTES, format_bandwidth) if memory else (1, format_rate)
     best = int(np.argmax(points.throughput_per_s))
     highest = each * float(points.throughput_per_s[best])
     if highest >= peak_per_s * (1 + TOLERANCE):
-        where = {"queue_depth": " at depth {:g}", "injected_delay": " at delay {:g}"}.get(points.load_kind, "").format(
-            points.load[best]
-        )
+        load = points.load_type
+        where = "" if load.is_throughput else f" at {load.noun} {points.load[best]:g}"
         raise DataError(
             f"{points.series}: {written(highest)}{where} is above the given peak, {written(peak_per_s)}; check its unit"
             f"{' and the traffic' if memory else ', block size and direction'}"
@@ -141,12 +139,12 @@ def _told_peak(points: Points, peak_per_s: float | None) -> Peak | None:
 def _assumed(points: Points, peak: Peak | None) -> list[str]:
     """What a single point, or a given peak, leaves to assumptions."""
     notes = []
-    if peak is not None and points.load_kind in ("injected_delay", "bandwidth"):
+    if peak is not None and points.load_type.is_memory:
         whose = "is the tool's own" if peak.per_s == points.known_peak_per_s else "is given"
         notes.append(f"the peak of {format_bandwidth(peak.per_s * CACHE_LINE_BYTES)} {whose}")
     elif peak is not None:
         notes.append(f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %")
-    if len(points) == 1 and points.load_kind == "queue_depth":
+    if len(points) == 1 and points.load_type.is_closed:
         rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
         deep = "a second, deep point" if points.load[0] <= 4 else "depth 1"
         notes.append(f"1 point (depth {points.load[0]:g}): {rest} are assumed as on public devices; measure {deep}")
@@ -155,13 +153,7 @@ def _assumed(points: Points, peak: Peak | None) -> list[str]:
 
 def _lacking(points: Points) -> str:
     """What else to measure, where the points are too few, and by which command."""
-    measured = {
-        "arrival_rate": "more rates: qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR",
-        "injected_delay": "more delays: qsim measure memory --delays 0,100,500,2500 --out DIR",
-        "bandwidth": "more of the curve: qsim measure memory --out DIR",
-    }
-    depths = f"depths {IN_WORDS}: qsim measure fio TARGET --depths 1,32 --out DIR"
-    return f"name (--use) or measure {measured.get(points.load_kind, depths)}"
+    return f"name (--use) or measure {points.load_type.more}"
 
 
 def from_datasheet(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from measure.sweep import LOAD_NAMES
+from measure.loads import LOADS
 
 if TYPE_CHECKING:
     from calibrate.fitting.fitted import Fit
@@ -70,7 +70,7 @@ def _demand(met: bool, name: str, wanted: str, value: object) -> None:
 
 def check_numbers(fit: Fit) -> None:
     """ValueError where what was read cannot be a fit's: another kind of load, draws of another shape, no numbers."""
-    if fit.load_kind not in LOAD_NAMES:
+    if fit.load_kind not in LOADS:
         raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
     if not 0 < fit.level < 1:
         raise ValueError(f"level {fit.level:g} does not lie between 0 and 1")

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrate.fitting.curve_fit import Fit
 from calibrate.load_text import load_text
-from calibrate.points import GIVEN, Points, points_of
+from calibrate.points import Points, points_of
 from measure.auditing.all_checks import audit
 from measure.findings import Finding
 from measure.sweep import Sweep
@@ -54,7 +54,7 @@ def doubts_of_its_points(fit: Fit, points: Points) -> tuple[Finding, ...]:
 
 def not_served(fit: Fit) -> tuple[Finding, ...]:
     """Where fewer requests were completed than arrived: such a queue has no steady state to calibrate on."""
-    if fit.load_kind != "arrival_rate":
+    if not fit.load_type.is_open:
         return ()
     rates, served = np.array(fit.used), np.array(fit.used_throughput_per_s)
     behind = served < (1 - UNSERVED) * rates
@@ -76,7 +76,7 @@ def not_served(fit: Fit) -> tuple[Finding, ...]:
 
 def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
     """Where the curve is far from points that it was calibrated on: the model cannot look like this device."""
-    response = fit.load_kind in GIVEN
+    response = fit.load_type.is_throughput
     measured = fit.used_response_s if response else fit.used_throughput_per_s
     curve = fit.curve_model.curve(fit.table.values, np.array(fit.used))[1 if response else 0]
     predicted = np.exp(fit.table.weight @ np.log(curve))  # a prediction adds what the curve misses, and is near them
@@ -107,11 +107,10 @@ def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
     if spread[worst] <= error:
         return ()
     what = "response times" if points.throughput_is_given else "throughputs"
-    option = "--arrival-rates" if points.load_kind == "arrival_rate" else "--depths"
     again = "measure it again with --repeats 5"
-    if points.load_kind in ("queue_depth", "arrival_rate"):
+    if points.load_type.is_drive:
         precision = max(1, round(50 * error))
-        load = f"{option} {points.load[worst]:g}"
+        load = f"{points.load_type.option} {points.load[worst]:g}"
         again = f"qsim measure fio TARGET {load} --repeats auto:20 --precision {precision}% --out DIR"
     return (
         Finding(

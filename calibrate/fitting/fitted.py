@@ -22,7 +22,7 @@ from calibrate.models.names import model_named
 from calibrate.models.servers_and_delay import servers_and_think
 from calibrate.points import Points
 from measure.errors import DataError
-from measure.sweep import LOAD_NAMES, LoadKind
+from measure.loads import LOADS, Load, LoadKind
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -97,10 +97,14 @@ class Fit(Result):
         return model_named(self.model)
 
     @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
+
+    @property
     def load_name(self) -> str:
         """What the load is, with its unit."""
-        name = LOAD_NAMES[self.load_kind]
-        return name if self.load_kind == "queue_depth" else f"{name} ({self.load_unit})"
+        return self.load_type.named(self.load_unit)
 
     @cached_property
     def parameters(self) -> Mapping[str, Estimate]:
@@ -241,7 +245,7 @@ class Fit(Result):
         interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
         open_end = "" if k.identified else "   not identifiable"
         knee = f"{told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
-        ninety = share_text(self.ninety, partial(knee_text, self.load_kind)) if self.load_kind == "queue_depth" else ""
+        ninety = share_text(self.ninety, partial(knee_text, self.load_kind)) if self.load_type.is_closed else ""
         if k.sharp:
             return [f"  knee   {knee}", *([f"         {ninety}"] if ninety else [])]
         return [f"  no sharp knee: {ninety or '90 % of the peak is not reached'}", f"  N*     {knee}"]

@@ -13,7 +13,6 @@ from calibrate.fitting.fitted import Fit
 from calibrate.inference.parameters import Array
 from calibrate.load_text import counted
 from calibrate.models.past_the_peak import DECLINE_FROM, Declining
-from calibrate.points import GIVEN
 from measure.errors import DataError
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_rate
 from qsim.result import Result
@@ -101,7 +100,7 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
     [1.0, 8.0, 64.0]
     """
     loads = np.atleast_1d(np.asarray(at, dtype=float))
-    allows_zero = fit.load_kind == "injected_delay"
+    allows_zero = fit.load_type.is_delay
     bad = ~np.isfinite(loads) | ((loads < 0) if allows_zero else (loads <= 0))
     if loads.size == 0 or bad.any():
         what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
@@ -109,11 +108,11 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
         raise ValueError(f"cannot predict at load {what}: every load must be {least}")
     _check_reach(fit, loads)
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    if fit.load_kind in GIVEN:  # what arrives leaves, but for a peak below it
+    if fit.load_type.is_throughput:  # what arrives leaves, but for a peak below it
         x, x_low, x_high = _given(fit, loads, shares)
     else:
         x, x_low, x_high = fit.measurements(loads).quantiles(shares)
-    if fit.load_kind == "queue_depth":
+    if fit.load_type.is_closed:
         r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
     else:
         r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
@@ -132,7 +131,7 @@ BEYOND = 1.001
 
 def _check_reach(fit: Fit, loads: Array) -> None:
     """DataError for a bandwidth beyond the highest: where the wall lies is unknown, and errors are 70 % and more."""
-    if fit.load_kind != "bandwidth" or not fit.used:
+    if not fit.load_type.is_bandwidth or not fit.used:
         return
     highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
     if loads.max() > highest * BEYOND:
@@ -153,7 +152,7 @@ def _given(fit: Fit, loads: Array, shares: Sequence[float]) -> Array:
 def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
     """A word on depths where throughput may decline, and nothing was measured."""
     covered = max((*fit.used, DECLINE_FROM - 1))
-    if fit.load_kind != "queue_depth" or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
+    if not fit.load_type.is_closed or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
         return ()
     return (
         f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "

@@ -53,20 +53,18 @@ def path_of(fit: Fit, model: CurveModel, values: Array, loads: Array | None = No
     loads = _loads(fit, None if peak is None else peak) if loads is None else loads
     throughput, response = model.curve(values, loads)
     reached = throughput.max(axis=1) if peak is None else peak
-    if fit.load_kind == "bandwidth" and peak is not None:
+    if fit.load_type.is_bandwidth and peak is not None:
         reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
-    return CurvePaths(
-        loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_kind == "queue_depth"
-    )
+    return CurvePaths(loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_type.is_closed)
 
 
 def _loads(fit: Fit, peak: Array | None) -> Array:
     """From light to heavy: depths and rates rise, delays fall."""
     used = max(fit.used) if fit.used else 1.0
-    if fit.load_kind in ("arrival_rate", "bandwidth"):  # the load is what gets through
+    if fit.load_type.is_throughput:  # the load is what gets through
         top = float(np.median(peak)) if peak is not None else 2 * used
         return np.linspace(0.002, 0.999, STEPS) * top
-    if fit.load_kind == "injected_delay":
+    if fit.load_type.is_delay:
         return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
     crossing = fit.knee.load or 1.0
     most = min(crossing * REACH, 4096.0) if isinstance(fit.curve_model, Tabulated) else crossing * REACH

@@ -34,7 +34,7 @@ from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from calibrate.fitting.fitted import Fit
-    from measure.sweep import LoadKind
+    from measure.loads import LoadKind
 
 DEFINITIONS: Mapping[str, str] = {
     "power": "maximal power X / R (Kleinrock)",
@@ -106,7 +106,7 @@ def estimated_knees(fit: Fit, deepest: float | None, count: int) -> dict[str, fl
 
 def _cut(fit: Fit, loads: Array, deepest: float | None) -> int:
     """How many of ``loads`` Kneedle looks at."""
-    if fit.load_kind == "injected_delay":
+    if fit.load_type.is_delay:
         return len(loads)
     heaviest = deepest or (max(fit.used) if fit.used else 4 * (fit.knee.load or float(loads[-1])))
     return int(np.clip(np.searchsorted(loads, heaviest * (1 + 1e-9), side="right"), 8, len(loads)))

@@ -74,7 +74,7 @@ class Knee:
 
 def knee_of(fit: Fit) -> Knee:
     """The knee of ``fit``: N* of queue depths, else that of its model."""
-    if isinstance(fit.curve_model, ClosedModel) or fit.load_kind == "queue_depth":
+    if isinstance(fit.curve_model, ClosedModel) or fit.load_type.is_closed:
         return _closed(fit)
     return _of_model(fit)
 
@@ -155,9 +155,9 @@ def _of_model(fit: Fit) -> Knee:
         load, low, high = middle(fit.table.at(reached), lambda v: _finite(fit.curve_model.knee(v).load), fit.level)
     if load is None or share < 0.5:
         load, note = None, "the loaders of this sweep do not reach the knee"
-    elif fit.used and fit.load_kind != "injected_delay" and load > max(fit.used):
+    elif fit.used and not fit.load_type.is_delay and load > max(fit.used):
         note = _beyond(fit, "highest calibrated load", "at higher loads")
-    ends = (x_low, x_high) if fit.load_kind == "injected_delay" else (low, high)
+    ends = (x_low, x_high) if fit.load_type.is_delay else (low, high)
     identified = ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < ROUGH
     return Knee(
         load=load, low=low, high=high, throughput_per_s=throughput, response_time_s=response,

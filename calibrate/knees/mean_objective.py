@@ -37,7 +37,7 @@ def objective_knee(fit: Fit, loads: Array, objective_s: float) -> Knee:
     load = _crossing(fit, float(loads[beyond[0] - 1]), float(loads[beyond[0]]), objective_s)
     there = fit.predict([load])
     note = ""
-    if fit.used and fit.load_kind != "injected_delay" and load > max(fit.used):
+    if fit.used and not fit.load_type.is_delay and load > max(fit.used):
         note = f"beyond the heaviest load calibrated on ({max(fit.used):g})"
     known = low is not None and high is not None and high / low < 2
     return Knee(
@@ -58,7 +58,7 @@ def _crossing(fit: Fit, within: float, beyond: float, objective_s: float) -> flo
 
 def _responses(fit: Fit, loads: Array) -> Array:
     """Response times (w, m) that the device may turn out to have: the misses go together along the curve."""
-    closed = fit.load_kind == "queue_depth"
+    closed = fit.load_type.is_closed
     expected = fit.measurements(loads, "throughput" if closed else "response")
     steps = np.minimum(np.searchsorted(np.cumsum(expected.weight), even(SPREAD, 1)[:, 0]), len(expected.weight) - 1)
     left = expected.unexplained - fit.curve_model.process.own * fit.table.typical_misfit() ** 2 * np.eye(len(loads))

@@ -60,14 +60,14 @@ def knee_at(fit: Fit, drawn: CurvePaths, definition: str, places: Array) -> Knee
     load = middle_of(loads)
     low, high = ends_of(loads, fit.level)
     note = ""
-    if fit.load_kind == "injected_delay":  # the throughput is what counts: a delay of 0 is no knee of its own
+    if fit.load_type.is_delay:  # the throughput is what counts: a delay of 0 is no knee of its own
         note = "" if 0 < load < np.inf else "the loaders of this sweep do not reach it"
     elif not np.isfinite(load):
         note = f"beyond {knee_text(fit.load_kind, drawn.load[-1])}"
     if not 0 < load < np.inf:
         return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
     throughput, response = (float(np.median(along(v, places))) for v in (drawn.throughput, drawn.response))
-    if fit.used and fit.load_kind != "injected_delay" and load > max(fit.used):
+    if fit.used and not fit.load_type.is_delay and load > max(fit.used):
         note = note or f"beyond the heaviest load calibrated on ({load_text(fit.load_kind, max(fit.used))})"
     known = low is not None and high is not None and high / low < 2
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)

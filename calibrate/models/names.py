@@ -20,30 +20,29 @@ from calibrate.models.open_layout import usual_open
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.models.stripe import Striped, striped_name
 from calibrate.points import Points
-from measure.sweep import LOAD_NAMES
 from qsim.errors import InvalidParameterError
 
 
 def model_for(points: Points, name: str | None) -> CurveModel:
     """The model of that name, or the usual one; ValueError where it is for another kind of load."""
-    is_open = points.load_kind == "arrival_rate"
-    if name is None and points.load_kind == "queue_depth":
+    is_open = points.load_type.is_open
+    if name is None and points.load_type.is_closed:
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
     if name is None:
-        return usual_open(points) if is_open else MemoryCurve() if points.load_kind == "bandwidth" else DelayLaw()
+        return usual_open(points) if is_open else MemoryCurve() if points.load_type.is_bandwidth else DelayLaw()
     found = model_named(name)
     if isinstance(found, Striped):
         raise InvalidParameterError(
             "model", f"{name!r} is that of a what-if and is not calibrated", f"take {found.base.name!r}", value=name
         )
-    if isinstance(found, MemoryQueue) != (points.load_kind == "bandwidth"):
+    if isinstance(found, MemoryQueue) != points.load_type.is_bandwidth:
         raise InvalidParameterError(
             "model",
             (
                 f"{name!r} is for {('' if isinstance(found, MemoryQueue) else 'no ')}curves over the bandwidth "
-                f"itself, and the load of {points.series} is {LOAD_NAMES[points.load_kind]}"
+                f"itself, and the load of {points.series} is {points.load_type.name}"
             ),
-            value=LOAD_NAMES[points.load_kind],
+            value=points.load_type.name,
         )
     if isinstance(found, OpenModel) != is_open:
         meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"

@@ -24,7 +24,7 @@ UNITS = {"c": "", "S": "s", "Z": "s"}
 
 def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
     """c, S and Z of a closed sweep with their intervals at ``level``; none where no structure explains the points."""
-    if points.load_kind != "queue_depth":
+    if not points.load_type.is_closed:
         return {}
     crossing = float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min())
     if crossing > MOST_CROSSING:

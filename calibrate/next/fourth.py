@@ -52,11 +52,11 @@ def fourth_point(fit: Fit, loads: Sequence[float] | None = None, *, measured: Se
     ``loads`` are those to choose from, None any sensible one; ``measured`` are loads that were measured beside those
     that ``fit`` was calibrated on. None where the fit is of another kind of load, or no load is near that share.
     """
-    if fit.load_kind not in ("injected_delay", "bandwidth") or not fit.used:
+    if not fit.load_type.is_memory or not fit.used:
         return None
     candidates = _sensible(fit) if loads is None else np.array(sorted(set(loads)), dtype=float)
     known = np.array([*fit.used, *measured])
-    least = NEW_DELAY if fit.load_kind == "injected_delay" else 0.0
+    least = NEW_DELAY if fit.load_type.is_delay else 0.0
     apart = np.abs(candidates[:, None] - known[None, :])
     far = apart > np.maximum(NEW * np.maximum(candidates[:, None], known[None, :]), least)
     fresh = candidates[far.all(axis=1)]
@@ -68,7 +68,7 @@ def fourth_point(fit: Fit, loads: Sequence[float] | None = None, *, measured: Se
 def _sensible(fit: Fit) -> Array:
     """Loads that may be measured between those that were."""
     most = max(fit.used)
-    if fit.load_kind == "injected_delay":
+    if fit.load_type.is_delay:
         return SENSIBLE[SENSIBLE < most]
     return np.array([float(f"{SHARE * _peak(fit):.2g}")])
 
@@ -80,7 +80,7 @@ def _peak(fit: Fit) -> float:
 
 def _shares_of_peak(fit: Fit, loads: Array) -> Array:
     """The bandwidth predicted at ``loads`` (m,) over the highest, which over delays is that of the shortest."""
-    if fit.load_kind == "bandwidth":
+    if fit.load_type.is_bandwidth:
         return loads / _peak(fit)
     values = fit.table.most_probable[None, :]
     throughput = fit.curve_model.curve(values, np.append(loads, min(fit.used)))[0][0]

@@ -21,8 +21,7 @@ from calibrate.inference.weights import Predictive
 from calibrate.load_text import knee_text
 from calibrate.models.past_the_peak import DECLINE_FROM
 from calibrate.next.fourth import fourth_point
-from calibrate.points import GIVEN
-from measure.sweep import LoadKind
+from measure.loads import LOADS, Load, LoadKind
 from measure.units import format_bandwidth, format_percent, format_rate
 
 Goal = Literal["curve", "knee"]
@@ -59,13 +58,18 @@ class NextLoad:
     knee_then: tuple[float, float] | None
 
     @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
+
+    @property
     def where(self) -> str:
         """``depth 8``, ``delay 100``, ``8.00 k/s``, ``80.0 GB/s``."""
-        if self.load_kind == "arrival_rate":
+        if self.load_type.is_open:
             return f"a rate of {format_rate(self.load)}"
-        if self.load_kind == "bandwidth":
+        if self.load_type.is_bandwidth:
             return f"near {format_bandwidth(self.load)}"
-        return f"{'depth' if self.load_kind == 'queue_depth' else 'delay'} {self.load:g}"
+        return f"{self.load_type.noun} {self.load:g}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
@@ -101,7 +105,7 @@ def next_load(
     if not fit.used:
         return None
     candidates = _new(_candidates(fit) if loads is None else np.array(sorted(set(loads))), known)
-    if fit.load_kind == "queue_depth":
+    if fit.load_type.is_closed:
         candidates = candidates[candidates < DECLINE_FROM]
     if not len(candidates):
         return None
@@ -128,7 +132,7 @@ class _Design:
 
     def __init__(self, fit: Fit, loads: Array) -> None:
         self.fit, self.loads = fit, loads
-        what: Literal["throughput", "response"] = "response" if fit.load_kind in GIVEN else "throughput"
+        what: Literal["throughput", "response"] = "response" if fit.load_type.is_throughput else "throughput"
         expected = fit.measurements(loads, what)
         covariance = expected.covariance
         self.variance = np.maximum(covariance.diagonal(), 1e-12)
@@ -138,7 +142,7 @@ class _Design:
 
     def _of_knee(self, expected: Predictive) -> Array:
         table, model = self.fit.table, self.fit.curve_model
-        delay = self.fit.load_kind == "injected_delay"  # whose knee is known by its throughput
+        delay = self.fit.load_type.is_delay  # whose knee is known by its throughput
 
         def knee(rows: Array) -> Array:
             return model.knee(rows).throughput if delay else model.knee_load(rows)
@@ -182,14 +186,14 @@ class _Design:
 
 def _candidates(fit: Fit) -> Array:
     """Loads that may be measured: doublings of depth, 1, 2 and 5 times powers of ten of delay, shares of the peak."""
-    if fit.load_kind == "queue_depth":
+    if fit.load_type.is_closed:
         deepest = min(max(SHALLOWEST_DEEP, 2 * max(fit.used)), DECLINE_FROM / 2)
         return np.array([2.0**i for i in range(64) if 2.0**i <= deepest])
-    if fit.load_kind == "injected_delay":
+    if fit.load_type.is_delay:
         most = max(float(max(fit.used)), 10.0)
         steps = np.outer(10.0 ** np.arange(1, np.ceil(np.log10(most)) + 1), [1, 2, 5]).ravel()
         return np.unique(np.concatenate([[0.0], steps[steps <= most]]))
-    name = "B" if fit.load_kind == "bandwidth" else "Xmax"
+    name = "B" if fit.load_type.is_bandwidth else "Xmax"
     peak = float(fit.table.quantiles(lambda values: fit.curve_model.report(values)[name][1], (0.05,))[0])
     return np.unique([float(f"{share * peak:.2g}") for share in SHARES])
 

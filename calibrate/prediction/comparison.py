@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pkgutil import resolve_name
@@ -31,7 +31,7 @@ from calibrate.prediction.verdict import verdict
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.sweep import LoadKind, Provenance, Sweep
+from measure.sweep import Provenance, Sweep
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 DRAWN = 120  # loads of a smooth curve
-LOADS_NAMED: Mapping[LoadKind, str] = {
-    "queue_depth": "depths", "injected_delay": "delays", "arrival_rate": "rates", "bandwidth": "bandwidths",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +85,7 @@ class Comparison(Result):
         load = self.points.load
         if self.is_open:
             return predict(self.fit, np.linspace(0.02, 1.0, DRAWN) * float(load.max()))
-        low = 0.0 if self.points.load_kind == "injected_delay" else min(1.0, float(load.min()))
+        low = 0.0 if self.points.load_type.is_delay else min(1.0, float(load.min()))
         return predict(self.fit, grid(low, float(load.max())))
 
     @property
@@ -143,11 +140,11 @@ class Comparison(Result):
         """``calibrated on depths 1, 8, 64; the other 5 points are held out``."""
         used, held = loads_text(self.points.load_kind, self.fit.calibrated_on), int(self.held_out.sum())
         if not self.calibrated_here:
-            made = f"calibrated elsewhere, on {LOADS_NAMED[self.fit.load_kind]} {used}" if used else "not calibrated"
+            made = f"calibrated elsewhere, on {self.fit.load_type.plural} {used}" if used else "not calibrated"
             return f"{made}; {_are(held, 'all ' if held == len(self.points) else '')} held out"
         if not held:
             return f"calibrated on all {counted(len(self.points))}; none is held out"
-        return f"calibrated on {LOADS_NAMED[self.fit.load_kind]} {used}; the other {_are(held)} held out"
+        return f"calibrated on {self.fit.load_type.plural} {used}; the other {_are(held)} held out"
 
     def verdict(self) -> str:
         """The result in a few sentences with numbers."""
@@ -289,7 +286,7 @@ def compare(
 
 
 def _to_calibrate_on(points: Points, peak_per_s: float | None) -> list[float]:
-    memory = points.load_kind in ("injected_delay", "bandwidth")
+    memory = points.load_type.is_memory
     return loads_with_fourth(points, peak_per_s) if memory else to_calibrate_on(points)
 
 

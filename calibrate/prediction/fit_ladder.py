@@ -33,7 +33,7 @@ from calibrate.models.host_limits import host_limit_of
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, ggc, mmc
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
-from calibrate.points import GIVEN, Points
+from calibrate.points import Points
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,11 @@ MOST_POPULATION = 4096
 
 
 def _models(points: Points, deepest: float) -> list[CurveModel]:
-    if points.load_kind == "injected_delay":
+    if points.load_type.is_delay:
         return [DelayLaw(), Unloaded()]
-    if points.load_kind == "bandwidth":
+    if points.load_type.is_bandwidth:
         return [MemoryCurve(), MemoryQueue()]
-    if points.load_kind == "arrival_rate":
+    if points.load_type.is_open:
         known = [ggc(*points.variability)] if points.variability is not None else []
         servers = float(MGc.weights(points).most_probable[1])
         return [MGc, MGcEach, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
@@ -158,11 +158,11 @@ def _predicted(fit: Fit, loads: Array) -> tuple[Array, Array]:
 
 def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:
     """Throughput and response (m,) at ``loads``: means of the logarithm."""
-    if fit.load_kind == "queue_depth":
+    if fit.load_type.is_closed:
         throughput = _mean(fit.measurements(loads))
         return throughput, loads / throughput
     response = _mean(fit.measurements(loads, "response"))
-    if fit.load_kind in GIVEN:
+    if fit.load_type.is_throughput:
         return np.exp(fit.table.weight @ np.log(fit.curve_model.curve(fit.table.values, loads)[0])), response
     return _mean(fit.measurements(loads)), response
 

@@ -204,12 +204,11 @@ def _logs(curve: Prediction, what: Literal["x", "r"]) -> Array:
 
 def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> ParameterDifference | None:
     """The knee's load; of delays, whose knee is a throughput, that throughput."""
-    by_load = first.load_kind != "injected_delay"
+    by_load = not first.load_type.is_delay
     values = [f.knee.load if by_load else f.knee.throughput_per_s for f in (first, other)]
     rows = [(f.curve_model, f.table.spread()[0]) for f in (first, other)]
     ours, theirs = (m.knee_load(v) if by_load else m.knee(v).throughput for m, v in rows)
-    unit = {"queue_depth": "", "arrival_rate": "1/s", "bandwidth": "B/s"}.get(first.load_kind, "lines/s")
-    return _difference("knee", unit, names, (values[0], values[1]), ours, theirs, level)
+    return _difference("knee", first.load_type.knee_unit, names, (values[0], values[1]), ours, theirs, level)
 
 
 def _difference(

@@ -24,7 +24,7 @@ from calibrate.fitting.curve_fit import Estimate, Fit
 from calibrate.inference.parameters import Array
 from calibrate.models.open import MGcEach
 from measure.known_device.truth import Truth
-from measure.sweep import LoadKind
+from measure.loads import LOADS, LoadKind
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve
 from qsim.distributions.as_dict import law_to_dict
 
@@ -81,12 +81,12 @@ def check_truth(details: Mapping[str, Any], fit: Fit, loads: Array) -> TruthChec
 
     Raises DataError where the truth is damaged.
     """
-    if "truth" not in details or fit.load_kind not in ("queue_depth", "arrival_rate"):
+    if "truth" not in details or not fit.load_type.is_drive:
         return None
     truth, knee = Truth.from_dict(details["truth"]), fit.knee
     known = _known(truth, fit)
     throughput, response = true_curve(truth, fit.load_kind, loads)
-    unit = "1/s" if fit.load_kind == "arrival_rate" else ""
+    unit = fit.load_type.knee_unit
     return TruthCheck(
         truth,
         tuple(_against(name, known[name], e) for name, e in fit.parameters.items() if name in known),
@@ -103,7 +103,7 @@ def true_curve(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array
     loads = np.asarray(loads, dtype=float)
     at, response = _response_at(truth, kind, loads)
     drawn = np.exp(np.interp(np.log(loads), np.log(at), np.log(response)))
-    if kind == "queue_depth":
+    if LOADS[kind].is_closed:
         return loads / drawn, drawn
     peak = truth.peak_throughput_per_s
     return np.minimum(loads, peak), np.where(loads < peak, drawn, np.inf)
@@ -112,7 +112,7 @@ def true_curve(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array
 def _response_at(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array]:
     """Loads at which the response is computed, and it."""
     law, servers, central = truth.service, truth.servers, truth.queueing == "central" or truth.servers == 1
-    if kind == "queue_depth":
+    if LOADS[kind].is_closed:
         at = np.unique(np.concatenate([np.floor(loads), np.ceil(loads), [servers, truth.crossing]]).clip(min=1))
         if central and (not truth.delay_s or isinstance(law, Deterministic)):
             return at, np.maximum(at / servers * law.mean, law.mean + truth.delay_s)
@@ -174,7 +174,7 @@ def _known(truth: Truth, fit: Fit) -> dict[str, float]:
     mean, peak = truth.service.mean, truth.peak_throughput_per_s
     lone = mean + truth.delay_s
     known = {"R1": lone, "Rbusy": lone, "onset": 1.0, "Xmax": peak, "N*": truth.crossing}
-    if fit.load_kind == "arrival_rate":
+    if fit.load_type.is_open:
         rho = _best_utilization(truth)
         known = {"S": mean, "Xmax": peak, "scv": truth.service.scv, "arrival scv": 1.0, "rho*": rho, "knee": rho * peak}
         if truth.servers == 1 or (truth.queueing == "per-server") == (fit.model == MGcEach.name):

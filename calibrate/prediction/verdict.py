@@ -26,7 +26,7 @@ def verdict(
     if points.throughput_is_given:
         knee = _open_knee_sentence(fit, points)
     else:
-        knee = _memory_knee_sentence(fit) if points.load_kind == "injected_delay" else _depth_knee_sentence(fit)
+        knee = _memory_knee_sentence(fit) if points.load_type.is_delay else _depth_knee_sentence(fit)
     parts = [
         knee,
         _error_sentence(fit, points, summary), truth.sentence() if truth is not None else "",
@@ -40,7 +40,7 @@ def _open_knee_sentence(fit: Fit, points: Points) -> str:
     if knee.load is None or knee.low is None or knee.high is None:
         return f"No knee: {knee.note}."
     known = "" if knee.identified else "not identifiable from these points; the best guess is "
-    if points.load_kind == "bandwidth":
+    if points.load_type.is_bandwidth:
         at, low, high = (format_bandwidth(v) for v in (knee.load, knee.low, knee.high))
         return (
             f"The knee is {known}at {at} [{low}, {high}], by the tangent: an access takes "

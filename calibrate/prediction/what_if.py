@@ -131,7 +131,7 @@ def what_if(fit: Fit, change: WhatIf, others: Sequence[Fit] = ()) -> Scenario:
     ('service times x 0.5',)
     """
     model = fit.curve_model
-    if fit.load_kind != "queue_depth" or not isinstance(model, PNorm | AsymptoticBounds | RandomRouting):
+    if not fit.load_type.is_closed or not isinstance(model, PNorm | AsymptoticBounds | RandomRouting):
         raise DataError(
             f"{fit.series or 'the fit'} is of the model {fit.model}, which no what-if can change; fit queue depths "
             "with the p-norm (the default): qsim fit DATA --out fit.json"

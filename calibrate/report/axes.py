@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from measure.sweep import LoadKind
+from measure.loads import LOADS, Load
 from measure.units import CACHE_LINE_BYTES
 
 
@@ -32,11 +32,11 @@ def latency_axis(seconds: Array) -> Axis:
     return Axis("response time (ns)", 1e9)
 
 
-def throughput_axis(per_second: Array, kind: LoadKind) -> Axis:
+def throughput_axis(per_second: Array, load: Load = LOADS["queue_depth"]) -> Axis:
     """Requests a second with a prefix, or GB/s where the requests are a memory's cache lines."""
-    if kind in ("injected_delay", "bandwidth"):
+    if load.is_memory:
         return Axis("bandwidth (GB/s)", CACHE_LINE_BYTES / 1e9)
-    peak, what = float(np.nanmax(per_second)), "arrival rate" if kind == "arrival_rate" else "throughput"
+    peak, what = float(np.nanmax(per_second)), "arrival rate" if load.is_open else "throughput"
     for prefix, factor in (("M", 1e-6), ("k", 1e-3)):
         if peak * factor >= 1:
             return Axis(f"{what} ({prefix} requests/s)", factor)

@@ -16,7 +16,7 @@ from calibrate.report.surface import mix_views_of, views_of
 from calibrate.report.tails import tail_figure
 from calibrate.surface.compare import SurfaceComparison
 from calibrate.surface.memory import MixComparison
-from measure.sweep import LOAD_NAMES
+from measure.loads import LOADS
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -38,10 +38,10 @@ _POINTS = 200
 
 def curve_of(fit: Fit, up_to: float = 0.0) -> Prediction:
     """The predicted curve of a fit, over what it was calibrated on and at least ``up_to``."""
-    high = max((*fit.used, 64.0, up_to) if fit.load_kind == "queue_depth" else (*fit.used, up_to))
-    if fit.load_kind == "arrival_rate":
+    high = max((*fit.used, 64.0, up_to) if fit.load_type.is_closed else (*fit.used, up_to))
+    if fit.load_type.is_open:
         return predict(fit, np.linspace(0.02, 1.0, _POINTS) * high)
-    return predict(fit, grid(1.0 if fit.load_kind == "queue_depth" else 0.0, high, _POINTS))
+    return predict(fit, grid(1.0 if fit.load_type.is_closed else 0.0, high, _POINTS))
 
 
 def lines_of(
@@ -72,7 +72,7 @@ def fit_figure(fit: Fit) -> Figure:
 
 
 def _figure(curve: Prediction, lines: Sequence[Line]) -> Figure:
-    depths = curve.load_name == LOAD_NAMES["queue_depth"]
+    depths = curve.load_name == LOADS["queue_depth"].name
     figure = figure_of(lines, curve.load_name, in_seconds=True, log_x=depths)
     if depths:
         depth_ticks(figure, curve.load)

@@ -18,7 +18,7 @@ from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, depth_ticks, empty_figure, faint, solid, spans_decade
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import Shown, View
-from measure.sweep import LoadKind
+from measure.loads import LOADS
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a singl
 def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | None = None) -> MeasuredSection:
     """Throughput and response time of ``fit`` over ``loads``, of the scenario beside it, and what they rest on."""
     low, high = float(min(loads)), float(max(loads))
-    at = grid(low, high) if fit.load_kind != "arrival_rate" else np.linspace(low, high, 120)
+    at = np.linspace(low, high, 120) if fit.load_type.is_open else grid(low, high)
     curves = [("as it is" if scenario else "predicted", predict(fit, at), BLUE)]
     if scenario is not None:
         curves.append((", ".join(scenario.changes), predict(scenario.fit, at), RED))
@@ -53,14 +53,14 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
 
 
 def _rate(fit: Fit) -> str:
-    return "bandwidth" if fit.load_kind in ("injected_delay", "bandwidth") else "throughput"
+    return fit.load_type.rate_name
 
 
 def _lead(fit: Fit) -> str:
     """The model, what it was calibrated on, and the knee with its interval, in a sentence."""
     used = loads_text(fit.load_kind, fit.calibrated_on)
     known = f"calibrated on {fit.load_name} = {used}" if used else "from no measurement"
-    ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_kind == "queue_depth" else ""
+    ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_type.is_closed else ""
     if not fit.knee.sharp:
         return (
             f"{fit.model}, {known}: no sharp knee; {ninety or '90 % of the peak is not reached'}; N* is {_knee(fit)}."
@@ -73,7 +73,7 @@ def _knee(fit: Fit) -> str:
     """Where it is, with its interval and what is open about it; of a memory by the bandwidth there."""
     knee, kind = fit.knee, fit.load_kind
     note = f" ({knee.note})" if knee.note else ""
-    if kind == "injected_delay":
+    if fit.load_type.is_delay:
         values = (knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s)
         at, *ends = ("" if v is None else throughput_text(kind)(v) for v in values)
     else:
@@ -123,12 +123,12 @@ def _figure(fit: Fit, curves: Sequence[tuple[str, Prediction, str]], column: str
     rate = column.endswith("per_s")
     stem, unit = ("throughput", "per_s") if rate else ("response_time", "s")
     values = np.concatenate([getattr(curve, column) for _, curve, _ in curves])
-    kind: LoadKind = "queue_depth" if rate and fit.load_kind == "arrival_rate" else fit.load_kind
-    axis = throughput_axis(values, kind) if rate else latency_axis(values)
+    load = LOADS["queue_depth"] if fit.load_type.is_open else fit.load_type
+    axis = throughput_axis(values, load) if rate else latency_axis(values)
     ends = np.concatenate([getattr(curve, f"{stem}_{end}_{unit}") for _, curve, _ in curves for end in ("low", "high")])
     far = not rate and spans_decade(ends)
-    figure = empty_figure(fit.load_name, axis.title, log_x=fit.load_kind == "queue_depth", log_y=far)
-    if fit.load_kind == "queue_depth":
+    figure = empty_figure(fit.load_name, axis.title, log_x=fit.load_type.is_closed, log_y=far)
+    if fit.load_type.is_closed:
         depth_ticks(figure, curves[0][1].load)
     for name, curve, colour in curves:
         low, high = (axis.of(getattr(curve, f"{stem}_{end}_{unit}")) for end in ("low", "high"))

@@ -76,7 +76,7 @@ def mix_views_of(compared: MixComparison) -> list[View]:
 def views_of(compared: SurfaceComparison) -> list[View]:
     """Curves over the depth for each share of reads, errors as a heat map, points, parameters, knees."""
     points, rows = compared.points, pd.DataFrame(compared.rows())
-    axis = throughput_axis(points.throughput_per_s, "queue_depth")
+    axis = throughput_axis(points.throughput_per_s)
     shares = points.places.values("read_fraction")
     figures = [_curves(compared, float(share), axis) for share in shares]
     _to_one_scale(figures)

@@ -290,7 +290,7 @@ def _predicted(name: str, seal: SealedPrediction, observed: Fit, sweep: Sweep) -
 
 
 def _same_load(fit: Fit, data: Fit) -> bool:
-    return fit.load_kind == data.load_kind and (fit.load_kind == "queue_depth" or fit.load_unit == data.load_unit)
+    return fit.load_kind == data.load_kind and (fit.load_type.is_closed or fit.load_unit == data.load_unit)
 
 
 def _judged(

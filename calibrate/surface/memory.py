@@ -263,7 +263,7 @@ def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
         points = points[points["series"].str.contains(series, regex=False)]
         if points.empty:
             raise DataError(f"{name} has no curve with {series!r} in its name; it has: {', '.join(sweep.series)}")
-    if sweep.load_kind not in ("injected_delay", "bandwidth") or points["read_fraction"].nunique() < 2:
+    if not sweep.load_type.is_memory or points["read_fraction"].nunique() < 2:
         raise DataError(f"{name} is not a memory measured at two or more mixes of reads and writes")
     refuse_caches(replace(sweep, points=points))
     bypassing = points["series"].str.contains(_NON_TEMPORAL)

@@ -120,7 +120,7 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     over depths, the pattern is not there, or fewer than two of block size, share of reads and depth vary.
     """
     name = sweep.name or "the sweep"
-    if sweep.load_kind != "queue_depth":
+    if not sweep.load_type.is_closed:
         raise DataError(f"a surface needs a sweep over queue depths, which {name} is not; measure one: {MEASURE}")
     points = sweep.points.assign(pattern=sweep.points["pattern"].fillna(""))
     patterns = sorted(set(points["pattern"]))

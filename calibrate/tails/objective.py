@@ -19,7 +19,7 @@ from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee
 from calibrate.tails.percentiles import QUANTILES, Tails, fitted_tails
 from measure.errors import DataError
-from measure.sweep import LOAD_NAMES, Sweep
+from measure.sweep import Sweep
 from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
@@ -45,9 +45,9 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
     4 KiB read: p99 cannot be predicted,
     """
     _check(quantile, time_s)
-    if fit.load_kind != "queue_depth":
+    if not fit.load_type.is_closed:
         raise DataError(
-            f"{series}: tails are predicted over queue depths, and the load here is {LOAD_NAMES[fit.load_kind]}; give "
+            f"{series}: tails are predicted over queue depths, and the load here is {fit.load_type.name}; give "
             "an objective for the mean, as --slo 1ms"
         )
     tails = fitted_tails(fit, sweep, series, depths_for(fit), seed=seed)

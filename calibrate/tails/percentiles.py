@@ -354,7 +354,7 @@ def fitted_tails(
     >>> print(fitted_tails(fit(sweep), sweep, "4 KiB read"))  # a published table has no histograms
     None
     """
-    if sweep.load_kind != "queue_depth" or not sweep.latencies:
+    if not sweep.load_type.is_closed or not sweep.latencies:
         return None
     by_depth: dict[float, list[Histogram]] = {}
     for (name, load, _), one in histograms(sweep).items():

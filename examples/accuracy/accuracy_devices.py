@@ -33,7 +33,7 @@ class Device:
     def of(cls, sweep: Sweep, least: int = FEW) -> list[Device]:
         """Every series of at least so many depths."""
         found = []
-        for series in sweep.series if sweep.load_kind == "queue_depth" else ():
+        for series in sweep.series if sweep.load_type.is_closed else ():
             one = sweep.select(series)
             depths = tuple(float(n) for n in sorted(one.points["load"].unique()) if n < DEEPEST)
             if len(depths) >= least:

@@ -187,7 +187,7 @@ def row(what: str, found: Sequence[Missed]) -> str:
 def table(directories: Sequence[Path] = ()) -> str:
     """The table; without directories of the dataset's curves alone, with the priors of the models."""
     every = list(curves(directories))
-    over_delay = [c for c in every if c.points.load_kind == "injected_delay"]
+    over_delay = [c for c in every if c.points.load_type.is_delay]
     over_bandwidth = [along_bandwidth(c) for c in every]
     devices = sorted({c.device for c in every})
     law, latency = ([told_of_law(c) for c in over_delay], [told_of_curve(c) for c in over_bandwidth])
@@ -217,7 +217,7 @@ def table(directories: Sequence[Path] = ()) -> str:
 def priors(directories: Sequence[Path]) -> str:
     """What the models' priors are by all devices."""
     every = list(curves(directories))
-    law = learned_law([told_of_law(c) for c in every if c.points.load_kind == "injected_delay"])
+    law = learned_law([told_of_law(c) for c in every if c.points.load_type.is_delay])
     return f"{law}\n{learned_curve([told_of_curve(along_bandwidth(c)) for c in every])}\n"
 
 

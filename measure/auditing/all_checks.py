@@ -64,24 +64,24 @@ def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
     """What every check says of every curve; kept, as it is asked for curve by curve."""
     told = link or sweep.provenance.details.get("link")
     crossed = parse_link(str(told)) if told else None
-    if sweep.load_kind == "injected_delay":
+    if sweep.load_type.is_delay:
         found = list(check_memory(sweep))
-    elif sweep.load_kind == "arrival_rate":
+    elif sweep.load_type.is_open:
         found = list(check_open(sweep))
-    elif sweep.load_kind == "bandwidth":
+    elif sweep.load_type.is_bandwidth:
         found = list(check_bandwidth_curves(sweep))
-    elif sweep.load_kind == "buffer_size":
+    elif sweep.load_type.is_size:
         found = list(check_buffer_sizes(sweep))
     else:
         found = [*_littles_law(sweep), *check_bandwidth(sweep)]
         for curve in closed_curves(sweep, computed=True):
             found += check_curve(curve)
-    if sweep.load_kind in ("queue_depth", "arrival_rate"):
+    if sweep.load_type.is_drive:
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
         found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_percentiles(sweep), *check_bins(sweep), *check_submission(sweep)]
     found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
-    found += check_outliers(sweep.points, closed=sweep.load_kind == "queue_depth")
+    found += check_outliers(sweep.points, closed=sweep.load_type.is_closed)
     if crossed is not None:
         found += check_link(sweep, crossed)
     return tuple(found)

@@ -27,13 +27,13 @@ SAME = 1 - 1e-3
 
 def check_saturation(sweep: Sweep) -> Iterator[Finding]:
     """Curves whose heaviest load does not saturate the device, so that no point tells its peak."""
-    if sweep.load_kind not in ("queue_depth", "arrival_rate"):
+    if not sweep.load_type.is_drive:
         return
     for series, group in sweep.mean_points().groupby("series", sort=False):
         if len(group) < FEWEST_POINTS:
             continue
         load, x, r = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
-        if sweep.load_kind == "arrival_rate":
+        if sweep.load_type.is_open:
             yield from _never_busy(str(series), x, r)
         elif (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
             deeper = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8))

@@ -33,7 +33,7 @@ def corrected(sweep: Sweep) -> Sweep:
 
     Writes to the page cache cannot be put right. Sweeps that are not closed are returned unchanged.
     """
-    if sweep.load_kind != "queue_depth":
+    if not sweep.load_type.is_closed:
         return sweep
     verdict, found = diagnoses(sweep)
     points = sweep.points.copy()

@@ -21,7 +21,7 @@ def not_poisson(sweep: Sweep) -> NDArray[np.bool_]:
     Gaps of a Poisson process are exponential: their squared coefficient of variation is 1, and that of n of them has a
     standard error of 2 / sqrt(n) (by the delta method, from the moments of the exponential law).
     """
-    if sweep.load_kind != "arrival_rate" or not {"served_gap_scv", "served_requests"} <= set(sweep.points):
+    if not sweep.load_type.is_open or not {"served_gap_scv", "served_requests"} <= set(sweep.points):
         return np.zeros(len(sweep.points), dtype=bool)
     off = np.abs(sweep.points["served_gap_scv"].to_numpy(float) - 1)
     error = 2 / np.sqrt(np.fmax(sweep.points["served_requests"].to_numpy(float), 1.0))

@@ -83,9 +83,9 @@ def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
                 "above-the-link", "error", f"{told} were measured, and {carries}.",
                 "the data did not cross the link: the page cache, a cache of the host or of the controller, "
                 "compression, or reads and writes counted together on a link that carries both ways at once."
-                if sweep.load_kind == "queue_depth" else
+                if sweep.load_type.is_closed else
                 "a cache served the requests, or a unit is wrong.",
-                "run again with --direct=1 on a file larger than every cache." if sweep.load_kind == "queue_depth" else
+                "run again with --direct=1 on a file larger than every cache." if sweep.load_type.is_closed else
                 "measure with a larger buffer, and check the units.",
                 str(series), load,
             )  # fmt: skip

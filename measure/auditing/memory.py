@@ -56,7 +56,7 @@ def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
 
 def cache_sized(sweep: Sweep) -> Finding | None:
     """The error that a curve of ``sweep`` is one of a cache; None where none is, or the sweep is no memory."""
-    if sweep.load_kind not in ("injected_delay", "bandwidth"):
+    if not sweep.load_type.is_memory:
         return None
     caches = recorded_caches(sweep.provenance.details)
     for series, group in sweep.points.groupby("series", sort=False):

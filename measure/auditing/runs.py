@@ -24,7 +24,6 @@ _SMALL_FILE_BYTES = 2**30
 #: Engines that read no file of this machine, so that no page cache stands before them.
 FILELESS_ENGINES = ("null", "nbd", "rbd", "http", "net")
 
-_DRIVE_LOADS = {"queue_depth": "--depths", "arrival_rate": "--arrival-rates"}
 _MEMORY_TOOLS = {"qsim memory probe": "memory", "mlc": "mlc"}
 
 
@@ -58,10 +57,10 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
 
 def _again(sweep: Sweep, row: pd.Series) -> str:
     """The command that measures a point five times, in brackets; empty where none of ours measures the like."""
-    if sweep.load_kind in _DRIVE_LOADS:
-        command = f"fio TARGET {_DRIVE_LOADS[sweep.load_kind]} {row['load']:g}{_workload(row)}"
-    elif sweep.load_kind == "injected_delay" and sweep.provenance.tool in _MEMORY_TOOLS:
-        command = f"{_MEMORY_TOOLS[sweep.provenance.tool]} --delays {row['load']:g}"
+    if sweep.load_type.is_drive:
+        command = f"fio TARGET {sweep.load_type.option} {row['load']:g}{_workload(row)}"
+    elif sweep.load_type.is_delay and sweep.provenance.tool in _MEMORY_TOOLS:
+        command = f"{_MEMORY_TOOLS[sweep.provenance.tool]} {sweep.load_type.option} {row['load']:g}"
     else:
         return ""
     return f" (qsim measure {command} --repeats 5 --out DIR)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from measure.sweep import LoadKind
+from measure.loads import LoadKind
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ def known_peak(sweep: Sweep) -> float | None:
 
     The probe of ``qsim measure memory`` lists one for each traffic, MLC for its usual mixes with ordinary stores.
     """
-    if sweep.load_kind not in ("injected_delay", "bandwidth"):
+    if not sweep.load_type.is_memory:
         return None
     found = {*_of_probe(sweep), *_of_mlc(sweep)}
     return found.pop() if len(found) == 1 else None

@@ -55,7 +55,7 @@ class LatencyStep:
 
 def plateaus(sweep: Sweep) -> tuple[Plateau, ...]:
     """The plateaus of a sweep over buffer sizes, smallest buffers first. ValueError for any other sweep."""
-    if sweep.load_kind != "buffer_size":
+    if not sweep.load_type.is_size:
         raise ValueError(f"{sweep.name or 'the sweep'} is over {sweep.load_kind}, and only buffer sizes have plateaus")
     means = sweep.mean_points()
     first = means[means["series"] == sweep.series[0]]

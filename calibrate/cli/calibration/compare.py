@@ -294,7 +294,7 @@ def _knee_at(comparison: Comparison) -> str:
     from calibrate.load_text import knee_text, throughput_text
 
     knee, kind = comparison.knee, comparison.points.load_kind
-    if kind == "injected_delay":
+    if comparison.points.load_type.is_delay:
         return throughput_text(kind)(knee.throughput_per_s)
     return "" if knee.load is None else knee_text(kind, knee.load)
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 def curve_text(fit: Fit, curve: Prediction) -> str:
     """What ``fit`` predicts; of a memory a bandwidth, as it was measured, of rates each with its prefix."""
-    if fit.load_kind == "queue_depth":
+    if fit.load_type.is_closed:
         return str(curve)
     from calibrate.load_text import load_text, throughput_text
 
     show, band = throughput_text(fit.load_kind), f"[{100 * curve.level:g} % band]"
-    rate = "throughput" if fit.load_kind == "arrival_rate" else "bandwidth"
+    rate = fit.load_type.rate_name
     rows = [
         (load_text(fit.load_kind, row["load"]), show(row["throughput_per_s"]),
          f"[{show(row['throughput_low_per_s'])}, {show(row['throughput_high_per_s'])}]",

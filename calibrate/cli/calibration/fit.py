@@ -130,7 +130,7 @@ def fit(
     told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
     say("\n\n".join(f"{f}{advice(f, sweep)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
     if out is not None:
-        at = " --at 1..256" if all(f.load_kind == "queue_depth" for f in fits) else ""
+        at = " --at 1..256" if all(f.load_type.is_closed for f in fits) else ""
         say(f"\nkept in {out}; next: qsim predict {out}{at}")
 
 

@@ -24,7 +24,7 @@ def tails_of_fits(
     """
     found: dict[str, Tails] = {}
     refused: dict[str, str] = {}
-    if sweep is None or sweep.load_kind != "queue_depth" or not sweep.latencies:
+    if sweep is None or not sweep.load_type.is_closed or not sweep.latencies:
         return found, refused
     from calibrate.tails.percentiles import fitted_tails
     from measure.errors import DataError

@@ -59,7 +59,7 @@ def of_sweep(source: DataSource, series: str | None, load: float | None, request
     names = known_series(sweep, series)
     rows = sweep.points[sweep.points["series"].isin(names)]
     at = _load(sorted(set(rows["load"])), load) if load is not None else None
-    if sweep.load_kind == "queue_depth" and (rows["load"].min() if at is None else at) > 1:
+    if sweep.load_type.is_closed and (rows["load"].min() if at is None else at) > 1:
         warn(
             "at a load above 1 latencies hold the waiting as well as the service; measure depth 1 for the service alone"
         )

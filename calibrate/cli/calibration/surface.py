@@ -98,7 +98,7 @@ def surface(
         f for f in noticed if matters(f) or f.check in UNSTEADY or (f.severity == "warning" and f in sweep.findings)
     ]
     compared: SurfaceComparison | MixComparison
-    if sweep.load_kind in ("injected_delay", "bandwidth"):
+    if sweep.load_type.is_memory:
         compared, predictions = _memory(sweep, series, use, ask, at, level)
     else:
         _refuse_series(series)

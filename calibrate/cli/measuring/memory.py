@@ -241,7 +241,7 @@ def _threads(count: int) -> str:
 
 def _text(sweep: Sweep, where: Path) -> str:
     """The points as tables, what they show, the directory, and the next command."""
-    if sweep.load_kind == "buffer_size":
+    if sweep.load_type.is_size:
         return "\n\n".join([_sizes_text(sweep), _plateaus_text(sweep), f"kept in {where}"])
     from measure.memory.probe import summarize
 
@@ -322,7 +322,7 @@ def _document(sweep: Sweep, where: Path) -> dict[str, Any]:
     from measure.recorded import recorded_caches
 
     document = {**sweep_document(sweep, where), "summary": summarize(sweep).to_dict("records")}
-    if sweep.load_kind == "buffer_size":
+    if sweep.load_type.is_size:
         found = plateaus(sweep)
         document["plateaus"] = [asdict(p) for p in found]
         document["steps"] = [asdict(s) for s in steps(found, recorded_caches(sweep.provenance.details))]

@@ -57,14 +57,14 @@ def naming_consent() -> Iterator[None]:
 
 def points_text(sweep: Sweep, out: Path) -> str:
     """The table of points, their directory, and the next command."""
-    tables = _memory_tables(sweep) if sweep.load_kind == "injected_delay" else [_points_table(sweep)]
+    tables = _memory_tables(sweep) if sweep.load_type.is_delay else [_points_table(sweep)]
     return "\n\n".join([*tables, f"kept in {out}; next: {_next(sweep, out)}"])
 
 
 def _next(sweep: Sweep, out: Path) -> str:
     """The command that such a sweep was measured for: over the load, over the block size, or from a single depth."""
     compared = f"qsim compare {out} --report report.html"
-    if sweep.load_kind != "queue_depth":
+    if not sweep.load_type.is_closed:
         return compared
     points = sweep.points
     place = [points["read_fraction"], points["pattern"], points["load"]]
@@ -104,7 +104,7 @@ def _points_table(sweep: Sweep) -> str:
     told = list(zip(*columns.values(), points["load"], strict=True))
     if len(set(told)) < len(points):  # hosts, engines, ways of mixing: only the name tells them apart
         columns = {"curve": [str(s) for s in points["series"]]}
-    if sweep.load_kind == "arrival_rate":
+    if sweep.load_type.is_open:
         if "asked_rate_per_s" in points:
             columns["asked"] = [_known(r, format_rate) for r in points["asked_rate_per_s"]]
         columns["arrivals"] = [format_rate(r) for r in points["load"]]

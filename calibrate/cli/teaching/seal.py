@@ -110,17 +110,16 @@ def reveal(
 
     from calibrate.fitting.curve_fit import fit
     from calibrate.sealing.guesses import leaderboard, peak_of, read_revealed, sealed_late
-    from measure.sweep import LOAD_NAMES
 
     revealed = read_revealed(files)
     sweep = source.load()
     names = known_series(sweep, series)
     if len(names) > 1:
         raise wrong_usage(f"--series: the data hold {len(names)} curves; guesses are of one: {', '.join(names)}")
-    if revealed.entries and sweep.load_kind != "queue_depth":
+    if revealed.entries and not sweep.load_type.is_closed:
         raise CommandError(
             "the guesses are of a knee in outstanding requests, and these data vary the "
-            f"{LOAD_NAMES[sweep.load_kind]}: measure over depths", FAILED,
+            f"{sweep.load_type.name}: measure over depths", FAILED,
         )  # fmt: skip
     sweep = sweep.select(names[0])
     observed = fit(sweep)

@@ -20,15 +20,14 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "
 DASHES = ("solid", "dash", "dot")
 DECADE = 12.0
 DOUBLING = {"type": "log", "dtick": 0.30103, "tickformat": "d", "rangemode": "normal"}
-REQUESTS = ("queue_depth", "arrival_rate")
 
 
 def curves_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     """Response time against throughput: in requests a second, or in bytes where a memory is among the curves."""
-    bytes_wanted = any(c.load_kind not in REQUESTS for c in curves)
+    bytes_wanted = any(not c.load_type.is_drive for c in curves)
     rates = [c.bandwidth_bytes_per_s if bytes_wanted else c.throughput_per_s for c in curves]
     times = [c.latency_s for c in curves]
-    x_axis = bandwidth_axis(_all(rates)) if bytes_wanted else throughput_axis(_all(rates), "queue_depth")
+    x_axis = bandwidth_axis(_all(rates)) if bytes_wanted else throughput_axis(_all(rates))
     y_axis = latency_axis(_all(times))
     traces = [
         _curve(c, x_axis.of(x), y_axis.of(c.latency_s), i, theme)
@@ -40,8 +39,8 @@ def curves_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
 
 def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     """Throughput against outstanding requests, of the closed curves."""
-    closed = [c for c in curves if c.load_kind == "queue_depth"]
-    axis = throughput_axis(_all([c.throughput_per_s for c in closed]), "queue_depth")
+    closed = [c for c in curves if c.load_type.is_closed]
+    axis = throughput_axis(_all([c.throughput_per_s for c in closed]))
     traces = [_curve(c, c.load, axis.of(c.throughput_per_s), i, theme) for i, c in enumerate(curves) if c in closed]
     return {"data": traces, "layout": theme.layout(
         "outstanding requests N", axis.title, xaxis=DOUBLING,
@@ -52,7 +51,7 @@ def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     """X R / N against N: 1 where Little's law holds."""
     traces = [
         _curve(c, c.load, c.throughput_per_s * c.latency_s / c.load, i, theme)
-        for i, c in enumerate(curves) if c.load_kind == "queue_depth" and (c.load > 0).all()
+        for i, c in enumerate(curves) if c.load_type.is_closed and (c.load > 0).all()
     ]  # fmt: skip
     values = _all([np.asarray(t["y"], dtype=float) for t in traces])
     one = {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": 1, "y1": 1,
@@ -65,7 +64,7 @@ def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
 
 def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme: Theme) -> list[dict[str, Any]]:
     """Throughput and response time against the load: measured, the model now, and the device changed."""
-    x_axis = throughput_axis(np.concatenate([now.throughput_per_s, then.throughput_per_s]), "queue_depth")
+    x_axis = throughput_axis(np.concatenate([now.throughput_per_s, then.throughput_per_s]))
     y_axis = latency_axis(now.response_time_s)
     drawn = []
     for axis, column, measured in (

@@ -86,7 +86,7 @@ def offered(shelf: Shelf, chosen: object, changed: object) -> tuple[_Options, li
         first.setdefault(curve.source.identity, []).append(curve.identity)
     share = max(1, 6 // max(1, len(first)))
     value = [identity for identities in first.values() for identity in identities[:share]]
-    closed = [c for c in curves if c.load_kind == "queue_depth"]
+    closed = [c for c in curves if c.load_type.is_closed]
     kept = next((c.identity for c in closed if c.identity == changed), closed[0].identity if closed else None)
     return _options(curves), value, _options(closed), kept
 
@@ -113,7 +113,7 @@ def shown(
     changes = view == WHAT_IF
     try:
         if changes:
-            device = next((c for c in curves if c.identity == changed and c.load_kind == "queue_depth"), None)
+            device = next((c for c in curves if c.identity == changed and c.load_type.is_closed), None)
             return what_if(device, shelf, drives, service, theme), problem, False
         make = VIEWS.get(str(view), _curve_view)
         return make(shelf, _sources(shelf, sources), picked, theme), problem, True
@@ -150,7 +150,7 @@ def _curve_view(_shelf: Shelf, _sources: Sequence[str], picked: Sequence[ShelfCu
     if not picked:
         return [_note("Choose at least one curve.")]
     parts = [drawn(curves_figure(picked, theme), "response time against throughput", tall=True)]
-    if any(c.load_kind == "queue_depth" for c in picked):
+    if any(c.load_type.is_closed for c in picked):
         parts.append(drawn(load_figure(picked, theme), "throughput against outstanding requests", tall=True))
     return parts
 
@@ -174,7 +174,7 @@ def _tail_view(shelf: Shelf, sources: Sequence[str], _: Sequence[ShelfCurve], th
 def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[ShelfCurve], theme: Theme) -> list[Component]:
     from calibrate.lab.compare.figures import little_figure
 
-    closed = [c for c in picked if c.load_kind == "queue_depth"]
+    closed = [c for c in picked if c.load_type.is_closed]
     plot = [drawn(little_figure(closed, theme), "X R / N against N", tall=True)] if closed else [
         _note("Little's law needs a curve over outstanding requests.")]  # fmt: skip
     found = shelf.sources()

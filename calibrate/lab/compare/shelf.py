@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from calibrate.lab.folder import LabFolder, LabSource
+from measure.loads import LOADS, Load
 
 if TYPE_CHECKING:
     from calibrate.fitting.curve_fit import Fit
@@ -34,6 +35,11 @@ class ShelfCurve:
     throughput_per_s: np.ndarray[Any, np.dtype[np.float64]]
     bandwidth_bytes_per_s: np.ndarray[Any, np.dtype[np.float64]]
     latency_s: np.ndarray[Any, np.dtype[np.float64]]
+
+    @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
 
 
 @dataclass

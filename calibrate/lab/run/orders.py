@@ -7,20 +7,17 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
+from measure.loads import LOADS, Load, LoadKind
 from measure.machine.durable import write_durably
-
-if TYPE_CHECKING:
-    from measure.sweep import LoadKind
 
 Device = Literal["memory", "disk", "known", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 DELAYS = (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500)
 PACES = {0.5: "quick: half a second a point", 1.0: "1 s a point", 3.0: "3 s a point", 10.0: "10 s a point"}
-REPLAYED = ("queue_depth", "injected_delay", "arrival_rate")
 FEWEST = 4
 DISK_BYTES = 256 * 2**20
 KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
@@ -49,11 +46,14 @@ class Order:
     curve_hidden: bool = False
 
     @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
+
+    @property
     def load_name(self) -> str:
         """What the load is, in words."""
-        from measure.sweep import LOAD_NAMES
-
-        return LOAD_NAMES[self.load_kind]
+        return self.load_type.name
 
     def source(self) -> LabSource:
         """What is replayed."""
@@ -100,7 +100,7 @@ def series_of(folder: LabFolder, value: object) -> list[str]:
     if value in get_args(Device):
         return []
     sweep = folder.source(value).load()
-    if sweep.load_kind not in REPLAYED:
+    if sweep.load_type.is_bandwidth or sweep.load_type.is_size:
         raise DataError("this measurement tells no curve over a load; choose another one")
     return [s for s in sweep.series if sweep.select(s).points["load"].nunique() >= FEWEST]
 

@@ -111,7 +111,7 @@ class Teller:
 def drawn_curve(fitted: Fit, order: Order) -> list[dict[str, float]]:
     """The curve of ``fitted`` over the loads of ``order``, fine enough to be drawn; JSON-ready."""
     low, high = min(order.loads), max(order.loads)
-    return predict(fitted, grid(low, high, DRAWN) if fitted.load_kind != "arrival_rate" else order.loads).to_dicts()
+    return predict(fitted, order.loads if fitted.load_type.is_open else grid(low, high, DRAWN)).to_dicts()
 
 
 def first_loads(order: Order) -> tuple[float, ...]:
@@ -121,6 +121,6 @@ def first_loads(order: Order) -> tuple[float, ...]:
     prediction is sealed before the rest cannot wait for :func:`calibrate.next.fourth.fourth_point`.
     """
     loads = order.loads
-    if order.load_kind == "injected_delay" and len(loads) >= ENOUGH:
+    if order.load_type.is_delay and len(loads) >= ENOUGH:
         return tuple(sorted({loads[0], loads[len(loads) // 4], loads[len(loads) // 2], loads[-1]}))
     return tuple(to_begin_with(order.load_kind, loads))

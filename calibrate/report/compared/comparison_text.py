@@ -56,7 +56,7 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     """(value, its interval, what it is), the few numbers that stand at the top."""
     knee, summary = comparison.knee, comparison.summary()
     numbers: list[tuple[str, str, str]] = []
-    if comparison.points.load_kind in ("injected_delay", "bandwidth"):
+    if comparison.points.load_type.is_memory:
         low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0
         numbers.append((
             format_bandwidth(knee.throughput_per_s * CACHE_LINE_BYTES),
@@ -68,7 +68,7 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
         interval = f"{show(knee.low)} to {show(knee.high)}" if knee.low is not None and knee.high is not None else ""
         name = "knee λ*, arrivals" if comparison.is_open else "knee N*" if knee.sharp else "N* (no sharp knee)"
         numbers.append((show(knee.load), interval, name + ("" if knee.identified else " (not identifiable)")))
-        if comparison.points.load_kind == "queue_depth" and (ninety := comparison.fit.ninety).load is not None:
+        if comparison.points.load_type.is_closed and (ninety := comparison.fit.ninety).load is not None:
             ends = " to ".join("..." if end is None else show(end) for end in (ninety.low, ninety.high))
             numbers.insert(1 if knee.sharp else 0, (show(ninety.load), ends, "depth with 90 % of the peak"))
     numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))

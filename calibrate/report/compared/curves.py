@@ -55,7 +55,7 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
     curve, points = comparison.smooth, comparison.points
     figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(points.response_time_s))
     x = x_axis.of(curve.throughput_per_s)
-    if points.load_kind in ("queue_depth", "injected_delay"):
+    if not points.load_type.is_throughput:
         add_band_along(figure, x_axis.of(curve.throughput_low_per_s), y_axis.of(curve.response_time_high_s),
                        x_axis.of(curve.throughput_high_per_s), y_axis.of(curve.response_time_low_s),
                        comparison.fit.level)  # fmt: skip
@@ -133,7 +133,7 @@ def little_check(comparison: Comparison) -> Figure:
     """X times R: against the load asked for (closed sweeps), or as cache lines in flight against the delay (memory)."""
     points = comparison.points
     in_flight = points.throughput_per_s * points.response_time_s
-    if points.load_kind != "queue_depth":
+    if not points.load_type.is_closed:
         figure = load_figure(comparison, "cache lines in flight, X·R")
         x = at_axis(comparison, points.load)
         figure.add_scatter(x=x, y=in_flight, mode="lines+markers", name="observed X·R", marker=marker(BLUE))

@@ -59,7 +59,7 @@ def side_section(found: SideBySide) -> MeasuredSection:
     table = pd.concat(
         [curves.curve_table(c).assign(device=d, series=c.series) for d, c in found.curves], ignore_index=True
     )
-    rate = "bandwidth" if _kind(found) in ("injected_delay", "bandwidth") else "throughput"
+    rate = found.curves[0][1].points.load_type.rate_name
     views = [View("devices", "devices-curve", f"Latency against {rate}", _HOW, table,
                   curves.overview(comparisons, found.labels))]  # fmt: skip
     if not comparisons[0].is_open:

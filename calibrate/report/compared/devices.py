@@ -17,7 +17,7 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import ParameterDifference, Untold, differences, untold
 from calibrate.report.compared.section import Section
 from calibrate.report.view import Shown
-from measure.sweep import LOAD_NAMES
+from measure.loads import LOADS
 
 MOST_IN_FULL = 3
 """Of more devices than these a sentence tells only what follows; the tables have everything."""
@@ -106,8 +106,8 @@ def side_by_side(devices: Mapping[str, Section]) -> tuple[SideBySide, ...]:
     for (kind, unit), names in kinds.items():
         if len(names) < 2:
             continue
-        what = next(word for key, word in LOAD_NAMES.items() if key == kind)
-        varied = f"{what} ({unit})" if kind == "injected_delay" else what
+        load = LOADS[kind]
+        varied = load.named(unit) if load.is_delay else load.name
         curves = tuple((name, c) for name in names for c in devices[name].comparisons)
         title = "Side by side" if len(kinds) == 1 else f"Side by side: over the {varied}"
         found.append(SideBySide(title, tuple(names), curves, tuple(_matched({n: devices[n] for n in names}))))

@@ -60,7 +60,7 @@ def evidence_of(
         left_out["profile likelihoods"] = "the model was not calibrated on these points"
     progress(0.3)
     law = None
-    if with_service and sweep is not None and points.load_kind == "queue_depth":
+    if with_service and sweep is not None and points.load_type.is_closed:
         try:
             law = _law(comparison, sweep)
         except DataError as error:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from calibrate.load_text import knee_text
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.axes import Axis, latency_axis, throughput_axis
 from calibrate.report.drawing import (
@@ -24,7 +23,6 @@ from calibrate.report.drawing import (
     solid,
     upright_line,
 )
-from measure.sweep import LoadKind
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -34,7 +32,7 @@ def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
     """The axes of throughput and of response time that suit all of ``comparisons``, which vary the same load."""
     throughput = np.concatenate([c.points.throughput_per_s for c in comparisons])
     response = np.concatenate([c.points.response_time_s for c in comparisons])
-    return throughput_axis(throughput, comparisons[0].points.load_kind), latency_axis(response)
+    return throughput_axis(throughput, comparisons[0].points.load_type), latency_axis(response)
 
 
 def load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Figure:
@@ -48,7 +46,7 @@ def figure_over(comparison: Comparison, load: Array, y_title: str, *, log_y: boo
     if comparison.is_open:
         return empty_figure(title, y_title, log_y=log_y)
     figure = empty_figure(title, y_title, log_x=True, log_y=log_y)
-    if comparison.points.load_kind == "injected_delay":
+    if comparison.points.load_type.is_delay:
         ticks = sorted({10.0**e for e in range(-3, 7) if load[load > 0].min() <= 10.0**e <= load.max()})
         places, texts = ([zero_place(load), *ticks], ["0", *(f"{t:,g}" for t in ticks)]) if (load == 0).any() else (
             ticks, [f"{t:,g}" for t in ticks])  # fmt: skip
@@ -151,12 +149,8 @@ def keep_near(figure: Figure, heights: Array, *, log_y: bool) -> None:
 
 def knee_name(comparison: Comparison) -> str:
     """What a legend says of the knee."""
-    knee, kind = comparison.knee, comparison.points.load_kind
-    return "knee" if knee.load is None else f"knee, {_load_symbol(kind)} = {knee_text(kind, knee.load)}"
-
-
-def _load_symbol(kind: LoadKind) -> str:
-    return {"queue_depth": "N*", "arrival_rate": "λ*", "bandwidth": "bytes/s"}.get(kind, "delay")
+    knee, load = comparison.knee, comparison.points.load_type
+    return "knee" if knee.load is None else f"knee, {load.knee_symbol} = {load.estimated_text(knee.load)}"
 
 
 def interval_bar(axis: Axis, value: float, low: float | None, high: float | None) -> dict[str, Any] | None:

@@ -81,9 +81,9 @@ def overview(comparisons: list[Comparison]) -> View:
 
 def _curves(comparison: Comparison) -> list[View]:
     """The curves themselves, by the kind of load."""
-    kind, table = comparison.points.load_kind, curves.curve_table(comparison)
+    load, table = comparison.points.load_type, curves.curve_table(comparison)
     curve = curves.latency_against_throughput(comparison)
-    if kind == "bandwidth":
+    if load.is_bandwidth:
         return [View("curve", "curve", "Latency against bandwidth", _SQUARES, table, curve)]
     if comparison.is_open:
         return [
@@ -94,7 +94,7 @@ def _curves(comparison: Comparison) -> list[View]:
                  "each, above.", queue.queue_table(comparison),
                  queue.queue_against_utilization(comparison)),
         ]  # fmt: skip
-    memory = kind == "injected_delay"
+    memory = load.is_delay
     return [
         View("curve", "curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),
         View("throughput", "throughput", "Bandwidth against delay" if memory else "Throughput against load",
@@ -120,7 +120,7 @@ def _floor(comparison: Comparison) -> str:
 
 
 def _little(comparison: Comparison) -> View:
-    memory = comparison.points.load_kind == "injected_delay"
+    memory = comparison.points.load_type.is_delay
     return View(
         "little", "little", "Lines in flight" if memory else "Little's law",
         "Throughput times latency: how many cache lines were outstanding at once." if memory else

@@ -29,7 +29,7 @@ def datasheet(measured: MeasuredData, iops: float) -> list[View]:
     peaks = peaks[["series", "load", *with_ends(measured, ["throughput_per_s"])]].assign(
         datasheet_per_s=iops, share_pct=100 * peaks["throughput_per_s"] / iops
     )
-    axis = throughput_axis(np.append(peaks["throughput_per_s"].to_numpy(float), iops), "queue_depth")
+    axis = throughput_axis(np.append(peaks["throughput_per_s"].to_numpy(float), iops))
     figure = bars(peaks, "series", {"throughput_per_s": "measured peak"}, axis)
     level_line(figure, axis.factor * iops, {"color": GREY, "dash": "dash", "width": 2})
     figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "dash": "dash", "width": 2},

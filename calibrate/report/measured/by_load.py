@@ -41,10 +41,10 @@ def curves(measured: MeasuredData, least: int = 2) -> pd.DataFrame:
 def against_load(measured: MeasuredData) -> list[View]:
     """Throughput (a memory's bandwidth) and latency against the load."""
     rows = curves(measured)
-    if rows.empty or measured.load_kind == "bandwidth":
+    if rows.empty or measured.load_type.is_bandwidth:
         return []
     scale, views = load_scale(measured), []
-    is_open = measured.load_kind == "arrival_rate"
+    is_open = measured.load_type.is_open
     for column in ("latency_s",) if is_open else (rate_of(measured), "latency_s"):
         known = rows[rows[column].notna()]
         if known.empty:
@@ -68,7 +68,7 @@ def latency_bandwidth(
     """
     rows = curves(measured, _ENOUGH_FOR_A_KNEE)
     rows = rows[rows["latency_s"].notna()]
-    if rows.empty or measured.load_kind in ("arrival_rate", "buffer_size"):
+    if rows.empty or measured.load_type.is_open or measured.load_type.is_size:
         return []
     column = "bandwidth_bytes_per_s" if rows["bandwidth_bytes_per_s"].notna().all() else "throughput_per_s"
     if rows[column].isna().any():
@@ -76,7 +76,7 @@ def latency_bandwidth(
     x_axis, word = axis_of(measured, column, rows), word_of(column)
     scale = AxisScale(x_axis.title, np.array([0.0]), (), log=False, factor=x_axis.factor)
     # Along a curve the load grows; the bandwidth may bend back, so the order is the load's.
-    ordered = rows.sort_values(["load"], ascending=measured.load_kind != "injected_delay", kind="stable")
+    ordered = rows.sort_values(["load"], ascending=not measured.load_type.is_delay, kind="stable")
     y_axis = axis_of(measured, "latency_s", rows)
     figure = lines(ordered, column, "latency_s", scale, y_axis, by="series", sort=False)
     fits = _fits(measured, rows, progress)
@@ -133,7 +133,7 @@ def _knee_table(
     """A row for each curve: its latency at the least load, its peak, its knee; and headings of what was asked."""
     records, names = [], {}
     for series, group in rows.groupby("series", sort=False):
-        by_load = group.sort_values("load", ascending=measured.load_kind != "injected_delay")
+        by_load = group.sort_values("load", ascending=not measured.load_type.is_delay)
         idle = by_load.iloc[0]
         peak = by_load.iloc[int(by_load[rate_of(measured)].to_numpy(float).argmax())]
         made = fits.get(str(series))
@@ -156,7 +156,7 @@ def _of_fit(made: Fit | None) -> dict[str, float | str | None]:
         none = dict.fromkeys(("knee", "knee_low", "knee_high", "knee_latency_s"))
         return {**none, "identified": "", "sharp": "", "next": ""}
     knee, wanted = made.knee, None if made.points is None else advice(made.points)
-    closed = made.load_kind == "queue_depth"
+    closed = made.load_type.is_closed
     return {
         **_ends("knee", knee), "knee_latency_s": knee.response_time_s, "identified": "yes" if knee.identified else "no",
         **(_ends("ninety", made.ninety) if closed else {}),

@@ -91,7 +91,7 @@ def _figure_of(measured: MeasuredData, number: int, name: str, rows: pd.DataFram
 def _draw(rows: pd.DataFrame, found: Crossover | None) -> Figure:
     size = rows["size_bytes"].to_numpy(float)
     x, bandwidth = rows["throughput_per_s"].to_numpy(float), rows["bandwidth_bytes_per_s"].to_numpy(float)
-    left, right = throughput_axis(x, "queue_depth"), bandwidth_axis(bandwidth)
+    left, right = throughput_axis(x), bandwidth_axis(bandwidth)
     figure = empty_figure("block size", left.title.replace("requests/s", "IOPS").replace("throughput", "IOPS, left"))
     scale = size_scale("block size", size)
     figure.add_scatter(x=size, y=left.of(x), mode="lines+markers", name="IOPS (left)",

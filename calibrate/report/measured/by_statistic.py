@@ -24,7 +24,7 @@ def baseline(measured: MeasuredData) -> list[View]:
     told = [c for c in ("latency_sd_s", "latency_p95_s", "latency_p99_s") if measured.known(c)]
     rows = table[(table["load"] == 1) & table["latency_s"].notna()] if told else table.head(0)
     rows = rows[rows[told].notna().any(axis=1)]
-    if not 0 < len(rows) <= MOST_WORKLOADS or measured.load_kind != "queue_depth":
+    if not 0 < len(rows) <= MOST_WORKLOADS or not measured.load_type.is_closed:
         return []
     columns = {"latency_s": "mean"} | {c: PERCENTILES[c] for c in told if c in PERCENTILES}
     axis = latency_axis(rows["latency_s"].to_numpy(float))

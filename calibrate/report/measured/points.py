@@ -17,8 +17,9 @@ from measure.auditing.all_checks import audit
 from measure.datasets import about, dataset_table, load_dataset
 from measure.datasets.audited import audit_dataset
 from measure.findings import SEVERITIES, Finding
+from measure.loads import LOADS, Load, LoadKind
 from measure.repeats import flag_outliers, half_width, intervals
-from measure.sweep import LOAD_NAMES, LoadKind, Provenance, Sweep, describe_series
+from measure.sweep import Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
 
 PERCENTILES = {
@@ -59,15 +60,19 @@ class MeasuredData:
     name: str = ""
 
     @property
+    def load_type(self) -> Load:
+        """What varies."""
+        return LOADS[self.load_kind]
+
+    @property
     def memory(self) -> bool:
         """Whether requests are a memory's cache lines."""
-        return self.load_kind in ("injected_delay", "buffer_size")
+        return self.load_type.is_probed
 
     @property
     def load_name(self) -> str:
         """The load with its unit, for an axis."""
-        name = LOAD_NAMES[self.load_kind]
-        return name if self.load_kind == "queue_depth" else f"{name} ({self.load_unit})"
+        return self.load_type.named(self.load_unit)
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -95,8 +100,8 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     """The sweep's points averaged over repeats, audited. Without a ``title`` it takes the sweep's name."""
     findings = sorted((*sweep.findings, *audit(sweep)), key=lambda f: -SEVERITIES.index(f.severity))
     points, size_name = _with_size(sweep)
-    table = _averaged(points, closed=sweep.load_kind == "queue_depth")
-    memory = sweep.load_kind in ("injected_delay", "buffer_size")
+    table = _averaged(points, closed=sweep.load_type.is_closed)
+    memory = sweep.load_type.is_probed
     unit_bytes = float(CACHE_LINE_BYTES) if memory else table["block_bytes"]
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
     return MeasuredData(
@@ -162,7 +167,7 @@ def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
         given = sweep.provenance.details.get(key)
         if isinstance(given, Mapping) and len(set(given.values())) > 1:
             return points.assign(size_bytes=points["series"].map(dict(given)).astype(float)), name
-    if sweep.load_kind not in ("injected_delay", "buffer_size"):
+    if not sweep.load_type.is_probed:
         return points.assign(size_bytes=points["block_bytes"]), "block size"
     told = [_STRIDE.search(s) for s in points["series"]]  # our probe names strides that are not one line
     strides = [parse_bytes(t.group(1)) if t else b for t, b in zip(told, points["block_bytes"], strict=True)]

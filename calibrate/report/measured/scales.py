@@ -56,17 +56,17 @@ class AxisScale:
 def load_scale(measured: MeasuredData) -> AxisScale:
     """The axis of the load: depths and delays in logarithms, rates and bandwidths from zero."""
     values = np.unique(measured.table["load"].to_numpy(float))
-    if measured.load_kind == "arrival_rate":
+    if measured.load_type.is_open:
         factor, prefix = (1e-3, "k ") if values.max() >= 1e4 else (1.0, "")
         return AxisScale(f"arrival rate, as measured ({prefix}requests/s)", values, (), log=False, factor=factor)
-    if measured.load_kind == "bandwidth":
+    if measured.load_type.is_bandwidth:
         return AxisScale("bandwidth (GB/s)", values, (), log=False, factor=1e-9)
-    if measured.load_kind == "injected_delay":
+    if measured.load_type.is_delay:
         tens = [10.0**e for e in range(-3, 10) if values[values > 0].min(initial=1.0) <= 10.0**e <= values.max()]
         return AxisScale(
             measured.load_name, values, tuple((v, f"{v:g}") for v in [*values[values == 0], *tens]), log=True
         )
-    if measured.load_kind == "buffer_size":
+    if measured.load_type.is_size:
         return size_scale("buffer size", values)
     return AxisScale(measured.load_name, values, tuple((v, f"{v:g}") for v in _ticks(values)), log=True)
 

@@ -11,7 +11,6 @@ from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput
 from calibrate.report.measured.points import PERCENTILES, MeasuredData, end_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Shown
-from measure.units import format_bandwidth, format_bytes, format_rate
 
 MOST_LOADS = 3
 MOST_LINES = 8
@@ -27,7 +26,7 @@ def axis_of(measured: MeasuredData, column: str, rows: pd.DataFrame) -> Axis:
     values = rows[column].to_numpy(float)
     if column == "bandwidth_bytes_per_s":
         return bandwidth_axis(values)
-    return throughput_axis(values, measured.load_kind) if column.endswith("per_s") else latency_axis(values)
+    return throughput_axis(values, measured.load_type) if column.endswith("per_s") else latency_axis(values)
 
 
 def word_of(column: str) -> str:
@@ -37,21 +36,12 @@ def word_of(column: str) -> str:
 
 def load_text(measured: MeasuredData, load: float) -> str:
     """A load in a few words, for a legend."""
-    return {
-        "queue_depth": f"N = {load:g}",
-        "injected_delay": f"delay {load:g}",
-        "arrival_rate": format_rate(load),
-        "bandwidth": format_bandwidth(load),
-        "buffer_size": format_bytes(load),
-    }.get(measured.load_kind, f"{load:g}")
+    return measured.load_type.legend(load)
 
 
 def text_of(measured: MeasuredData, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
     """``table`` as people read it, its load under its own name and in its own unit."""
-    column, heading = {
-        "queue_depth": ("load", "N"), "injected_delay": ("load", "delay"), "arrival_rate": ("load_per_s", "arrivals"),
-        "bandwidth": ("load_bytes_per_s", "load"), "buffer_size": ("load_bytes", "buffer"),
-    }[measured.load_kind]  # fmt: skip
+    column, heading = measured.load_type.column, measured.load_type.symbol
     return shown(table.rename(columns={"load": column}), {**(names or {}), column: heading})
 
 

@@ -26,15 +26,12 @@ from measure.formats.tables.numbers import number, with_points
 from measure.formats.tables.rows import rows_of
 from measure.formats.tables.text import TextTable, read_table
 from measure.formats.tables.unit_choice import complete, settle
-from measure.sweep import OPTIONAL, REQUIRED, LoadKind, Provenance, Sweep
+from measure.loads import LOADS, LoadKind
+from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep
 from measure.units import CACHE_LINE_BYTES, counted
 
 _KINDS: Mapping[str, LoadKind] = {
     "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",
-}  # fmt: skip
-_UNIT_OF_LOAD: Mapping[LoadKind, str] = {
-    "queue_depth": "requests", "injected_delay": "cycles", "arrival_rate": "requests/s", "bandwidth": "B/s",
-    "buffer_size": "B",
 }  # fmt: skip
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10
@@ -98,7 +95,7 @@ def csv_sweep(
     points = pd.DataFrame(rows.records)
     points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
     points["source"] = name
-    if kind == "queue_depth" and "jobs" not in roles:
+    if LOADS[kind].is_closed and "jobs" not in roles:
         points["depth"] = points["load"]
     return Sweep(
         points.drop(columns="buffer"), kind, _unit_of(roles, kind, multiplied=multiplied),
@@ -130,11 +127,11 @@ def _numeric_columns(roles: Roles) -> list[str]:
 def _unit_of(roles: Roles, kind: LoadKind, *, multiplied: bool) -> str:
     """The unit of the load: what the table calls its requests (clients, threads), or counts its delay in."""
     load = roles.load
-    if kind == "injected_delay" and load.unit:
+    if LOADS[kind].is_delay and load.unit:
         return load.unit
-    if kind == "queue_depth" and load.constant is None and not multiplied:
+    if LOADS[kind].is_closed and load.constant is None and not multiplied:
         return load_noun(load.column)
-    return _UNIT_OF_LOAD[kind]
+    return LOADS[kind].unit
 
 
 def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
@@ -186,16 +183,15 @@ def _own_table(table: TextTable, name: str) -> Sweep:
             if records[-1][column] is None:
                 raise DataError(f"{name}: line {line} has no {column}; measure the point again or remove the line")
     kind = _noted_kind(table.notes.get("load_kind"), records, name)
-    unit = table.notes.get("load_unit", _UNIT_OF_LOAD[kind])
+    unit = table.notes.get("load_unit", LOADS[kind].unit)
     return Sweep(pd.DataFrame(records), kind, unit, Provenance(tool="csv", source=name), name=name)
 
 
 def _noted_kind(noted: str | None, records: Iterable[Mapping[str, Any]], name: str) -> LoadKind:
     if noted is not None:
-        for kind in _UNIT_OF_LOAD:
-            if noted == kind:
-                return kind
-        raise DataError(f"{name}: load_kind {noted!r} is unknown; it is one of {', '.join(_UNIT_OF_LOAD)}")
+        if noted in LOADS:
+            return LOADS[noted].kind
+        raise DataError(f"{name}: load_kind {noted!r} is unknown; it is one of {', '.join(LOADS)}")
     # Without the note: cache lines as requests and no depth mean a memory under an injected delay.
     is_memory = all(
         r.get("depth") is None

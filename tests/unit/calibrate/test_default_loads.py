@@ -10,7 +10,7 @@ from calibrate import compare, fit
 from calibrate.default_loads import recommended, to_calibrate_on
 from calibrate.points import Points, points_of
 from measure import Sweep
-from measure.sweep import LoadKind
+from measure.loads import LoadKind
 
 
 def points(loads: list[float], kind: LoadKind = "queue_depth", rates: list[float] | None = None) -> Points:

@@ -14,7 +14,7 @@ from calibrate.points import points_of
 from measure import Sweep
 from measure.auditing.calibration import check_submission
 from measure.errors import DataError
-from measure.sweep import LoadKind
+from measure.loads import LoadKind
 
 CHECK = "misses-its-points"
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)

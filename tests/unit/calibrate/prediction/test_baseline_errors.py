@@ -12,7 +12,7 @@ import pytest
 from calibrate import Points, compare, points_of
 from calibrate.prediction.baseline_errors import baseline_errors
 from measure import Sweep, load_dataset
-from measure.sweep import LoadKind
+from measure.loads import LoadKind
 
 
 def sweep(loads: list[float], x: list[float], r: list[float], kind: LoadKind = "queue_depth") -> Sweep:

@@ -10,7 +10,7 @@ from calibrate import compare, fit
 from calibrate.points import points_of
 from calibrate.prediction.open_queue import waiting, waiting_rows
 from measure import Sweep
-from measure.sweep import LoadKind
+from measure.loads import LoadKind
 from qsim import MG1, Deterministic, Exponential, MMc, solve
 
 OPEN: LoadKind = "arrival_rate"

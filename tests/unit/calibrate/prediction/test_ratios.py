@@ -12,7 +12,8 @@ from calibrate.fitting.curve_fit import Fit, fit
 from calibrate.inference.estimates import Estimate
 from calibrate.prediction.ratios import ParameterDifference, differences, ratio_of_curves, untold
 from measure.errors import DataError
-from measure.sweep import LoadKind, Sweep
+from measure.loads import LoadKind
+from measure.sweep import Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
 NAMES = ("old", "new")

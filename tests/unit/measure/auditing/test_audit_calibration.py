@@ -11,7 +11,7 @@ import pytest
 
 from measure import Sweep, audit
 from measure.findings import Finding
-from measure.sweep import LoadKind
+from measure.loads import LoadKind
 
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 

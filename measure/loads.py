@@ -1,0 +1,134 @@
+"""The load: what a sweep varies. One entry of ``LOADS`` for each kind says all that differs between kinds.
+
+>>> LOADS["queue_depth"].is_closed, LOADS["arrival_rate"].text(63900.7)
+(True, '63.9 k/s')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from measure.units import format_bandwidth, format_bytes, format_rate
+
+LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
+
+
+@dataclass(frozen=True)
+class Load:
+    """A kind of load: its words, its limits and its nature.
+
+    ``name`` is for axes and messages, ``noun`` and ``plural`` are for sentences, ``symbol`` heads a column or stands
+    before a value, ``knee_symbol`` and ``knee_unit`` are those of the knee (a delay's is known by its throughput).
+    ``unit`` is the unit where a file gives none, ``column`` the load's column in tables for people (its ending selects
+    the unit). ``option`` is the command-line option that sets it, empty if no option does; ``more`` says what to
+    measure if points are too few.
+
+    ``most`` is more than any device was ever given: a value above it comes from another column. ``least_points`` is how
+    many points a model needs; ``default_points`` are the values to begin with, empty for the two ends and the middle.
+    ``format`` writes a value to so many significant digits; without it a value is a plain number.
+    """
+
+    kind: LoadKind
+    name: str
+    noun: str
+    plural: str
+    symbol: str
+    knee_symbol: str
+    knee_unit: str
+    unit: str
+    column: str
+    option: str
+    more: str
+    most: float
+    least_points: int
+    default_points: tuple[float, ...] = ()
+    format: Callable[[float, int], str] | None = None
+    is_closed: bool = False
+    """N requests circulate: each is sent when another is done."""
+    is_open: bool = False
+    """Requests arrive by themselves."""
+    is_delay: bool = False
+    """A pause between requests: the more of it, the lower the throughput, which is what a knee is known by."""
+    is_memory: bool = False
+    """A curve of a memory: requests are cache lines."""
+    is_throughput: bool = False
+    """The load is what gets through, so that the response time alone is predicted."""
+    is_size: bool = False
+    """The size of what is accessed: it shows the caches, and no queue describes it."""
+    may_be_zero: bool = True
+
+    @property
+    def is_drive(self) -> bool:
+        """Requests are those of a drive or a server, sent by fio or the like."""
+        return self.is_closed or self.is_open
+
+    @property
+    def is_probed(self) -> bool:
+        """What a probe of the memory varies: pauses and buffers."""
+        return self.is_delay or self.is_size
+
+    @property
+    def is_bandwidth(self) -> bool:
+        """A memory's bandwidth, where a curve was published without what was varied."""
+        return self.is_memory and self.is_throughput
+
+    @property
+    def rate_name(self) -> str:
+        """What a throughput is called: a memory's is a bandwidth."""
+        return "bandwidth" if self.is_memory else "throughput"
+
+    def text(self, value: float, digits: int = 3) -> str:
+        """A value; of a rate or a bandwidth so many significant digits."""
+        return f"{value:g}" if self.format is None else self.format(value, digits)
+
+    def estimated_text(self, value: float, digits: int = 3) -> str:
+        """A value that was estimated, to so many significant digits."""
+        return f"{value:.{digits}g}" if self.format is None else self.format(value, digits)
+
+    def legend(self, value: float) -> str:
+        """A value in a few words, ``N = 8``, ``delay 100``, ``8.00 k/s``."""
+        if self.format is not None:
+            return self.text(value)
+        return f"{self.symbol}{' =' if self.is_closed else ''} {self.text(value)}"
+
+    def named(self, unit: str) -> str:
+        """The name with the unit; requests need none."""
+        return self.name if self.is_closed else f"{self.name} ({unit})"
+
+
+def _by_kind(*loads: Load) -> Mapping[str, Load]:
+    return {load.kind: load for load in loads}
+
+
+LOADS: Mapping[str, Load] = _by_kind(
+    Load(
+        "queue_depth", "outstanding requests N", "depth", "depths", "N", "N*", "", "requests", "load",
+        option="--depths", is_closed=True, may_be_zero=False, most=1e6, least_points=1, default_points=(1.0, 8.0, 64.0),
+        more="depths 1 and 32; with three, 1, 8 and 64: qsim measure fio TARGET --depths 1,32 --out DIR",
+    ),
+    Load(
+        "injected_delay", "injected delay", "delay", "delays", "delay", "delay", "lines/s", "cycles", "load",
+        option="--delays", is_delay=True, is_memory=True, most=1e12, least_points=3,
+        default_points=(0.0, 500.0, 2500.0),
+        more="more delays: qsim measure memory --delays 0,100,500,2500 --out DIR",
+    ),
+    Load(
+        "arrival_rate", "arrival rate", "arrival rate", "rates", "arrivals", "λ*", "1/s", "requests/s", "load_per_s",
+        option="--arrival-rates", is_open=True, is_throughput=True, may_be_zero=False, most=1e12, least_points=2,
+        more="more rates: qsim measure fio TARGET --arrival-rates 500,1k,2k --out DIR", format=format_rate,
+    ),
+    Load(
+        "bandwidth", "bandwidth", "bandwidth", "bandwidths", "load", "bytes/s", "B/s", "B/s", "load_bytes_per_s",
+        option="", is_memory=True, is_throughput=True, most=1e15, least_points=3,
+        more="more of the curve: qsim measure memory --out DIR", format=format_bandwidth,
+    ),
+    Load(
+        "buffer_size", "buffer size", "buffer size", "buffer sizes", "buffer", "buffer size", "B", "B", "load_bytes",
+        option="--buffers", is_size=True, most=1e15, least_points=3,
+        more="more delays: qsim measure memory --delays 0,100,500,2500 --out DIR",
+        format=lambda size, _: format_bytes(size),
+    ),
+)  # fmt: skip
+"""Every kind of load, by its name in files and in JSON."""

@@ -1,0 +1,148 @@
+"""Every kind of load is one entry of LOADS, and what differs between kinds is asked of it."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.main import get_command
+
+from calibrate import compare
+from calibrate.cli.app import app
+from measure import audit
+from measure.formats.tables.table import csv_sweep, to_csv
+from measure.loads import LOADS, Load, LoadKind
+from measure.sweep import Sweep
+from measure.units import parse_bandwidth, parse_bytes, parse_rate
+
+EVERY = [pytest.param(load, id=kind) for kind, load in LOADS.items()]
+PARSERS = {"requests/s": parse_rate, "B/s": parse_bandwidth, "B": parse_bytes}
+NATURES = ("is_closed", "is_open", "is_delay", "is_bandwidth", "is_size")
+
+
+def test_the_kinds_of_files_and_the_loads_are_the_same() -> None:
+    assert tuple(LOADS) == get_args(LoadKind)
+    assert [load.kind for load in LOADS.values()] == list(LOADS)
+
+
+@pytest.mark.parametrize("load", EVERY)
+def test_a_load_has_every_word_and_one_nature(load: Load) -> None:
+    optional = {"option", "knee_unit"}
+    words = {f.name: getattr(load, f.name) for f in fields(load) if f.type == "str" and f.name not in optional}
+    assert len(words) == 8
+    assert all(words.values())
+    assert sum(getattr(load, nature) for nature in NATURES) == 1
+    assert load.least_points >= 1
+    assert all((load.may_be_zero or value > 0) and value <= load.most for value in load.default_points)
+    assert "qsim measure" in load.more
+
+
+@pytest.mark.parametrize("load", EVERY)
+@pytest.mark.parametrize("value", [1.0, 64.0, 2048.0, 2.0**20])
+def test_the_text_of_a_load_reads_back(load: Load, value: float) -> None:
+    parse = PARSERS.get(load.unit, float)
+    assert parse(load.text(value, 6)) == pytest.approx(value, rel=1e-3)
+    assert parse(load.estimated_text(value, 6)) == pytest.approx(value, rel=1e-3)
+    assert load.legend(value).endswith(load.text(value))
+
+
+def test_words_that_name_a_kind_differ() -> None:
+    for name in ("name", "noun", "plural", "symbol"):
+        assert len({getattr(load, name) for load in LOADS.values()}) == len(LOADS)
+
+
+@pytest.mark.parametrize("load", [p for p in EVERY if p.values[0].option])
+def test_its_option_is_one_of_the_measuring_commands(load: Load) -> None:
+    measure = get_command(app).get_command(None, "measure")
+    commands = [measure.get_command(None, name) for name in measure.list_commands(None)]
+    assert load.option in {option for c in commands for p in c.params for option in p.opts}
+
+
+ALLOWED = {
+    # who reads or runs something says which load that was
+    "measure/datasets/catalogue.py": 5,
+    "measure/datasets/audited.py": 1,  # a column of a published table
+    "measure/fio/plan.py": 2,
+    "measure/fio/sweep.py": 2,
+    "measure/formats/mess_curves.py": 1,
+    "measure/formats/mlc.py": 1,
+    "measure/formats/tables/table.py": 6,
+    "measure/memory/sweep.py": 2,
+    "measure/mlc/sweep.py": 1,
+    "measure/sweep.py": 1,
+    "calibrate/fitting/curve_fit.py": 1,  # a data sheet as depth 1
+    "calibrate/lab/run/orders.py": 3,
+    "calibrate/prediction/truth.py": 1,
+    "calibrate/report/measured/points.py": 2,  # one is a column of a published table
+    "calibrate/report/surface.py": 1,
+    # what belongs to one kind by name: a limit, default depths, an axis in requests a second
+    "calibrate/cli/parsing.py": 2,
+    "calibrate/default_loads.py": 1,
+    "calibrate/prediction/verdict.py": 1,
+    "calibrate/report/axes.py": 1,
+    "calibrate/report/predicted.py": 1,
+    # options of `qsim plot` that are loads of a measurement, too
+    "calibrate/cli/theory/plot.py": 2,
+    # one function or caption for each kind; an unknown kind is refused or has no caption
+    "calibrate/prediction/baselines.py": 3,
+    "calibrate/report/measured/by_load.py": 3,
+}
+"""How many literals of a kind stand where. A new one is a question for Load: give it a field or a property."""
+
+OTHER_MEANING = {"measure/loads.py", "measure/formats/tables/column_names.py", "measure/formats/tables/columns.py",
+                 "calibrate/lab/explore/page.py", "calibrate/lab/explore/settings.py"}  # fmt: skip
+"""The kinds themselves, columns of tables, and sliders of a page."""
+
+
+def _modules(repository: Path) -> Iterator[tuple[str, ast.Module]]:
+    for room in ("measure", "calibrate"):
+        for path in sorted((repository / room).rglob("*.py")):
+            yield path.relative_to(repository).as_posix(), ast.parse(path.read_text("utf-8"))
+
+
+def _literals(node: ast.AST) -> list[str]:
+    found = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+    return [n.value for n in found if isinstance(n, ast.Constant) and n.value in LOADS]
+
+
+def test_the_names_of_kinds_stand_in_few_places(repository: Path) -> None:
+    found = Counter(
+        place for place, module in _modules(repository) if place not in OTHER_MEANING for node in ast.walk(module)
+        if isinstance(node, ast.Constant) and node.value in LOADS and node.value != "bandwidth"  # a throughput, too
+    )  # fmt: skip
+    assert dict(found) == ALLOWED
+
+
+def test_no_kind_is_compared_with_a_name(repository: Path) -> None:
+    compared = [
+        f"{place}:{node.lineno}"
+        for place, module in _modules(repository)
+        for node in ast.walk(module)
+        if isinstance(node, ast.Compare)
+        and "kind" in ast.unparse(node.left)
+        and any(_literals(other) for other in node.comparators)
+    ]
+    assert compared == []
+
+
+def test_a_new_kind_of_load_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = replace(LOADS["queue_depth"], kind="clients", name="clients N", noun="client", plural="clients")
+    monkeypatch.setitem(LOADS, "clients", clients)
+    load = np.array([1.0, 2, 4, 8, 16, 32, 64])
+    throughput = 1e5 * load / (load + 8)
+    table = pd.DataFrame(
+        {"series": "pages", "load": load, "throughput_per_s": throughput, "latency_s": load / throughput}
+    )
+    sweep = Sweep(table, load_kind="clients", load_unit="clients", name="web")
+    read = csv_sweep(to_csv(sweep), name="web")
+    audit(read)
+    compared = compare(read)
+    assert compared.fit.load_name == "clients N"
+    assert compared.split == "calibrated on clients 1, 8, 64; the other 4 points are held out"
