@@ -23,7 +23,7 @@ class DataError(MeasureError, ValueError):
     >>> try:
     ...     load_dataset("003-ssd-read").select("1 MiB write")
     ... except DataError as error:
-    ...     print(str(error)[:44])
+    ...     print(str(error)[:40])
     003-ssd-read has no series '1 MiB write'
     """
 

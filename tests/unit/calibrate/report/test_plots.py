@@ -79,3 +79,12 @@ def test_figure_of_a_comparison_is_the_reports(comparison: Comparison) -> None:
 
 def test_curve_reaches_as_far_as_asked(fitted: Fit) -> None:
     assert curve_of(fitted, 4096).load.max() == pytest.approx(4096)
+
+
+def test_the_road_from_data_to_a_figure_and_a_frame() -> None:
+    s = load_dataset("004-ssd-depth")
+    f = fit(s)
+    assert f.predict([1, 8, 64]).load.tolist() == [1, 8, 64]
+    assert compare(s).summary().held_out_points == 3
+    assert len(compare(s).to_frame()) == len(s)
+    assert [type(one.plot()).__name__ for one in (s, f, compare(s))] == ["Figure"] * 3
