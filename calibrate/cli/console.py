@@ -60,5 +60,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int | Sequ
     return "\n".join("  ".join(_padded(line, widths, flush)).rstrip() for line in lines)
 
 
+def described_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose rows end in a remark, flush left below no header; the first column is flush left, too."""
+    return table([*header, ""], rows, left=[True, *(False for _ in header[1:]), True])
+
+
 def _padded(line: Sequence[str], widths: Sequence[int], flush: Sequence[bool]) -> list[str]:
     return [c.ljust(w) if f else c.rjust(w) for c, w, f in zip(line, widths, flush, strict=True)]

@@ -21,7 +21,7 @@ from calibrate.cli.calibration.compare_data import (
     sources_of,
 )
 from calibrate.cli.calibration.compare_pages import ComparedPages, Told, beside_document, pages_of, say_beside
-from calibrate.cli.calibration.compare_tails import add_tails, say_tails, tails_of_all
+from calibrate.cli.calibration.tails import add_tails, say_tails, tails_of_all
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import DataSource, tell, tell_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage

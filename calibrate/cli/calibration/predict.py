@@ -11,9 +11,8 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.calibration import what_ifs
-from calibrate.cli.calibration.compare_tails import add_tails
-from calibrate.cli.calibration.predict_tails import predicted_tails_text, tails_of_fits
 from calibrate.cli.calibration.prediction_source import Sheet, basis
+from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tails_of_fits
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import AsJson, At, Columns, Dataset, DeviceModel, KneeOptions, Level, Peak, Series, Use

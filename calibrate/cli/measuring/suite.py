@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, table, warn
+from calibrate.cli.console import described_table, print_json, say, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.measuring.repeating import Preconditioning, precondition_of
 from calibrate.cli.measuring.run import directory, keeping, naming_consent
@@ -191,13 +191,12 @@ def _plan_text(plan: SuitePlan) -> str:
     """The plan in words: a row for each sweep, then the whole."""
     rows = [
         (step.directory, str(step.count), str(plan.repeats), format_duration(plan.runtime_of(step)),
-         minutes(plan.step_seconds(step)))
+         minutes(plan.step_seconds(step)), _what(step))
         for step in plan.steps
     ]  # fmt: skip
     size = "" if plan.size_bytes is None else f", {format_bytes(plan.size_bytes)} of it"
     lines = [f"{plan.name} on {plan.target}{size}", *plan.left_out, ""]
-    columns = table(("sweep", "points", "rounds", "each", "in all"), rows).splitlines()
-    lines += [columns[0], *(f"{c}  {_what(step)}" for c, step in zip(columns[1:], plan.steps, strict=True))]
+    lines.append(described_table(("sweep", "points", "rounds", "each", "in all"), rows))
     if plan.fill_seconds:
         lines.append(f"\nwriting the test file takes about {minutes(plan.fill_seconds)}")
     lines.append(f"about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, table, warn
+from calibrate.cli.console import described_table, print_json, say, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.measuring.repeating import Preconditioning, precondition_of
 from calibrate.cli.measuring.run import keeping, naming_consent
@@ -234,9 +234,8 @@ def _say_plan(plan: CoursePlan, *, as_json: bool) -> None:
             "sweeps": sweeps, "left_out": list(plan.left_out),
         })  # fmt: skip
         return
-    columns = table(("sweep", "points", "time"), [(d, str(n), minutes(s)) for d, n, s, _ in rows]).splitlines()
-    lines = [*plan.left_out, columns[0]]
-    lines += [f"{line}  {purpose}" for line, (*_, purpose) in zip(columns[1:], rows, strict=True)]
+    cells = [(d, str(n), minutes(s), purpose) for d, n, s, purpose in rows]
+    lines = [*plan.left_out, described_table(("sweep", "points", "time"), cells)]
     if fill_s:
         lines.append(f"\nwriting the test file takes about {minutes(fill_s)}")
     lines.append(f"about {minutes(plan.seconds())} in all, and then {MODELLING}")

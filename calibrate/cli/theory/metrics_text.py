@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import table
+from calibrate.cli.console import described_table
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -41,25 +41,20 @@ def _table(metrics: Metrics) -> str:
     from qsim.metrics import SYMBOLS
 
     rows = []
+    level = [] if metrics.confidence is None else [f"{100 * metrics.confidence:g} % interval"]
     for name, (symbol, meaning) in SYMBOLS.items():
         value = getattr(metrics, name)
         if math.isnan(value):  # not known
             continue
         ends = metrics.intervals.get(name)
-        between = f"{value_text(name, ends[0], True)} .. {value_text(name, ends[1], True)}" if ends else ""
+        between = [f"{value_text(name, ends[0], True)} .. {value_text(name, ends[1], True)}" if ends else ""]
         kind = metrics.kind_of(name)
         said = meaning.replace(", customers per time unit", ", customers a second")
-        rows.append(
-            (symbol, value_text(name, value, True), between, said if kind == metrics.kind else f"{said} [{kind}]")
-        )
-    level = f"{100 * metrics.confidence:g} % interval" if metrics.confidence is not None else ""
-    text = table(("", "value", level, ""), [(s, v, b, "") for s, v, b, _ in rows]).splitlines()
-    lines = [
-        text[0],
-        *(f"{line.ljust(max(map(len, text)))}  {row[3]}" for line, row in zip(text[1:], rows, strict=True)),
-    ]
+        said = said if kind == metrics.kind else f"{said} [{kind}]"
+        rows.append((symbol, value_text(name, value, True), *(between if level else ()), said))
+    text = described_table(("", "value", *level), rows)
     head = f"{metrics.model.kendall}: {metrics.kind}, {metrics.method}"
-    return "\n".join([head, *lines, *(f"warning: {w}" for w in metrics.warnings)])
+    return "\n".join([head, text, *(f"warning: {w}" for w in metrics.warnings)])
 
 
 def value_text(name: str, value: float, with_units: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import table
+from calibrate.cli.console import described_table, table
 from calibrate.cli.theory.metrics_text import value_text
 
 if TYPE_CHECKING:
@@ -118,14 +118,11 @@ def averages_table(found: Totals, steady: Metrics | None, scale: TraceScale, *, 
         return [value_text(name, getattr(source, name), with_units) for name, *_ in _AVERAGES]
 
     columns = {"table": cells(found), **({} if steady is None else {"long run": cells(steady)})}
-    rows = [(symbol, *(c[i] for c in columns.values())) for i, (_, symbol, _) in enumerate(_AVERAGES)]
-    lines = table(("", *columns), rows).splitlines()
-    width = max(map(len, lines))
-    meanings = ("", *(meaning for *_, meaning in _AVERAGES))
-    told = [f"{line.ljust(width)}  {meaning}".rstrip() for line, meaning in zip(lines, meanings, strict=True)]
+    rows = [(symbol, *(c[i] for c in columns.values()), meaning) for i, (_, symbol, meaning) in enumerate(_AVERAGES)]
+    told = described_table(("", *columns), rows)
     x, w = value_text("throughput", found.throughput, with_units), value_text("W", found.W, with_units)
     law = (
         f"Little's law on this table, from zero to {scale.with_unit(found.span)}: X * W = {x} * {w} = "
         f"{found.throughput * found.W:.6g}, and L = {found.L:.6g}"
     )
-    return "\n".join([*told, law])
+    return f"{told}\n{law}"

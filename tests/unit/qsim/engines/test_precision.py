@@ -111,8 +111,9 @@ def test_what_is_reached_is_true(model: Any, of: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("kind", [SteadyStateError, PrecisionError])
 def test_refusals_survive_the_way_from_another_process(kind: Any) -> None:
-    error = kind("too short", simulate(MODEL, customers=10_000, seed=1))
+    error = kind("It is too short.", "Give {allow_short}.", simulate(MODEL, customers=10_000, seed=1))
     back = pickle.loads(pickle.dumps(error))  # noqa: S301
-    assert (type(back), str(back), back.metrics) == (kind, "too short", error.metrics)
+    told = "It is too short. Give allow_short=True to see the estimate as it is."
+    assert (type(back), str(back), back.metrics) == (kind, told, error.metrics)
     unstable = pickle.loads(pickle.dumps(UnstableQueueError("M/M/1", 2.0, 1.0, 1)))  # noqa: S301
     assert unstable.rho == 2
