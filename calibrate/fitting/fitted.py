@@ -50,8 +50,8 @@ class Fit(Result):
     >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
     >>> fit(sweep)
     4 KiB read: p-norm with onset from all 5 points
-      knee   18.47  [10.82, 30.05]   not identifiable   N* = R1 Xpeak, from the model: depth 1 was not measured
-             90 % of the peak at 22.5 (15.3 to 60.6)
+      knee   18.47  [10.84, 29.93]   not identifiable   N* = R1 Xpeak, from the model: depth 1 was not measured
+             90 % of the peak at 22.1 (15.2 to 54.4)
     """
 
     model: str

@@ -72,7 +72,7 @@ def fit_figure(fit: Fit) -> Figure:
 
 
 def _figure(curve: Prediction, lines: Sequence[Line]) -> Figure:
-    depths = curve.load_name == LOADS["queue_depth"].name
+    depths = any(load.is_closed and load.name == curve.load_name for load in LOADS.values())
     figure = figure_of(lines, curve.load_name, in_seconds=True, log_x=depths)
     if depths:
         depth_ticks(figure, curve.load)

@@ -51,7 +51,7 @@ def tails_of_fits(
 
     Nothing without a ``sweep``: a fit in a file, or a data sheet, holds no histogram.
     """
-    if sweep is None or sweep.load_kind != "queue_depth" or not sweep.raw:
+    if sweep is None or not sweep.load_type.is_closed or not sweep.latencies:
         return {}, {}
     from calibrate.tails.percentiles import fitted_tails
 
