@@ -73,14 +73,23 @@ def _text(doc: str, path: str = "") -> str:
     parts = []
     for paragraph in doc.split("\n\n"):
         if paragraph.lstrip().startswith(">>>"):
-            package, _, name = path.rpartition(".")
-            first = "" if "import" in doc or not name else f">>> from {package} import {name}\n"
+            first = "" if ">>>" in "".join(parts) else _imports(doc, path)
             parts.append(f"```python\n{first}{inspect.cleandoc(paragraph)}\n```")
         elif all(line.startswith("  ") for line in paragraph.split("\n")):
             parts.append(f"```text\n{inspect.cleandoc(paragraph)}\n```")
         else:
             parts.append(_escaped(paragraph))
     return "\n\n".join(parts) + "\n"
+
+
+def _imports(doc: str, path: str) -> str:
+    """A line that imports what the examples use of the package and do not import: their module has it at hand."""
+    package = path.partition(".")[0]
+    code = "\n".join(re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", doc, re.M))
+    imported = {name.strip() for names in re.findall(r"import (.+)", code) for name in names.split(",")}
+    used = set(re.findall(r"(?<![\w.])[A-Za-z_]\w*", code)) - imported
+    names = sorted(used & set(importlib.import_module(package).__all__)) if package else []
+    return f">>> from {package} import {', '.join(names)}\n" if names else ""
 
 
 def _code(doc: str) -> str:

@@ -59,8 +59,9 @@ def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> flo
     2.353
     """
     _check.one_of("rule", rule, RULES)
-    rho = require_load(arrival_rate, service)
-    if rule == "SJF" and rho > 0 and math.isinf(service.scv):
+    if require_load(arrival_rate, service) == 0:
+        return service.mean
+    if rule == "SJF" and math.isinf(service.scv):
         return math.inf
     strata = _strata(arrival_rate, service, math.inf)
     return float(strata.share @ strata.response(rule))

@@ -135,6 +135,7 @@ def test_moments_of_a_long_tailed_weibull_do_not_overflow() -> None:
 def test_the_shortest_job_first_wait_is_infinite_where_the_variance_is() -> None:
     service = BurrXII(1.5, 1.0, 1.0)
     assert mean_response(0.5, service, "SJF") == math.inf
+    assert mean_response(0.0, service, "SJF") == service.mean  # nobody else is there
     assert mean_response(0.5, service, "SRPT") < mean_response(0.5, service, "PSJF") < math.inf
 
 

@@ -89,6 +89,8 @@ def test_a_chain_too_large_is_left_to_others() -> None:
 
 def test_near_saturation_the_chain_warns() -> None:
     assert "saturation" in markovian.solve(Open(Erlang(2, 1.0), Exponential(1 - 1e-8))).warnings[0]
+    assert markovian.solve(Open(Erlang(2, 1.0), Exponential(0.9))).warnings == ()
+    assert markovian.solve(Open(Erlang(2, 1.0), Exponential(1 - 1e-8), 1, 4)).warnings == ()  # places end the queue
 
 
 # GI/M/c
