@@ -22,7 +22,7 @@ def fio(require_tool) -> str:
         (("--steady", "5%:2s"), "window of the steady state must be whole seconds"),
         (("--steady", "5%:10s:5s"), "longer than the window"),
         (("--steady", "0%"), "tolerance"),
-        (("--steady", "a:b:c:d"), "write it like 5%, 5%:10s or 5%:10s:2min"),
+        (("--steady", "a:b:c:d"), "expected e.g. 5%, 5%:10s or 5%:10s:2min"),
         (("--precondition", "twice"), "auto, none, sequential, random"),
     ],
 )
