@@ -158,7 +158,7 @@ def test_a_sweep_has_falling_bandwidth_and_falls_to_the_idle_latency(tmp_path: P
 RUN = """
 import signal, sys
 from pathlib import Path
-from measure import probe_plan
+from measure.memory import plan as probe_plan
 from measure.memory.probe import plan_memory, run_memory
 signal.signal(signal.SIGINT, signal.default_int_handler)
 probe_plan.memory_facts = lambda: probe_plan.MemoryFacts((), 2**36)
