@@ -112,6 +112,10 @@ class Sweep(Result):
     def __post_init__(self) -> None:
         where = self.name or self.provenance.source
         object.__setattr__(self, "points", _tidy(self.points, where))
+        if self.load_kind not in LOADS:
+            raise DataError(
+                f"{where or 'the table'}: load_kind is {self.load_kind!r}; it must be one of {', '.join(LOADS)}"
+            )
         if not self.load_type.may_be_zero and (idle := self.points["load"] == 0).any():
             raise DataError(
                 f"{where or 'the table'}: {self.load_type.noun} 0 in row {int(idle.to_numpy().argmax()) + 1} "

@@ -60,11 +60,21 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
     base = f"http://{_shown(host)}:{server.effective_port}/"
     address = Address(_with_token(base, guard.teacher), _with_token(base, guard.viewer), guard.viewer or "")
     app.server.config[ADDRESS] = address
-    thread = threading.Thread(target=server.run, name="lab", daemon=True)
+    closing = threading.Event()
+
+    def run() -> None:
+        try:
+            server.run()
+        except OSError:  # its sockets are closed under it: that is how it is stopped
+            if not closing.is_set():
+                raise
+
+    thread = threading.Thread(target=run, name="lab", daemon=True)
     thread.start()
     try:
         yield address
     finally:
+        closing.set()
         server.close()
 
 

@@ -17,6 +17,7 @@ from typer.main import get_command
 from calibrate import compare
 from calibrate.cli.app import app
 from measure import audit
+from measure.errors import DataError
 from measure.formats.tables.table import csv_sweep, to_csv
 from measure.loads import LOADS, Load, LoadKind
 from measure.sweep import Sweep
@@ -146,3 +147,9 @@ def test_a_new_kind_of_load_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> Non
     compared = compare(read)
     assert compared.fit.load_name == "clients N"
     assert compared.split == "calibrated on clients 1, 8, 64; the other 4 points are held out"
+
+
+def test_a_sweep_over_an_unknown_load_is_refused_in_one_line() -> None:
+    points = pd.DataFrame({"series": "a", "load": [1.0], "throughput_per_s": [1.0], "latency_s": [1.0]})
+    with pytest.raises(DataError, match="load_kind is 'coffee'; it must be one of queue_depth"):
+        Sweep(points, "coffee")  # type: ignore[arg-type]
