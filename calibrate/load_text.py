@@ -17,11 +17,6 @@ def load_text(kind: LoadKind, load: float, digits: int = 3) -> str:
     return LOADS[kind].text(load, digits)
 
 
-def counted(number: int, what: str = "point") -> str:
-    """``1 point``, ``2 points``."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def loads_text(kind: LoadKind, loads: Iterable[float]) -> str:
     """Several, with commas between."""
     return ", ".join(load_text(kind, load) for load in loads)

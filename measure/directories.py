@@ -188,7 +188,7 @@ def _load_members(
     try:
         return [(label, sweep_of(kind, members, columns, units, logs))]
     except DataError:
-        pass
+        pass  # each is read alone now, and what is wrong with it is reported
     alone: dict[tuple[str, str], list[tuple[InputFile, Sweep]]] = {}
     for member in members:
         try:

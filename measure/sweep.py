@@ -33,7 +33,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import LOADS, Load, LoadKind
 from measure.repeats import intervals
-from measure.units import format_bytes
+from measure.units import counted, format_bytes
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -198,17 +198,13 @@ class Sweep(Result):
         shown = ", ".join(self.series[:_NAMED]) + (", ..." if len(self.series) > _NAMED else "")
         load, tool = self.points["load"], self.provenance.tool
         return (
-            f"Sweep {self.name or self.provenance.source}: {_counted(len(self), 'point')} of "
-            f"{_counted(len(self.series), 'curve')}{f' by {tool}' if tool else ''}: {shown}\n"
+            f"Sweep {self.name or self.provenance.source}: {counted(len(self), 'point')} of "
+            f"{counted(len(self.series), 'curve')}{f' by {tool}' if tool else ''}: {shown}\n"
             f"{self.load_type.name}: {load.min():g} to {load.max():g} {self.load_unit}"
         )
 
     def __len__(self) -> int:
         return len(self.points)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _spreads(values: NDArray[np.float64], starts: NDArray[np.intp], repeats: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -11,14 +11,13 @@ from calibrate.fitting.fitted import Fit
 from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.inference.weights import Weights
 from calibrate.knees.knee import SHEET
-from calibrate.load_text import counted
 from calibrate.models.curves import CurveModel, Peak, PNorm
 from calibrate.models.names import model_for, model_named
 from calibrate.points import Points, points_of, with_delay
 from measure.auditing.calibration import check_submission
 from measure.errors import DataError
 from measure.sweep import Sweep
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
 from qsim.errors import InvalidParameterError
 
 __all__ = [
@@ -75,8 +74,8 @@ def fit(
     chosen = points.choose(use)
     if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
         raise DataError(
-            f"{points.series}: {counted(len(points))} cannot calibrate a model: {apart[0].message.rstrip('.')}, and "
-            f"each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
+            f"{points.series}: {counted(len(points), 'point')} cannot calibrate a model: "
+            f"{apart[0].message.rstrip('.')}, and each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
@@ -105,7 +104,7 @@ def _check_count(points: Points, model: str) -> None:
     if len(points) < needed(points):
         here = f" (here: {points.loads_text()})" if len(points) else ""
         raise DataError(
-            f"{points.series}: {counted(len(points))} cannot calibrate the {model} model, which needs "
+            f"{points.series}: {counted(len(points), 'point')} cannot calibrate the {model} model, which needs "
             f"{needed(points)}; {_lacking(points)}{here}"
         )
 

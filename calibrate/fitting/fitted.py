@@ -16,13 +16,14 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.inference.weights import Predictive, Weights, predictive
 from calibrate.knees.knee import Knee, knee_of
 from calibrate.knees.peak_share import share_knee, share_text
-from calibrate.load_text import counted, knee_text, loads_text, throughput_text
+from calibrate.load_text import knee_text, loads_text, throughput_text
 from calibrate.models.curves import CurveModel, Peak
 from calibrate.models.names import model_named
 from calibrate.models.servers_and_delay import servers_and_think
 from calibrate.points import Points
 from measure.errors import DataError
 from measure.loads import LOADS, Load, LoadKind
+from measure.units import counted
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -201,8 +202,8 @@ class Fit(Result):
         if not self.calibrated_on:
             return "a fit to other drives" if self.used else "no measurement (data sheet)"
         if self.measured == len(self.used) > 1:
-            return f"all {counted(self.measured)}"
-        part = f" ({len(self.used)} of {counted(self.measured)})" if self.measured > len(self.used) else ""
+            return f"all {counted(self.measured, 'point')}"
+        part = f" ({len(self.used)} of {counted(self.measured, 'point')})" if self.measured > len(self.used) else ""
         return f"{loads_text(self.load_kind, self.calibrated_on)}{part}"
 
     def to_frame(self) -> pd.DataFrame:

@@ -11,10 +11,9 @@ import numpy as np
 
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.parameters import Array
-from calibrate.load_text import counted
 from calibrate.models.past_the_peak import DECLINE_FROM, Declining
 from measure.errors import DataError
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_rate
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
 from qsim.result import Result
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
                 f"{name!r} is for {('' if isinstance(found, MemoryQueue) else 'no ')}curves over the bandwidth "
                 f"itself, and the load of {points.series} is {points.load_type.name}"
             ),
-            value=points.load_type.name,
+            value=name,
         )
     if isinstance(found, OpenModel) != is_open:
         meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"

@@ -18,6 +18,7 @@ from calibrate.inference.parameters import Array, Parameter
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import ClosedModel, CurveModel, KneePoint, Peak
 from calibrate.points import Points
+from measure.units import counted
 
 _NAME = re.compile(r"(?P<base>.+), (?P<then>[1-9]\d*) drives? for (?P<now>[1-9]\d*)")
 
@@ -32,7 +33,7 @@ class Striped(CurveModel):
 
     def __init__(self, base: ClosedModel, now: int, then: int) -> None:
         self.base, self.factor = base, then / now
-        self.name = f"{base.name}, {counted(then)} for {now}"
+        self.name = f"{base.name}, {counted(then, 'drive')} for {now}"
         self.assumption = f"{base.assumption}; each request goes to one of the drives at random"
         self.knee_definition = base.knee_definition
         self.misfit, self.process = base.misfit, base.process
@@ -74,11 +75,6 @@ class Striped(CurveModel):
         changed = values.copy()
         changed[:, 0] = np.maximum(changed[:, 0], 1 / self.factor)
         return changed
-
-
-def counted(drives: int) -> str:
-    """``1 drive``, ``2 drives``."""
-    return f"{drives} drive{'' if drives == 1 else 's'}"
 
 
 def striped_name(name: str) -> tuple[str, int, int] | None:

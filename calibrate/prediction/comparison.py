@@ -16,7 +16,7 @@ from calibrate.fitting.fit_warnings import doubts_of_its_points
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
 from calibrate.knees.knee import Knee
-from calibrate.load_text import counted, loads_text
+from calibrate.load_text import loads_text
 from calibrate.next.advice import advice
 from calibrate.next.fourth import loads_with_fourth
 from calibrate.next.load import NextLoad
@@ -32,6 +32,7 @@ from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.sweep import Provenance, Sweep
+from measure.units import counted
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Comparison(Result):
             made = f"calibrated elsewhere, on {self.fit.load_type.plural} {used}" if used else "not calibrated"
             return f"{made}; {_are(held, 'all ' if held == len(self.points) else '')} held out"
         if not held:
-            return f"calibrated on all {counted(len(self.points))}; none is held out"
+            return f"calibrated on all {counted(len(self.points), 'point')}; none is held out"
         return f"calibrated on {self.fit.load_type.plural} {used}; the other {_are(held)} held out"
 
     def verdict(self) -> str:
@@ -239,7 +240,7 @@ class Comparison(Result):
 
 def _are(points: int, before: str = "") -> str:
     """``5 points are``, ``1 point is``."""
-    return f"{before}{counted(points)} {'is' if points == 1 else 'are'}"
+    return f"{before}{counted(points, 'point')} {'is' if points == 1 else 'are'}"
 
 
 def compare(

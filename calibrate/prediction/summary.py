@@ -8,10 +8,9 @@ import numpy as np
 
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
-from calibrate.load_text import counted
 from calibrate.points import Points
 from calibrate.prediction.fit_ladder import mape
-from measure.units import format_percent
+from measure.units import counted, format_percent
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +48,7 @@ class Summary:
         if self.inside_band_pct is None:
             return f"no point held out{noise}"
         inside = f"{self.inside_band_pct:.0f} % inside their {100 * self.band_level:g} % bands"
-        return f"{counted(self.held_out_points)} held out: {', '.join(missed)} (medians); {inside}{noise}"
+        return f"{counted(self.held_out_points, 'point')} held out: {', '.join(missed)} (medians); {inside}{noise}"
 
 
 def residuals_pct(predicted: Array, observed: Array) -> Array:

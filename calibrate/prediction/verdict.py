@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from calibrate.fitting.fitted import Fit
 from calibrate.knees.peak_share import share_text
-from calibrate.load_text import counted, knee_text, loads_text
+from calibrate.load_text import knee_text, loads_text
 from calibrate.next.load import NextLoad
 from calibrate.points import Points
 from calibrate.prediction.summary import Summary
 from calibrate.prediction.truth import TruthCheck
 from measure.findings import Finding
-from measure.units import format_bandwidth, format_duration, format_percent, format_rate
+from measure.units import counted, format_bandwidth, format_duration, format_percent, format_rate
 
 FLAGGED = {"outlier": "outliers", "warm-up": "warming up", "drift-within-run": "drifting", "never-settled": "unsettled"}
 """Checks of the audit on single runs, in words: what measuring again may mend."""
@@ -109,12 +109,12 @@ def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:
         noise = f" (repeats of one point differ by {format_percent(s.repeat_noise_pct)})"
     if points.throughput_is_given:
         return (
-            f"Calibrated on the loads {used} alone, the model predicts the other {counted(s.held_out_points)} with "
-            f"a mean error of {format_percent(s.held_out_mape_response_pct)} in response time{noise}."
+            f"Calibrated on the loads {used} alone, the model predicts the other {counted(s.held_out_points, 'point')} "
+            f"with a mean error of {format_percent(s.held_out_mape_response_pct)} in response time{noise}."
         )
     return (
-        f"{made}, the model predicts the {'other ' if used else ''}{counted(s.held_out_points)} with a mean error "
-        f"of {format_percent(s.held_out_mape_throughput_pct)} in throughput and "
+        f"{made}, the model predicts the {'other ' if used else ''}{counted(s.held_out_points, 'point')} with a mean "
+        f"error of {format_percent(s.held_out_mape_throughput_pct)} in throughput and "
         f"{format_percent(s.held_out_mape_response_pct)} in response time{noise}."
     )
 

@@ -28,9 +28,9 @@ from calibrate.inference.even import even
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import AsymptoticBounds, ClosedModel, PNorm, RandomRouting
-from calibrate.models.stripe import Striped, counted
+from calibrate.models.stripe import Striped
 from measure.errors import DataError
-from measure.units import format_bandwidth, format_bytes, format_duration
+from measure.units import counted, format_bandwidth, format_bytes, format_duration
 from qsim.errors import InvalidParameterError
 
 
@@ -163,12 +163,12 @@ def _drives(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     if most is not None and most * striped.factor < 1:
         raise DataError(
             f"what-if: {fit.series or 'the device'} is busy with {most:.3g} requests at most, so it cannot be "
-            f"{counted(now)}, which take one each; say how many it is, as drives=2:1"
+            f"{counted(now, 'drive')}, which take one each; say how many it is, as drives=2:1"
         )
     changed = replace(fit, model=striped.name, assumption=striped.assumption)
-    return _with(fit, changed, striped.beyond(np.array(fit.used))), f"{counted(then)} for {now}", (
-        f"each request goes to one of {counted(then)} at random instead of {now}: the peak times {striped.factor:.3g}, "
-        "the latency of a lone request as it is; no controller, link or host is in the way"
+    return _with(fit, changed, striped.beyond(np.array(fit.used))), f"{counted(then, 'drive')} for {now}", (
+        f"each request goes to one of {counted(then, 'drive')} at random instead of {now}: the peak times "
+        f"{striped.factor:.3g}, the latency of a lone request as it is; no controller, link or host is in the way"
     )  # fmt: skip
 
 

@@ -25,13 +25,12 @@ import numpy as np
 
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
-from calibrate.load_text import counted
 from calibrate.points import points_of
 from calibrate.tails.structures import Structure, candidates, response
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from measure.sweep import Sweep, histograms
-from measure.units import format_duration
+from measure.units import counted, format_duration
 from qsim.result import Result
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Which of fio's I/O engines a sweep uses, by what this machine has, and the reason."""
+"""Chooses fio's I/O engine by what this machine has, and says why."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def MMc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa
 
 
 def MM1K(arrival_rate: float, service_rate: float, capacity: int) -> Open:  # noqa: N802
-    """M/M/1/K: as M/M/1, with ``capacity`` places in all; who finds them taken is lost.
+    """M/M/1/K: as M/M/1, with ``capacity`` places in all; an arrival that finds them taken is lost.
 
     >>> from qsim import solve
     >>> round(solve(MM1K(arrival_rate=1, service_rate=1, capacity=4)).p_block, 6)
@@ -65,7 +65,7 @@ def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) 
 
 
 def MMcc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa: N802
-    """M/M/c/c, Erlang's loss system: no place to wait, who finds every server busy is lost.
+    """M/M/c/c, Erlang's loss system: no place to wait, an arrival that finds every server busy is lost.
 
     >>> from qsim import solve
     >>> round(solve(MMcc(arrival_rate=2, service_rate=1, servers=4)).p_block, 4)
@@ -183,7 +183,7 @@ def MMcN(population: int, think_time: float, service_time: float, servers: int =
 
 
 def MMcKN(population: int, think_time: float, service_time: float, servers: int, capacity: int) -> Closed:  # noqa: N802
-    """M/M/c/K//N: as M/M/c//N with ``capacity`` places, the servers included; who finds them taken thinks again.
+    """M/M/c/K//N: as M/M/c//N with ``capacity`` places, the servers included; if all are taken it thinks again.
 
     >>> from qsim import solve
     >>> round(solve(MMcKN(population=8, think_time=1, service_time=0.5, servers=1, capacity=4)).throughput, 3)

@@ -198,12 +198,13 @@ def _round_mix(record: FioRecord) -> float:
 
     Counts scatter around what was asked (69.8 % of 70), and every depth would get a curve of its own.
     """
-    if record.options.get("rw", "").partition(":")[0] in ("randrw", "rw", "readwrite"):
-        try:
-            return min(1.0, max(0.0, float(record.options.get("rwmixread", "50")) / 100))
-        except ValueError:
-            pass
-    return round(record.read_fraction, 2)
+    as_counted = round(record.read_fraction, 2)
+    if record.options.get("rw", "").partition(":")[0] not in ("randrw", "rw", "readwrite"):
+        return as_counted
+    try:
+        return min(1.0, max(0.0, float(record.options.get("rwmixread", "50")) / 100))
+    except ValueError:
+        return as_counted
 
 
 def _named(points: Sequence[Placed]) -> list[Placed]:

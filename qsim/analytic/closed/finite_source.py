@@ -1,4 +1,4 @@
-"""M/M/c/K//N: a machine repairman with K places, servers included.  Who finds them taken goes back to think.
+"""M/M/c/K//N: a machine repairman with K places, servers included.  If all are taken, an arrival thinks again.
 
 The number present is a birth-death process on 0..K with p(n+1)/p(n) = (N - n)/Z · S/min(n + 1, c), as in
 :mod:`qsim.analytic.closed.repairman` cut off at K.  An arrival sees the system with N - 1 customers in time average,

@@ -1,4 +1,4 @@
-"""M/M/c/K: as M/M/c, but with K places in all; who finds them taken is lost.  K = c is Erlang's loss system.
+"""M/M/c/K: as M/M/c, but with K places in all; if all are taken, an arrival is lost.  K = c is Erlang's loss system.
 
 The flow between neighbouring states balances as in M/M/c, λ·p(n) = min(n + 1, c)·μ·p(n + 1), only there are no
 states beyond K, so every load has a steady state.  Taken in logarithms, so that no power overflows.  Poisson
