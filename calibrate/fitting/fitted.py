@@ -120,7 +120,9 @@ class Fit(Result):
         found = estimates(self.curve_model, self.table, priors, self.level)
         if "N*" in found:  # one knee, whoever asks
             k = self.knee
-            found["N*"] = replace(found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified)
+            found["N*"] = replace(
+                found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
+            )
         return {**found, **(servers_and_think(self.points, self.level) if self.points is not None else {})}
 
     @cached_property

@@ -135,7 +135,7 @@ class Weights:
     def quantiles(self, quantity: Quantity, shares: Sequence[float]) -> Array:
         """Quantiles (k,) of a quantity that is one number a row."""
         mean, deviation = self.moments(quantity)
-        return np.asarray(np.exp(quantiles(mean, deviation, self.weight, shares))[:, 0])
+        return _exp(quantiles(mean, deviation, self.weight, shares)[:, 0])
 
     def mean_and_sd(self, quantity: Quantity) -> tuple[float, float]:
         """Mean and standard deviation of the logarithm of a quantity that is one number a row."""
@@ -172,7 +172,7 @@ class Predictive:
 
     def quantiles(self, shares: Sequence[float]) -> Array:
         """Quantiles (k, m) of the measurements themselves."""
-        return np.asarray(np.exp(quantiles(self.mean, self.deviation, self.weight, shares)))
+        return _exp(quantiles(self.mean, self.deviation, self.weight, shares))
 
 
 def predictive(
@@ -203,6 +203,12 @@ def predictive(
 def _log(values: Array) -> Array:
     """Logarithms (n, m), of one column where ``values`` are (n,)."""
     return np.log(np.maximum(values.reshape(len(values), -1), LEAST))
+
+
+def _exp(logs: Array) -> Array:
+    """What is known by its logarithm; infinite where no number is as large."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(logs))
 
 
 def thinned(weight: Array, order: NDArray[np.int64], rows: int = ROWS) -> Array:

@@ -96,3 +96,11 @@ def test_the_rows_of_a_mask_are_a_table_of_their_own() -> None:
     assert half.scale == table.scale
     assert 0 < len(half) < len(table)
     assert table.typical_misfit() in table.misfit
+
+
+def test_a_quantile_beyond_every_number_is_infinite_and_warns_of_nothing() -> None:
+    wide = Weights(np.array([[1.0]]), np.zeros(1), np.ones(1), np.full((1, 1, 1), 500.0))
+    low, middle, high = wide.quantiles(lambda values: values[:, 0], (0.05, 0.5, 0.95))
+    assert low == 0
+    assert middle == pytest.approx(1.0, rel=0.5)
+    assert high == np.inf
