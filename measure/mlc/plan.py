@@ -72,6 +72,10 @@ class MlcRun:
         """The command as it could be typed into a shell."""
         return shlex.join(self.argv)
 
+    def describe(self) -> str:
+        """The run in a word, for a progress bar."""
+        return self.key
+
     @property
     def limit_s(self) -> float:
         """The hard time limit."""

@@ -104,7 +104,7 @@ def measure_memory(
         return
     where = None if dry_run and out is None else directory(out)
 
-    from measure.memory.again import flagged_again
+    from measure.again import flagged_again
     from measure.memory.probe import DEMO_DELAYS, plan_buffers, plan_memory, run_buffers, run_memory
 
     plan: MemoryPlan | BufferPlan

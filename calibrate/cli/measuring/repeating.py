@@ -15,7 +15,9 @@ from measure.machine.target import Precondition
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from measure.fio.sweep import FioPlan, More
+    from measure.fio.plan import FioPlan, FioPoint
+    from measure.store.measuring import More
+    from measure.sweep import Sweep
 
 FEWEST, MOST, PRECISION = 3, 10, 2.0
 
@@ -106,11 +108,13 @@ def first_rounds(plan: FioPlan, repeats: Repeats) -> FioPlan:
     return replace(plan, points=tuple(p for p in plan.points if p.repeat < repeats.first))
 
 
-def further_points(plan: FioPlan, repeats: Repeats, precision_pct: float | None, remeasure: bool) -> More | None:
+def further_points(
+    plan: FioPlan, repeats: Repeats, precision_pct: float | None, remeasure: bool
+) -> More[Sweep, FioPoint] | None:
     """What adds points to the plan while it is measured; CommandError where the options contradict each other."""
     if precision_pct is not None and repeats.most is None:
         raise wrong_usage("--precision is for --repeats auto, which repeats each point until its mean is that precise")
-    from measure.fio.measuring_again import either, flagged_again, until_precise
+    from measure.again import either, flagged_again, until_precise
 
     mores = []
     if repeats.most is not None:

@@ -1,30 +1,33 @@
 """Which points of a plan to measure again: until the means are known well enough, or those that were flagged.
 
-Each function gives a ``more`` for :func:`measure.fio.sweep.run_fio`: it is asked when all is measured, and names
-further repeats of the plan's own workloads. A repeat stands beside those before it; nothing is replaced.
+Each function gives a ``more`` for :func:`measure.store.measuring.measure`: it is asked when all is measured, and names
+the plan's own workloads once more. A repeat stands beside those before it; nothing is replaced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
-from measure.fio.plan import FioPlan, FioPoint
-from measure.fio.workload import FioJob
+from measure.fio.plan import FioPlan
 from measure.flagged import TRIES, flags
+from measure.memory.plan import MemoryPlan
 from measure.repeats import precision
+from measure.store.measuring import More
 from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError
-
-More = Callable[[Sweep], Sequence[FioPoint]]
 
 FEWEST_REPEATS = 3
 """Two repeats have an interval, but one that is six times as wide as that of many with the same scatter."""
 MOST_REPEATS = 10
 
+Plan = FioPlan | MemoryPlan
 
-def until_precise(plan: FioPlan, share: float, most: int = MOST_REPEATS) -> More:
+
+def until_precise(plan: Plan, share: float, most: int = MOST_REPEATS) -> More[Sweep, Any]:
     """One more repeat of each load whose 95 % intervals reach further than ``share`` of the mean, up to ``most``.
 
     Looking after each repeat and stopping when the interval is narrow makes intervals that hold the truth a little
@@ -40,44 +43,34 @@ def until_precise(plan: FioPlan, share: float, most: int = MOST_REPEATS) -> More
         raise InvalidParameterError(
             "most", f"is {most}", f"an interval takes {FEWEST_REPEATS} repeats at least", value=most
         )
-
-    def more(sweep: Sweep) -> list[FioPoint]:
-        return [
-            plan.point(job, _next(rows)) for job, rows in _by_job(plan, sweep.points)
-            if len(rows) < most and precision(rows["throughput_per_s"], rows["latency_s"]) > share
-        ]  # fmt: skip
-
-    return more
+    return lambda sweep: [
+        plan.once_more(workload, rows) for workload, rows in _by_workload(plan, sweep.points)
+        if len(rows) < most and precision(rows["throughput_per_s"], rows["latency_s"]) > share
+    ]  # fmt: skip
 
 
-def flagged_again(plan: FioPlan) -> More:
+def flagged_again(plan: Plan) -> More[Sweep, Any]:
     """One more repeat of each load that is flagged (see :func:`flags`), twice at most for each load."""
-    tries: dict[FioJob, int] = {}
+    tries: Counter[Any] = Counter()
 
-    def more(sweep: Sweep) -> list[FioPoint]:
+    def more(sweep: Sweep) -> list[Any]:
         chosen = []
-        for job, rows in _by_job(plan, sweep.points.assign(flag=flags(sweep))):
-            if (rows["flag"] != "").any() and tries.get(job, 0) < TRIES:
-                tries[job] = tries.get(job, 0) + 1
-                chosen.append(plan.point(job, _next(rows)))
+        for workload, rows in _by_workload(plan, sweep.points.assign(flag=flags(sweep))):
+            if (rows["flag"] != "").any() and tries[workload] < TRIES:
+                tries[workload] += 1
+                chosen.append(plan.once_more(workload, rows))
         return chosen
 
     return more
 
 
-def either(*mores: More) -> More:
+def either(*mores: More[Sweep, Any]) -> More[Sweep, Any]:
     """What any of ``mores`` names, each point once."""
     return lambda sweep: list({p.key: p for more in mores for p in more(sweep)}.values())
 
 
-def _by_job(plan: FioPlan, points: pd.DataFrame) -> Iterator[tuple[FioJob, pd.DataFrame]]:
+def _by_workload(plan: Plan, points: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
     """The rows of each of the plan's workloads that has any, by the names of their raw files."""
-    keys = points["source"].astype(str).str.rpartition(".r")[0]
-    for job in dict.fromkeys(p.job for p in plan.points):
-        rows = points[keys == job.key]
-        if len(rows):
-            yield job, rows
-
-
-def _next(rows: pd.DataFrame) -> int:
-    return int(rows["repeat"].max()) + 1
+    workloads = {source: plan.workload_of(str(source)) for source in points["source"].unique()}
+    for workload in dict.fromkeys(w for w in workloads.values() if w is not None):
+        yield workload, points[points["source"].map(workloads) == workload]
