@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -11,7 +11,6 @@ from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
 from measure import units
 from measure.fio.settling import Settling
-from measure.machine.target import Precondition
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -81,14 +80,6 @@ Steady: TypeAlias = Annotated[
         "5%:10s:2min; slope:0.3%:30s asks for a change of less than so many percent a second.",
     ),
 ]  # fmt: skip
-Preconditioning: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--precondition", metavar="HOW", parser=parsing.choice("auto", "none", "sequential", "random"),
-        help="What is written to the test file first: none (once from end to end), sequential (twice), random (twice, "
-        "then at random for a minute at most); auto is random where random writes are measured, else none.",
-    ),
-]  # fmt: skip
 Remeasure: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -96,11 +87,6 @@ Remeasure: TypeAlias = Annotated[
         help="Measure points that are flagged (outlier, warm-up, drift, disturbed) again, twice at most; repeats stay.",
     ),
 ]
-
-
-def precondition_of(typed: str) -> Precondition:
-    """What was typed, as a plan takes it."""
-    return next(p for p in get_args(Precondition) if p == typed)
 
 
 def first_rounds(plan: FioPlan, repeats: Repeats) -> FioPlan:
