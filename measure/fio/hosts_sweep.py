@@ -177,20 +177,19 @@ def _client(
 
 def _why_failed(plan: HostsPlan, step: str, finished: Finished) -> str:
     """One sentence that names the hosts, or "" where every host gave one usable result."""
-    text, stderr = (output.decode("utf-8", "replace") for output in (finished.stdout, finished.stderr))
     if finished.timed_out:
         silent = _silent_hosts(plan)
         who = f"no answer from {', '.join(silent)}" if silent else "which host kept it is not known"
         return f"{step}: fio did not end in time and was stopped; {who}"
     if finished.returncode < 0:
         return f"{step}: fio was ended by signal {-finished.returncode}"
-    records = _records_in(text)
+    records = _records_in(finished.text)
     problems = [p for host in plan.hosts if (p := _problem(records, host, measured=step != "look"))]
     if not problems and finished.returncode > 0:
         problems.append(f"fio ended with exit code {finished.returncode}")
     if not problems:
         return ""
-    said = _said(text, stderr)
+    said = _said(finished.text, finished.stderr.decode("utf-8", "replace"))
     return f"{step}: {'; '.join(problems)}" + (f" ({said})" if said else "")
 
 
@@ -216,7 +215,7 @@ def _silent_hosts(plan: HostsPlan) -> list[str]:
     silent = []
     for host in plan.hosts:
         looked = _client([host], "look", plan.look_jobs([host]), True, LOOK_LIMIT_S)
-        if looked.timed_out or '"client_stats"' not in looked.stdout.decode("utf-8", "replace"):
+        if looked.timed_out or '"client_stats"' not in looked.text:
             silent.append(str(host))
     return silent
 
@@ -241,9 +240,8 @@ def _remove_files(plan: HostsPlan, store: SweepStore) -> None:
         if not hosts:
             continue
         finished = _client(hosts, "remove", {h: plan.remove_job(h) for h in hosts}, False, REMOVE_LIMIT_S)
-        text = finished.stdout.decode("utf-8", "replace")
-        absent = len(hosts) == 1 and any(words in text for words in _ABSENT)
-        removed = [str(host) for host in hosts if absent or not _problem(_records_in(text), host)]
+        absent = len(hosts) == 1 and any(words in finished.text for words in _ABSENT)
+        removed = [str(host) for host in hosts if absent or not _problem(_records_in(finished.text), host)]
         left = {host: file for host, file in left.items() if host not in removed}
         _note_files(store, left)
 

@@ -35,7 +35,7 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
             plan.settling.command(point.argv), plan.settling.limit_s,
             cwd=folder if plan.log else None, on_tick=lambda _: tick(f"{text}, settling"),
         )  # fmt: skip
-        told = read_settled(finished.stdout.decode("utf-8", "replace"))
+        told = read_settled(finished.text)
         reason = why_failed(finished, f"{point.key}, settling", point.job, plan.settling.limit_s)
         if reason or told is None:
             return outcome(finished, reason or f"{point.key}: fio told nothing of the steady state it was to reach")
@@ -58,15 +58,5 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
 
 def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
     """One sentence, or "" where fio ended well and its output is a usable point of ``job``."""
-    if finished.timed_out:
-        reason = f"{name}: fio did not end within {limit_s:g} s and was stopped"
-    elif finished.returncode < 0:
-        reason = f"{name}: fio was ended by signal {-finished.returncode}"
-    else:
-        reason = why_no_point(finished.stdout.decode("utf-8", "replace"), name, job)
-        if not reason and finished.returncode > 0:
-            reason = f"{name}: fio ended with exit code {finished.returncode}"
-    if not reason:
-        return ""
-    said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"{reason} ({said[-1]})" if said else reason
+    reason = finished.failure(name, "fio", limit_s, lambda text: why_no_point(text, name, job))
+    return f"{reason} ({finished.complaint})" if reason and finished.complaint else reason

@@ -33,17 +33,9 @@ from measure.store.measuring import Measurement, More, Outcome, Run, Tick, measu
 from measure.sweep import Provenance, Sweep
 
 __all__ = [
-    "DEFAULT_DEPTHS",
-    "FioJob",
-    "FioPlan",
-    "FioPoint",
-    "Progress",
-    "choose_engine",
-    "plan_fio",
-    "plan_workloads",
-    "read_fio_store",
-    "run_fio",
-]
+    "DEFAULT_DEPTHS", "FioJob", "FioPlan", "FioPoint", "Progress", "choose_engine", "plan_fio", "plan_workloads",
+    "read_fio_store", "run_fio",
+]  # fmt: skip
 
 
 def run_fio(
@@ -114,10 +106,9 @@ def _write(plan: FioPlan, step: Pass, tick: Tick) -> None:
     if plan.file is None:
         return
     finished = run_tool(step.argv, step.limit_s, on_tick=lambda _: tick(step.text))
-    reason = why_no_point(finished.stdout.decode("utf-8", "replace"), step.text, step.job)
+    reason = why_no_point(finished.text, step.text, step.job)
     if finished.returncode != 0 or finished.timed_out or reason:
-        said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-        why = said[-1] if said else reason or f"fio ended with exit code {finished.returncode}"
+        why = finished.complaint or reason or f"fio ended with exit code {finished.returncode}"
         raise ToolFailedError(f"the test file {plan.file.path} could not be filled: {why}")
     if plan.file.kind != "own file":
         return

@@ -126,7 +126,6 @@ def measured_way() -> float:
         (point,) = plan_workloads(device.uri, [FioJob(1, 1, 4096, 100, "random")], settings).points
         finished = run_tool(point.argv, 30.0)
     if finished.returncode != 0 or finished.timed_out:
-        said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise ToolFailedError(f"fio could not drive nbdkit: {said[-1] if said else f'exit {finished.returncode}'}")
-    median = parse_fio(finished.stdout.decode("utf-8", "replace"), "the way")[0].latency.percentile_s(50.0)
+        raise ToolFailedError(f"fio could not drive nbdkit: {finished.complaint or f'exit {finished.returncode}'}")
+    median = parse_fio(finished.text, "the way")[0].latency.percentile_s(50.0)
     return max(0.0, median - WAY_SERVICE_S)

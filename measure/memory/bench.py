@@ -61,21 +61,13 @@ def probed(
     """The record of a point: ``repeats`` trials of ``chaser`` and ``loaders``, each of ``seconds``."""
     trials, discarded = calm_trials(lambda: trial(chaser, loaders, point.delay, seconds, warm_up_s), repeats)
     return ProbeRecord(
-        kind=point.kind,
-        delay_iterations=point.delay,
-        spin_ns_per_iteration=spin_ns,
-        traffic=traffic.name,
-        burst_lines=traffic.burst_lines,
-        updated_lines=traffic.updated_lines,
-        streamed_lines=traffic.streamed_lines,
-        stride_bytes=traffic.stride_bytes,
-        buffer_bytes=buffer_bytes,
-        chaser_cpu=chaser.cpu if chaser else None,
+        kind=point.kind, delay_iterations=point.delay, spin_ns_per_iteration=spin_ns, traffic=traffic.name,
+        burst_lines=traffic.burst_lines, updated_lines=traffic.updated_lines, streamed_lines=traffic.streamed_lines,
+        stride_bytes=traffic.stride_bytes, buffer_bytes=buffer_bytes, chaser_cpu=chaser.cpu if chaser else None,
         loader_cpus=tuple(x.cpu for x in loaders),
         huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
-        trials=trials,
-        discarded=discarded,
-    )
+        trials=trials, discarded=discarded,
+    )  # fmt: skip
 
 
 def make_loaders(cpus: Sequence[int | None], size_bytes: int, traffic: Traffic) -> list[Loader]:

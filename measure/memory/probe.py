@@ -36,6 +36,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from measure.machine.host import host_facts, timer_resolution_s
 from measure.memory.bench import Bench, now
@@ -54,25 +55,10 @@ from measure.sweep import Provenance, Sweep
 from measure.units import format_bytes
 
 __all__ = [
-    "DEMO_DELAYS",
-    "MLC_DELAYS",
-    "BufferPlan",
-    "MemoryPlan",
-    "Plateau",
-    "Repeated",
-    "idle_latency",
-    "peak_bandwidth",
-    "peak_bandwidths",
-    "plan_buffers",
-    "plan_memory",
-    "plateaus",
-    "read_memory_store",
-    "run_buffers",
-    "run_memory",
-    "seconds_for_figures",
-    "steps",
-    "summarize",
-]
+    "DEMO_DELAYS", "MLC_DELAYS", "BufferPlan", "MemoryPlan", "Plateau", "Repeated", "idle_latency", "peak_bandwidth",
+    "peak_bandwidths", "plan_buffers", "plan_memory", "plateaus", "read_memory_store", "run_buffers", "run_memory",
+    "seconds_for_figures", "steps", "summarize",
+]  # fmt: skip
 
 TOOL = "memory_probe"  # the store's tag
 
@@ -137,28 +123,19 @@ def _provenance(plan: MemoryPlan | BufferPlan) -> Provenance:
     import numpy as np
 
     host = host_facts()
+    details: dict[str, Any] = {
+        "chaser_cpu": plan.placement.chaser, "loader_cpus": list(plan.placement.loaders),
+        "allowed_cpus": list(allowed_cpus()), "host_facts": host.to_dict(), "timer_resolution_s": timer_resolution_s(),
+        "non_temporal_store": streaming_instruction(), "numba": numba.__version__, "numpy": np.__version__,
+        "python": platform.python_version(), "notes": list(plan.notes),
+    }  # fmt: skip
+    if isinstance(plan, MemoryPlan):
+        details["buffer_bytes"] = plan.buffer_bytes
     return Provenance(
-        tool="qsim memory probe",
-        tool_version=_version(),
-        host=host.hostname,
-        kernel=host.kernel,
-        cpu=host.cpu_model,
+        tool="qsim memory probe", tool_version=_version(), host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
         device="memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes)}",
-        started_at=now(),
-        details={
-            "chaser_cpu": plan.placement.chaser,
-            "loader_cpus": list(plan.placement.loaders),
-            "allowed_cpus": list(allowed_cpus()),
-            "host_facts": host.to_dict(),
-            "timer_resolution_s": timer_resolution_s(),
-            "non_temporal_store": streaming_instruction(),
-            "numba": numba.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "notes": list(plan.notes),
-            **({"buffer_bytes": plan.buffer_bytes} if isinstance(plan, MemoryPlan) else {}),
-        },
-    )
+        started_at=now(), details=details,
+    )  # fmt: skip
 
 
 def _version() -> str:

@@ -161,20 +161,12 @@ def _run(run: MlcRun, tick: Tick) -> Outcome:
 
 def _why_failed(run: MlcRun, finished: Finished) -> str:
     """One sentence, or "" where MLC ended well and printed all that was asked for."""
-    text = finished.stdout.decode("utf-8", "replace")
-    if finished.timed_out:
-        reason = f"{run.key}: MLC did not end within {run.limit_s:g} s and was stopped; {_STILL_OFF}"
-    elif finished.returncode < 0:
-        number = -finished.returncode
-        hint = _SIGNALS.get(number, "")
-        reason = f"{run.key}: MLC was ended by signal {number}" + (f" ({hint})" if hint else "")
-    else:
-        reason = _what_lacks(run, text)
-        if not reason and finished.returncode > 0:
-            reason = f"{run.key}: MLC ended with exit code {finished.returncode}"
+    reason = finished.failure(run.key, "MLC", run.limit_s, lambda text: _what_lacks(run, text))
     if not reason:
         return ""
-    said = _complaint(text, finished.stderr.decode("utf-8", "replace"))
+    hint = _SIGNALS.get(-finished.returncode, "")
+    reason += f"; {_STILL_OFF}" if finished.timed_out else f" ({hint})" if hint else ""
+    said = _complaint(finished.text, finished.stderr.decode("utf-8", "replace"))
     return f"{reason}; MLC said: {said}" if said else reason
 
 
