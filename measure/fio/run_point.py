@@ -8,7 +8,7 @@ from typing import Any
 
 from measure.fio.plan import FioPlan, FioPoint
 from measure.fio.points import request_of, why_no_point
-from measure.fio.request_logs import SUFFIX, emptied, joined_log
+from measure.fio.request_logs import SUFFIX, joined_log
 from measure.fio.settling import read_settled
 from measure.fio.workload import FioJob
 from measure.formats.fio.intervals import run_with_intervals
@@ -20,7 +20,7 @@ from measure.store.measuring import Outcome, Tick, printed
 def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outcome:
     """Run ``point`` as ``plan`` says; a run that does not settle in its time is measured all the same.
 
-    ``folder`` is where fio may write its logs.
+    ``folder`` is where fio may write its logs, into a folder of the point.
     """
     text = point.describe()
     notes: dict[str, Any] = {}
@@ -40,7 +40,8 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
         if reason or told is None:
             return outcome(finished, reason or f"{point.key}: fio told nothing of the steady state it was to reach")
         notes["settled"] = told.to_dict()
-    emptied(folder)
+    folder = folder / point.key  # a name of its own, which is then no option that points share
+    folder.mkdir()
     with Wakeups() as woken:
         finished, intervals = run_with_intervals(
             point.argv, plan.runtime_s, plan.point_limit_s, folder, on_tick=lambda _: tick(text)
