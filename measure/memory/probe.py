@@ -51,6 +51,7 @@ from measure.progress import Progress, silent
 from measure.store.directory import SweepStore
 from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_bytes
+from qsim.installed import version
 
 __all__ = [
     "DEMO_DELAYS",
@@ -162,7 +163,7 @@ def _provenance(placement: Placement, notes: Sequence[str], **details: Any) -> P
     host = host_facts()
     return Provenance(
         tool="qsim memory probe",
-        tool_version=_version(),
+        tool_version=version(),
         host=host.hostname,
         kernel=host.kernel,
         cpu=host.cpu_model,
@@ -182,12 +183,3 @@ def _provenance(placement: Placement, notes: Sequence[str], **details: Any) -> P
             **details,
         },
     )
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("qsim")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "uninstalled"
