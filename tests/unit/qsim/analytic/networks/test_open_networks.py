@@ -9,6 +9,7 @@ from markov_chains import Moves, stationary
 
 from qsim import (
     ClassStation,
+    Delay,
     Deterministic,
     Exponential,
     MixedNetwork,
