@@ -31,6 +31,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from qsim.analytic.evidence import with_errors
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.stability import ROUNDING
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
@@ -160,7 +161,7 @@ def solve(model: Model) -> Metrics:
             waits = _scaled_waits(classes, c, preemptive)
         except NoFormulaError:
             raise NoFormulaError(model.kendall) from None
-        kind, method = "approximation", BONDI
+        kind, method = "approximation", with_errors(BONDI, model.priority)
     parts = tuple(
         _part(model, name, k, wait, kind, method, common)
         for name, k, wait in zip(model.names, classes, waits, strict=True)
