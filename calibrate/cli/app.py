@@ -10,6 +10,7 @@ from calibrate.cli.command_table import CONTEXT, LazyGroup, Table
 from calibrate.cli.failures import EXIT_CODES
 from calibrate.cli.help_text import folded
 from calibrate.cli.root import Root
+from qsim.installed import version
 
 HELP = """Measure a drive or a memory, describe it as a queue, predict its curve and its knee, and hold the prediction
 against the hardware.
@@ -110,9 +111,7 @@ sealing = typer.Typer(cls=Sealing, rich_markup_mode="rich", context_settings=CON
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"qsim {version('qsim')}")
+        typer.echo(f"qsim {version()}")
         raise typer.Exit()
 
 

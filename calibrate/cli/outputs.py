@@ -27,7 +27,7 @@ REPORT = "report.html"
 Plots: TypeAlias = Annotated[
     Path | None,
     typer.Option("--plots", metavar="DIR", parser=parsing.path, show_default=False,
-                 help="Also write every plot there as an image (needs pip install 'qsim\\[plots]' and Chromium)."),
+                 help="Also write every plot as an image (needs pip install 'qsim-queue\\[plots]' and Chromium)."),
 ]  # fmt: skip
 Image: TypeAlias = Annotated[
     str | None,

@@ -1,6 +1,7 @@
 """Plots as images: PNG, SVG or PDF files, drawn by kaleido, which starts a Chromium or Chrome of this machine.
 
-Both are extras: ``pip install qsim[plots]`` brings kaleido, and the browser has to be there. Nothing is fetched.
+Both are extras: ``pip install 'qsim-queue[plots]'`` brings kaleido; the browser must be there.
+Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from calibrate.report.drawing import label_decades
 from calibrate.report.files import check_free, write_files
 from calibrate.report.view import Group, View
 from measure.errors import MeasureError
+from qsim.installed import install_hint
 
 T = TypeVar("T")
 ImageFormat = Literal["svg", "png", "pdf"]
@@ -45,7 +47,7 @@ def check_images(browser: str | None = None) -> None:
     ``browser`` is the path of a Chromium or Chrome; None looks on PATH.
     """
     if find_spec("kaleido") is None:
-        raise MeasureError("plots as files need kaleido, which is not installed: pip install 'qsim[plots]'")
+        raise MeasureError(f"plots as files need kaleido, which is not installed: {install_hint('plots')}")
     _browser(browser)
 
 

@@ -29,6 +29,7 @@ from measure.errors import DataError, MeasureError
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep
 from measure.text_files import read_document
+from qsim.installed import version
 
 SCHEMA = "qsim-seal/1"
 REDRAWN = 1e-3
@@ -109,11 +110,9 @@ def seal(
     64
     >>> temporary.cleanup()
     """
-    from importlib.metadata import version
-
     check_unsealed(path)
     document: dict[str, Any] = {
-        "schema": SCHEMA, "made_at": made_at or now(), "version": version("qsim"),
+        "schema": SCHEMA, "made_at": made_at or now(), "version": version(),
         "predictions": [
             {"fit": fit.to_dict(), "points": predict(fit, at).to_dicts(), "knee": fit.knee.to_dict(),
              "tails": None if one is None else tails_to_dict(one)}

@@ -53,6 +53,7 @@ from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, More, Outcome, Run, Tick, measure
 from measure.sweep import Provenance, Sweep
 from measure.units import format_bytes
+from qsim.installed import version
 
 __all__ = [
     "DEMO_DELAYS", "MLC_DELAYS", "BufferPlan", "MemoryPlan", "Plateau", "Repeated", "idle_latency", "peak_bandwidth",
@@ -132,16 +133,7 @@ def _provenance(plan: MemoryPlan | BufferPlan) -> Provenance:
     if isinstance(plan, MemoryPlan):
         details["buffer_bytes"] = plan.buffer_bytes
     return Provenance(
-        tool="qsim memory probe", tool_version=_version(), host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
+        tool="qsim memory probe", tool_version=version(), host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
         device="memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes)}",
         started_at=now(), details=details,
     )  # fmt: skip
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("qsim")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "uninstalled"

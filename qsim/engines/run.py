@@ -134,19 +134,19 @@ def _simulate_once(
     from qsim.engines.output import analysis as output_analysis
     from qsim.engines.output import run_metrics as parts
     from qsim.engines.output.recorder import Recorder
-    from qsim.engines.output.run_totals import Gathering
+    from qsim.engines.output.run_totals import RunTotals
 
     plan = require_runnable(model)
     recorder = Recorder(n, typical_time(plan), cycles=intervals == "regenerative")
-    gathering = Gathering(plan, n, recorder)
+    totals = RunTotals(plan, n, recorder)
     if engine == "compiled":
         from qsim.engines.compiled import engine as compiled
 
-        compiled.run(plan, n, entropy, gathering, progress, by_events=states)
+        compiled.run(plan, n, entropy, totals, progress, by_events=states)
     else:
         from qsim.engines.reference import engine as reference
 
-        reference.run(plan, n, entropy, gathering, progress, by_events=states)
+        reference.run(plan, n, entropy, totals, progress, by_events=states)
     needed = shortest_run(model)
     estimate = output_analysis.analyse(recorder, servers_of(plan), warmup, level, needed * FORGET // RELAXATIONS)
     complaints = list(estimate.complaints)
@@ -155,7 +155,7 @@ def _simulate_once(
     elif n - estimate.warmup < needed:
         left = f"{n - estimate.warmup:,} customers after the warm-up"
         complaints.insert(0, f"{left} are fewer than the {needed:,} in which this queue forgets its start")
-    p_block, p_block_interval = parts.blocking(plan, gathering, estimate.warmup, level)
+    p_block, p_block_interval = parts.blocking(plan, totals, estimate.warmup, level)
     metrics = Metrics(
         model=model,
         throughput=estimate.values["throughput"],
@@ -175,10 +175,10 @@ def _simulate_once(
         warmup=estimate.warmup,
         seed=entropy,
         warnings=tuple(TOO_SHORT + c for c in complaints),
-        states=parts.observed_states(gathering),
+        states=parts.observed_states(totals),
         times=estimate.times,
     )
-    return parts.with_parts(metrics, plan, gathering)
+    return parts.with_parts(metrics, plan, totals)
 
 
 def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:

@@ -43,7 +43,7 @@ from qsim import (
 )
 from qsim._types import FloatArray, IntArray
 from qsim.arrivals import RecordedArrivals
-from qsim.engines.output.run_totals import Gathering
+from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, plan
 from qsim.models import ClassStation, ClosedClasses
 
@@ -128,7 +128,7 @@ class Everything:
         return np.concatenate(self._parts, axis=1)
 
 
-class Watching(Gathering):
+class Watching(RunTotals):
     """Keeps every customer, with kind and losses, and every stay."""
 
     def __init__(self, made: Plan, customers: int) -> None:

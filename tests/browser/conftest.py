@@ -14,7 +14,7 @@ from selenium import webdriver
 @pytest.fixture(scope="module")
 def served(require_module: Callable[..., None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One lab for a module's tests."""
-    require_module("dash", "pip install 'qsim[lab]'")
+    require_module("dash", "pip install 'qsim-queue[lab]'")
     lab = start_lab(tmp_path_factory.mktemp("lab") / "lab")
     yield lab
     assert stop(lab.process) == 130

@@ -18,7 +18,7 @@ CURVE = """(() => { const p = document.querySelector('#run-throughput .js-plotly
 
 @pytest.fixture
 def public(require_module, tmp_path_factory):
-    require_module("dash", "pip install 'qsim[lab]'")
+    require_module("dash", "pip install 'qsim-queue[lab]'")
     lab = start_lab(tmp_path_factory.mktemp("public") / "lab", "--host", "0.0.0.0")  # noqa: S104
     yield lab
     lab.process.terminate()

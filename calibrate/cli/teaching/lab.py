@@ -15,6 +15,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import remark, say, warn
 from calibrate.cli.failures import CommandError
 from calibrate.cli.interrupts import stop_if_told
+from qsim.installed import install_hint
 
 HELP = """Open the lab page: explore queues, guess a knee before it is measured live, compare datasets.
 
@@ -62,7 +63,7 @@ def lab(
         from calibrate.lab.run.table import RunTable
         from calibrate.lab.server import serving
     except ModuleNotFoundError as error:
-        raise CommandError(f"the lab needs {error.name}, which is not installed: pip install 'qsim[lab]'") from error
+        raise CommandError(f"the lab needs {error.name}, which is not installed: {install_hint('lab')}") from error
     with opened(folder) as kept, closing(RunTable(kept)) as table, serving(build(table), host, port) as address:
         if address.teacher != address.viewers:
             warn("everyone who has an address below and reaches this machine can open the lab; it is not encrypted")

@@ -111,7 +111,7 @@ def plot(
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The plot: .html, or an image, .png, .svg, .pdf (these need pip install 'qsim\\[plots]')."),
+                     help="The plot: .html, or an image, .png, .svg, .pdf (needs pip install 'qsim-queue\\[plots]')."),
     ] = None,
     csv: Annotated[
         Path | None,

@@ -17,7 +17,7 @@ from qsim.engines.compiled import event_loop as events
 from qsim.engines.compiled import event_tables as tables
 from qsim.engines.compiled.closed_loop import closed_own, closed_shared
 from qsim.engines.compiled.open_loops import SCAN_LIMIT, few_servers, many_servers, one_server, own_queues
-from qsim.engines.output.run_totals import Gathering
+from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, PlannedStation
 from qsim.engines.variates.streams import BLOCK, VariateStream
 from qsim.engines.variates.variate_streams import ARRIVALS, ORDER, ROUTE, SERVICE, THINK, VISITS, Role, streams_of
@@ -34,18 +34,18 @@ UNLIMITED = 1 << 62
 
 
 def run(
-    plan: Plan, customers: int, seed: int, gathering: Gathering, progress: Progress | None, *, by_events: bool = False
+    plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None, *, by_events: bool = False
 ) -> None:
     """Simulate until ``customers`` are recorded; ``by_events``: through the event loop even where it is not needed."""
     if by_events or not plan.first_come:
-        _run_events(plan, customers, seed, gathering, progress)
+        _run_events(plan, customers, seed, totals, progress)
     elif plan.sources:
-        _run_open(plan, customers, seed, gathering, progress)
+        _run_open(plan, customers, seed, totals, progress)
     else:
-        _run_closed(plan, customers, seed, gathering, progress)
+        _run_closed(plan, customers, seed, totals, progress)
 
 
-def _run_open(plan: Plan, customers: int, seed: int, gathering: Gathering, progress: Progress | None) -> None:
+def _run_open(plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None) -> None:
     (place,) = plan.places
     streams, _ = streams_of(plan, seed)
     arrivals, services = streams[Role(ARRIVALS)], streams[Role(SERVICE)]
@@ -61,12 +61,12 @@ def _run_open(plan: Plan, customers: int, seed: int, gathering: Gathering, progr
             own_queues(gap, service, routes.block()[:n], free, waits[:n])
         elif not endless:
             serve(gap, service, free, waits[:n])
-        gathering.add(gap, waits[:n], service)
+        totals.add(gap, waits[:n], service)
         if progress is not None and block % REPORT_EVERY == 0:
             progress((first + n) / customers)
 
 
-def _run_closed(plan: Plan, customers: int, seed: int, gathering: Gathering, progress: Progress | None) -> None:
+def _run_closed(plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None) -> None:
     (place,), (population,) = plan.places, plan.population
     streams, _ = streams_of(plan, seed)
     services, thinking = streams[Role(SERVICE)], streams.get(Role(THINK))
@@ -87,7 +87,7 @@ def _run_closed(plan: Plan, customers: int, seed: int, gathering: Gathering, pro
             closed_own(think, service, routes.block(), coming, coming_tree, free, gaps[:n], waits[:n])
         else:
             closed_shared(think, service, coming, coming_tree, free, free_tree, gaps[:n], waits[:n])
-        gathering.add(gaps[:n], waits[:n], service)
+        totals.add(gaps[:n], waits[:n], service)
         if progress is not None and block % REPORT_EVERY == 0:
             progress((first + n) / customers)
 
@@ -127,7 +127,7 @@ def _decide(times: FloatArray, tree: IntArray) -> None:
         tree[node] = left if times[left] <= times[right] else right
 
 
-def _run_events(plan: Plan, customers: int, seed: int, gathering: Gathering, progress: Progress | None) -> None:
+def _run_events(plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None) -> None:
     streams, buffers = streams_of(plan, seed)
     every = list(streams.values())
     used, ends = np.zeros(len(every), dtype=np.int64), np.zeros(len(every), dtype=np.int64)
@@ -144,15 +144,15 @@ def _run_events(plan: Plan, customers: int, seed: int, gathering: Gathering, pro
             used[i], ends[i] = stream.position, stream.end
         system.make_room()
         stayed[:] = 0
-        system.run(buffers, used, ends, gathering.presence, outcome, kinds, stays, stayed)
+        system.run(buffers, used, ends, totals.presence, outcome, kinds, stays, stayed)
         for i, stream in enumerate(every):
             stream.position = int(used[i])
         n = min(system.done, customers - finished)
         gap, wait, service, lost = outcome[:, :n]
-        gathering.add_finished(gap, wait, service, kinds[:n], lost)
+        totals.add_finished(gap, wait, service, kinds[:n], lost)
         if several:
             for place, count in enumerate(stayed.tolist()):
-                gathering.add_stays(place, *stays[place, :, :count])
+                totals.add_stays(place, *stays[place, :, :count])
         finished += n
         calls += 1
         if progress is not None and calls % REPORT_EVERY == 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from qsim._types import FloatArray
 from qsim.engines.output.analysis import MOST_BATCHES, analyse, reaches
 from qsim.engines.output.recorder import Recorder
-from qsim.engines.output.run_totals import Gathering
+from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, servers_of
 from qsim.errors import InvalidParameterError
 from qsim.metrics import Interval, Metrics
@@ -25,17 +25,17 @@ class ObservedStates:
         return float(self.shares[n]) if n < self.shares.size - 1 else 0.0
 
 
-def observed_states(gathering: Gathering) -> ObservedStates | None:
+def observed_states(totals: RunTotals) -> ObservedStates | None:
     """How many were present, for which share of time; None where the engine did not watch."""
-    total = gathering.presence.sum()
-    return ObservedStates(gathering.presence / total) if total > 0 else None
+    total = totals.presence.sum()
+    return ObservedStates(totals.presence / total) if total > 0 else None
 
 
-def blocking(plan: Plan, gathering: Gathering, warmup: int, confidence: float) -> tuple[float, Interval | None]:
+def blocking(plan: Plan, totals: RunTotals, warmup: int, confidence: float) -> tuple[float, Interval | None]:
     """The share of arrivals that found no place, with its interval; 0 exactly where places are not limited."""
     if all(place.capacity is None for place in plan.places):
         return 0.0, None
-    lost = gathering.losses.per_customer(warmup, MOST_BATCHES)
+    lost = totals.losses.per_customer(warmup, MOST_BATCHES)
     mean = float(lost.mean())
     below, above = reaches(lost - mean, confidence)
 
@@ -46,7 +46,7 @@ def blocking(plan: Plan, gathering: Gathering, warmup: int, confidence: float) -
     return share(mean), (share(max(0.0, mean - below)), min(1.0, share(mean + above)))
 
 
-def with_parts(metrics: Metrics, plan: Plan, gathering: Gathering) -> Metrics:
+def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
     """The Metrics of the whole, given those of kinds of customers and of stations."""
     if plan.places[0].servers == math.inf:
         endless = {name: ends for name, ends in metrics.intervals.items() if name != "utilization"}
@@ -54,11 +54,11 @@ def with_parts(metrics: Metrics, plan: Plan, gathering: Gathering) -> Metrics:
     servers = servers_of(plan)
     classes = tuple(
         _part(metrics, recorder, servers, name)
-        for recorder, name in zip(gathering.of_kind, _class_names(metrics.model, plan.kinds), strict=False)
+        for recorder, name in zip(totals.of_kind, _class_names(metrics.model, plan.kinds), strict=False)
     )
     stations = tuple(
         _part(metrics, recorder, place.all_servers, place.name or f"station {i}")
-        for i, (recorder, place) in enumerate(zip(gathering.of_place, plan.places, strict=False), start=1)
+        for i, (recorder, place) in enumerate(zip(totals.of_place, plan.places, strict=False), start=1)
     )
     if stations:
         busiest = max(stations, key=lambda station: station.utilization)

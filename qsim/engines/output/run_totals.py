@@ -46,7 +46,7 @@ class Losses:
         return np.asarray(joined / (per_batch * self._size))
 
 
-class Gathering:
+class RunTotals:
     """Takes customers from an engine, in arrays of any length.
 
     ``recorder`` holds all customers; ``of_kind`` and ``of_place`` each kind of them and each station, where there

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from qsim import _check
 from qsim.errors import InvalidParameterError, MissingExtraError
+from qsim.installed import install_hint
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -76,7 +77,7 @@ def _on_dask(
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
-        raise MissingExtraError("cluster needs Dask, which is not installed: pip install 'qsim[dask]'") from error
+        raise MissingExtraError(f"cluster needs Dask, which is not installed: {install_hint('dask')}") from error
     _require_answer(address)
     with distributed.Client(address, timeout=PATIENCE_S, set_as_default=False) as client:
         # Not pure: the same run asked for twice must not be answered from memory while it is being measured.

@@ -98,7 +98,7 @@ def test_a_memory_and_a_drive_are_shown_apart(qsim, drives, tmp_path):
 def test_plots_and_data_are_written_and_never_replaced(
     qsim, drives, require_tool: Callable[..., str], require_module: Callable[..., None]
 ):
-    require_module("kaleido", "pip install 'qsim[plots]'")
+    require_module("kaleido", "pip install 'qsim-queue[plots]'")
     require_tool("chromium", "chromium-browser", "google-chrome")
     options = ("compare", "old.csv", "--no-profiles", "--plots", "plots", "--csv", "data")
     document = qsim(*options, "--json").json

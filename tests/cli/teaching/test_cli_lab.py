@@ -105,4 +105,4 @@ def test_without_its_extra_the_lab_says_what_to_install(qsim, monkeypatch):
     monkeypatch.setitem(sys.modules, "dash", None)
     run = qsim("lab", "--no-browser", "--port", "0")
     assert run.code == 1
-    assert run.error == "the lab needs dash, which is not installed: pip install 'qsim[lab]'"
+    assert run.error == "the lab needs dash, which is not installed: pip install 'qsim-queue[lab]'"

@@ -56,7 +56,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> No
 def test_images_are_drawn_of_what_has_a_figure(
     tmp_path: Path, require_tool: Callable[..., str], require_module: Callable[..., None]
 ) -> None:
-    require_module("kaleido", "pip install 'qsim[plots]'")
+    require_module("kaleido", "pip install 'qsim-queue[plots]'")
     browser = require_tool("chromium", "chromium-browser", "google-chrome")
     shares: list[float] = []
     group = Group("", [view("first"), view("table", drawn=False), view("second")])
@@ -73,7 +73,7 @@ def test_images_are_drawn_of_what_has_a_figure(
 def test_a_browser_that_dies_is_one_clear_error(
     tmp_path: Path, require_tool: Callable[..., str], require_module: Callable[..., None]
 ) -> None:
-    require_module("kaleido", "pip install 'qsim[plots]'")
+    require_module("kaleido", "pip install 'qsim-queue[plots]'")
     with pytest.raises(MeasureError, match="could not be drawn by") as told:
         write_images([Group("", [view()])], tmp_path, "png", browser=require_tool("false"))
     assert "\n" not in str(told.value)
@@ -82,7 +82,7 @@ def test_a_browser_that_dies_is_one_clear_error(
 
 def test_without_a_browser_or_kaleido_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "find_spec", lambda name: None)
-    with pytest.raises(MeasureError, match=r"pip install 'qsim\[plots\]'"):
+    with pytest.raises(MeasureError, match=r"pip install 'qsim-queue\[plots\]'"):
         check_images()
     monkeypatch.setattr(images, "find_spec", lambda name: object())
     monkeypatch.setenv("PATH", "")

@@ -38,7 +38,7 @@ GRID = {"arrival_rate": [0.5, 1.4], "service_rate": 1.0, "servers": range(2, 4)}
 @pytest.fixture(scope="module")
 def cluster(require_module: Callable[[str, str], None]) -> Iterator[str]:
     """The address of a Dask cluster of two processes on this machine."""
-    require_module("distributed", "pip install 'qsim[dask]'")
+    require_module("distributed", "pip install 'qsim-queue[dask]'")
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
@@ -215,5 +215,5 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(qsim.engines.repeated.parallel, "import_module", absent)
-    with pytest.raises(MissingExtraError, match=r"pip install 'qsim\[dask\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'qsim-queue\[dask\]'"):
         replicate(MODEL, customers=1000, cluster="tcp://127.0.0.1:8786")

@@ -1,0 +1,27 @@
+"""A customer of the reference engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import simpy
+
+
+@dataclass(eq=False)
+class Customer:
+    """A customer; what happens to it at the present station, and in all."""
+
+    kind: int
+    arrived: float = 0.0
+    number: int = 0
+    service_time: float = 0.0
+    think_time: float = 0.0
+    wait: float = 0.0
+    service: float = 0.0
+    total_wait: float = 0.0
+    total_service: float = 0.0
+    # Where the work left is tracked (work_queue.py).
+    key: tuple[float, int] = (0.0, 0)
+    work: float = 0.0
+    share: float = 0.0
+    done: simpy.Event | None = None

@@ -1,0 +1,131 @@
+"""Every other order of service, and service whose speed depends on how many are present.
+
+The queue tracks the work left for each customer, and brings it up to date whenever something changes.
+"""
+
+from __future__ import annotations
+
+import simpy
+
+from qsim.engines.plan import PlannedStation
+from qsim.engines.reference.customer import Customer
+from qsim.engines.reference.draws import Draws
+from qsim.engines.reference.queues import LimitedPlaces, Process
+
+PREEMPTIVE = ("LCFS-PR", "PSJF", "preemptive priority")
+
+
+class WorkQueue:
+    """Any order of service, at any speed."""
+
+    def __init__(
+        self, env: simpy.Environment, station: int, plan: PlannedStation, urgency: tuple[int, ...], draws: Draws
+    ) -> None:
+        self._env = env
+        self._station = station
+        self._plan = plan
+        self._urgency = urgency
+        self._draws = draws
+        self._arrivals = 0
+        self._waiting: list[Customer] = []
+        self._serving: list[Customer] = []
+        self._blocked = 0  # done, but still on a server
+        self._seen = 0.0
+        self._changes = 0
+
+    @property
+    def present(self) -> int:
+        return len(self._waiting) + len(self._serving) + self._blocked
+
+    def serve(self, customer: Customer, following: LimitedPlaces | None) -> Process:
+        self._bring_up_to_date()
+        self._arrivals += 1
+        customer.key = (self._key(customer), self._arrivals)
+        customer.work, customer.share = customer.service_time, 0.0
+        customer.wait = self._env.now - customer.arrived  # not zero if it was held before it came in
+        customer.done = self._env.event()
+        self._waiting.append(customer)
+        self._change()
+        yield customer.done
+        if following is not None and following.limited:
+            yield following.reserve()
+        self._bring_up_to_date()
+        self._blocked -= 1
+        self._change()
+        response = self._env.now - customer.arrived
+        if self._plan.discipline == "PS":
+            customer.service = customer.share if self._plan.speeds else customer.service_time
+            customer.wait = response - customer.service
+            if customer.wait < 1e-9 * response:  # never shared, rounding apart
+                customer.wait = 0.0
+        else:
+            held_longer = self._plan.speeds or (following is not None and following.limited)
+            customer.service = response - customer.wait if held_longer else customer.service_time
+
+    def _key(self, customer: Customer) -> float:
+        """The smallest key goes first; of equal ones, the earliest arrival."""
+        if self._plan.discipline in ("SJF", "PSJF"):
+            return customer.service_time
+        if self._plan.discipline in ("LCFS", "LCFS-PR"):
+            return -self._arrivals
+        if self._plan.discipline in ("priority", "preemptive priority"):
+            return self._urgency[customer.kind]
+        return 0.0
+
+    def _speed(self) -> float:
+        """Work done per time unit for each of those in service."""
+        if self._plan.speeds:
+            return self._plan.speeds[min(self.present, len(self._plan.speeds)) - 1] / len(self._serving)
+        return min(1.0, self._plan.servers / self.present) if self._plan.discipline == "PS" else 1.0
+
+    def _bring_up_to_date(self) -> None:
+        elapsed = self._env.now - self._seen
+        self._seen = self._env.now
+        for customer in self._waiting:
+            customer.wait += elapsed
+        if self._serving:
+            worked = elapsed * self._speed()
+            shared = elapsed * min(1.0, self._plan.servers / self.present)
+            for customer in self._serving:
+                customer.work -= worked
+                customer.share += shared
+
+    def _change(self) -> None:
+        """Fill the servers, and schedule the next to finish."""
+        while self._waiting and (
+            self._plan.discipline == "PS" or len(self._serving) + self._blocked < self._plan.servers
+        ):
+            self._serving.append(self._call_up())
+        if self._plan.discipline in PREEMPTIVE and self._waiting and self._serving:
+            urgent, worst = min(self._waiting, key=_key_of), max(self._serving, key=_key_of)
+            if urgent.key[0] < worst.key[0]:
+                self._waiting.remove(urgent)
+                self._serving.remove(worst)
+                self._waiting.append(worst)
+                self._serving.append(urgent)
+        self._changes += 1
+        if self._serving:
+            first = min(self._serving, key=lambda customer: customer.work)
+            self._env.process(self._finish(first, max(0.0, first.work) / self._speed(), self._changes))
+
+    def _call_up(self) -> Customer:
+        chosen = min(self._waiting, key=_key_of)
+        if self._plan.discipline == "SIRO" and len(self._waiting) > 1:
+            waiting = sorted(self._waiting, key=_key_of)
+            chosen = waiting[self._draws.waiting_customer(self._station, len(waiting))]
+        self._waiting.remove(chosen)
+        return chosen
+
+    def _finish(self, customer: Customer, after: float, change: int) -> Process:
+        yield self._env.timeout(after)
+        if change != self._changes or customer.done is None:
+            return  # something else happened first
+        self._bring_up_to_date()
+        self._serving.remove(customer)
+        self._blocked += 1
+        self._changes += 1
+        customer.done.succeed()
+
+
+def _key_of(customer: Customer) -> tuple[float, int]:
+    return customer.key
