@@ -18,7 +18,7 @@ from measure.memory.plan import MemoryPlan
 from measure.repeats import precision
 from measure.store.measuring import More
 from measure.sweep import Sweep
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
 
 FEWEST_REPEATS = 3
 """Two repeats have an interval, but one that is six times as wide as that of many with the same scatter."""
@@ -35,10 +35,7 @@ def until_precise(plan: Plan, share: float, most: int = MOST_REPEATS) -> More[Sw
 
     Raises ValueError for a share that is none, or fewer than ``FEWEST_REPEATS``.
     """
-    if not 0 < share < 1:
-        raise InvalidParameterError(
-            "precision", f"is {share:g}", "it must be a share between 0 and 1, as 0.02 (2 %)", value=share
-        )
+    must_be(0 < share < 1, "precision", share, "a share between 0 and 1, as 0.02 (2 %)")
     if most < FEWEST_REPEATS:
         raise InvalidParameterError(
             "most", f"is {most}", f"an interval takes {FEWEST_REPEATS} repeats at least", value=most

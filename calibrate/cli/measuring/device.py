@@ -8,7 +8,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import PlanOrRun, one_of
+from calibrate.cli.measuring.run import PlanOrRun, one_of, points_text
 from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
 from calibrate.cli.theory.laws import FILES, Law, law
 from measure.units import format_duration, format_rate
@@ -112,7 +112,7 @@ def measure_device(
         })  # fmt: skip
         return
     opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}"
-    output.measure(opening, sweep.run, before=f"{plan.label}\n{told}")
+    output.measure(opening, sweep.run, lambda *measured: f"{plan.label}\n{told}{points_text(*measured)}")
 
 
 def _truth_text(truth: Truth) -> str:

@@ -11,7 +11,6 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, remark, say, table
-from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.repeating import Remeasure
 from calibrate.cli.measuring.run import PlanOrRun, sweep_document
@@ -125,15 +124,10 @@ def measure_memory(
     several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
     opening = f"{what}{several}, about {format_duration(plan.seconds())}{further}"
     if buffers is not None:
-        sweep = output.run(opening, lambda out, bar: run_buffers(sizes, out, bar))
+        output.measure(opening, lambda out, bar: run_buffers(sizes, out, bar), _text, _document)
     else:
         more = flagged_again(curve) if remeasure else None
-        sweep = output.run(opening, lambda out, bar: run_memory(curve, out, bar, more))
-    tell_findings(sweep)
-    if output.as_json:
-        print_json(_document(sweep, output.directory))
-    else:
-        say(_text(sweep, output.directory))
+        output.measure(opening, lambda out, bar: run_memory(curve, out, bar, more), _text, _document)
 
 
 def _refuse_contradictions(modes: dict[str, bool], *, buffer: bool, strides: bool, remeasure: bool) -> None:

@@ -14,7 +14,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import plain, print_json, say, table
 from calibrate.cli.data import tell_findings
-from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
+from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.plan_table import varying
 from calibrate.cli.option_groups import OptionGroup
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class PlanOrRun(OptionGroup):
-    """Where the points are kept, or that only the plan is shown; and how."""
+    """Where the points are stored, or that only the plan is shown; and how."""
 
     out: SweepDirectory = None
     dry_run: DryRun = False
@@ -46,7 +46,7 @@ class PlanOrRun(OptionGroup):
         return self.out
 
     def check(self) -> None:
-        """CommandError where it is not said where to keep the points."""
+        """CommandError where no directory for the points is named."""
         if not self.dry_run:
             _ = self.directory
 
@@ -57,14 +57,18 @@ class PlanOrRun(OptionGroup):
         else:
             say(text())
 
-    def measure(self, opening: str, run: Callable[[Path, Progress], Sweep], before: str = "") -> None:
-        """Measure, and print the points, with ``before`` above them."""
+    def measure(
+        self, opening: str, run: Callable[[Path, Progress], Sweep],
+        text: Callable[[Sweep, Path], str] | None = None,
+        document: Callable[[Sweep, Path], Mapping[str, Any]] | None = None,
+    ) -> None:  # fmt: skip
+        """Measure, and print the points."""
         sweep = self.run(opening, run)
         tell_findings(sweep)
         if self.as_json:
-            print_json(sweep_document(sweep, self.directory))
+            print_json((document or sweep_document)(sweep, self.directory))
         else:
-            say(before + points_text(sweep, self.directory))
+            say((text or points_text)(sweep, self.directory))
 
     def run(self, opening: str, run: Callable[[Path, Progress], Result], title: str = "measuring") -> Result:
         """What ``run`` gives, with a bar; where it is interrupted, how to resume is said."""
@@ -147,6 +151,15 @@ def keeping(out: Path) -> Iterator[None]:
             f"interrupted; {kept}; run the same command again to resume", INTERRUPTED,
             {"directory": str(out), "points_kept": finished},
         ) from error  # fmt: skip
+
+
+def end(failed: Mapping[str, str], how_many: str, document: Mapping[str, Any] | None) -> None:
+    """Print the document, where there is one; CommandError naming the parts that failed, with the document."""
+    if failed:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise CommandError(f"{how_many} failed: {reasons}; the same command tries them again", FAILED, document)
+    if document is not None:
+        print_json(document)
 
 
 @contextmanager

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import described_table, print_json, say, warn
-from calibrate.cli.failures import FAILED, CommandError
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, naming_consent
+from calibrate.cli.console import described_table, say, warn
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, end, naming_consent
 from calibrate.cli.measuring.show import DatasheetIops, check_datasheet, part_of, section_text
 from calibrate.cli.outputs import Outputs, PageInDirectory
 from calibrate.cli.progress import Bar
@@ -104,14 +103,9 @@ def measure_suite(
 
 
 def _tell(
-    plan: SuitePlan,
-    results: SuiteResults,
-    where: Path,
-    outputs: Outputs,
-    datasheet_iops: float | None,
-    *,
+    plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs, datasheet_iops: float | None, *,
     as_json: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Print the tables, write the page; CommandError where a suite failed."""
     sections = _sections(plan, results, datasheet_iops)
     written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")
@@ -125,14 +119,7 @@ def _tell(
         closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
         following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
         say(f"kept in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
-    if results.failed:
-        failed = "; ".join(f"{name}: {reason}" for name, reason in results.failed.items())
-        raise CommandError(
-            f"{len(results.failed)} of {len(plan.steps)} sweeps failed: {failed}; the same command tries them again",
-            FAILED, document if as_json else None,
-        )  # fmt: skip
-    if as_json:
-        print_json(document)
+    end(results.failed, f"{len(results.failed)} of {len(plan.steps)} sweeps", document if as_json else None)
 
 
 def _named(target: str) -> str:

@@ -10,8 +10,8 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import described_table, print_json, say, warn
-from calibrate.cli.failures import FAILED, CommandError, wrong_usage
-from calibrate.cli.measuring.run import DriveOptions, keeping, naming_consent
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.measuring.run import DriveOptions, end, keeping, naming_consent
 from calibrate.cli.measuring.show import DatasheetIops, check_datasheet
 from calibrate.cli.measuring.suite import minutes
 from calibrate.cli.options import AsJson, DryRun
@@ -158,14 +158,7 @@ def _tell(
         say(_verdicts(sections))
         written.tell()
         say(f"kept in {out}; look again: qsim show {out}")
-    if results.failed:
-        failed = "; ".join(f"{name}: {reason}" for name, reason in results.failed.items())
-        raise CommandError(
-            f"{counted(len(results.failed), 'part')} of the course failed: {failed}; the same command tries them again",
-            FAILED, document if as_json else None,
-        )  # fmt: skip
-    if as_json:
-        print_json(document)
+    end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
 
 
 def _verdicts(sections: Sequence[Part]) -> str:
