@@ -40,6 +40,7 @@ def regions() -> dict[str, Callable[[], str]]:
     from accuracy import collected, figures, in_short
     from doctools.column_names import column_table
     from doctools.still import still
+    from doctools.systems import systems_table
     from doctools.weights_picture import picture
     from surface_accuracy import table as surface_table
 
@@ -51,6 +52,7 @@ def regions() -> dict[str, Callable[[], str]]:
         "drives": lambda: figures(collected()),
         "surfaces": surface_table,
         "names of columns": column_table,
+        "systems": systems_table,
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from measure.loads import LOADS, Load
+from measure.loads import Load
 from measure.sweep import Sweep
 
 Floats = NDArray[np.float64]
@@ -29,8 +29,8 @@ class ClosedCurve:
     latency: Floats
     block_bytes: float | None
     read_fraction: float | None
+    load_type: Load
     file_bytes: float | None = None  # set where the claimed block turned out to be the size of the file
-    load_type: Load = LOADS["queue_depth"]
 
     @property
     def ratio(self) -> Floats:
@@ -77,8 +77,8 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
         if len(points):
             load, throughput, latency = (points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
             block, read = _single(points["block_bytes"]), _single(points["read_fraction"].round(2))
-            file = files.get(series)
-            curves.append(ClosedCurve(str(series), load, throughput, latency, block, read, file, sweep.load_type))
+            of, file = sweep.load_type, files.get(series)
+            curves.append(ClosedCurve(str(series), load, throughput, latency, block, read, of, file))
     return curves
 
 
