@@ -229,7 +229,7 @@ def _mount_of(path: Path) -> tuple[str, str, str]:
 
 
 def _block_folder(number: int) -> Path | None:
-    """/sys folder of the block device with this device number; None where the system has no such folder."""
+    """The folder of /sys for the block device with this number; None where the system does not have one."""
     if not hasattr(os, "major"):
         return None
     link = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
