@@ -14,7 +14,7 @@ from calibrate.lab.themes import Theme, line
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+    from calibrate.report.drawing import Drawing
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES = ("solid", "dash", "dot")
@@ -95,14 +95,13 @@ def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme:
     return drawn
 
 
-def themed(figure: Figure, theme: Theme) -> dict[str, Any]:
+def themed(figure: Drawing, theme: Theme) -> dict[str, Any]:
     """A figure of the reports in the page's colours."""
     figure.update_layout(paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
                          font={"color": theme.text, "size": theme.font_size})  # fmt: skip
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(gridcolor=theme.grid, linecolor=theme.line, zerolinecolor=theme.line)
-    drawn: dict[str, Any] = figure.to_plotly_json()
-    return drawn
+    return figure.to_dict()
 
 
 def _curve(curve: ShelfCurve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:

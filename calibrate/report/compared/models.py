@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from calibrate.prediction.fit_ladder import Rung
-from calibrate.report.drawing import GREY, INK, RED, empty_figure, marker, upright_line
+from calibrate.report.drawing import GREY, INK, RED, Drawing, empty_figure, marker, outlined
 from calibrate.report.view import Shown
 from measure.units import format_percent
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 LEAST_PCT = 0.01
 """Errors below this many percent are drawn there: an exact fit has no place on a logarithmic axis."""
 
 
-def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) -> Figure:
+def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) -> Drawing:
     """Mean absolute errors of every model in percent, the best at the top; the model ``chosen`` has a bold name."""
     names = [f"<b>{escape(m.name)}</b>" if m.name == chosen else escape(m.name) for m in models]
     figure = empty_figure(f"mean absolute error in {models[0].ranked_by} (%)", "", log_x=True)
     figure.add_scatter(
         x=[max(m.in_sample_pct, LEAST_PCT) for m in models], y=names, mode="markers", name="where it was calibrated",
-        marker={"symbol": "square-open", "size": 10, "color": INK, "line": {"width": 2, "color": INK}},
+        marker=outlined(INK, "square-open", 10),
         hovertemplate="%{y}: %{x:.3g} %<extra>calibrated</extra>",
     )  # fmt: skip
     if models[0].held_out_pct is not None:
@@ -35,13 +31,9 @@ def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) 
             marker=marker(RED), hovertemplate="%{y}: %{x:.3g} %<extra>held out</extra>",
         )  # fmt: skip
     if noise_pct is not None and noise_pct > 0:
-        upright_line(figure, noise_pct, {"color": GREY, "width": 2, "dash": "dot"})
-        figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "width": 2, "dash": "dot"},
-                           name=f"noise floor of repeats, {format_percent(noise_pct)}")  # fmt: skip
-    drawn = [v for trace in figure.data for v in trace.x if v is not None]
-    ticks = [step * 10.0**power for power in range(-2, 4) for step in (1, 2, 5)]
-    near = [v for v in ticks if 0.7 * min(drawn) <= v <= 1.4 * max(drawn)]
-    figure.update_xaxes(tickmode="array", tickvals=near, ticktext=[f"{v:g}" for v in near], dtick=None, minor=None)
+        floor = {"color": GREY, "width": 2, "dash": "dot"}
+        figure.add_upright(noise_pct, floor)
+        figure.add_to_legend(f"noise floor of repeats, {format_percent(noise_pct)}", floor)
     figure.update_yaxes(type="category", autorange="reversed", rangemode=None, tickfont={"size": 14}, showline=False)
     figure.update_layout(height=190 + 30 * len(models))
     return figure

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from calibrate.fitting.curve_fit import quantity
 from calibrate.prediction.profiles import Profile
-from calibrate.report.drawing import PALETTE, SYMBOLS, dashed, empty_figure, level_line
+from calibrate.report.drawing import PALETTE, SYMBOLS, Drawing, dashed, empty_figure, marker, ticks
 from calibrate.report.view import Shown, View
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 TOP = 3.0
 """How many times what the interval allows the plot reaches."""
@@ -34,7 +30,7 @@ def profile_view(found: Sequence[Profile], level: float) -> View:
                 profile_figure(found, level), profile_text(found, level))  # fmt: skip
 
 
-def profile_figure(found: Sequence[Profile], level: float) -> Figure:
+def profile_figure(found: Sequence[Profile], level: float) -> Drawing:
     """A curve for each parameter over its value as a multiple of the likeliest."""
 
     allowed = NormalDist().inv_cdf(0.5 + level / 2) ** 2
@@ -44,13 +40,13 @@ def profile_figure(found: Sequence[Profile], level: float) -> Figure:
         figure.add_scatter(
             x=values / profile.likeliest, y=profile.rise, mode="lines+markers", name=escape(profile.name),
             line={"color": colour, "width": 2.5}, customdata=[quantity(float(v), profile.unit) for v in values],
-            marker={"size": 7, "color": colour, "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            marker=marker(colour, SYMBOLS[i % len(SYMBOLS)], 7),
             hovertemplate=f"{escape(profile.name)} = %{{customdata}}<br>rise %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
-    level_line(figure, allowed, dashed())
-    figure.add_scatter(x=[None], y=[None], mode="lines", line=dashed(), name=f"{100 * level:g} % interval: below")
-    ticks = {2.0**i: f"{2**i}" if i >= 0 else f"1/{2**-i}" for i in range(-6, 7)}
-    figure.update_xaxes(tickmode="array", tickvals=list(ticks), ticktext=list(ticks.values()), dtick=None, minor=None)
+    figure.add_level(allowed, dashed())
+    figure.add_to_legend(f"{100 * level:g} % interval: below", dashed())
+    powers = range(-6, 7)
+    figure.update_xaxes(**ticks((2.0**i for i in powers), (f"{2**i}" if i >= 0 else f"1/{2**-i}" for i in powers)))
     figure.update_yaxes(range=[0, TOP * allowed])
     return figure
 

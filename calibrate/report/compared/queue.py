@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
@@ -11,13 +9,10 @@ from calibrate.models.open import OpenModel
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.open_queue import waiting
 from calibrate.report.compared.figure_elements import add_observed
-from calibrate.report.drawing import BLUE, dashed, empty_figure, solid
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from calibrate.report.drawing import BLUE, Drawing, dashed, empty_figure, solid
 
 
-def queue_against_utilization(comparison: Comparison) -> Figure:
+def queue_against_utilization(comparison: Comparison) -> Drawing:
     """The mean number waiting, Lq = λ (W - S), against ρ = λ S / c, with ρ²/(1 - ρ) of M/M/1 beside it.
 
     S and c are the model's, whose own Lq is the line; so an observed Lq below zero is a W below S.
