@@ -17,7 +17,6 @@ from calibrate.fitting.curve_fit import fit_points, needed
 from calibrate.fitting.fitted import Fit
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
-from calibrate.inference.weights import Predictive
 from calibrate.models.curves import (
     AsymptoticBounds,
     CurveModel,
@@ -159,16 +158,12 @@ def _predicted(fit: Fit, loads: Array) -> tuple[Array, Array]:
 def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:
     """Throughput and response (m,) at ``loads``: means of the logarithm."""
     if fit.load_type.is_closed:
-        throughput = _mean(fit.measurements(loads))
+        throughput = fit.expected(loads)
         return throughput, loads / throughput
-    response = _mean(fit.measurements(loads, "response"))
+    response = fit.expected(loads, "response")
     if fit.load_type.is_throughput:
         return np.exp(fit.table.weight @ np.log(fit.curve_model.curve(fit.table.values, loads)[0])), response
-    return _mean(fit.measurements(loads)), response
-
-
-def _mean(expected: Predictive) -> Array:
-    return np.asarray(np.exp(expected.weight @ expected.mean))
+    return fit.expected(loads), response
 
 
 def _missed(points: Points, throughput: Array, response: Array) -> tuple[float, float]:
