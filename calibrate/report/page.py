@@ -6,13 +6,13 @@ its data and its image can be had from links below it, which need nothing from o
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.comparison_text import told
@@ -127,12 +127,8 @@ def _view(view: View, anchor: str) -> dict[str, Any]:
         "caption": view.caption, "text": view.text,
         "figure": None if view.figure is None else _no_tag(view.figure.to_json()),
         "height": 0 if view.figure is None else view.figure.height,
-        "csv": f"data:text/csv;charset=utf-8,{quote(csv_text(view), safe=_PLAIN)}",
+        "csv": f"data:text/csv;charset=utf-8;base64,{base64.b64encode(csv_text(view).encode()).decode()}",
     }  # fmt: skip
-
-
-_PLAIN = "-_.,:;()[]/*+=@ ~!$'"
-"""What an address of data may hold besides letters and digits without being taken for something else."""
 
 
 def _script_json(value: Mapping[str, str]) -> str:
