@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared import curves, ordering, queue, residuals
+from calibrate.report.compared import curves, ordering, residuals
+from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text, profile_view
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.knees import knee_view
-from calibrate.report.compared.models import ladder_figure, ladder_table, ladder_text
-from calibrate.report.compared.profiles import profile_view
 from calibrate.report.view import View
 
 _SQUARES = (
@@ -91,8 +90,8 @@ def _curves(comparison: Comparison) -> list[View]:
             View("queue", "queue", "Waiting requests against utilization", "The mean number waiting, arrival rate "
                  "times waiting time. Dashed: what one exponential server would have. Service that varies less than "
                  "that, or more servers behind one queue, lie below; service that varies more, or servers with a queue "
-                 "each, above.", queue.queue_table(comparison),
-                 queue.queue_against_utilization(comparison)),
+                 "each, above.", curves.queue_table(comparison),
+                 curves.queue_against_utilization(comparison)),
         ]  # fmt: skip
     memory = load.is_delay
     return [

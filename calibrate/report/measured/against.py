@@ -12,8 +12,7 @@ from calibrate.report.drawing import dashed, empty_figure
 from calibrate.report.measured.drawings import bars, lines
 from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.scales import AxisScale
-from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import with_ends
+from calibrate.report.measured.tables import shown, with_ends
 from calibrate.report.view import View
 from measure.units import format_bytes, format_rate
 

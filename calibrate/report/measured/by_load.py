@@ -15,8 +15,7 @@ from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
 from calibrate.report.measured.drawings import MOST_LINES, lines
 from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.scales import AxisScale, load_scale
-from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import axis_of, columns_of, rate_of, word_of
+from calibrate.report.measured.tables import axis_of, columns_of, rate_of, shown, word_of
 from calibrate.report.view import View
 from measure import repeats
 from measure.errors import DataError

@@ -12,8 +12,7 @@ from calibrate.report.measured.crossover import Crossover, crossover
 from calibrate.report.measured.drawings import lines
 from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.scales import size_scale
-from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import axis_of, columns_of, fewer_lines, load_text, with_loads
+from calibrate.report.measured.tables import axis_of, columns_of, fewer_lines, load_text, shown, with_loads
 from calibrate.report.view import View
 from measure.units import format_bytes
 

@@ -10,7 +10,7 @@ from calibrate.report.measured.by_mix import against_mix, heat_maps, read_agains
 from calibrate.report.measured.by_size import against_size
 from calibrate.report.measured.by_statistic import baseline, tails
 from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.view import columns_of, text_of
+from calibrate.report.measured.tables import columns_of, text_of
 from calibrate.report.view import View
 
 
