@@ -54,7 +54,7 @@ def draw() -> None:
     )
     figure.add_scatter(
         x=crossing, y=p, mode="markers", showlegend=False,
-        marker={"size": 5, "color": np.log10(weight), "colorscale": "Blues", "opacity": 0.8},
+        marker={"size": 5, "color": np.log10(weight), "colorscale": "Blues", "reversescale": True, "opacity": 0.8},
     )  # fmt: skip
     right = {"xaxis": "x2", "yaxis": "y2"}
     low, high = 1e-3 * curve.throughput_low_per_s, 1e-3 * curve.throughput_high_per_s
