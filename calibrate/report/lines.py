@@ -128,8 +128,7 @@ def _axis(kind: Kind, symbols: Sequence[str], values: Array, *, in_seconds: bool
     name = NAMES.get(symbols[0], symbols[0]) if len(symbols) == 1 else ""
     known = values[np.isfinite(values)]
     if in_seconds and known.size and kind == "time":
-        axis = latency_axis(known)
-        return Axis(axis.title.replace("response time", name or "time"), axis.factor)
+        return latency_axis(known, name or "time")
     if in_seconds and known.size and kind == "rate":
         prefix, factor = next(((p, f) for p, f in (("M", 1e-6), ("k", 1e-3)) if known.max() * f >= 1), ("1", 1.0))
         return Axis(f"{name or 'rate'} ({prefix}/s)", factor)

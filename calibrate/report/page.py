@@ -16,7 +16,7 @@ from typing import Any
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.comparison_text import told
-from calibrate.report.compared.section import Section
+from calibrate.report.compared.views import Section
 from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
 from calibrate.report.measured.section import MeasuredSection

@@ -7,7 +7,7 @@ import pandas as pd
 
 from calibrate.fitting.curve_fit import quantity
 from calibrate.inference.parameters import Array
-from calibrate.report.axes import Axis
+from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, dashed, empty_figure, marker, solid
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import Shown, View
@@ -60,11 +60,7 @@ def density_view(fit: ServiceFit) -> View:
 
 
 def _axis(times: Times) -> Axis:
-    middle = times.quantile(0.5)
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if middle * factor >= 1:
-            return Axis(f"service time ({unit})", factor)
-    return Axis("service time (ns)", 1e9)
+    return latency_axis(np.array([times.quantile(0.5)]), "service time")
 
 
 def _grid(times: Times) -> Array:
