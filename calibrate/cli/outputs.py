@@ -97,13 +97,14 @@ class Outputs(OptionGroup):
         if not self.wanted:
             return Written(outputs=self)
         from calibrate.report.files import write_tables
-        from calibrate.report.images import image_format, write_images
         from calibrate.report.page import write_sections
 
         groups = [group for section in sections for group in section.groups]
         tables = [] if self.csv is None else write_tables(groups, self.csv)
         plots: list[Path] = []
         if self.plots is not None:
+            from calibrate.report.images import image_format, write_images
+
             with Bar("drawing plots") as bar:
                 plots = write_images(groups, self.plots, image_format(self.image or "svg"), progress=bar.share)
         page = None if self.report is None else str(write_sections(sections, self.report, title=title))

@@ -96,6 +96,8 @@ def whole_table(fit: Fit) -> Weights:
     """All rows of the table of weights of a fit that has its points at hand; the fit itself holds some of them."""
     if fit.points is None:
         raise DataError(f"{fit.series or 'the fit'} was not calibrated on these points")
+    if fit.table.log_likelihood is None:  # linearised: so few rows that none was left out
+        return fit.table
     peak = None if fit.known_peak_per_s is None else Peak(fit.known_peak_per_s, TOLERANCE)
     return fit.curve_model.weights(fit.points, peak)
 

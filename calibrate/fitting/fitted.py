@@ -12,8 +12,9 @@ import numpy as np
 
 from calibrate.fitting.fit_checks import TABLE, USED, check_fields, check_numbers
 from calibrate.inference.estimates import LEVEL, Estimate, estimates
+from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, Mask
-from calibrate.inference.weights import Predictive, Weights, predictive
+from calibrate.inference.weights import Predictive, Weights, expected_logs, predictive
 from calibrate.knees.knee import Knee, knee_of
 from calibrate.knees.peak_share import share_knee, share_text
 from calibrate.load_text import knee_text, loads_text, throughput_text
@@ -137,15 +138,23 @@ class Fit(Result):
 
     def measurements(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Predictive:
         """What is expected of new measurements at ``loads`` (m,), in logarithms."""
-        which = 0 if what == "throughput" else 1
-        observed, noise = (
-            (self.used_throughput_per_s, self.used_noise),
-            (self.used_response_s, self.used_response_noise),
+        return predictive(*self._known(what), loads)
+
+    def expected(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Array:
+        """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
+        return np.asarray(np.exp(expected_logs(*self._known(what), loads)))
+
+    def _known(
+        self, what: Literal["throughput", "response"]
+    ) -> tuple[Weights, Any, MisfitProcess, Array, Array, Array]:
+        """The table, the curve, how it misses, the loads calibrated on, their noise, and what was observed there."""
+        first = what == "throughput"
+        seen, noise = (
+            (self.used_throughput_per_s, self.used_noise) if first else (self.used_response_s, self.used_response_noise)
         )
-        seen, error = (np.array(column) for column in (observed, noise)[which])
-        return predictive(
-            self.table, lambda values, at: self.curve_model.curve(values, at)[which], self.curve_model.process,
-            np.array(self.used), error, seen, loads,
+        return (
+            self.table, lambda values, at: self.curve_model.curve(values, at)[0 if first else 1],
+            self.curve_model.process, np.array(self.used), np.array(noise), np.array(seen),
         )  # fmt: skip
 
     def predict(self, at: Sequence[float] | Array) -> Prediction:

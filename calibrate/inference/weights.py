@@ -200,6 +200,20 @@ def predictive(
     return Predictive(expected, np.sqrt(variance), table.weight, directions, left)
 
 
+def expected_logs(
+    table: Weights, curve: Callable[[Array, Array], Array], process: MisfitProcess, used: Array, noise: Array,
+    observed: Array, loads: Array,
+) -> Array:  # fmt: skip
+    """The mean (m,) of what ``predictive`` says, alone and in a fraction of its time."""
+    mean, _ = table.logs(lambda values: curve(values, np.concatenate([used, loads])))
+    k, expected = len(used), table.weight @ mean[:, len(used) :]
+    for size in np.unique(table.misfit):
+        weight = np.where(table.misfit == size, table.weight, 0.0)
+        missed = weight.sum() * np.log(observed) - weight @ mean[:, :k]
+        expected += carried(process, used, noise, float(size), loads).gain @ missed
+    return np.asarray(expected)
+
+
 def _log(values: Array) -> Array:
     """Logarithms (n, m), of one column where ``values`` are (n,)."""
     return np.log(np.maximum(values.reshape(len(values), -1), LEAST))

@@ -1,12 +1,11 @@
-"""The two looks of the page's plots, and plots as plain dictionaries, which are made in no time.
-
-Colours are Okabe and Ito's, told apart by the colour-blind, in shades that stand out on either ground.
-"""
+"""The two looks of the page's plots, in the colours of the reports, and plots as plain dictionaries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from calibrate.report.drawing import DARK, PALETTE, marker, solid
 
 FONT_SIZE, LARGE_FONT_SIZE = 16, 21
 
@@ -21,13 +20,8 @@ class Theme:
         self.grid = "#33414f" if dark else "#dde4ea"
         self.line = "#8fa1b3" if dark else "#5a6b7b"
         self.ground = "#16202a" if dark else "#ffffff"
-        self.blue = "#56B4E9" if dark else "#0072B2"
-        self.red = "#FF7A3D" if dark else "#D55E00"
-        self.green = "#2CC79B" if dark else "#009E73"
-        self.orange = "#E69F00"
-        self.purple = "#CC79A7"
-        self.palette = (self.blue, self.red, self.green, self.purple, self.orange,
-                        "#F0E442" if dark else "#56B4E9", "#9DB7FF" if dark else "#8a7d00", self.line)  # fmt: skip
+        self.palette = tuple(DARK.get(colour, colour) if dark else colour for colour in PALETTE)
+        self.blue, self.red, self.green, self.purple, self.orange, *_ = self.palette
 
     def layout(self, x_title: str, y_title: str, **more: Any) -> dict[str, Any]:
         """A plot's layout: axes with titles from zero, the legend above."""
@@ -57,11 +51,11 @@ def theme_of(look: object) -> Theme:
 
 def line(x: Iterable[float], y: Iterable[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
     """A curve."""
-    style = {"color": colour, "width": 3, **more.pop("line", {})}
+    style = {**solid(colour), **more.pop("line", {})}
     return {"type": "scatter", "mode": "lines", "x": list(x), "y": list(y), "name": name, "line": style, **more}
 
 
 def marks(x: Iterable[float], y: Iterable[float], name: str, colour: str, **more: Any) -> dict[str, Any]:
     """Points; ``marker`` says more of their looks."""
-    style = {"size": 12, "color": colour, **more.pop("marker", {})}
+    style = {**marker(colour, size=12), **more.pop("marker", {})}
     return {"type": "scatter", "mode": "markers", "x": list(x), "y": list(y), "name": name, "marker": style, **more}

@@ -175,6 +175,9 @@ LOGIT_RANGE = 20.0
 MOST_STEPS, CLOSE = 40, 1e-6
 """Four steps as a rule; a step of Newton squares what is left, so that after one as short as this 1e-12 is."""
 
+MOST_LOG = 700.0
+"""Beyond this the exponential is beyond floats."""
+
 SHORTEST = 1e-300
 """A think time of zero, for its logarithm."""
 
@@ -203,9 +206,9 @@ class _Law:
         odds = np.exp(u)
         waiting = self.queueing * odds
         response = self.idle + waiting
-        q_log = self.overlap * (self.log_think - np.log(response))
-        alone = np.exp(-np.logaddexp(0.0, q_log))  # R^q over (kappa d)^q + R^q
-        loaders = self.lines * alone ** (1 / self.overlap)
+        longer = 1 + np.exp(np.minimum(self.overlap * (self.log_think - np.log(response)), MOST_LOG))
+        alone = 1 / longer  # R^q over (kappa d)^q + R^q
+        loaders = self.lines * np.exp(-np.log(longer) / self.overlap)  # numpy's powers take several times as long
         demand = (loaders + 1) / response
         falls = -waiting / response * (loaders * alone + 1) / (loaders + 1)
         return np.log(demand * (1 + odds) / (odds * self.peak)), falls - 1 / (1 + odds)

@@ -107,9 +107,9 @@ class StructurePosterior:
     def times(self, where: Mask, shares: Sequence[float]) -> tuple[Array, Array]:
         """Quantiles (k,) at ``shares`` (k,) of S and of Z, in seconds, over the cells ``where`` (n,)."""
         weight = np.exp(self.log_mass[where] - self.log_mass[where].max())
-        service, width = np.log(self.service_s[where])[:, None], self.width[where][:, None]
-        delay = service + np.log(np.maximum(self.ratio[where], LEAST_RATIO))[:, None]
-        s, z = (np.exp(quantiles(log, width, weight, shares))[:, 0] for log in (service, delay))
+        service, width = np.log(self.service_s[where]), self.width[where]
+        delay = service + np.log(np.maximum(self.ratio[where], LEAST_RATIO))
+        s, z = np.exp(quantiles(np.stack([service, delay], axis=1), np.stack([width, width], axis=1), weight, shares)).T
         return s, z
 
 

@@ -78,7 +78,11 @@ class Comparison(Result):
     @cached_property
     def models(self) -> tuple[Rung, ...]:
         """The ladder of models on the same points; none where too few of these points were calibrated on."""
-        return tuple(ladder(self.points, self.fit)) if (~self.held_out).sum() >= needed(self.points) else ()
+        return (
+            tuple(ladder(self.points, self.fit, self.predicted))
+            if (~self.held_out).sum() >= needed(self.points)
+            else ()
+        )
 
     @cached_property
     def smooth(self) -> Prediction:

@@ -15,9 +15,8 @@ import numpy as np
 
 from calibrate.fitting.curve_fit import fit_points, needed
 from calibrate.fitting.fitted import Fit
-from calibrate.fitting.predicted_curve import predict
-from calibrate.inference.parameters import Array
-from calibrate.inference.weights import Predictive
+from calibrate.fitting.predicted_curve import Prediction
+from calibrate.inference.parameters import Array, Mask
 from calibrate.models.curves import (
     AsymptoticBounds,
     CurveModel,
@@ -90,14 +89,23 @@ FOLDS = 8
 """Points are left out in so many groups, one after another."""
 
 
-def ladder(points: Points, fitted: Fit) -> list[Rung]:
-    """Every model that fits these points' kind of load, calibrated on the points of ``fitted``, best first."""
+def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
+    """Every model that fits these points' kind of load, calibrated on the points of ``fitted``, best first.
+
+    ``predicted`` is what ``fitted`` predicts at the loads of ``points``.
+    """
     calibrated = fitted.was_used(points)
-    chosen, rest = points.at(calibrated), points.at(~calibrated)
+    chosen = points.at(calibrated)
     models = _models(chosen, float(points.load.max()))
     if fitted.model not in {m.name for m in models}:
         models.append(fitted.curve_model)
-    climbed = [_climb(model, chosen, rest, fitted) for model in models]
+    climbed = []
+    for model in models:
+        if model.name == fitted.model:
+            climbed.append(_rung(fitted, points, calibrated, (predicted.throughput_per_s, predicted.response_time_s)))
+        else:
+            made = fit_points(chosen, model)
+            climbed.append(_rung(made, points, calibrated, _expected(made, points.load)))
     by_error = sorted(climbed, key=_order)
     return [Rung(**{**asdict(rung), "rank": i, "why": _why(rung, by_error[0])}) for i, rung in enumerate(by_error, 1)]
 
@@ -132,43 +140,33 @@ def _general(crossing: float) -> list[CurveModel]:
     return [GeneralService(c, kind) for c in counts for kind in KINDS if c > 1 or kind == "one queue"]
 
 
-def _climb(model: CurveModel, chosen: Points, rest: Points, fitted: Fit) -> Rung:
-    own = model.name == fitted.model
-    made = fitted if own else fit_points(chosen, model)
-    expected = _predicted if own else _expected
-    at_chosen = expected(made, chosen.load)
-    missed = _missed(rest, *expected(made, rest.load)) if len(rest) else None
+def _rung(made: Fit, points: Points, calibrated: Mask, expected: tuple[Array, Array]) -> Rung:
+    """The rung of a fit to the points ``calibrated`` (m,), by the throughput and response (m,) it gives at all."""
+    model, all_used = made.curve_model, bool(calibrated.all())
+    throughput, response = expected
+    at_chosen = _missed(points.at(calibrated), throughput[calibrated], response[calibrated])
+    missed = None if all_used else _missed(points.at(~calibrated), throughput[~calibrated], response[~calibrated])
     parameters = {
         name: float(np.exp(made.table.weight @ np.log(np.maximum(values, 1e-300))))
         for name, (_, values) in model.report(made.table.values).items()
     }
-    left_out = None if len(rest) else _left_out(model, chosen)
+    left_out = _left_out(model, points) if all_used else None
     (x_held, r_held), (x_left, r_left) = missed or (None, None), left_out or (None, None)
     return Rung(
-        model.name, model.assumption, parameters, *_missed(chosen, *at_chosen), x_held, r_held, x_left, r_left,
-        "response time" if chosen.throughput_is_given else "throughput", 0, "",
+        model.name, model.assumption, parameters, *at_chosen, x_held, r_held, x_left, r_left,
+        "response time" if points.throughput_is_given else "throughput", 0, "",
     )  # fmt: skip
-
-
-def _predicted(fit: Fit, loads: Array) -> tuple[Array, Array]:
-    """Throughput and response (m,) at ``loads`` as a comparison says them: medians."""
-    curve = predict(fit, loads)
-    return curve.throughput_per_s, curve.response_time_s
 
 
 def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:
     """Throughput and response (m,) at ``loads``: means of the logarithm."""
     if fit.load_type.is_closed:
-        throughput = _mean(fit.measurements(loads))
+        throughput = fit.expected(loads)
         return throughput, loads / throughput
-    response = _mean(fit.measurements(loads, "response"))
+    response = fit.expected(loads, "response")
     if fit.load_type.is_throughput:
         return np.exp(fit.table.weight @ np.log(fit.curve_model.curve(fit.table.values, loads)[0])), response
-    return _mean(fit.measurements(loads)), response
-
-
-def _mean(expected: Predictive) -> Array:
-    return np.asarray(np.exp(expected.weight @ expected.mean))
+    return fit.expected(loads), response
 
 
 def _missed(points: Points, throughput: Array, response: Array) -> tuple[float, float]:

@@ -23,13 +23,13 @@ class Axis:
         return np.asarray(values, dtype=float) * self.factor
 
 
-def latency_axis(seconds: Array) -> Axis:
-    """Response time in s, ms, us or ns, whichever keeps the middle value between 1 and 1000."""
+def latency_axis(seconds: Array, name: str = "response time") -> Axis:
+    """A time in s, ms, us or ns, whichever keeps the middle value between 1 and 1000."""
     middle = float(np.nanmedian(seconds))
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if middle * factor >= 1:
-            return Axis(f"response time ({unit})", factor)
-    return Axis("response time (ns)", 1e9)
+            return Axis(f"{name} ({unit})", factor)
+    return Axis(f"{name} (ns)", 1e9)
 
 
 def throughput_axis(per_second: Array, load: Load = LOADS["queue_depth"]) -> Axis:

@@ -1,4 +1,7 @@
-"""What every figure of a report shares: an empty figure with its axes, colours and marks.
+"""How everything here is drawn: a drawing as plain dictionaries, its axes, its colours and its marks.
+
+plotly.js draws in the browser what a :class:`Drawing` holds; ``to_plotly`` makes it a plotly Figure for a notebook.
+Nothing is checked on the way, which takes plotly longer than all of the arithmetic.
 
 Colours are Okabe and Ito's (Color Universal Design, 2008), told apart by the colour-blind. Figures are made for white
 paper; a page that is shown on a dark screen replaces the colours named in ``DARK``, and no others.
@@ -6,14 +9,16 @@ paper; a page that is shown on a dark screen replaces the colours named in ``DAR
 
 from __future__ import annotations
 
+import base64
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, Mask
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -31,10 +36,9 @@ DARK = {
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES = ("solid", "dash", "dot")
-LABELS = 3
-"""An axis with fewer labels than these cannot be read off."""
-
-LOG = {"type": "log", "dtick": 1, "minor": {"ticks": "outside"}}
+HEIGHT, PANEL_GAP = 520, 0.08
+LOG = {"type": "log", "nticks": 4, "minorloglabels": "complete", "minor": {"ticks": "outside"}}
+"""With four ticks wanted, plotly labels 2 and 5 of each power of ten below three of them, and only some above seven."""
 AXIS = {
     "showline": True,
     "linecolor": GREY,
@@ -51,94 +55,185 @@ LAYOUT = {
     "paper_bgcolor": PAPER,
     "plot_bgcolor": PAPER,
     "margin": {"l": 70, "r": 30, "t": 20, "b": 60},
-    "height": 520,
+    "height": HEIGHT,
     "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
 }
+UNSEEN = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
 
 
-def empty_figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool = False) -> Figure:
-    """A figure without curves: axes with their titles and units, the legend below.
+class Drawing:
+    """Traces (``data``) and a ``layout`` in plotly's own words; what is None is left to plotly."""
 
-    It is made at once and unchecked: an update of a figure takes plotly ten times as long, and checks five times.
-    """
-    from plotly.graph_objects import Figure
+    def __init__(self, **layout: Any) -> None:
+        self.data: list[dict[str, Any]] = []
+        self.layout: dict[str, Any] = _merged(LAYOUT, layout)
 
-    x_axis = {"title": {"text": x_title}, "rangemode": "tozero", **(LOG if log_x else {}), **AXIS}
-    y_axis = {"title": {"text": y_title}, "rangemode": "tozero", **(LOG if log_y else {}), **AXIS}
-    return Figure(layout={**LAYOUT, "xaxis": x_axis, "yaxis": y_axis}, _validate=False)
+    def add_scatter(self, **trace: Any) -> None:
+        """Lines or points."""
+        self._add("scatter", trace)
+
+    def add_bar(self, **trace: Any) -> None:
+        """Bars."""
+        self._add("bar", trace)
+
+    def add_heatmap(self, **trace: Any) -> None:
+        """Cells of a table as colours."""
+        self._add("heatmap", trace)
+
+    def _add(self, kind: str, trace: Mapping[str, Any]) -> None:
+        self.data.append({"type": kind, **_merged({}, trace)})
+
+    def add_band(
+        self, x: Array | tuple[Array, Array], low: Array, high: Array, colour: str, opacity: float = 0.15, **more: Any
+    ) -> None:
+        """The shade between ``low`` and ``high`` (m,) along ``x``, or along that of each of them."""
+        above, below = x if isinstance(x, tuple) else (x, x)
+        ends = {"x": np.concatenate([above, below[::-1]]), "y": np.concatenate([high, low[::-1]])}
+        self.add_scatter(**ends, **UNSEEN, fill="toself", fillcolor=faint(colour, opacity),
+                         **{"showlegend": False, **more})  # fmt: skip
+
+    def add_to_legend(self, name: str, line: Mapping[str, Any]) -> None:
+        """A line that stands in the legend alone: its shape is no trace."""
+        self.add_scatter(x=[None], y=[None], mode="lines", line=line, name=name)
+
+    def add_level(self, y: float, line: Mapping[str, Any]) -> None:
+        """A line across the figure at the height ``y``."""
+        self.add_shape(type="line", x0=0, x1=1, xref="x domain", y0=y, y1=y, yref="y", line=line)
+
+    def add_upright(self, x: float, line: Mapping[str, Any]) -> None:
+        """A line from bottom to top at ``x``."""
+        self.add_shape(type="line", x0=x, x1=x, xref="x", y0=0, y1=1, yref="y domain", line=line)
+
+    def add_shade(
+        self, colour: str, opacity: float, *, x: tuple[float, float] | None = None, y: tuple[float, float] | None = None
+    ) -> None:
+        """A shade from bottom to top between two ``x``, or across between two ``y``."""
+        (x0, x1), (y0, y1) = x or (0, 1), y or (0, 1)
+        self.add_shape(
+            type="rect", x0=x0, x1=x1, xref="x" if x else "x domain", y0=y0, y1=y1, yref="y" if y else "y domain",
+            fillcolor=colour, opacity=opacity, line={"width": 0},
+        )  # fmt: skip
+
+    def add_shape(self, **shape: Any) -> None:
+        """A line or an area that is no trace."""
+        self.layout.setdefault("shapes", []).append(shape)
+
+    def add_note(self, text: str, **place: Any) -> None:
+        """Words in the figure."""
+        self.layout.setdefault("annotations", []).append({"text": text, "showarrow": False, **place})
+
+    def update_layout(self, **parts: Any) -> None:
+        """Change what is named of the layout, and leave the rest."""
+        self.layout = _merged(self.layout, parts)
+
+    def update_xaxes(self, **parts: Any) -> None:
+        """Change every x axis."""
+        self._update_axes("x", parts)
+
+    def update_yaxes(self, **parts: Any) -> None:
+        """Change every y axis."""
+        self._update_axes("y", parts)
+
+    def _update_axes(self, letter: str, parts: Mapping[str, Any]) -> None:
+        self.update_layout(**{name: parts for name in self.layout if name.startswith(f"{letter}axis")})
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        return int(self.layout["height"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """What plotly.js takes; arrays stay arrays."""
+        return {"data": self.data, "layout": self.layout}
+
+    def to_json(self) -> str:
+        """``to_dict`` as JSON; an array of numbers as the base64 text that plotly.js reads."""
+        return json.dumps(_plain(self.to_dict()), separators=(",", ":"), allow_nan=False)
+
+    def to_plotly(self) -> Figure:
+        """A plotly Figure, for a notebook."""
+        from plotly.graph_objects import Figure
+
+        return Figure(self.to_dict())
 
 
-def level_line(figure: Figure, y: float, line: Mapping[str, Any]) -> None:
-    """A line across the figure at the height ``y``: plotly's add_hline takes five times as long."""
-    figure.add_shape(type="line", x0=0, x1=1, xref="x domain", y0=y, y1=y, yref="y", line=line)
+def _merged(whole: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+    """``whole`` with ``parts`` in it, at every depth; a part that is None is taken out."""
+    merged = dict(whole)
+    for name, part in parts.items():
+        if part is None:
+            merged.pop(name, None)
+        elif isinstance(part, Mapping):
+            before = merged.get(name)
+            merged[name] = _merged(before if isinstance(before, Mapping) else {}, part)
+        else:
+            merged[name] = part
+    return merged
 
 
-def upright_line(figure: Figure, x: float, line: Mapping[str, Any]) -> None:
-    """A line from bottom to top at ``x``."""
-    figure.add_shape(type="line", x0=x, x1=x, xref="x", y0=0, y1=1, yref="y domain", line=line)
+def _plain(value: Any) -> Any:
+    """``value`` as JSON holds it; a number that JSON has no word for becomes null."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 1:
+        return {"dtype": "f8", "bdata": base64.b64encode(value.astype("<f8").tobytes()).decode()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def depth_ticks(figure: Figure, load: Array) -> None:
+def empty_figure(x_title: str, y_title: str, *, log_x: bool = False, log_y: bool = False) -> Drawing:
+    """A figure without curves: axes with their titles and units, the legend below."""
+    return Drawing(xaxis=axis_layout(x_title, log=log_x), yaxis=axis_layout(y_title, log=log_y))
+
+
+def axis_layout(title: str, *, log: bool = False, **more: Any) -> dict[str, Any]:
+    """An axis from zero, or in logarithms."""
+    return {"title": {"text": title}, "rangemode": "tozero", **(LOG if log else {}), **AXIS, **more}
+
+
+def panels(x_title: str, y_titles: Sequence[str], *, log_x: bool = False, log_y: bool = False) -> Drawing:
+    """A figure of panels, one above the other, whose x axes go together; a trace names its own: "x2" and "y2"."""
+    count, axes = len(y_titles), dict[str, Any]()
+    height = (1 - PANEL_GAP * (count - 1)) / count
+    for i, title in enumerate(y_titles):
+        number, top = str(i + 1) if i else "", 1 - i * (height + PANEL_GAP)
+        last = {} if i == count - 1 else {"matches": f"x{count}", "showticklabels": False}
+        x_axis = axis_layout("" if last else x_title, log=log_x, anchor=f"y{number}", rangemode="normal", **last)
+        y_axis = axis_layout(title, log=log_y, anchor=f"x{number}", domain=[max(0, top - height), top])
+        axes |= {f"xaxis{number}": x_axis, f"yaxis{number}": y_axis}
+    return Drawing(**axes)
+
+
+def ticks(places: Iterable[float], texts: Iterable[str] | None = None) -> dict[str, Any]:
+    """Ticks at ``places`` alone, with their ``texts``; without, the numbers themselves."""
+    at = list(places)
+    return {
+        "tickmode": "array", "tickvals": at, "ticktext": [f"{v:,.10g}" for v in at] if texts is None else list(texts),
+        "minor": None,
+    }  # fmt: skip
+
+
+def depth_ticks(figure: Drawing, load: Array) -> None:
     """Ticks of a logarithmic x axis at the powers of two among the depths ``load`` (m,)."""
-    ticks = [float(2**i) for i in range(17) if load.min() <= 2**i <= load.max()]
-    figure.update_xaxes(
-        tickmode="array", tickvals=ticks, ticktext=[f"{t:,g}" for t in ticks], dtick=None, minor=None
-    )  # fmt: skip
+    figure.update_xaxes(**ticks(float(2**i) for i in range(17) if load.min() <= 2**i <= load.max()))
 
 
-def label_decades(figure: Figure) -> None:
-    """Labels between the powers of ten on logarithmic axes that hold fewer than three of them.
-
-    An axis whose ticks were chosen already, or that is too short for these as well, is left as it is.
-    """
-    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
-        if axis.type != "log" or axis.dtick != 1 or axis.tickvals is not None:
-            continue
-        low, high = _reach(figure, axis)
-        if not 0 < low < high or _whole_decades(low, high) >= LABELS:
-            continue
-        for digits in ((1, 2, 5), range(1, 10)):
-            ticks = [t for t in _ticks(digits, low, high) if low * 0.97 <= t <= high * 1.03]
-            if len(ticks) >= LABELS:
-                between = {"ticks": "outside", "tickmode": "array", "tickvals": _ticks(range(1, 10), low, high)}
-                axis.update(tickmode="array", tickvals=ticks, ticktext=[f"{t:,.10g}" for t in ticks], dtick=None,
-                            minor=between)  # fmt: skip
-                break
-
-
-def _whole_decades(low: float, high: float) -> int:
-    """How many powers of ten lie from ``low`` to ``high``."""
-    return math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
-
-
-def _ticks(digits: Iterable[int], low: float, high: float) -> list[float]:
-    """``digits`` times every power of ten around ``low`` to ``high``."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [float(f"{d}e{e}") for e in powers for d in digits]
-
-
-def _reach(figure: Figure, axis: Any) -> tuple[float, float]:
-    """The least and the largest positive value along ``axis``; (0, 0) where there is none."""
-    if axis.range is not None:
-        return float(10 ** axis.range[0]), float(10 ** axis.range[1])
-    letter, number = axis.plotly_name[0], axis.plotly_name.removeprefix("xaxis").removeprefix("yaxis")
-    found = [
-        np.asarray(trace[letter], dtype=float) for trace in figure.data
-        if trace[letter] is not None and (trace[f"{letter}axis"] or letter) == f"{letter}{number}"
-        and np.asarray(trace[letter]).dtype.kind != "U"
-    ]  # fmt: skip
-    values = np.concatenate([np.zeros(0), *found])
-    values = values[np.isfinite(values) & (values > 0)]
-    return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-
-
-def name_rows(figure: Figure, names: Sequence[str], each: int) -> None:
+def name_rows(figure: Drawing, names: Sequence[str], each: int) -> None:
     """Names in place of numbers on the y axis, the first (at 0) on top; the figure is ``each`` pixels high a name."""
     figure.update_yaxes(
-        tickmode="array", tickvals=list(range(len(names))), ticktext=[escape(n) for n in names], zeroline=False,
-        range=[len(names) - 0.4, -0.6], showline=False, tickfont={"size": 13},
+        **ticks(range(len(names)), map(escape, names)), zeroline=False, range=[len(names) - 0.4, -0.6], showline=False,
+        tickfont={"size": 13},
     )  # fmt: skip
     figure.update_layout(height=190 + each * len(names), showlegend=True)
+
+
+def interval(value: Array, low: Array, high: Array, **look: Any) -> dict[str, Any]:
+    """An error bar from ``low`` to ``high`` (m,) around ``value`` (m,)."""
+    below, above = (np.maximum(np.asarray(gap, dtype=float), 0) for gap in (value - low, high - value))
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 2, **look}
 
 
 def symbol_of(i: int) -> str:
@@ -157,9 +252,21 @@ def faint(colour: str, opacity: float = 0.15) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity:g})"
 
 
-def marker(colour: str) -> dict[str, Any]:
+def marker(colour: str, symbol: str = "circle", size: float = 11) -> dict[str, Any]:
     """A point."""
-    return {"size": 11, "color": colour}
+    return {"size": size, "color": colour, "symbol": symbol}
+
+
+def outlined(colour: str, symbol: str = "circle", size: float = 11) -> dict[str, Any]:
+    """A point whose open twin is drawn as strongly."""
+    return {**marker(colour, symbol, size), "line": {"width": 2, "color": colour}}
+
+
+def by_use(held_out: Mask) -> Iterator[tuple[Mask, str, str]]:
+    """Which points were held out (drawn filled) and which calibrated on (open): mask, words, ending of the symbol."""
+    for mask, words, ending in ((held_out, "held out", ""), (~held_out, "calibrated on", "-open")):
+        if mask.any():
+            yield mask, words, ending
 
 
 def solid(colour: str) -> dict[str, Any]:

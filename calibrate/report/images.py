@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args
 
-from calibrate.report.drawing import label_decades
 from calibrate.report.files import check_free, write_files
 from calibrate.report.view import Group, View
 from measure.errors import MeasureError
@@ -99,17 +98,17 @@ def _figure(view: View) -> dict[str, Any]:
     """A view's figure with its title above it, since a file stands alone; one that says its width keeps its size."""
     if view.figure is None:
         raise ValueError(f"{view.name} has no figure")
-    label_decades(view.figure)
-    figure: dict[str, Any] = view.figure.to_dict()
+    figure = view.figure.to_dict()
     layout = figure["layout"]
-    margin = layout.get("margin", {})
-    figure["layout"] = {
-        **layout,
-        "title": {"text": escape(view.title), "font": {"size": 20}},
-        "height": layout.get("height", 520) + (0 if "width" in layout else _TITLE + _legend_height(figure["data"])),
-        "margin": {**margin, "t": margin.get("t", 20) + _TITLE},
+    return {
+        "data": figure["data"],
+        "layout": {
+            **layout,
+            "title": {"text": escape(view.title), "font": {"size": 20}},
+            "height": layout["height"] + (0 if "width" in layout else _TITLE + _legend_height(figure["data"])),
+            "margin": {**layout["margin"], "t": layout["margin"]["t"] + _TITLE},
+        },
     }
-    return figure
 
 
 def _legend_height(traces: Sequence[Mapping[str, Any]]) -> int:

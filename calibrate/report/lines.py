@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
-from calibrate.report.drawing import AXIS, DASHES, LAYOUT, LOG, PALETTE, SYMBOLS, faint
+from calibrate.report.drawing import (
+    DASHES,
+    HEIGHT,
+    PALETTE,
+    SYMBOLS,
+    Drawing,
+    interval,
+    marker,
+    panels,
+    solid,
+)
 from calibrate.report.view import View
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 Kind = Literal["time", "rate", "number", "share"]
 _PLAIN: Mapping[Kind, str] = {
@@ -62,31 +69,29 @@ def table_of(lines: Sequence[Line], x: str) -> pd.DataFrame:
 
 def figure_of(
     lines: Sequence[Line], x_title: str, *, in_seconds: bool, log_x: bool = False, log_y: bool = False
-) -> Figure:
+) -> Drawing:
     """The figure. ``in_seconds`` tells that times are in seconds and rates per second, so that axes have units."""
-    from plotly.subplots import make_subplots
-
     kinds = list(dict.fromkeys(line.kind for line in lines))
     colours = list(dict.fromkeys(line.curve or line.name for line in lines))
-    figure = make_subplots(rows=len(kinds), cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    figure.update_layout(**{**LAYOUT, "height": max(520, _PANEL_HEIGHT * len(kinds) + 80)})
-    figure.update_layout(legend={"traceorder": "normal"})
-    figure.update_xaxes(**({"type": "log"} if log_x else {}), **AXIS)
-    figure.update_xaxes(title=x_title, row=len(kinds))
+    shown = {kind: [line for line in lines if line.kind == kind] for kind in kinds}
+    symbols = {kind: list(dict.fromkeys(line.symbol for line in of)) for kind, of in shown.items()}
+    axes = {
+        kind: _axis(kind, symbols[kind], np.concatenate([line.y for line in of]), in_seconds=in_seconds)
+        for kind, of in shown.items()
+    }
+    figure = panels(x_title, [axes[kind].title for kind in kinds], log_x=log_x, log_y=log_y)
     told: set[str] = set()
-    mixed = any(len({line.symbol for line in lines if line.kind == kind}) > 1 for kind in kinds)
+    mixed = any(len(names) > 1 for names in symbols.values())
     for row, kind in enumerate(kinds, 1):
-        shown = [line for line in lines if line.kind == kind]
-        symbols = list(dict.fromkeys(line.symbol for line in shown))
-        axis = _axis(kind, symbols, np.concatenate([line.y for line in shown]), in_seconds=in_seconds)
-        figure.update_yaxes(title=axis.title, row=row, rangemode="tozero", **(LOG if log_y else {}), **AXIS)
-        for line in shown:
+        for line in shown[kind]:
             label = ", ".join(part for part in (line.symbol if mixed or not line.name else "", line.name) if part)
             look = _Look(escape(label), PALETTE[colours.index(line.curve or line.name) % len(PALETTE)],
-                         symbols.index(line.symbol), in_legend=label not in told)  # fmt: skip
-            _draw(figure, line, look, axis, row)
+                         symbols[kind].index(line.symbol), in_legend=label not in told)  # fmt: skip
+            _draw(figure, line, look, axes[kind], str(row) if row > 1 else "")
             told.add(label)
-    figure.update_layout(showlegend=len(told) > 1)
+    figure.update_layout(
+        height=max(HEIGHT, _PANEL_HEIGHT * len(kinds) + 80), legend={"traceorder": "normal"}, showlegend=len(told) > 1
+    )
     return figure
 
 
@@ -123,31 +128,27 @@ def _axis(kind: Kind, symbols: Sequence[str], values: Array, *, in_seconds: bool
     name = NAMES.get(symbols[0], symbols[0]) if len(symbols) == 1 else ""
     known = values[np.isfinite(values)]
     if in_seconds and known.size and kind == "time":
-        axis = latency_axis(known)
-        return Axis(axis.title.replace("response time", name or "time"), axis.factor)
+        return latency_axis(known, name or "time")
     if in_seconds and known.size and kind == "rate":
         prefix, factor = next(((p, f) for p, f in (("M", 1e-6), ("k", 1e-3)) if known.max() * f >= 1), ("1", 1.0))
         return Axis(f"{name or 'rate'} ({prefix}/s)", factor)
     return Axis(name or _PLAIN[kind], 1.0)
 
 
-def _draw(figure: Figure, line: Line, look: _Look, axis: Axis, row: int) -> None:
-    place = {"row": row, "col": 1}
+def _draw(figure: Drawing, line: Line, look: _Look, axis: Axis, panel: str) -> None:
     told = {
         "name": look.label, "legendgroup": look.label, "showlegend": look.in_legend,
         "hovertemplate": "%{x:.4g}<br>%{y:.4g}<extra>" + look.label + "</extra>",
     }  # fmt: skip
-    y, low, high = (None if v is None else axis.of(v) for v in (line.y, line.low, line.high))
+    place: dict[str, Any] = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
+    y = axis.of(line.y)
+    ends = None if line.low is None or line.high is None else (axis.of(line.low), axis.of(line.high))
     if line.measured:
-        reach = None if low is None or high is None or y is None else {
-            "type": "data", "symmetric": False, "array": high - y, "arrayminus": y - low,
-        }  # fmt: skip
-        marker = {"size": 11, "color": look.colour, "symbol": SYMBOLS[look.number % len(SYMBOLS)]}
-        figure.add_scatter(x=line.x, y=y, mode="markers", marker=marker, error_y=reach, **told, **place)
+        mark = marker(look.colour, SYMBOLS[look.number % len(SYMBOLS)])
+        bar = None if ends is None else interval(y, *ends)
+        figure.add_scatter(x=line.x, y=y, mode="markers", marker=mark, error_y=bar, **told, **place)
         return
-    if low is not None and high is not None:
-        unseen = {"mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
-        figure.add_scatter(x=line.x, y=low, **unseen, **place)
-        figure.add_scatter(x=line.x, y=high, **unseen, fill="tonexty", fillcolor=faint(look.colour), **place)
-    stroke = {"color": look.colour, "width": 3, "dash": DASHES[look.number % len(DASHES)]}
+    if ends is not None:
+        figure.add_band(line.x, *ends, look.colour, **place)
+    stroke = {**solid(look.colour), "dash": DASHES[look.number % len(DASHES)]}
     figure.add_scatter(x=line.x, y=y, mode="lines", line=stroke, **told, **place)

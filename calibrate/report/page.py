@@ -6,17 +6,18 @@ its data and its image can be had from links below it, which need nothing from o
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.comparison_text import told
-from calibrate.report.compared.section import Section
-from calibrate.report.drawing import DARK, label_decades
+from calibrate.report.compared.views import Section
+from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
@@ -69,7 +70,6 @@ def _is_ours(path: Path) -> bool:
 def render(sections: Sequence[Section | MeasuredSection], *, title: str) -> str:
     """The page as text. It names no address outside itself."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
 
     environment = Environment(
         loader=PackageLoader("calibrate", "report"), autoescape=True, undefined=StrictUndefined,
@@ -78,7 +78,7 @@ def render(sections: Sequence[Section | MeasuredSection], *, title: str) -> str:
     return environment.get_template("page.html.j2").render(
         title=title or "qsim report",
         mark=MARK,
-        plotlyjs=get_plotlyjs(),
+        plotlyjs=(files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8"),
         dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         sections=[
@@ -122,21 +122,13 @@ def _measured(section: MeasuredSection, number: int) -> dict[str, Any]:
 
 def _view(view: View, anchor: str) -> dict[str, Any]:
     """A view for the template. The figure is JSON that ends no script, the data a link that fetches nothing."""
-    from plotly.io import to_json
-
-    if view.figure is not None:
-        label_decades(view.figure)
-    figure = None if view.figure is None else str(to_json(view.figure, validate=False))
     return {
         "kind": view.kind, "name": view.name, "anchor": f"{anchor}-{view.name}", "title": view.title,
-        "caption": view.caption, "text": view.text, "figure": None if figure is None else _no_tag(figure),
-        "height": 0 if view.figure is None else int(view.figure.layout.height or 520),
-        "csv": f"data:text/csv;charset=utf-8,{quote(csv_text(view), safe=_PLAIN)}",
+        "caption": view.caption, "text": view.text,
+        "figure": None if view.figure is None else _no_tag(view.figure.to_json()),
+        "height": 0 if view.figure is None else view.figure.height,
+        "csv": f"data:text/csv;charset=utf-8;base64,{base64.b64encode(csv_text(view).encode()).decode()}",
     }  # fmt: skip
-
-
-_PLAIN = "-_.,:;()[]/*+=@ ~!$'"
-"""What an address of data may hold besides letters and digits without being taken for something else."""
 
 
 def _script_json(value: Mapping[str, str]) -> str:

@@ -9,27 +9,19 @@ import numpy as np
 
 from calibrate.fitting.curve_fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
-from calibrate.report.compared.curves import latency_against_throughput as comparison_figure
-from calibrate.report.drawing import depth_ticks
+from calibrate.prediction.comparison import Comparison
+from calibrate.report.compared.curves import latency_against_throughput
+from calibrate.report.drawing import Drawing, depth_ticks
 from calibrate.report.lines import Kind, Line, figure_of
 from calibrate.report.surface import mix_views_of, views_of
-from calibrate.report.tails import tail_figure
+from calibrate.report.tails import tail_figure as drawn_tails
 from calibrate.surface.compare import SurfaceComparison
 from calibrate.surface.memory import MixComparison
+from calibrate.tails.percentiles import Tails
 from measure.loads import LOADS
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-__all__ = [
-    "comparison_figure",
-    "curve_of",
-    "fit_figure",
-    "lines_of",
-    "prediction_figure",
-    "surface_figure",
-    "tail_figure",
-]
 
 KINDS: Mapping[str, Kind] = {"W": "time", "X": "rate", "L": "number"}
 """Quantities of a predicted curve."""
@@ -59,7 +51,7 @@ def lines_of(
 
 def prediction_figure(curve: Prediction) -> Figure:
     """Throughput and response time with their bands, against the load."""
-    return _figure(curve, lines_of(curve))
+    return _figure(curve, lines_of(curve)).to_plotly()
 
 
 def fit_figure(fit: Fit) -> Figure:
@@ -68,10 +60,10 @@ def fit_figure(fit: Fit) -> Figure:
     if fit.calibrated_on:
         for s, values in (("X", fit.used_throughput_per_s), ("W", fit.used_response_s)):
             lines.append(Line("calibrated on", s, KINDS[s], np.array(fit.used), np.array(values), measured=True))
-    return _figure(curve, lines)
+    return _figure(curve, lines).to_plotly()
 
 
-def _figure(curve: Prediction, lines: Sequence[Line]) -> Figure:
+def _figure(curve: Prediction, lines: Sequence[Line]) -> Drawing:
     depths = not any(curve.load_name.startswith(load.name) for load in LOADS.values() if not load.is_closed)
     figure = figure_of(lines, curve.load_name, in_seconds=True, log_x=depths)
     if depths:
@@ -79,7 +71,17 @@ def _figure(curve: Prediction, lines: Sequence[Line]) -> Figure:
     return figure
 
 
-def surface_figure(compared: SurfaceComparison | MixComparison) -> Figure:
+def comparison_figure(comparison: Comparison) -> Figure:
+    """The latency-bandwidth curve, observed and predicted."""
+    return latency_against_throughput(comparison).to_plotly()
+
+
+def tail_figure(tails: Tails) -> Figure:
+    """Percentiles over the depth, observed and predicted, with their bands."""
+    return drawn_tails(tails).to_plotly()
+
+
+def surface_figure(compared: SurfaceComparison | MixComparison) -> Figure | None:
     """The measured points of a surface and the predicted curves."""
-    views = mix_views_of(compared) if isinstance(compared, MixComparison) else views_of(compared)
-    return views[0].figure
+    first = (mix_views_of(compared) if isinstance(compared, MixComparison) else views_of(compared))[0]
+    return None if first.figure is None else first.figure.to_plotly()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,14 +14,11 @@ from calibrate.knees.peak_share import share_text
 from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.axes import latency_axis, throughput_axis
-from calibrate.report.drawing import BLUE, RED, depth_ticks, empty_figure, faint, solid, spans_decade
+from calibrate.report.drawing import BLUE, RED, Drawing, depth_ticks, empty_figure, solid, spans_decade
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import Shown, View
 from measure.loads import LOADS
 from measure.units import format_duration
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a single new measurement is expected."
 
@@ -119,7 +115,7 @@ def _parameters(fit: Fit, scenario: Scenario | None) -> View:
     return View("predicted-parameters", "predicted-parameters", title, caption, table, text=text)
 
 
-def _figure(fit: Fit, curves: Sequence[tuple[str, Prediction, str]], column: str) -> Figure:
+def _figure(fit: Fit, curves: Sequence[tuple[str, Prediction, str]], column: str) -> Drawing:
     rate = column.endswith("per_s")
     stem, unit = ("throughput", "per_s") if rate else ("response_time", "s")
     values = np.concatenate([getattr(curve, column) for _, curve, _ in curves])
@@ -132,10 +128,6 @@ def _figure(fit: Fit, curves: Sequence[tuple[str, Prediction, str]], column: str
         depth_ticks(figure, curves[0][1].load)
     for name, curve, colour in curves:
         low, high = (axis.of(getattr(curve, f"{stem}_{end}_{unit}")) for end in ("low", "high"))
-        figure.add_scatter(x=curve.load, y=low, mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip")
-        figure.add_scatter(
-            x=curve.load, y=high, mode="lines", line={"width": 0}, fill="tonexty", hoverinfo="skip", showlegend=False,
-            fillcolor=faint(colour),
-        )  # fmt: skip
+        figure.add_band(curve.load, low, high, colour)
         figure.add_scatter(x=curve.load, y=axis.of(getattr(curve, column)), mode="lines", name=name, line=solid(colour))
     return figure

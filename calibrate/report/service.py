@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from calibrate.fitting.curve_fit import quantity
 from calibrate.inference.parameters import Array
-from calibrate.report.axes import Axis
-from calibrate.report.drawing import GREY, PALETTE, dashed, empty_figure, marker, solid
+from calibrate.report.axes import Axis, latency_axis
+from calibrate.report.drawing import GREY, PALETTE, Drawing, dashed, empty_figure, marker, solid
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import Shown, View
 from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
@@ -18,9 +16,6 @@ from calibrate.service.goodness import GoodnessOfFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
 from measure.units import format_duration
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 DRAWN_FAMILIES = 4
 DRAWN = 400
@@ -65,11 +60,7 @@ def density_view(fit: ServiceFit) -> View:
 
 
 def _axis(times: Times) -> Axis:
-    middle = times.quantile(0.5)
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if middle * factor >= 1:
-            return Axis(f"service time ({unit})", factor)
-    return Axis("service time (ns)", 1e9)
+    return latency_axis(np.array([times.quantile(0.5)]), "service time")
 
 
 def _grid(times: Times) -> Array:
@@ -111,7 +102,7 @@ def _quantiles(fit: ServiceFit) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _density(times: Times, best: FamilyFit, axis: Axis) -> Figure:
+def _density(times: Times, best: FamilyFit, axis: Axis) -> Drawing:
     figure = empty_figure(axis.title, "share of requests per log time", log_x=True)
     known = np.isfinite(times.upper_s) & (times.lower_s > 0)
     width = np.log(times.upper_s[known] / times.lower_s[known])
@@ -129,13 +120,13 @@ def _density(times: Times, best: FamilyFit, axis: Axis) -> Figure:
     return figure
 
 
-def _cdf(fit: ServiceFit, axis: Axis) -> Figure:
+def _cdf(fit: ServiceFit, axis: Axis) -> Drawing:
     figure = empty_figure(axis.title, "share of requests done", log_x=True)
     _draw(figure, fit, axis, above=False)
     return figure
 
 
-def _tail(fit: ServiceFit, axis: Axis) -> Figure:
+def _tail(fit: ServiceFit, axis: Axis) -> Drawing:
     figure = empty_figure(axis.title, "share of requests that take longer", log_x=True, log_y=True)
     _draw(figure, fit, axis, above=True)
     lowest = -float(np.log10(10 * fit.times.total))
@@ -143,7 +134,7 @@ def _tail(fit: ServiceFit, axis: Axis) -> Figure:
     return figure
 
 
-def _draw(figure: Figure, fit: ServiceFit, axis: Axis, *, above: bool) -> None:
+def _draw(figure: Drawing, fit: ServiceFit, axis: Axis, *, above: bool) -> None:
     """The observed function as steps and those of the first families; with ``above`` what is left to one."""
     times, grid = fit.times, _grid(fit.times)
     edges, shares = times.edges_s[1:-1], times.shares_below[1:-1]
@@ -158,14 +149,14 @@ def _draw(figure: Figure, fit: ServiceFit, axis: Axis, *, above: bool) -> None:
                            line={"color": colour, "width": 2})  # fmt: skip
 
 
-def _qq(fit: ServiceFit, axis: Axis) -> Figure:
+def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
     table = _quantiles(fit)
     figure = empty_figure(f"{axis.title}, by the {fit.best.name}", f"{axis.title}, observed", log_x=True, log_y=True)
     ends = axis.of(np.array([table["law_s"].min(), table["law_s"].max()]))
     figure.add_scatter(x=ends, y=ends, mode="lines", line=dashed(), name="equal")
     figure.add_scatter(
         x=axis.of(table["law_s"].to_numpy()), y=axis.of(table["observed_s"].to_numpy()), mode="markers",
-        marker=marker(PALETTE[0]) | {"size": 7}, name="quantiles", text=[f"p{100 * q:.4g}" for q in table["share"]],
+        marker=marker(PALETTE[0], size=7), name="quantiles", text=[f"p{100 * q:.4g}" for q in table["share"]],
     )  # fmt: skip
     return figure
 

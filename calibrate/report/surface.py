@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Mask
 from calibrate.report.axes import Axis, throughput_axis
-from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure, level_line
+from calibrate.report.drawing import GREY, PALETTE, Drawing, depth_ticks, empty_figure, marker, outlined, solid
 from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.measured.tables import shown
@@ -21,9 +20,6 @@ from calibrate.surface.places import Places
 from measure.findings import Finding
 from measure.sweep import Provenance
 from measure.units import format_bytes
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 DRAWN = 60
 NAMES = {
@@ -130,7 +126,7 @@ def _parameters(compared: SurfaceComparison) -> View:
     return View("surface-parameters", "surface-parameters", "Parameters", _PARAMETERS, table, text=text)
 
 
-def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Figure:
+def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Drawing:
     places = compared.points.places
     figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
     depths = places.values("outstanding")
@@ -143,29 +139,23 @@ def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Figure:
         line = np.ones(DRAWN)
         jobs = float(np.median(places.jobs))
         drawn = compared.surface.predict(Places(block * line, share * line, at, jobs * line))
-        band = np.concatenate([drawn.throughput_high_per_s, drawn.throughput_low_per_s[::-1]])
-        figure.add_scatter(
-            x=np.concatenate([at, at[::-1]]), y=axis.of(band), fill="toself", mode="lines", line={"width": 0},
-            fillcolor=colour, opacity=0.15, hoverinfo="skip", showlegend=False, legendgroup=name,
-        )  # fmt: skip
-        figure.add_scatter(
-            x=at, y=axis.of(drawn.throughput_per_s), mode="lines", name=name, legendgroup=name,
-            line={"color": colour, "width": 3},
-        )  # fmt: skip
+        figure.add_band(at, axis.of(drawn.throughput_low_per_s), axis.of(drawn.throughput_high_per_s), colour,
+                        legendgroup=name)  # fmt: skip
+        figure.add_scatter(x=at, y=axis.of(drawn.throughput_per_s), mode="lines", name=name, legendgroup=name,
+                           line=solid(colour))  # fmt: skip
         for used, symbol, how in ((True, "square", "calibrated on"), (False, "circle-open", "held out")):
             chosen = here & np.isclose(places.block_bytes, block) & (compared.used == used)
             figure.add_scatter(
                 x=places.outstanding[chosen], y=axis.of(compared.points.throughput_per_s[chosen]), mode="markers",
-                marker={"size": 11, "color": colour, "symbol": symbol, "line": {"width": 2, "color": colour}},
-                showlegend=False, legendgroup=name, text=_texts(compared, chosen),
-                hovertemplate="%{text}<br>%{y:.4g}<extra>" + how + "</extra>",
+                marker=outlined(colour, symbol), showlegend=False, legendgroup=name,
+                text=_texts(compared, chosen), hovertemplate="%{text}<br>%{y:.4g}<extra>" + how + "</extra>",
             )  # fmt: skip
     return figure
 
 
-def _to_one_scale(figures: Sequence[Figure]) -> None:
+def _to_one_scale(figures: Sequence[Drawing]) -> None:
     """The same throughputs along the axis of every share of reads, so that the curves can be held together."""
-    shown = np.concatenate([np.asarray(trace.y, dtype=float) for figure in figures for trace in figure.data])
+    shown = np.concatenate([trace["y"] for figure in figures for trace in figure.data])
     low, high = np.log10(shown[shown > 0].min()), np.log10(shown.max())
     for figure in figures:
         figure.update_yaxes(range=[low - 0.04 * (high - low), high + 0.04 * (high - low)])
@@ -175,12 +165,12 @@ def _texts(compared: SurfaceComparison, chosen: Mask) -> list[str]:
     return [compared.points.places.text(int(i)) for i in np.flatnonzero(chosen)]
 
 
-def _errors(compared: SurfaceComparison, axis: Axis) -> Figure:
+def _errors(compared: SurfaceComparison, axis: Axis) -> Drawing:
     figure = empty_figure(axis.title, "error (%)", log_x=True)
     places = compared.points.places
-    level_line(figure, 0, {"color": "#666666", "width": 1})
+    figure.add_level(0, {"color": GREY, "width": 1})
     if (noise := compared.noise_pct) is not None:
-        figure.add_hrect(y0=-noise, y1=noise, fillcolor="#666666", opacity=0.12, line_width=0)
+        figure.add_shade(GREY, 0.12, y=(-noise, noise))
     for i, share in enumerate(places.values("read_fraction")):
         for used in (False, True):
             chosen = np.isclose(places.read_fraction, share) & (compared.used == used)
@@ -189,7 +179,7 @@ def _errors(compared: SurfaceComparison, axis: Axis) -> Figure:
                 x=axis.of(compared.points.throughput_per_s[chosen]), y=compared.error_pct[chosen], mode="markers",
                 name=f"{100 * share:.3g} % read", legendgroup=str(i), showlegend=not used,
                 text=_texts(compared, chosen),
-                marker={"size": 11, "color": colour, "symbol": "circle-open" if used else "circle"},
+                marker=marker(colour, "circle-open" if used else "circle"),
                 hovertemplate="%{text}<br>%{y:+.1f} %<extra></extra>",
             )  # fmt: skip
     return figure

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from calibrate.report.axes import latency_axis
-from calibrate.report.drawing import PALETTE, depth_ticks, empty_figure
+from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, marker, solid
 from calibrate.report.view import Shown, View
 from calibrate.tails.percentiles import QUANTILES, Tails
 from measure.units import format_duration
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _CAPTION = (
     "Lines are simulated from the histogram at depth 1; the shade is where 90 % of what is measured should lie. "
@@ -23,7 +16,7 @@ NAMES = {"p50_s": "p50", "p95_s": "p95", "p99_s": "p99", "p999_s": "p99.9"}
 
 
 def tail_view(tails: Tails) -> View:
-    """Figure and table of the tails of one curve."""
+    """Drawing and table of the tails of one curve."""
     return View("tails", "tails", "Tails against depth", f"{tails.sentence()} {_CAPTION}", tails.to_frame(),
                 tail_figure(tails), _text(tails))  # fmt: skip
 
@@ -49,26 +42,22 @@ def _text(tails: Tails) -> Shown:
     return Shown(header, tuple(rows), (False,) * (len(header) - 1) + (True,))
 
 
-def tail_figure(tails: Tails) -> Figure:
+def tail_figure(tails: Tails) -> Drawing:
     """Percentiles over the depth, observed and predicted, with their bands."""
     table = tails.to_frame()
+    load = table["load"].to_numpy(float)
     axis = latency_axis(table[[f"{name.removesuffix('_s')}_predicted_s" for name in QUANTILES]].to_numpy(float))
     figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
-    depth_ticks(figure, table["load"].to_numpy(float))
+    depth_ticks(figure, load)
     for colour, (name, label) in zip(PALETTE, NAMES.items(), strict=False):
         column = name.removesuffix("_s")
         low, high = (axis.of(table[f"{column}_{end}_s"].to_numpy(float)) for end in ("low", "high"))
-        figure.add_scatter(
-            x=np.concatenate([table["load"], table["load"][::-1]]), y=np.concatenate([high, low[::-1]]), fill="toself",
-            mode="lines", line={"width": 0}, fillcolor=colour, opacity=0.12, showlegend=False, hoverinfo="skip",
-        )  # fmt: skip
-        figure.add_scatter(
-            x=table["load"], y=axis.of(table[f"{column}_predicted_s"].to_numpy(float)), mode="lines", name=label,
-            line={"color": colour, "width": 3},
-        )  # fmt: skip
+        figure.add_band(load, low, high, colour, 0.12)
+        figure.add_scatter(x=load, y=axis.of(table[f"{column}_predicted_s"].to_numpy(float)), mode="lines", name=label,
+                           line=solid(colour))  # fmt: skip
         symbols = ["circle" if held else "square-open" for held in table["held_out"]]
         figure.add_scatter(
-            x=table["load"], y=axis.of(table[f"{column}_observed_s"].to_numpy(float)), mode="markers",
-            marker={"color": colour, "symbol": symbols, "size": 11}, showlegend=False, name=f"{label} observed",
+            x=load, y=axis.of(table[f"{column}_observed_s"].to_numpy(float)), mode="markers",
+            marker={**marker(colour), "symbol": symbols}, showlegend=False, name=f"{label} observed",
         )  # fmt: skip
     return figure

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+    import pandas as pd
+
+    from calibrate.report.drawing import Drawing
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class View:
     title: str
     caption: str
     table: pd.DataFrame
-    figure: Figure | None = None
+    figure: Drawing | None = None
     text: Shown | None = None
 
 

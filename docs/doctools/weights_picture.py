@@ -37,10 +37,9 @@ def picture() -> str:
 def draw() -> None:
     """Draw the picture again. MeasureError where kaleido or a browser is missing."""
     import pandas as pd
-    from plotly.subplots import make_subplots
 
     from calibrate import predict
-    from calibrate.report.drawing import AXIS, BLUE, INK, LAYOUT, LOG
+    from calibrate.report.drawing import BLUE, INK, Drawing, axis_layout, marker, solid
     from calibrate.report.images import write_images
     from calibrate.report.view import Group, View
     from doctools.dark import with_dark_colours
@@ -48,31 +47,29 @@ def draw() -> None:
     fit = _fitted()
     curve = predict(fit, LOADS)
     crossing, p, weight = _devices(fit)
-    figure = make_subplots(rows=1, cols=2, subplot_titles=("the table of weights", "what it says of throughput"))
+    figure = Drawing(
+        xaxis=axis_layout("crossing of the asymptotes N*", log=True, domain=[0, 0.45]),
+        yaxis=axis_layout("sharpness p (60: the bound)", log=True),
+        xaxis2=axis_layout("outstanding requests N", log=True, domain=[0.55, 1], anchor="y2"),
+        yaxis2=axis_layout("throughput, k/s", anchor="x2"),
+    )
     figure.add_scatter(
         x=crossing, y=p, mode="markers", showlegend=False,
-        marker={"size": 5, "color": np.log10(weight), "colorscale": "Blues", "opacity": 0.8},
+        marker={"size": 5, "color": np.log10(weight), "colorscale": "Blues", "reversescale": True, "opacity": 0.8},
     )  # fmt: skip
+    right = {"xaxis": "x2", "yaxis": "y2"}
     low, high = 1e-3 * curve.throughput_low_per_s, 1e-3 * curve.throughput_high_per_s
-    figure.add_scatter(x=LOADS, y=low, mode="lines", line={"width": 0}, showlegend=False, row=1, col=2)
+    figure.add_band(LOADS, low, high, BLUE, 0.25, name="90 % band", showlegend=True, **right)
     figure.add_scatter(
-        x=LOADS, y=high, mode="lines", line={"width": 0}, fill="tonexty", fillcolor="rgba(70, 130, 220, 0.25)",
-        name="90 % band", row=1, col=2,
-    )  # fmt: skip
-    figure.add_scatter(
-        x=LOADS, y=1e-3 * curve.throughput_per_s, mode="lines", line={"color": BLUE}, name="predicted", row=1, col=2
+        x=LOADS, y=1e-3 * curve.throughput_per_s, mode="lines", line=solid(BLUE), name="predicted", **right
     )
     figure.add_scatter(
         x=fit.used, y=[1e-3 * x for x in fit.used_throughput_per_s], mode="markers", name="calibrated on",
-        marker={"symbol": "square", "size": 11, "color": INK}, row=1, col=2,
+        marker=marker(INK, "square"), **right,
     )  # fmt: skip
-    figure.update_layout({**LAYOUT, "margin": {"t": 60}})
-    figure.update_xaxes(**AXIS)
-    figure.update_yaxes(**AXIS)
-    figure.update_xaxes(**LOG, title_text="crossing of the asymptotes N*", row=1, col=1)
-    figure.update_yaxes(**LOG, title_text="sharpness p (60: the bound)", row=1, col=1)
-    figure.update_xaxes(**LOG, title_text="outstanding requests N", row=1, col=2)
-    figure.update_yaxes(title_text="throughput, k/s", rangemode="tozero", row=1, col=2)
+    for place, title in ((0.225, "the table of weights"), (0.775, "what it says of throughput")):
+        figure.add_note(title, x=place, y=1, xref="paper", yref="paper", xanchor="center", yanchor="bottom")
+    figure.update_layout(margin={"t": 40})
     shown = pd.DataFrame({"load": LOADS, "throughput_per_s": curve.throughput_per_s})
     view = View("weights", FILE.stem, "What two points leave", "", shown, figure)
     with TemporaryDirectory() as folder:

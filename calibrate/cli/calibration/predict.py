@@ -176,9 +176,10 @@ def _title(fits: Sequence[Fit]) -> str:
 
 def _default_loads(fit: Fit) -> Sequence[float]:
     """Doubling depths; tenths of the peak as arrival rates or bandwidths; the delays of Intel's list calibrated on."""
-    peak = fit.parameters.get("B" if fit.load_type.is_bandwidth else "Xmax")
-    if fit.load_type.is_throughput and peak is not None and peak.estimate is not None:
-        return [round(share / 10 * peak.estimate, 3) for share in range(1, 10)]
+    if fit.load_type.is_throughput:
+        peak = fit.parameters.get("B" if fit.load_type.is_bandwidth else "Xmax")
+        if peak is not None and peak.estimate is not None:
+            return [round(share / 10 * peak.estimate, 3) for share in range(1, 10)]
     if not fit.load_type.is_delay:
         return DEFAULT_DEPTHS
     from measure.memory.plan import MLC_DELAYS

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.lab.compare.shelf import ShelfCurve
-from calibrate.lab.themes import Theme, line
+from calibrate.lab.themes import Theme, line, marks
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
+from calibrate.report.drawing import DASHES, LOG, SYMBOLS, Drawing, spans_decade
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
-DASHES = ("solid", "dash", "dot")
-DECADE = 12.0
 DOUBLING = {"type": "log", "dtick": 0.30103, "tickformat": "d", "rangemode": "normal"}
 
 
@@ -56,7 +51,7 @@ def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     values = _all([np.asarray(t["y"], dtype=float) for t in traces])
     one = {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": 1, "y1": 1,
            "line": {"color": theme.line, "width": 2, "dash": "dash"}}  # fmt: skip
-    scale = _scale(values) if _spans(values) else {"range": [0, max(1.25, 1.1 * values.max())]}
+    scale = _scale(values) if spans_decade(values) else {"range": [0, max(1.25, 1.1 * values.max())]}
     return {"data": traces, "layout": theme.layout(
         "outstanding requests N", "X·R / N", shapes=[one], xaxis=DOUBLING,
         yaxis=scale)}  # fmt: skip
@@ -78,8 +73,7 @@ def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme:
              "name": "changed, its band"},
             line(now.load, axis.of(getattr(now, f"{column}_{unit}")), "as it is", theme.blue),
             line(then.load, axis.of(getattr(then, f"{column}_{unit}")), "changed", theme.red, line={"dash": "dash"}),
-            {"type": "scatter", "mode": "markers", "x": curve.load, "y": axis.of(measured), "name": "measured",
-             "marker": {"size": 11, "color": theme.blue}},
+            marks(curve.load, axis.of(measured), "measured", theme.blue),
         ]  # fmt: skip
         drawn.append(
             {
@@ -95,14 +89,13 @@ def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme:
     return drawn
 
 
-def themed(figure: Figure, theme: Theme) -> dict[str, Any]:
+def themed(figure: Drawing, theme: Theme) -> dict[str, Any]:
     """A figure of the reports in the page's colours."""
     figure.update_layout(paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
                          font={"color": theme.text, "size": theme.font_size})  # fmt: skip
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(gridcolor=theme.grid, linecolor=theme.line, zerolinecolor=theme.line)
-    drawn: dict[str, Any] = figure.to_plotly_json()
-    return drawn
+    return figure.to_dict()
 
 
 def _curve(curve: ShelfCurve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:
@@ -123,9 +116,5 @@ def _all(arrays: Sequence[Any]) -> Any:
     return values if values.size else np.array([1.0])
 
 
-def _spans(values: Any) -> bool:
-    return bool(values.max() > DECADE * values.min())
-
-
 def _scale(values: Any) -> dict[str, Any]:
-    return {"type": "log", "rangemode": "normal", "dtick": 1} if _spans(values) else {}
+    return {**LOG, "rangemode": "normal"} if spans_decade(values) else {}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array
+from calibrate.models.open import OpenModel
 from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.open_queue import waiting
 from calibrate.report.axes import Axis
 from calibrate.report.compared.figure_elements import (
     add_band,
-    add_band_along,
     add_observed,
     add_true,
     at_axis,
@@ -32,15 +33,14 @@ from calibrate.report.drawing import (
     INK,
     ORANGE,
     PALETTE,
+    Drawing,
     dashed,
     empty_figure,
     marker,
+    outlined,
     solid,
     spans_decade,
 )
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _REACH = 1.5
 """How many times the highest load an open knee may lie and be drawn: the points of one further off would be pressed
@@ -49,19 +49,19 @@ _BEYOND = 2.0
 """How far beyond the band a bound is drawn, as a factor: further on it says nothing, and would flatten the rest."""
 
 
-def latency_against_throughput(comparison: Comparison) -> Figure:
+def latency_against_throughput(comparison: Comparison) -> Drawing:
     """The latency-bandwidth curve: observed and predicted, calibration and held-out points told apart, knee marked."""
     x_axis, y_axis = axes_of([comparison])
     curve, points = comparison.smooth, comparison.points
     figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(points.response_time_s))
     x = x_axis.of(curve.throughput_per_s)
     if not points.load_type.is_throughput:
-        add_band_along(figure, x_axis.of(curve.throughput_low_per_s), y_axis.of(curve.response_time_high_s),
-                       x_axis.of(curve.throughput_high_per_s), y_axis.of(curve.response_time_low_s),
-                       comparison.fit.level)  # fmt: skip
+        # Both axes are predicted from a load: less throughput than expected is more time, and vice versa.
+        ends = (x_axis.of(curve.throughput_low_per_s), x_axis.of(curve.throughput_high_per_s))
     else:
-        add_band(figure, x, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s),
-                 comparison.fit.level)  # fmt: skip
+        ends = (x, x)
+    add_band(figure, ends, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s),
+             comparison.fit.level)  # fmt: skip
     figure.add_scatter(
         x=x, y=y_axis.of(curve.response_time_s), mode="lines", name="predicted", line=solid(BLUE),
         customdata=curve.load, hovertemplate=hover_text(x_axis, y_axis),
@@ -86,7 +86,7 @@ def latency_against_throughput(comparison: Comparison) -> Figure:
     return figure
 
 
-def throughput_against_load(comparison: Comparison) -> Figure:
+def throughput_against_load(comparison: Comparison) -> Drawing:
     """X against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
     axis, _ = axes_of([comparison])
     curve, observed = comparison.smooth, comparison.points.throughput_per_s
@@ -95,7 +95,7 @@ def throughput_against_load(comparison: Comparison) -> Figure:
         curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s), "throughput")  # fmt: skip
 
 
-def response_against_load(comparison: Comparison) -> Figure:
+def response_against_load(comparison: Comparison) -> Drawing:
     """R against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
     _, axis = axes_of([comparison])
     curve, observed = comparison.smooth, comparison.points.response_time_s
@@ -105,13 +105,13 @@ def response_against_load(comparison: Comparison) -> Figure:
 
 
 def _against_load(
-    figure: Figure,
+    figure: Drawing,
     comparison: Comparison,
     axis: Axis,
     observed: Array,
     predicted: tuple[Array, Array, Array],
     what: str,
-) -> Figure:
+) -> Drawing:
     """Band, prediction, bounds, observations and knee; ``predicted`` is (low, estimate, high) on the smooth grid."""
     low, estimate, high = (axis.of(v) for v in predicted)
     load = comparison.smooth.load
@@ -129,7 +129,7 @@ def _against_load(
     return figure
 
 
-def little_check(comparison: Comparison) -> Figure:
+def little_check(comparison: Comparison) -> Drawing:
     """X times R: against the load asked for (closed sweeps), or as cache lines in flight against the delay (memory)."""
     points = comparison.points
     in_flight = points.throughput_per_s * points.response_time_s
@@ -149,7 +149,7 @@ def little_check(comparison: Comparison) -> Figure:
     return figure
 
 
-def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = None) -> Figure:
+def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = None) -> Drawing:
     """Every curve in one plot: latency against throughput, points observed and curves predicted."""
     x_axis, y_axis = axes_of(comparisons)
     every = np.concatenate([c.points.response_time_s for c in comparisons])
@@ -165,7 +165,7 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
 
 
 def add_curve(
-    figure: Figure,
+    figure: Drawing,
     i: int,
     name: str,
     comparison: Comparison,
@@ -182,7 +182,7 @@ def add_curve(
     for mask, symbol in ((comparison.held_out, "circle"), (~comparison.held_out, "square-open")):
         figure.add_scatter(
             x=seen[0][mask], y=seen[1][mask], mode="markers", legendgroup=label, showlegend=False, name=label,
-            marker={"color": colour, "symbol": symbol, "size": 9, "line": {"width": 2, "color": colour}},
+            marker=outlined(colour, symbol, 9),
             customdata=comparison.points.load[mask], hovertemplate=hover,
         )  # fmt: skip
 
@@ -229,3 +229,36 @@ def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
     if comparison.is_open and not knee.identified:
         return None
     return interval_bar(axis, knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s)
+
+
+def queue_against_utilization(comparison: Comparison) -> Drawing:
+    """The mean number waiting, Lq = λ (W - S), against ρ = λ S / c, with ρ²/(1 - ρ) of M/M/1 beside it.
+
+    S and c are the model's, whose own Lq is the line; so an observed Lq below zero is a W below S.
+    """
+    fit, model = comparison.fit, comparison.fit.curve_model
+    if not isinstance(model, OpenModel):
+        raise TypeError(f"{fit.model} is not a model of arrival rates")
+    queue = waiting(fit, comparison.points)
+    seen = np.array([q.utilization for q in queue])
+    figure = empty_figure("utilization ρ = λ S / c", "requests waiting, Lq")
+    rho = np.linspace(0.0, min(0.98, 1.02 * float(seen.max())), 120)[1:]
+    loads = rho * queue[0].arrival_rate_per_s / queue[0].utilization
+    figure.add_scatter(
+        x=rho, y=model.queue(fit.table.most_probable[None, :], loads)[0], mode="lines", name=fit.model, line=solid(BLUE)
+    )
+    figure.add_scatter(x=rho, y=rho**2 / (1 - rho), mode="lines", name="M/M/1: ρ²/(1 - ρ)", line=dashed())
+    add_observed(figure, comparison, seen, np.array([q.measured for q in queue]))
+    return figure
+
+
+def queue_table(comparison: Comparison) -> pd.DataFrame:
+    """Utilization and the mean number waiting at every measured arrival rate."""
+    queue = waiting(comparison.fit, comparison.points)
+    return pd.DataFrame({
+        "arrival_rate_per_s": [q.arrival_rate_per_s for q in queue],
+        "utilization": [q.utilization for q in queue],
+        "waiting": [q.measured for q in queue],
+        "waiting_by_model": [q.model for q in queue],
+        "waiting_mm1": [np.nan if q.mm1 is None else q.mm1 for q in queue],
+    })  # fmt: skip

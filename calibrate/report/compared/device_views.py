@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from calibrate.fitting.predicted_curve import grid
 from calibrate.inference.parameters import Array
-from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import ratio_of_curves
 from calibrate.report.compared import curves
 from calibrate.report.compared.devices import MOST_IN_FULL, Matched, SideBySide, difference_text, parameter_text
@@ -20,20 +18,20 @@ from calibrate.report.drawing import (
     DASHES,
     GREY,
     PALETTE,
+    Drawing,
+    by_use,
     dashed,
     empty_figure,
-    level_line,
+    interval,
     marker,
     name_rows,
+    outlined,
     spans_decade,
     symbol_of,
-    upright_line,
+    ticks,
 )
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _BEYOND = (
@@ -97,7 +95,7 @@ def _matched_views(matched: Matched, suffix: str) -> list[View]:
     ]  # fmt: skip
 
 
-def _over_load(found: SideBySide, what: str) -> Figure:
+def _over_load(found: SideBySide, what: str) -> Drawing:
     """Throughput or response time of every curve against the load."""
     comparisons = [c for _, c in found.curves]
     axis = axes_of(comparisons)[0 if what == "throughput" else 1]
@@ -113,7 +111,7 @@ def _over_load(found: SideBySide, what: str) -> Figure:
     return figure
 
 
-def _difference_figure(matched: Matched) -> Figure:
+def _difference_figure(matched: Matched) -> Drawing:
     """Ratios with their intervals on a logarithmic axis, the line at 1 where nothing differs."""
     figure = empty_figure(f"ratio to {escape(matched.devices[0])}", "", log_x=True)
     names = list(dict.fromkeys(d.quantity for d in matched.differences))
@@ -124,15 +122,13 @@ def _difference_figure(matched: Matched) -> Figure:
         lift = 0.0 if len(others) == 1 else _spread(len(others)) * (i / (len(others) - 1) - 0.5)
         figure.add_scatter(
             x=[d.ratio for d in rows], y=[names.index(d.quantity) + lift for d in rows], mode="markers",
-            name=escape(device), marker={**marker(colour), "symbol": symbol_of(i + 1)},
-            error_x={"type": "data", "symmetric": False, "array": [max(d.high - d.ratio, 0) for d in rows],
-                     "arrayminus": [max(d.ratio - d.low, 0) for d in rows], "thickness": 2, "width": 6},
+            name=escape(device), marker=marker(colour, symbol_of(i + 1)),
+            error_x=interval(*(np.array([getattr(d, end) for d in rows]) for end in ("ratio", "low", "high")), width=6),
             text=[d.quantity for d in rows], hovertemplate="%{text}: %{x:.3g}<extra></extra>",
         )  # fmt: skip
-    upright_line(figure, 1, {"color": GREY, "width": 2, "dash": "dash"})
+    figure.add_upright(1, {"color": GREY, "width": 2, "dash": "dash"})
     ends = [v for d in matched.differences for v in (d.low, d.high)]
-    ticks = _ratio_ticks(min(ends), max(ends))
-    figure.update_xaxes(tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None)
+    figure.update_xaxes(**ticks(_ratio_ticks(min(ends), max(ends))))
     name_rows(figure, names, max(44, _EACH * len(others)))
     return figure
 
@@ -150,7 +146,7 @@ def _ratio_ticks(low: float, high: float) -> list[float]:
     return sorted(v for v in [*ticks, *near] if low * 0.8 <= v <= high * 1.25)
 
 
-def _knee_figure(matched: Matched) -> Figure | None:
+def _knee_figure(matched: Matched) -> Drawing | None:
     """The knee of each device by each definition, with its interval; None where none is within reach."""
     known = [k for found in matched.knees for k in found if k.knee.load is not None]
     if not known:
@@ -168,9 +164,7 @@ def _knee_figure(matched: Matched) -> Figure | None:
         lift = _spread(count) * ((i + 0.5) / count - 0.5)
         figure.add_scatter(
             x=load, y=[names.index(k.definition) + lift for k in rows], mode="markers", name=escape(device),
-            marker={**marker(PALETTE[i % len(PALETTE)]), "symbol": symbol_of(i)},
-            error_x={"type": "data", "symmetric": False, "array": np.maximum(high - load, 0),
-                     "arrayminus": np.maximum(load - low, 0), "thickness": 2, "width": 6},
+            marker=marker(PALETTE[i % len(PALETTE)], symbol_of(i)), error_x=interval(load, low, high, width=6),
         )  # fmt: skip
     name_rows(figure, names, max(52, _EACH * count))
     return figure
@@ -183,18 +177,18 @@ def _ratio_loads(matched: Matched) -> Array:
     return grid(min(low, high), max(low, high), 60)
 
 
-def _ratio_figure(matched: Matched) -> Figure:
+def _ratio_figure(matched: Matched) -> Drawing:
     loads = _ratio_loads(matched)
     first, others = matched.comparisons[0], zip(matched.devices[1:], matched.comparisons[1:], strict=True)
     every = [ratio_of_curves(first.fit, c.fit, loads, (matched.devices[0], device)) for device, c in others]
     wide = spans_decade(np.concatenate([[1.0], *(found.ratio for found in every)]))
     figure = figure_over(first, loads, f"throughput, times that of {escape(matched.devices[0])}", log_y=wide)
-    level_line(figure, 1, dashed())
+    figure.add_level(1, dashed())
     figure.update_layout(legend={"traceorder": "normal"})
     x = at_among(loads, loads)
     for i, (device, found) in enumerate(zip(matched.devices[1:], every, strict=True), 1):
         colour = PALETTE[i % len(PALETTE)]
-        add_band(figure, x, found.low, found.high, found.level, colour, in_legend=len(matched.devices) == 2)
+        add_band(figure, x, found.low, found.high, found.level, colour=colour, showlegend=len(matched.devices) == 2)
         figure.add_scatter(x=x, y=found.ratio, mode="lines", name=escape(device),
                            line={"color": colour, "width": 3, "dash": DASHES[(i - 1) % len(DASHES)]})  # fmt: skip
     return figure
@@ -227,27 +221,20 @@ def _parameter_table(matched: Matched) -> pd.DataFrame:
     return pd.DataFrame(rows + knees)
 
 
-def _residuals(found: SideBySide) -> Figure:
+def _residuals(found: SideBySide) -> Drawing:
     """Residuals of throughput (of open sweeps: response time) against the load, a colour for each curve."""
     load = np.concatenate([c.points.load for _, c in found.curves])
     what = missed(found.curves[0][1])[0].name
     figure = figure_over(found.curves[0][1], load, f"{what}: {TITLE}", log_y=False)
-    level_line(figure, 0, {"color": GREY, "width": 1})
+    figure.add_level(0, {"color": GREY, "width": 1})
     for i, (label, (_, comparison)) in enumerate(zip(found.labels, found.curves, strict=True)):
-        _add_residuals(figure, i, label, comparison, at_among(load, comparison.points.load))
-    return figure
-
-
-def _add_residuals(figure: Figure, i: int, label: str, comparison: Comparison, x: Array) -> None:
-    values, colour, symbol = missed(comparison)[0].values, PALETTE[i % len(PALETTE)], symbol_of(i)
-    first = True
-    for mask, opened in ((comparison.held_out, ""), (~comparison.held_out, "-open")):
-        if mask.any():
+        values, x = missed(comparison)[0].values, at_among(load, comparison.points.load)
+        for j, (mask, _, opened) in enumerate(by_use(comparison.held_out)):
             figure.add_scatter(
-                x=x[mask], y=values[mask], mode="markers", name=escape(label), legendgroup=label, showlegend=first,
-                marker={**marker(colour), "symbol": symbol + opened, "line": {"width": 2, "color": colour}},
+                x=x[mask], y=values[mask], mode="markers", name=escape(label), legendgroup=label, showlegend=j == 0,
+                marker=outlined(PALETTE[i % len(PALETTE)], symbol_of(i) + opened),
             )  # fmt: skip
-            first = False
+    return figure
 
 
 def _residual_table(found: SideBySide) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from calibrate.fitting.curve_fit import quantity
 from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import ParameterDifference, Untold, differences, untold
-from calibrate.report.compared.section import Section
+from calibrate.report.compared.views import Section
 from calibrate.report.view import Shown
 from measure.loads import LOADS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,15 +17,15 @@ from calibrate.report.drawing import (
     INK,
     ORANGE,
     RED,
+    Drawing,
+    by_use,
     depth_ticks,
     empty_figure,
-    faint,
+    interval,
+    outlined,
     solid,
-    upright_line,
+    ticks,
 )
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 
 def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
@@ -35,25 +35,24 @@ def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
     return throughput_axis(throughput, comparisons[0].points.load_type), latency_axis(response)
 
 
-def load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Figure:
+def load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Drawing:
     """An empty figure over the loads of ``comparison``: in logarithms but for open sweeps, a delay of 0 at the left."""
     return figure_over(comparison, comparison.points.load, y_title, log_y=log_y)
 
 
-def figure_over(comparison: Comparison, load: Array, y_title: str, *, log_y: bool = True) -> Figure:
+def figure_over(comparison: Comparison, load: Array, y_title: str, *, log_y: bool = True) -> Drawing:
     """``load_figure`` for other loads (m,) of the same kind."""
     title = escape(comparison.fit.load_name)
     if comparison.is_open:
         return empty_figure(title, y_title, log_y=log_y)
     figure = empty_figure(title, y_title, log_x=True, log_y=log_y)
     if comparison.points.load_type.is_delay:
-        ticks = sorted({10.0**e for e in range(-3, 7) if load[load > 0].min() <= 10.0**e <= load.max()})
-        places, texts = ([zero_place(load), *ticks], ["0", *(f"{t:,g}" for t in ticks)]) if (load == 0).any() else (
-            ticks, [f"{t:,g}" for t in ticks])  # fmt: skip
+        known = ([0.0] if (load == 0).any() else []) + [
+            10.0**e for e in range(-3, 7) if load[load > 0].min() <= 10.0**e <= load.max()
+        ]
+        figure.update_xaxes(**ticks((v or zero_place(load) for v in known), (f"{v:,g}" for v in known)))
     else:
         depth_ticks(figure, load)
-        return figure
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=texts, dtick=None, minor=None)
     return figure
 
 
@@ -80,68 +79,42 @@ def at_among(points: Array, load: Array) -> Array:
 
 
 def add_band(
-    figure: Figure, x: Array, low: Array, high: Array, level: float, colour: str = BLUE, *, in_legend: bool = True
+    figure: Drawing, x: Array | tuple[Array, Array], low: Array, high: Array, level: float, **more: Any
 ) -> None:
-    """The band in which a single new measurement is expected."""
-    figure.add_scatter(x=x, y=high, mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip")
-    figure.add_scatter(
-        x=x, y=low, mode="lines", line={"width": 0}, fill="tonexty", fillcolor=faint(colour), hoverinfo="skip",
-        name=f"{100 * level:g} % band", showlegend=in_legend,
-    )  # fmt: skip
+    """The band in which a single new measurement is expected; ``x`` may be that of the high end and that of the low."""
+    figure.add_band(x, low, high, **{"colour": BLUE, "name": f"{100 * level:g} % band", "showlegend": True, **more})
 
 
-def add_band_along(
-    figure: Figure, x_low: Array, y_high: Array, x_high: Array, y_low: Array, level: float, colour: str = BLUE
-) -> None:
-    """The band where both axes are predicted from a load: less throughput than expected is more time, and vice versa.
-
-    The two sides are (m,) each, in the order of the loads.
-    """
-    figure.add_scatter(
-        x=np.concatenate([x_low, x_high[::-1]]), y=np.concatenate([y_high, y_low[::-1]]), mode="lines",
-        line={"width": 0}, fill="toself", fillcolor=faint(colour), hoverinfo="skip", name=f"{100 * level:g} % band",
-    )  # fmt: skip
-
-
-def add_true(figure: Figure, x: Array, y: Array) -> None:
+def add_true(figure: Drawing, x: Array, y: Array) -> None:
     """The curve of the device's own queue, where it is known; nothing where it has no steady state."""
     figure.add_scatter(
         x=x, y=np.where(np.isfinite(y), y, np.nan), mode="lines", name="the truth", line={**solid(GREEN), "dash": "dot"}
     )
 
 
-def add_observed(figure: Figure, comparison: Comparison, x: Array, y: Array, hover: str | None = None) -> None:
+def add_observed(figure: Drawing, comparison: Comparison, x: Array, y: Array, hover: str | None = None) -> None:
     """The measured points (m,): held out as filled circles, calibrated on as open squares."""
-    held = comparison.held_out
-    for mask, name, symbol, colour in (
-        (held, "observed, held out", "circle", RED),
-        (~held, "observed, calibrated on", "square-open", INK),
-    ):
-        if mask.any():
-            figure.add_scatter(
-                x=x[mask], y=y[mask], mode="markers", name=name, customdata=comparison.points.load[mask],
-                marker={"symbol": symbol, "size": 11, "color": colour, "line": {"width": 2, "color": colour}},
-                hovertemplate=hover,
-            )  # fmt: skip
+    for mask, words, opened in by_use(comparison.held_out):
+        figure.add_scatter(
+            x=x[mask], y=y[mask], mode="markers", name=f"observed, {words}", customdata=comparison.points.load[mask],
+            marker=outlined(INK, "square-open") if opened else outlined(RED), hovertemplate=hover,
+        )  # fmt: skip
 
 
-def mark_knee(figure: Figure, comparison: Comparison) -> None:
+def mark_knee(figure: Drawing, comparison: Comparison) -> None:
     """The knee's load as a line, its interval as a shade, where both lie among the measured loads."""
     knee, load = comparison.knee, comparison.points.load
     if knee.load is None or not load.min() <= knee.load <= load.max():
         return
     if knee.low is not None and knee.high is not None:
         low, high = at_axis(comparison, np.array([knee.low, knee.high]))
-        figure.add_vrect(x0=low, x1=high, fillcolor=ORANGE, opacity=0.2, line_width=0)
+        figure.add_shade(ORANGE, 0.2, x=(low, high))
     (at,) = at_axis(comparison, np.array([knee.load]))
-    upright_line(figure, at, {"color": ORANGE, "width": 2})
-    figure.add_scatter(
-        x=[None], y=[None], mode="lines", line={"color": ORANGE, "width": 3},
-        name=knee_name(comparison),
-    )  # fmt: skip
+    figure.add_upright(at, {"color": ORANGE, "width": 2})
+    figure.add_to_legend(knee_name(comparison), {"color": ORANGE, "width": 3})
 
 
-def keep_near(figure: Figure, heights: Array, *, log_y: bool) -> None:
+def keep_near(figure: Drawing, heights: Array, *, log_y: bool) -> None:
     """End the y axis a little beyond ``heights`` (m,): an open curve has no end of its own near saturation."""
     low, high = float(heights.min()), float(heights.max())
     figure.update_yaxes(range=[np.log10(low / 1.5), np.log10(3 * high)] if log_y else [0.0, 1.4 * high])
@@ -157,9 +130,7 @@ def interval_bar(axis: Axis, value: float, low: float | None, high: float | None
     """An error bar in the unit of ``axis``; None where the interval is not known."""
     if low is None or high is None:
         return None
-    ends = axis.of(np.array([value, low, high]))
-    return {"type": "data", "symmetric": False, "array": [max(ends[2] - ends[0], 0)],
-            "arrayminus": [max(ends[0] - ends[1], 0)], "color": ORANGE, "thickness": 2}  # fmt: skip
+    return interval(*axis.of(np.array([[value], [low], [high]])), color=ORANGE)
 
 
 def hover_text(x_axis: Axis, y_axis: Axis) -> str:

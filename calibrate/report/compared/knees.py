@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.predicted_curve import grid, predict
+from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array
 from calibrate.knees.definitions import NamedKnee, knee_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.figure_elements import at_among, axes_of, figure_over, keep_near
-from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, solid
+from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, Drawing, interval, marker, solid
 from calibrate.report.view import Shown, View
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _DRAWN = 48
 _COLOURS = tuple(c for c in PALETTE if c != BLUE)
@@ -37,7 +33,7 @@ def knee_view(comparison: Comparison, found: Sequence[NamedKnee]) -> View:
                 knee_text(comparison, found))  # fmt: skip
 
 
-def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Figure:
+def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
     """Throughput (or, of open sweeps, response time) over the load with the marks, and below it their intervals."""
     marked = [k for k in found if k.knee.load is not None]
     loads = np.array([v for k in marked for v in (k.knee.load, k.knee.low, k.knee.high) if v is not None])
@@ -45,29 +41,29 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Figure:
     x_axis, y_axis = axes_of([comparison])
     axis = y_axis if comparison.is_open else x_axis
     figure = figure_over(comparison, reach, axis.title, log_y=False)
-    along = _along(comparison, reach)
+    column = "response_time_s" if comparison.is_open else "throughput_per_s"
     at = np.array([k.knee.load for k in marked], dtype=float)
-    curve = predict(comparison.fit, np.concatenate([along, at]))
-    heights = axis.of(curve.response_time_s if comparison.is_open else curve.throughput_per_s)
-    figure.add_scatter(x=at_among(reach, along), y=heights[: len(along)], mode="lines", line=solid(BLUE),
-                       showlegend=False, name="predicted")  # fmt: skip
+    curve = _along(comparison, reach)
+    heights = axis.of(getattr(predict(comparison.fit, at), column))
+    figure.add_scatter(x=at_among(reach, curve.load), y=axis.of(getattr(curve, column)), mode="lines",
+                       line=solid(BLUE), showlegend=False, name="predicted")  # fmt: skip
     for i, one in enumerate(marked):
         colour, symbol, knee = _COLOURS[i % len(_COLOURS)], SYMBOLS[i % len(SYMBOLS)], one.knee
         x = at_among(reach, at[i : i + 1])
         # Knees of two definitions may coincide: of two marks at one place the later is smaller.
-        mark = {"symbol": symbol, "size": max(9, 24 - 5 * i), "color": colour, "line": {"width": 1, "color": INK}}
+        mark = {**marker(colour, symbol, max(9, 24 - 5 * i)), "line": {"width": 1, "color": INK}}
         group = {"legendgroup": one.name, "name": escape(knee.definition)}
-        figure.add_scatter(x=x, y=heights[len(along) + i :][:1], mode="markers", marker=mark, **group)
+        figure.add_scatter(x=x, y=heights[i : i + 1], mode="markers", marker=mark, **group)
         figure.add_scatter(x=x, y=[len(marked) - i], yaxis="y2", mode="markers", marker=mark, showlegend=False,
                            error_x=_bar(reach, one), **group)  # fmt: skip
         if one.bootstrap is not None:
             figure.add_scatter(
                 x=at_among(reach, np.array(one.bootstrap)), y=[len(marked) - i - 0.3] * 2, yaxis="y2",
                 mode="lines+markers", line={"color": colour, "width": 2, "dash": "dot"}, showlegend=False,
-                marker={"symbol": "triangle-up-open", "size": 9, "color": colour}, **group,
+                marker=marker(colour, "triangle-up-open", 9), **group,
             )  # fmt: skip
     if comparison.is_open:
-        keep_near(figure, heights[len(along) :], log_y=False)
+        keep_near(figure, heights, log_y=False)
     figure.update_layout(
         yaxis={"domain": [0.44, 1]}, height=560 + 26 * len(marked),
         yaxis2={"domain": [0, 0.34], "range": [0.3, len(marked) + 0.7], "showticklabels": False, "zeroline": False,
@@ -99,11 +95,15 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
     )  # fmt: skip
 
 
-def _along(comparison: Comparison, reach: Array) -> Array:
-    """Loads from the lightest to the heaviest that is shown."""
+def _along(comparison: Comparison, reach: Array) -> Prediction:
+    """The curve from the lightest to the heaviest load that is shown."""
+    smooth = comparison.smooth
+    if smooth.load.min() <= reach.min() and reach.max() <= smooth.load.max() * 1.01:
+        return smooth
     if comparison.is_open:
-        return np.linspace(0.02, 1.0, _DRAWN) * float(reach.max())
-    return grid(0.0 if (reach == 0).any() else float(reach.min()), float(reach.max()), _DRAWN)
+        return predict(comparison.fit, np.linspace(0.02, 1.0, _DRAWN) * float(reach.max()))
+    low = 0.0 if (reach == 0).any() else float(reach.min())
+    return predict(comparison.fit, grid(low, float(reach.max()), _DRAWN))
 
 
 def _bar(reach: Array, one: NamedKnee) -> dict[str, object] | None:
@@ -113,5 +113,4 @@ def _bar(reach: Array, one: NamedKnee) -> dict[str, object] | None:
         return None
     low = reach[reach > 0].min() if one.knee.low is None else one.knee.low
     high = reach.max() if one.knee.high is None else one.knee.high
-    return {"type": "data", "symmetric": False, "array": [max(high - load, 0.0)], "arrayminus": [max(load - low, 0.0)],
-            "thickness": 2, "width": 6}  # fmt: skip
+    return interval(*np.array([[load], [low], [high]]), width=6)

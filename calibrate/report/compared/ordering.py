@@ -10,18 +10,14 @@ run counts by itself, repeats are not averaged.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array, Mask
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared.residuals import TITLE, add_noise_floor, missed
-from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, level_line, marker
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from calibrate.report.compared.residuals import MISS, TITLE, add_noise_floor, missed
+from calibrate.report.drawing import BLUE, GREY, RED, Drawing, by_use, dashed, empty_figure, outlined
 
 FEWEST = 8
 """Runs without which an autocorrelation tells nothing."""
@@ -105,27 +101,22 @@ def ordered(comparison: Comparison, runs: pd.DataFrame) -> Ordered | None:
     )  # fmt: skip
 
 
-def in_time(found: Ordered, noise_pct: float | None) -> Figure:
+def in_time(found: Ordered, noise_pct: float | None) -> Drawing:
     """Residuals against the minutes since the first run."""
     figure = empty_figure("minutes since the first run", TITLE)
     figure.update_yaxes(rangemode="normal")
     add_noise_floor(figure, noise_pct)
     figure.add_scatter(x=found.minutes, y=found.residual_pct, mode="lines", line={"color": GREY, "width": 1},
                        showlegend=False, hoverinfo="skip")  # fmt: skip
-    for mask, suffix, symbol in (
-        (found.held_out, "held out", "circle"),
-        (~found.held_out, "calibrated on", "circle-open"),
-    ):
-        if mask.any():
-            figure.add_scatter(
-                x=found.minutes[mask], y=found.residual_pct[mask], mode="markers", name=f"{found.what}, {suffix}",
-                marker={**marker(found.colour), "symbol": symbol, "line": {"width": 2, "color": found.colour}},
-                customdata=found.load[mask], hovertemplate="load %{customdata:.4g}<br>%{y:+.3g} %<extra></extra>",
-            )  # fmt: skip
+    for mask, words, opened in by_use(found.held_out):
+        figure.add_scatter(
+            x=found.minutes[mask], y=found.residual_pct[mask], mode="markers", name=f"{found.what}, {words}",
+            marker=outlined(found.colour, f"circle{opened}"), customdata=found.load[mask], hovertemplate=MISS,
+        )  # fmt: skip
     return figure
 
 
-def autocorrelation(found: Ordered) -> Figure:
+def autocorrelation(found: Ordered) -> Drawing:
     """The autocorrelation at each lag, with the interval of independent misses."""
     figure = empty_figure("lag (runs)", "autocorrelation of the residuals")
     lags = np.arange(1, len(found.autocorrelation) + 1)
@@ -133,8 +124,8 @@ def autocorrelation(found: Ordered) -> Figure:
     figure.add_bar(x=lags, y=found.autocorrelation, width=0.4, marker={"color": np.where(outside, RED, BLUE)},
                    showlegend=False, hovertemplate="lag %{x}: %{y:.2f}<extra></extra>")  # fmt: skip
     for bound in (found.bound, -found.bound):
-        level_line(figure, bound, dashed())
-    figure.add_scatter(x=[None], y=[None], mode="lines", line=dashed(), name="95 % of independent misses lie inside")
+        figure.add_level(bound, dashed())
+    figure.add_to_legend("95 % of independent misses lie inside", dashed())
     figure.update_xaxes(dtick=1, rangemode="normal")
     figure.update_yaxes(range=[-1, 1])
     return figure

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,13 +15,12 @@ import pandas as pd
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.figure_elements import at_axis, axes_of, load_figure
-from calibrate.report.drawing import BLUE, GREY, RED, dashed, empty_figure, faint, level_line, marker
+from calibrate.report.drawing import BLUE, GREY, RED, Drawing, by_use, dashed, empty_figure, marker, outlined
 from measure.units import format_percent
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
 TITLE = "predicted / observed - 1 (%)"
+MISS = "load %{customdata:.4g}<br>%{y:+.3g} %<extra></extra>"
+"""What a residual says of itself; its load is the customdata."""
 FEWEST = 4
 """Held-out points without which quantiles tell nothing."""
 
@@ -52,7 +50,7 @@ def missed(comparison: Comparison) -> list[Missed]:
     return [response] if comparison.is_open else [throughput, response]
 
 
-def against_load(comparison: Comparison) -> Figure:
+def against_load(comparison: Comparison) -> Drawing:
     """Residuals against the load; the noise of repeats as a grey band."""
     figure = load_figure(comparison, TITLE, log_y=False)
     add_noise_floor(figure, comparison.summary().repeat_noise_pct)
@@ -62,7 +60,7 @@ def against_load(comparison: Comparison) -> Figure:
     return figure
 
 
-def against_predicted(comparison: Comparison, one: Missed) -> Figure:
+def against_predicted(comparison: Comparison, one: Missed) -> Drawing:
     """Residuals of one quantity against what was predicted of it."""
     axis = axes_of([comparison])[0 if one.name == "throughput" else 1]
     figure = empty_figure(f"predicted {axis.title}", TITLE, log_x=bool(one.predicted.max() > 30 * one.predicted.min()))
@@ -72,10 +70,10 @@ def against_predicted(comparison: Comparison, one: Missed) -> Figure:
     return figure
 
 
-def add_noise_floor(figure: Figure, noise_pct: float | None) -> None:
+def add_noise_floor(figure: Drawing, noise_pct: float | None) -> None:
     """The standard deviation of one repeat on both sides of zero; a line at zero alone where nothing was repeated."""
     if noise_pct is not None:
-        figure.add_hrect(y0=-noise_pct, y1=noise_pct, fillcolor=GREY, opacity=0.2, line_width=0)
+        figure.add_shade(GREY, 0.2, y=(-noise_pct, noise_pct))
         figure.add_scatter(  # invisible, so that the axis reaches beyond the shade
             x=[None, None], y=[-1.15 * noise_pct, 1.15 * noise_pct], mode="markers", showlegend=False, hoverinfo="skip",
         )  # fmt: skip
@@ -83,10 +81,10 @@ def add_noise_floor(figure: Figure, noise_pct: float | None) -> None:
             x=[None], y=[None], mode="markers", name=f"noise floor: repeats differ by ±{format_percent(noise_pct)}",
             marker={"symbol": "square", "color": GREY, "opacity": 0.4, "size": 12},
         )  # fmt: skip
-    level_line(figure, 0, {"color": GREY, "width": 1})
+    figure.add_level(0, {"color": GREY, "width": 1})
 
 
-def quantiles_against_normal(comparison: Comparison) -> Figure:
+def quantiles_against_normal(comparison: Comparison) -> Drawing:
     """Held-out residuals, less their mean and over their deviation, against the quantiles of the normal law.
 
     The shade is where 90 % of what is truly normal lies at each rank: the mean and the deviation are estimated from so
@@ -98,14 +96,12 @@ def quantiles_against_normal(comparison: Comparison) -> Figure:
     count = int(comparison.held_out.sum())
     expected, low, high = normal_ranks(count)
     ends = np.array([1.15 * expected[0], 1.15 * expected[-1]])
-    figure.add_scatter(x=expected, y=high, mode="lines", line={"width": 0}, showlegend=False, hoverinfo="skip")
-    figure.add_scatter(x=expected, y=low, mode="lines", line={"width": 0}, fill="tonexty", fillcolor=faint(GREY, 0.2),
-                       name=f"{100 * _QQ_LEVEL:g} % of normal ones", hoverinfo="skip")  # fmt: skip
+    figure.add_band(expected, low, high, GREY, 0.2, name=f"{100 * _QQ_LEVEL:g} % of normal ones", showlegend=True)
     figure.add_scatter(x=ends, y=ends, mode="lines", line=dashed(), name="normal")
     for one in missed(comparison):
         ranked, mean, deviation = standardised(one.values[comparison.held_out])
         figure.add_scatter(
-            x=expected, y=ranked, mode="markers", marker={**marker(one.colour), "symbol": one.symbol},
+            x=expected, y=ranked, mode="markers", marker=marker(one.colour, one.symbol),
             name=f"{one.name}: mean {mean:+.2g} %, deviation {format_percent(deviation)}",
         )  # fmt: skip
     return figure
@@ -165,16 +161,11 @@ def _noise(spread: Array) -> float | None:
     return float(100 * np.median(known)) if len(known) else None
 
 
-def _add_residuals(figure: Figure, comparison: Comparison, one: Missed, x: Array) -> None:
+def _add_residuals(figure: Drawing, comparison: Comparison, one: Missed, x: Array) -> None:
     """Filled: held out; open: calibrated on."""
-    for mask, suffix, opened in (
-        (comparison.held_out, "held out", ""),
-        (~comparison.held_out, "calibrated on", "-open"),
-    ):
-        if mask.any():
-            figure.add_scatter(
-                x=x[mask], y=one.values[mask], mode="markers", name=f"{one.name}, {suffix}",
-                marker={**marker(one.colour), "symbol": one.symbol + opened, "line": {"width": 2, "color": one.colour}},
-                customdata=comparison.points.load[mask],
-                hovertemplate="load %{customdata:.4g}<br>%{y:+.3g} %<extra></extra>",
-            )  # fmt: skip
+    for mask, words, opened in by_use(comparison.held_out):
+        figure.add_scatter(
+            x=x[mask], y=one.values[mask], mode="markers", name=f"{one.name}, {words}",
+            marker=outlined(one.colour, one.symbol + opened), customdata=comparison.points.load[mask],
+            hovertemplate=MISS,
+        )  # fmt: skip

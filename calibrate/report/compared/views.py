@@ -1,16 +1,17 @@
-"""Which views a comparison has, by the kind of its load and by what else is known of it."""
+"""The comparisons of one sweep under one heading, and which views each has, by its load and what else is known."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared import curves, ordering, queue, residuals
-from calibrate.report.compared.evidence import Evidence
+from calibrate.report.compared import curves, ordering, residuals
+from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text, profile_view
+from calibrate.report.compared.evidence import Evidence, evidence_of
 from calibrate.report.compared.knees import knee_view
-from calibrate.report.compared.models import ladder_figure, ladder_table, ladder_text
-from calibrate.report.compared.profiles import profile_view
-from calibrate.report.view import View
+from calibrate.report.view import Group, View
 
 _SQUARES = (
     "Squares were used to calibrate; circles were held out, and the line knew nothing of them. The star is the knee; "
@@ -91,8 +92,8 @@ def _curves(comparison: Comparison) -> list[View]:
             View("queue", "queue", "Waiting requests against utilization", "The mean number waiting, arrival rate "
                  "times waiting time. Dashed: what one exponential server would have. Service that varies less than "
                  "that, or more servers behind one queue, lie below; service that varies more, or servers with a queue "
-                 "each, above.", queue.queue_table(comparison),
-                 queue.queue_against_utilization(comparison)),
+                 "each, above.", curves.queue_table(comparison),
+                 curves.queue_against_utilization(comparison)),
         ]  # fmt: skip
     memory = load.is_delay
     return [
@@ -165,3 +166,33 @@ def _ladder(comparison: Comparison) -> View:
         ladder_table(models), ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
         ladder_text(models),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Section:
+    """Comparisons, the series that could not be compared with the reason, and what else is known of each, by its name.
+
+    Of a curve without ``evidence`` what the comparison itself tells is shown.
+    """
+
+    title: str
+    comparisons: Sequence[Comparison]
+    refused: Mapping[str, str]
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+
+    @cached_property
+    def overview(self) -> View | None:
+        """All curves in one plot; None where there is one curve only."""
+        return overview(list(self.comparisons)) if len(self.comparisons) > 1 else None
+
+    @cached_property
+    def views(self) -> tuple[SeriesViews, ...]:
+        """The views of each comparison."""
+        return tuple(views_of(self.evidence.get(c.series) or evidence_of(c)) for c in self.comparisons)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The views by what they are of, to be written as files."""
+        together = () if self.overview is None else (Group("all series", (self.overview,)),)
+        each = zip(self.comparisons, self.views, strict=True)
+        return (*together, *(Group(c.series, v.all) for c, v in each))

@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 from calibrate.report.measured.points import MeasuredData, measured, published
-from calibrate.report.measured.section import MeasuredSection, section_of, together, write_csv
+from calibrate.report.measured.section import MeasuredSection, section_of, together, views_of, write_csv
 from calibrate.report.measured.tables import shown
-from calibrate.report.measured.views import views_of
 from calibrate.report.view import Shown, View
 
 __all__ = [

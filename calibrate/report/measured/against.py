@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.drawing import GREY, empty_figure, level_line
+from calibrate.report.drawing import dashed, empty_figure
 from calibrate.report.measured.drawings import bars, lines
 from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.scales import AxisScale
-from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import with_ends
+from calibrate.report.measured.tables import shown, with_ends
 from calibrate.report.view import View
 from measure.units import format_bytes, format_rate
 
@@ -31,9 +30,8 @@ def datasheet(measured: MeasuredData, iops: float) -> list[View]:
     )
     axis = throughput_axis(np.append(peaks["throughput_per_s"].to_numpy(float), iops))
     figure = bars(peaks, "series", {"throughput_per_s": "measured peak"}, axis)
-    level_line(figure, axis.factor * iops, {"color": GREY, "dash": "dash", "width": 2})
-    figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GREY, "dash": "dash", "width": 2},
-                       name=f"data sheet, {format_rate(iops)}")  # fmt: skip
+    figure.add_level(axis.factor * iops, dashed())
+    figure.add_to_legend(f"data sheet, {format_rate(iops)}", dashed())
     blocks = sorted(table["block_bytes"].dropna().unique())
     block = f" Here with requests of {', '.join(map(format_bytes, blocks))}." if blocks else ""
     names = {

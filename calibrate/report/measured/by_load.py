@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,19 +11,15 @@ from calibrate.fitting.curve_fit import LEVEL, Fit, fit
 from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee
 from calibrate.next.advice import advice
-from calibrate.report.drawing import ORANGE, PALETTE
+from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
 from calibrate.report.measured.drawings import MOST_LINES, lines
 from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.scales import AxisScale, load_scale
-from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import axis_of, columns_of, rate_of, word_of
+from calibrate.report.measured.tables import axis_of, columns_of, rate_of, shown, word_of
 from calibrate.report.view import View
 from measure import repeats
 from measure.errors import DataError
 from measure.sweep import Sweep
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _ENOUGH_FOR_A_KNEE = 3
 
@@ -169,11 +164,10 @@ def _ends(name: str, knee: Knee) -> dict[str, float | str | None]:
     return {name: knee.load, f"{name}_low": knee.low, f"{name}_high": knee.high}
 
 
-def _star(figure: Figure, i: int, x: float, y: float, *, first: bool) -> None:
+def _star(figure: Drawing, i: int, x: float, y: float, *, first: bool) -> None:
     figure.add_scatter(
         x=[x], y=[y], mode="markers", name="knee", legendgroup="knee", showlegend=first,
-        marker={"symbol": "star", "size": 17, "color": ORANGE,
-                "line": {"width": 2, "color": PALETTE[i % len(PALETTE)]}},
+        marker={**marker(ORANGE, "star", 17), "line": {"width": 2, "color": PALETTE[i % len(PALETTE)]}},
         hovertemplate="knee<br>%{x:.4g}<br>%{y:.4g}<extra></extra>",
     )  # fmt: skip
 

@@ -8,13 +8,13 @@ import pandas as pd
 from calibrate.report.measured.drawings import bars, heat, lines
 from calibrate.report.measured.points import MeasuredData, end_of
 from calibrate.report.measured.scales import AxisScale, mix_scale
-from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import (
+from calibrate.report.measured.tables import (
     axis_of,
     columns_of,
     fewer_lines,
     load_text,
     rate_of,
+    shown,
     some_loads,
     with_ends,
     with_loads,

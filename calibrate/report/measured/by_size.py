@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from calibrate.fitting.curve_fit import LEVEL
 from calibrate.report.axes import bandwidth_axis, throughput_axis
-from calibrate.report.drawing import AXIS, BLUE, GREY, ORANGE, RED, empty_figure, upright_line
+from calibrate.report.drawing import BLUE, GREY, ORANGE, RED, Drawing, axis_layout, empty_figure, marker, solid
 from calibrate.report.measured.crossover import Crossover, crossover
 from calibrate.report.measured.drawings import lines
 from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.scales import size_scale
-from calibrate.report.measured.tables import shown
-from calibrate.report.measured.view import axis_of, columns_of, fewer_lines, load_text, with_loads
+from calibrate.report.measured.tables import axis_of, columns_of, fewer_lines, load_text, shown, with_loads
 from calibrate.report.view import View
 from measure.units import format_bytes
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 MOST_FIGURES = 4
 
@@ -88,17 +82,16 @@ def _figure_of(measured: MeasuredData, number: int, name: str, rows: pd.DataFram
     return View("iops-bandwidth", f"iops-bandwidth-{number}", title, _caption(found), table, _draw(rows, found))
 
 
-def _draw(rows: pd.DataFrame, found: Crossover | None) -> Figure:
+def _draw(rows: pd.DataFrame, found: Crossover | None) -> Drawing:
     size = rows["size_bytes"].to_numpy(float)
     x, bandwidth = rows["throughput_per_s"].to_numpy(float), rows["bandwidth_bytes_per_s"].to_numpy(float)
     left, right = throughput_axis(x), bandwidth_axis(bandwidth)
     figure = empty_figure("block size", left.title.replace("requests/s", "IOPS").replace("throughput", "IOPS, left"))
     scale = size_scale("block size", size)
     figure.add_scatter(x=size, y=left.of(x), mode="lines+markers", name="IOPS (left)",
-                       line={"color": BLUE, "width": 3}, marker={"size": 11, "color": BLUE})  # fmt: skip
+                       line=solid(BLUE), marker=marker(BLUE))  # fmt: skip
     figure.add_scatter(x=size, y=right.of(bandwidth), mode="lines+markers", name="bandwidth (right)", yaxis="y2",
-                       line={"color": RED, "width": 3, "dash": "dash"},
-                       marker={"size": 11, "color": RED, "symbol": "square"})  # fmt: skip
+                       line={**solid(RED), "dash": "dash"}, marker=marker(RED, "square"))  # fmt: skip
     tops: dict[str, float | None] = {"left": None, "right": None}
     if found is not None and found.inside:
         # With both limits at the same height the two curves cross where the limits do.
@@ -106,31 +99,24 @@ def _draw(rows: pd.DataFrame, found: Crossover | None) -> Figure:
                 "right": 1.08 * right.factor * max(found.bandwidth_limit_bytes_per_s, bandwidth.max())}  # fmt: skip
         _mark(figure, found)
     figure.update_layout(
-        yaxis={**_up_to(tops["left"]), "title": {"font": {"color": BLUE}}, "tickfont": {"color": BLUE}},
-        yaxis2={**AXIS, "title": {"text": right.title.replace("bandwidth", "bandwidth, right"), "font": {"color": RED}},
-                "tickfont": {"color": RED}, "overlaying": "y", "side": "right", "showgrid": False, "tickmode": "auto",
-                **_up_to(tops["right"])},
+        yaxis2={**axis_layout(right.title.replace("bandwidth", "bandwidth, right")), "overlaying": "y", "side": "right",
+                "showgrid": False},
         margin={"r": 80},
     )  # fmt: skip
+    for name, colour, top in (("yaxis", BLUE, tops["left"]), ("yaxis2", RED, tops["right"])):
+        limit = {} if top is None else {"rangemode": None, "range": [0, top]}
+        figure.update_layout(**{name: {"title": {"font": {"color": colour}}, "tickfont": {"color": colour}, **limit}})
     scale.apply(figure)
     return figure
 
 
-def _up_to(top: float | None) -> dict[str, object]:
-    """The range of an axis that begins at zero."""
-    return {"rangemode": "tozero"} if top is None else {"range": [0, top]}
-
-
-def _mark(figure: Figure, found: Crossover) -> None:
+def _mark(figure: Drawing, found: Crossover) -> None:
     if found.low_bytes is not None and found.high_bytes is not None:
-        figure.add_vrect(x0=found.low_bytes, x1=found.high_bytes, fillcolor=ORANGE, opacity=0.2, line_width=0)
-    upright_line(figure, found.size_bytes, {"color": ORANGE, "width": 2})
-    figure.add_scatter(
-        x=[None], y=[None], mode="lines", line={"color": ORANGE, "width": 3},
-        name=f"crossover, {format_bytes(found.size_bytes)}",
-    )  # fmt: skip
-    figure.add_annotation(x=1, y=0.925, xref="paper", yref="paper", xanchor="right", yanchor="bottom", showarrow=False,
-                          text="both limits", font={"color": GREY, "size": 13})  # fmt: skip
+        figure.add_shade(ORANGE, 0.2, x=(found.low_bytes, found.high_bytes))
+    figure.add_upright(found.size_bytes, {"color": ORANGE, "width": 2})
+    figure.add_to_legend(f"crossover, {format_bytes(found.size_bytes)}", {"color": ORANGE, "width": 3})
+    figure.add_note("both limits", x=1, y=0.925, xref="paper", yref="paper", xanchor="right", yanchor="bottom",
+                    font={"color": GREY, "size": 13})  # fmt: skip
     figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=1 / 1.08, y1=1 / 1.08, yref="paper",
                      line={"color": GREY, "dash": "dot", "width": 2})  # fmt: skip
 

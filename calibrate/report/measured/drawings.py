@@ -7,24 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis
-from calibrate.report.drawing import DASHES, INK, PALETTE, SYMBOLS, empty_figure, spans_decade
+from calibrate.report.drawing import (
+    DASHES,
+    INK,
+    PALETTE,
+    SYMBOLS,
+    Drawing,
+    empty_figure,
+    interval,
+    marker,
+    spans_decade,
+)
 from calibrate.report.measured.points import end_of
 from calibrate.report.measured.scales import AxisScale
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 MOST_LINES = len(PALETTE) * len(DASHES)
 
 
-def lines(rows: pd.DataFrame, x: str, y: str, scale: AxisScale, axis: Axis, *, by: str, sort: bool = True) -> Figure:
+def lines(rows: pd.DataFrame, x: str, y: str, scale: AxisScale, axis: Axis, *, by: str, sort: bool = True) -> Drawing:
     """``y`` against ``x``, a line for each value of ``by``, with the interval over repeats as error bars.
 
     A line goes from left to right, or, not sorted, through its points in their order.
@@ -37,7 +44,7 @@ def lines(rows: pd.DataFrame, x: str, y: str, scale: AxisScale, axis: Axis, *, b
     return figure
 
 
-def several_lines(rows: pd.DataFrame, x: str, columns: Mapping[str, str], scale: AxisScale, axis: Axis) -> Figure:
+def several_lines(rows: pd.DataFrame, x: str, columns: Mapping[str, str], scale: AxisScale, axis: Axis) -> Drawing:
     """Several ``columns`` (name of the column: its label) of the same rows against ``x``."""
     ordered = rows.sort_values(x)
     known = {c: label for c, label in columns.items() if ordered[c].notna().any()}
@@ -49,7 +56,7 @@ def several_lines(rows: pd.DataFrame, x: str, columns: Mapping[str, str], scale:
     return figure
 
 
-def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis) -> Figure:
+def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis) -> Drawing:
     """Bars side by side, one group for each row (named by its column ``labels``), one bar for each of ``columns``.
 
     Values that span a decade become marks on a logarithmic axis, where a bar has no length.
@@ -61,8 +68,9 @@ def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis
     figure = empty_figure("", axis.title)
     for i, (column, label) in enumerate(columns.items()):
         figure.add_bar(
-            x=names, y=axis.of(rows[column].to_numpy(float)), name=label, marker_color=PALETTE[i % len(PALETTE)],
-            marker_pattern_shape=("", "/", ".", "x")[i % 4], error_y=_error(rows, column, axis),
+            x=names, y=axis.of(rows[column].to_numpy(float)), name=label,
+            marker={"color": PALETTE[i % len(PALETTE)], "pattern": {"shape": ("", "/", ".", "x")[i % 4]}},
+            error_y=_error(rows, column, axis),
             hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
         )  # fmt: skip
     figure.update_layout(barmode="group")
@@ -70,13 +78,13 @@ def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis
     return figure
 
 
-def _marks(rows: pd.DataFrame, names: Sequence[str], columns: Mapping[str, str], axis: Axis) -> Figure:
+def _marks(rows: pd.DataFrame, names: Sequence[str], columns: Mapping[str, str], axis: Axis) -> Drawing:
     values = axis.of(rows[list(columns)].to_numpy(float))
     figure = _figure("", axis.title, values[np.isfinite(values)])
     for i, (column, label) in enumerate(columns.items()):
         figure.add_scatter(
             x=names, y=axis.of(rows[column].to_numpy(float)), name=label, mode="markers",
-            marker={"size": 14, "color": PALETTE[i % len(PALETTE)], "symbol": SYMBOLS[i % len(SYMBOLS)]},
+            marker=marker(PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)], 14),
             error_y=_error(rows, column, axis), hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
         )  # fmt: skip
     figure.update_xaxes(type="category", rangemode=None)
@@ -85,7 +93,7 @@ def _marks(rows: pd.DataFrame, names: Sequence[str], columns: Mapping[str, str],
 
 def heat(
     cells: pd.DataFrame, axis: Axis, titles: tuple[str, str], names: tuple[Sequence[str], Sequence[str]]
-) -> Figure:
+) -> Drawing:
     """A heat map of ``cells`` (rows from the bottom up), the value in every cell; ``names`` of columns and of rows."""
     values = axis.of(cells.to_numpy(float))
     figure = empty_figure(*titles)
@@ -108,31 +116,24 @@ def _in_cell(value: float) -> str:
     return f"{value:.0f}" if 999.5 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
-def _figure(x_title: str, y_title: str, values: Array) -> Figure:
-    """An empty figure whose y axis suits ``values``: in logarithms over a decade, labelled densely up to two."""
-    figure = empty_figure(x_title, y_title, log_y=spans_decade(values))
-    if spans_decade(values) and values.max() < 100 * values.min():
-        first = int(np.floor(np.log10(values.min())))
-        ticks = [step * 10.0**power for power in range(first, first + 4) for step in (1, 2, 5)]
-        figure.update_yaxes(
-            tickmode="array", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks], dtick=None, minor=None
-        )
-    return figure
+def _figure(x_title: str, y_title: str, values: Array) -> Drawing:
+    """An empty figure whose y axis suits ``values``: in logarithms over a decade."""
+    return empty_figure(x_title, y_title, log_y=spans_decade(values))
 
 
-def _line(figure: Figure, i: int, name: str, x: Array, rows: pd.DataFrame, y: str, axis: Axis) -> None:
+def _line(figure: Drawing, i: int, name: str, x: Array, rows: pd.DataFrame, y: str, axis: Axis) -> None:
     colour = PALETTE[i % len(PALETTE)]
     figure.add_scatter(
         x=x, y=axis.of(rows[y].to_numpy(float)), mode="lines+markers", name=escape(name) or "all points",
         line={"color": colour, "width": 2, "dash": DASHES[i // len(PALETTE) % len(DASHES)]},
-        marker={"color": colour, "size": 9, "symbol": SYMBOLS[i % len(SYMBOLS)]},
+        marker=marker(colour, SYMBOLS[i % len(SYMBOLS)], 9),
         error_y=_error(rows, y, axis), showlegend=True,
     )  # fmt: skip
     flagged = (rows["outlier"] != "").to_numpy() if "outlier" in rows else np.zeros(len(rows), bool)
     if flagged.any():
         figure.add_scatter(
             x=x[flagged], y=axis.of(rows[y].to_numpy(float))[flagged], mode="markers", name="outlier, see the audit",
-            legendgroup="outlier", showlegend=not any(t.legendgroup == "outlier" for t in figure.data),
+            legendgroup="outlier", showlegend=not any(t.get("legendgroup") == "outlier" for t in figure.data),
             marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 2}}, hoverinfo="skip",
         )  # fmt: skip
 
@@ -142,9 +143,7 @@ def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None
     low, high = end_of(column, "low"), end_of(column, "high")
     if low not in rows or not rows[low].notna().any():
         return None
-    value = rows[column].to_numpy(float)
-    return {"type": "data", "symmetric": False, "array": axis.of(rows[high].to_numpy(float) - value),
-            "arrayminus": axis.of(value - rows[low].to_numpy(float)), "thickness": 1.5, "width": 4}  # fmt: skip
+    return interval(*(axis.of(rows[c].to_numpy(float)) for c in (column, low, high)), thickness=1.5, width=4)
 
 
 def _groups(rows: pd.DataFrame, by: str) -> Iterable[tuple[str, pd.DataFrame]]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from calibrate.report.drawing import LOG
+from calibrate.report.drawing import LOG, Drawing, ticks
 from calibrate.report.measured.points import MeasuredData
 from measure.units import format_bytes
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 _MOST_TICKS = 12
 
@@ -38,15 +34,15 @@ class AxisScale:
         scaled = np.asarray(values, dtype=float) * self.factor
         return np.maximum(scaled, self._zero()) if self.log else scaled
 
-    def apply(self, figure: Figure) -> None:
+    def apply(self, figure: Drawing) -> None:
         """Make it the x axis of ``figure``."""
-        ticks = {"tickmode": "array", "tickvals": list(self.at(np.array([v for v, _ in self.ticks]))),
-                 "ticktext": [t for _, t in self.ticks]} if self.ticks else {}  # fmt: skip
-        figure.update_xaxes(title=self.title, **(LOG if self.log else {}), **ticks)
+        figure.update_xaxes(title={"text": self.title}, **(LOG if self.log else {}))
+        if self.ticks:
+            figure.update_xaxes(
+                **ticks(self.at(np.array([v for v, _ in self.ticks])).tolist(), (t for _, t in self.ticks))
+            )
         if self.ends is not None:
             figure.update_xaxes(range=list(self.ends))
-        if self.log and ticks:
-            figure.update_xaxes(dtick=None, minor=None)
 
     def _zero(self) -> float:
         positive = self.values[self.values > 0] * self.factor

@@ -1,13 +1,16 @@
-"""Tables as people read them: columns in SI units become texts with units, an interval stands beside its value."""
+"""Tables as people read them; and which columns, loads and axes the views of a measurement share."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from calibrate.report.measured.points import end_of
+from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput_axis
+from calibrate.report.measured.points import PERCENTILES, MeasuredData, end_of
 from calibrate.report.view import Shown
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
@@ -47,6 +50,8 @@ def quantity_text(column: str, value: float) -> str:
 
 def _number(value: float) -> str:
     """A number without a unit: whole and large ones in full, others to three digits."""
+    if math.isinf(value):
+        return "∞"
     return f"{value:.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
@@ -63,3 +68,80 @@ def _cell(row: Mapping[Any, Any], column: str) -> str:
         percent = 100 * (below + above) / 2 / float(value)
         return f"{text} ± {percent:.2g} %" if percent < 99.5 else f"{text} ± {percent:.0f} %"
     return f"{text} ({quantity_text(column, low)} to {quantity_text(column, high)})"
+
+
+MOST_LOADS = 3
+MOST_LINES = 8
+
+
+def rate_of(measured: MeasuredData) -> str:
+    """The column that says how much is done: a memory's bandwidth, a drive's requests a second."""
+    return "bandwidth_bytes_per_s" if measured.memory else "throughput_per_s"
+
+
+def axis_of(measured: MeasuredData, column: str, rows: pd.DataFrame) -> Axis:
+    """The axis of a column of results."""
+    values = rows[column].to_numpy(float)
+    if column == "bandwidth_bytes_per_s":
+        return bandwidth_axis(values)
+    return throughput_axis(values, measured.load_type) if column.endswith("per_s") else latency_axis(values)
+
+
+def word_of(column: str) -> str:
+    """What a column of results is, in a word."""
+    return {"throughput_per_s": "throughput", "bandwidth_bytes_per_s": "bandwidth", "latency_s": "latency"}[column]
+
+
+def load_text(measured: MeasuredData, load: float) -> str:
+    """A load in a few words, for a legend."""
+    return measured.load_type.legend(load)
+
+
+def text_of(measured: MeasuredData, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
+    """``table`` as people read it, its load under its own name and in its own unit."""
+    column, heading = measured.load_type.column, measured.load_type.symbol
+    return shown(table.rename(columns={"load": column}), {**(names or {}), column: heading})
+
+
+def some_loads(rows: pd.DataFrame, most: int = MOST_LOADS) -> list[float]:
+    """At most ``most`` of the loads: the ends, and what lies evenly between."""
+    loads = np.unique(rows["load"].to_numpy(float))
+    places = np.unique(np.linspace(0, len(loads) - 1, min(most, len(loads))).round().astype(int))
+    return [float(v) for v in loads[places]]
+
+
+def fewer_lines(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """``rows`` at as many loads, three or fewer, as keep the lines that can be told apart at a glance."""
+    for most in range(MOST_LOADS, 1, -1):
+        chosen = rows[rows["load"].isin(some_loads(rows, most))]
+        if len(chosen[[column, "load"]].drop_duplicates()) <= MOST_LINES:
+            return chosen
+    return rows[rows["load"].isin(some_loads(rows, 1))]
+
+
+def with_loads(measured: MeasuredData, rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """``rows`` with ``line``: the name in ``column``, and the load where there are several."""
+    several = rows["load"].nunique() > 1
+    names = [
+        ", ".join(part for part in (str(name), load_text(measured, load) if several else "") if part)
+        for name, load in zip(rows[column], rows["load"], strict=True)
+    ]
+    return rows.assign(line=names)
+
+
+def columns_of(measured: MeasuredData, *first: str) -> list[str]:
+    """Columns for a table: ``first``, then those of the results that any point tells, with their intervals."""
+    results = ["throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES]
+    if measured.memory:  # a cache line is no request that anybody counts
+        results.remove("throughput_per_s")
+    known = [c for c in results if measured.known(c)]
+    return [*first, *with_ends(measured, known), *(["repeats"] if (measured.table["repeats"] > 1).any() else []),
+            *(["outlier"] if (measured.table["outlier"] != "").any() else [])]  # fmt: skip
+
+
+def with_ends(measured: MeasuredData, columns: list[str]) -> list[str]:
+    """``columns`` and, after each, the ends of its interval where there is one."""
+    return [
+        c for column in columns for c in (column, end_of(column, "low"), end_of(column, "high"))
+        if c == column or (c in measured.table and measured.table[c].notna().any())
+    ]  # fmt: skip

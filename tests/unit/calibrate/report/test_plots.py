@@ -74,7 +74,7 @@ def test_figure_of_a_prediction_holds_its_values(fitted: Fit) -> None:
 
 
 def test_figure_of_a_comparison_is_the_reports(comparison: Comparison) -> None:
-    assert comparison.plot() == latency_against_throughput(comparison)
+    assert comparison.plot() == latency_against_throughput(comparison).to_plotly()
 
 
 def test_curve_reaches_as_far_as_asked(fitted: Fit) -> None:

@@ -53,7 +53,7 @@ def test_hostile_names_stay_text() -> None:
     assert "<script>alert" not in own
     assert "<img src=x" not in own
     assert "&lt;img src=x" in own
-    labels = [trace.name or "" for trace in figures.overview(done * 2).data]
+    labels = [trace["name"] for trace in figures.overview(done * 2).data]
     assert any("&lt;script&gt;" in label for label in labels)
     assert not any("<script>" in label for label in labels)
 
@@ -79,7 +79,7 @@ def test_an_impossible_place_is_one_clear_error(tmp_path: Path) -> None:
 
 def test_observed_points_are_drawn_where_they_were_measured() -> None:
     comparison = compare_all(load_dataset("004-ssd-depth", corrected=True))[0][0]
-    figure = figures.throughput_against_load(comparison)
+    figure = figures.throughput_against_load(comparison).to_plotly()
     traces = {t.name: t for t in figure.data}
     held = traces["observed, held out"]
     assert list(held.x) == list(comparison.points.load[comparison.held_out])

@@ -13,7 +13,7 @@ POINTS = Line("b", "X", "rate", X, 1e5 * X, low=0.9e5 * X, high=1.2e5 * X, measu
 
 
 def test_a_panel_for_each_kind_with_its_unit() -> None:
-    layout = figure_of([TIME, RATE], "load", in_seconds=True).to_dict()["layout"]
+    layout = figure_of([TIME, RATE], "load", in_seconds=True).layout
     assert layout["yaxis"]["title"]["text"] == "response time W (µs)"
     assert layout["yaxis2"]["title"]["text"] == "throughput X (k/s)"
     assert layout["xaxis2"]["title"]["text"] == "load"
@@ -21,17 +21,17 @@ def test_a_panel_for_each_kind_with_its_unit() -> None:
 
 def test_without_seconds_there_are_no_units_and_several_quantities_share_a_name() -> None:
     waiting = Line("a", "Wq", "time", X, X)
-    layout = figure_of([TIME, waiting], "load", in_seconds=False).to_dict()["layout"]
+    layout = figure_of([TIME, waiting], "load", in_seconds=False).layout
     assert layout["yaxis"]["title"]["text"] == "time"
 
 
 def test_measured_and_predicted_points_of_a_curve_have_its_colour() -> None:
-    traces = figure_of([RATE, POINTS], "load", in_seconds=True).data
+    traces = figure_of([RATE, POINTS], "load", in_seconds=True).to_plotly().data
     line, points = traces[-2], traces[-1]
     assert line.line.color == points.marker.color
     assert list(line.y) == [100, 200, 400]
     assert list(points.error_y.array) == [20, 40, 80]
-    assert [t.showlegend for t in traces] == [False, False, True, True]
+    assert [t.showlegend for t in traces] == [False, True, True]
 
 
 def test_names_are_escaped() -> None:

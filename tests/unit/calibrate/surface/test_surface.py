@@ -220,7 +220,7 @@ def test_the_report_shows_a_curve_for_each_mix_and_says_how_well() -> None:
     assert lead_of(compared).startswith(f"{used}. Missed: ")
     curves = section.views[0].figure
     assert curves is not None
-    assert {t.marker.symbol for t in curves.data if t.mode == "markers"} == {"square", "circle-open"}
+    assert {t.marker.symbol for t in curves.to_plotly().data if t.mode == "markers"} == {"square", "circle-open"}
 
 
 def test_the_same_points_give_the_same_figures_in_any_order() -> None:

@@ -221,7 +221,7 @@ def test_a_view_of_the_page_holds_every_depth() -> None:
     assert tails.to_frame()["load"].tolist() == [1, *DEPTHS]
     assert len(view.text.rows) == 6
     assert len(view.figure.data) == 12
-    assert tails.plot() == view.figure
+    assert tails.plot() == view.figure.to_plotly()
     assert repr(tails).splitlines() == ["Tails at 6 depths", tails.sentence()]
     assert "p99 is missed by" in view.caption
     entry = tails.to_list()[1]

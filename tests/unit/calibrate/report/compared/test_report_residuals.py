@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from plotly.graph_objects import Figure
 from scipy.stats import norm
 
 from calibrate import Comparison, compare
@@ -16,6 +15,7 @@ from calibrate.prediction.profiles import profile_parameters
 from calibrate.report.compared import evidence_of, ordering, residuals, views_of
 from calibrate.report.compared.figure_elements import at_among, mark_knee, zero_place
 from calibrate.report.compared.knees import knee_figure
+from calibrate.report.drawing import Drawing
 from measure import Sweep, load_dataset
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -101,7 +101,7 @@ def test_loads_in_their_order_cannot_tell_drift_from_a_wrong_shape() -> None:
 
 def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, _ = quiet
-    figure = residuals.against_load(comparison)
+    figure = residuals.against_load(comparison).to_plotly()
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert shade.y1 == pytest.approx(comparison.summary().repeat_noise_pct)
     assert shade.y0 == -shade.y1
@@ -111,7 +111,7 @@ def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep])
 def test_a_knee_is_marked_on_the_predicted_curve(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, _ = quiet
     found = named_knees(comparison.fit)
-    figure = knee_figure(comparison, found)
+    figure = knee_figure(comparison, found).to_plotly()
     line, *marks = [t for t in figure.data if t.yaxis is None]
     assert len(marks) == len(found)
     for mark in marks:
@@ -122,8 +122,9 @@ def test_a_knee_is_marked_on_the_predicted_curve(quiet: tuple[Comparison, Sweep]
 def test_a_knee_at_a_small_delay_is_drawn_within_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     comparison = compare(load_dataset("001-memory"), [0, 500, 20000], series="64 B read")
     monkeypatch.setattr(Comparison, "knee", replace(comparison.knee, load=0.4, low=0.1, high=1.5))
-    figure = Figure()
-    mark_knee(figure, comparison)
+    drawing = Drawing()
+    mark_knee(drawing, comparison)
+    figure = drawing.to_plotly()
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     (line,) = [s for s in figure.layout.shapes if s.type == "line"]
     assert shade.x0 < line.x0 < shade.x1
@@ -150,7 +151,7 @@ def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Swee
     for view in shown.all:
         assert view.figure is not None
         assert len(view.table) > 0
-        assert len(view.figure.data) > 0
+        assert len(view.figure.to_plotly().data) > 0  # which checks every word of it
     assert [line for line in shown.left_out if line.startswith("the law of the service times: ")]
 
 

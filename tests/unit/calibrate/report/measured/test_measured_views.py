@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,12 @@ def kinds(views: list[View]) -> list[str]:
 
 def view(views: list[View], name: str) -> View:
     return next(v for v in views if v.name == name)
+
+
+def plotly(one: View) -> Any:
+    """The view's figure as plotly checks it."""
+    assert one.figure is not None
+    return one.figure.to_plotly()
 
 
 def sweep_of(rows: list[dict[str, object]], **more: object) -> Sweep:
@@ -114,8 +121,7 @@ def test_two_sizes_give_a_crossover_without_an_interval_or_error() -> None:
 
 def test_the_curves_on_two_axes_cross_at_the_crossover() -> None:
     views = views_of(published("004-ssd-block-size"))
-    figure = view(views, "iops-bandwidth-1").figure
-    assert figure is not None
+    figure = plotly(view(views, "iops-bandwidth-1"))
     size = view(views, "crossovers").table["crossover_bytes"].iloc[0]
     assert 70e3 < size < 90e3
     axes = (figure.layout.yaxis, figure.layout.yaxis2)
@@ -183,8 +189,7 @@ def test_outliers_among_repeats_are_flagged_and_drawn() -> None:
     ]  # fmt: skip
     shown_sweep = measured(sweep_of(rows))
     assert list(shown_sweep.table.loc[shown_sweep.table["outlier"] != "", "load"]) == [4.0]
-    figure = view(views_of(shown_sweep), "throughput-against-load").figure
-    assert figure is not None
+    figure = plotly(view(views_of(shown_sweep), "throughput-against-load"))
     flagged = [t for t in figure.data if t.name == "outlier, see the audit"]
     assert [list(t.x) for t in flagged] == [[4.0]]
 
@@ -231,8 +236,7 @@ def test_the_tails_are_those_that_were_printed() -> None:
     printed = dataset_table("002-ssd-tails")
     table = view(views, "tail-table").table
     assert list(table["latency_p999_s"] * 1e6) == pytest.approx(list(printed["p99_9_us"]))
-    figure = view(views, "tails-1").figure
-    assert figure is not None
+    figure = plotly(view(views, "tails-1"))
     drawn = {t.name: list(t.y) for t in figure.data}
     assert drawn["p99.9"] == pytest.approx(list(printed["p99_9_us"].iloc[:6]))
     assert list(drawn) == ["p50", "p95", "p99", "p99.9"]
@@ -242,8 +246,7 @@ def test_a_heat_map_holds_every_cell_of_its_table() -> None:
     views = views_of(published("000-ssd", corrected=False))
     one = view(views, "heat-map-2-latency")
     assert "block size and mix" in one.title
-    assert one.figure is not None
-    heat = one.figure.data[0]
+    heat = plotly(one).data[0]
     assert list(heat.x) == ["16 KiB", "64 KiB", "128 KiB"]
     assert list(heat.y) == ["0 % reads", "50 % reads", "75 % reads", "100 % reads"]
     points = load_dataset("000-ssd").points
@@ -266,8 +269,7 @@ def test_the_star_lies_at_the_knee_of_the_model(knees: None) -> None:
     sweep = sweep_of([row(2.0**i, r=latency(2.0**i)) for i in range(8)])
     one = view(views_of(measured(sweep)), "latency-bandwidth")
     knee = fit(sweep, [2.0**i for i in range(8)]).knee
-    assert one.figure is not None
-    star = next(t for t in one.figure.data if t.name == "knee")
+    star = next(t for t in plotly(one).data if t.name == "knee")
     assert star.x[0] == pytest.approx(knee.throughput_per_s * 4096 / 1e6, rel=0.01)
     assert star.y[0] == pytest.approx(knee.response_time_s * 1e6, rel=0.01)
     assert one.table["knee"].iloc[0] == pytest.approx(10, rel=0.1)
@@ -280,8 +282,7 @@ def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn(knees: None) -> N
     one = view(views_of(measured(sweep_of(rows))), "latency-bandwidth")
     assert list(one.table["identified"]) == ["no"]
     assert one.table["knee_high"].iloc[0] > 2 * one.table["knee_low"].iloc[0]
-    assert one.figure is not None
-    assert not [t for t in one.figure.data if t.name == "knee"]
+    assert not [t for t in plotly(one).data if t.name == "knee"]
     assert "No sharp knee is identifiable" in one.caption
 
 
@@ -290,8 +291,7 @@ def test_reads_and_writes_of_a_mix_are_drawn_apart_where_they_are_told() -> None
              "write_latency_s": 2e-4}  # fmt: skip
     rows = [row(1), row(1, read=0.0, r=3e-4), row(1, read=0.7, **mixed)]
     views = views_of(measured(sweep_of(rows)))
-    figure = view(views, "latency-by-direction").figure
-    assert figure is not None
+    figure = plotly(view(views, "latency-by-direction"))
     drawn = {t.name: [*t.x, *t.y] for t in figure.data}
     assert drawn["4 KiB random, reads"] == pytest.approx([70, 100, 90, 100])
     assert drawn["4 KiB random, writes"] == pytest.approx([0, 70, 300, 200])
@@ -329,8 +329,7 @@ def test_memory_and_storage_share_a_pair_of_axes_only_where_both_are_there() -> 
     assert together([memory, memory]) == []
     assert together([drive]) == []
     [section] = together([memory, drive])
-    figure = section.views[0].figure
-    assert figure is not None
+    figure = plotly(section.views[0])
     assert {t.name.partition(":")[0] for t in figure.data} == {"memory", "storage"}
     assert figure.layout.xaxis.type == "log"
 
@@ -340,8 +339,7 @@ def test_an_open_sweep_is_drawn_over_the_rate_that_was_measured() -> None:
             for x in (9.9e3, 2.02e4)]  # fmt: skip
     views = views_of(measured(sweep_of(rows, load_kind="arrival_rate", load_unit="requests/s")))
     assert kinds(views) == ["load", "tails", "points"]
-    figure = view(views, "latency-against-load").figure
-    assert figure is not None
+    figure = plotly(view(views, "latency-against-load"))
     assert list(figure.data[0].x) == [9.9, 20.2]
     assert figure.layout.xaxis.title.text == "arrival rate, as measured (k requests/s)"
 

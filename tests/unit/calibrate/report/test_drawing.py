@@ -1,0 +1,73 @@
+"""A drawing is plain dictionaries that plotly.js reads: merged, without what is None, and JSON without NaN."""
+
+from __future__ import annotations
+
+import base64
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from calibrate.report.drawing import Drawing, depth_ticks, empty_figure, interval, panels
+
+
+def test_parts_are_merged_at_every_depth_and_none_takes_one_out() -> None:
+    drawing = empty_figure("x", "y", log_y=True)
+    drawing.update_yaxes(title={"font": {"color": "red"}}, minor=None)
+    assert drawing.layout["yaxis"]["title"] == {"text": "y", "font": {"color": "red"}}
+    assert "minor" not in drawing.layout["yaxis"]
+    assert "minor" in empty_figure("x", "y", log_y=True).layout["yaxis"], "what is shared stays as it was"
+
+
+def test_every_axis_of_a_letter_is_changed() -> None:
+    drawing = panels("load", ["a", "b", "c"])
+    drawing.update_xaxes(type="log")
+    assert [drawing.layout[f"xaxis{n}"]["type"] for n in ("", "2", "3")] == ["log"] * 3
+    assert [drawing.layout[f"xaxis{n}"]["title"]["text"] for n in ("", "2", "3")] == ["", "", "load"]
+    tops = [drawing.layout[f"yaxis{n}"]["domain"] for n in ("", "2", "3")]
+    assert tops[0][1] == 1
+    assert tops[2][0] == pytest.approx(0)
+    assert all(upper[0] > lower[1] for upper, lower in pairwise(tops))
+
+
+def test_numbers_are_read_back_from_json_and_what_is_none_is_null() -> None:
+    drawing = Drawing()
+    drawing.add_scatter(
+        x=np.array([1.0, np.nan, np.inf]), y=[1.0, np.nan, np.float64(2)], text=None, customdata=np.arange(2)
+    )
+    (trace,) = json.loads(drawing.to_json())["data"]
+    assert np.frombuffer(base64.b64decode(trace["x"]["bdata"]), "<f8") == pytest.approx(
+        [1, np.nan, np.inf], nan_ok=True
+    )
+    assert trace["y"] == [1.0, None, 2.0]
+    assert trace["customdata"] == [0, 1]
+    assert "text" not in trace
+
+
+def test_a_figure_for_a_notebook_holds_the_same() -> None:
+    drawing = empty_figure("x", "y", log_x=True)
+    x = np.array([1.0, 8.0, 64.0])
+    drawing.add_band(x, x, 2 * x, "#0072B2", name="band")
+    drawing.add_level(3, {"width": 1})
+    drawing.add_upright(4, {"width": 1})
+    drawing.add_shade("#0072B2", 0.2, x=(2, 3))
+    drawing.add_shade("#0072B2", 0.2, y=(5, 6))
+    depth_ticks(drawing, x)
+    figure = drawing.to_plotly()
+    (band,) = figure.data
+    assert list(band.x) == [1, 8, 64, 64, 8, 1]
+    assert list(band.y) == [2, 16, 128, 64, 8, 1]
+    assert [(s.x0, s.x1, s.y0, s.y1) for s in figure.layout.shapes] == [
+        (0, 1, 3, 3),
+        (4, 4, 0, 1),
+        (2, 3, 0, 1),
+        (0, 1, 5, 6),
+    ]
+    assert figure.layout.xaxis.ticktext == ("1", "2", "4", "8", "16", "32", "64")
+
+
+def test_an_interval_never_reaches_the_wrong_way() -> None:
+    bar = interval(np.array([2.0, 2.0]), np.array([1.0, 3.0]), np.array([5.0, 1.0]))
+    assert list(bar["array"]) == [3, 0]
+    assert list(bar["arrayminus"]) == [1, 0]
