@@ -41,7 +41,7 @@ const narrowed = (layout, data, box) => {
 const draw = (box) => {
   const picture = window.pictures[box.dataset.picture];
   const small = box.classList.contains("small");
-  const options = small ? { staticPlot: true, responsive: true } : { displaylogo: false, responsive: true };
+  const options = small ? { staticPlot: true, responsive: true } : { displayModeBar: false, responsive: true };
   const data = structuredClone(picture.data);
   if (small) data.filter((trace) => "showscale" in trace || trace.type === "heatmap").forEach((t) => (t.showscale = false));
   const layout = coloured(picture.layout, small);
