@@ -52,7 +52,7 @@ class Approximation:
     >>> from qsim import Gamma, MGc, solve
     >>> found = solve(MGc(1.6, Gamma(mean=1, scv=2), servers=2)).approximations
     >>> {author: round(value.Wq, 2) for author, value in found.items()}
-    {'Allen-Cunneen': 2.67, 'Krämer-Langenbach-Belz': 2.67, 'Whitt': 2.58, 'Kingman': 5.56}
+    {'phase-type fit': 2.64, 'Allen-Cunneen': 2.67, 'Krämer-Langenbach-Belz': 2.67, 'Whitt': 2.58, 'Kingman': 5.56}
     """
 
     Wq: float
@@ -100,8 +100,8 @@ class Metrics(Result):
     ``stations`` holds one Metrics for each queueing station, per visit; of several classes of customers they are
     the totals, and ``classes`` holds one for each class.  ``name`` says which station or class a part is.
 
-    Where only approximations are known, ``approximations`` holds the mean wait by each author's name, and the
-    intervals their range.
+    Where only approximations are known, ``approximations`` holds the mean wait by each author's name; how
+    far they differ is no confidence interval.
 
     >>> from qsim import MM1, solve
     >>> solve(MM1(arrival_rate=16, service_rate=20)).W

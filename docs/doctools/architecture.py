@@ -58,14 +58,13 @@ def _road() -> str:
 
 
 def _rooms(package: str) -> Iterator[str]:
+    """A row for each folder; the first line of a module says what it is."""
+    yield "| folder | what it is | modules |"
+    yield "|---|---|---|"
     for folder in sorted({p.parent for p in (ROOT / package).rglob("*.py")}):
-        modules = sorted(p for p in folder.glob("*.py") if p.name != "__init__.py")
-        yield f"### {folder.relative_to(ROOT)}/\n"
-        yield f"{_first_line(folder / '__init__.py')}\n"
-        yield "\n".join(
-            ["| module | what it is |", "|---|---|", *(f"| {m.stem} | {_cell(_first_line(m))} |" for m in modules)]
-        )
-        yield ""
+        names = ", ".join(sorted(p.stem for p in folder.glob("*.py") if p.name != "__init__.py"))
+        yield f"| {folder.relative_to(ROOT)} | {_cell(_first_line(folder / '__init__.py'))} | {names} |"
+    yield ""
 
 
 def _first_line(path: Path) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 HEAD = """\
@@ -16,6 +17,10 @@ This page is written from the program by `make docs`. Each command explains itse
 _RUNS_ANYWHERE = re.compile(r"qsim (solve|simulate|doctor|datasets|compare --dataset|predict --idle-latency) ?")
 
 
+SHARED_BY = 4
+"""An option that so many commands explain in the same words is explained once, above them."""
+
+
 def cli_reference() -> str:
     """The whole page."""
     import typer
@@ -23,9 +28,16 @@ def cli_reference() -> str:
     from calibrate.cli.app import app
 
     root: Any = typer.main.get_command(app)
-    parts = [HEAD, *_parameters(root), *_prose(root.epilog)]
-    for path, command in _commands(root, ("qsim",)):
-        parts += [f"## {' '.join(path)}\n", *_prose(command.help), _usage(path, command), *_parameters(command)]
+    commands = list(_commands(root, ("qsim",)))
+    counts = Counter(_row(p) for _, command in commands for p in _listed(command))
+    shared = {row for row, count in counts.items() if count >= SHARED_BY}
+    parts = [HEAD, *_table(_row(p) for p in _listed(root)), *_prose(root.epilog)]
+    parts += ["## Options that several commands take\n", *_table(sorted(shared))]
+    for path, command in commands:
+        rows = {_row(p): p for p in _listed(command)}
+        parts += [f"## {' '.join(path)}\n", *_prose(command.help), _usage(path, command)]
+        parts += _table(row for row in rows if row not in shared)
+        parts += _also(rows[row] for row in rows if row in shared)
         parts += _prose(command.epilog)
     return "\n".join(parts)
 
@@ -68,9 +80,18 @@ def _usage(path: tuple[str, ...], command: Any) -> str:
     return f"Usage: `{' '.join([*path, *words, '[OPTIONS]'])}`\n"
 
 
-def _parameters(command: Any) -> list[str]:
-    rows = [_row(p) for p in command.params if not getattr(p, "hidden", False) and p.name != "help"]
-    return ["| | |\n|---|---|\n" + "".join(rows)] if rows else []
+def _listed(command: Any) -> list[Any]:
+    return [p for p in command.params if not getattr(p, "hidden", False) and p.name != "help"]
+
+
+def _table(rows: Iterable[str]) -> list[str]:
+    text = "".join(rows)
+    return [f"| | |\n|---|---|\n{text}"] if text else []
+
+
+def _also(shared: Iterable[Any]) -> list[str]:
+    names = ", ".join(f"`{p.opts[0]}`" if p.param_type_name == "option" else f"`{p.metavar}`" for p in shared)
+    return [f"Also: {names}.\n"] if names else []
 
 
 def _row(parameter: Any) -> str:

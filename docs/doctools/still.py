@@ -40,13 +40,14 @@ def draw() -> None:
     from calibrate.report.compared.curves import latency_against_throughput
     from calibrate.report.images import write_images
     from calibrate.report.view import Group, View
+    from doctools.dark import with_dark_colours
 
     compared = _compared()
     title = "A drive's latency and throughput, predicted from two of its points"
     view = View("curve", FILE.stem, title, "", compared.predicted.to_frame(), latency_against_throughput(compared))
     with TemporaryDirectory() as folder:
         (drawn,) = write_images([Group("", [view])], Path(folder) / "drawn")
-        FILE.write_bytes(drawn.read_bytes())
+        FILE.write_text(with_dark_colours(drawn.read_text("utf-8")), encoding="utf-8")
 
 
 @cache

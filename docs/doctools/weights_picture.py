@@ -40,9 +40,10 @@ def draw() -> None:
     from plotly.subplots import make_subplots
 
     from calibrate import predict
-    from calibrate.report.drawing import BLUE
+    from calibrate.report.drawing import AXIS, BLUE, INK, LAYOUT, LOG
     from calibrate.report.images import write_images
     from calibrate.report.view import Group, View
+    from doctools.dark import with_dark_colours
 
     fit = _fitted()
     curve = predict(fit, LOADS)
@@ -63,17 +64,20 @@ def draw() -> None:
     )
     figure.add_scatter(
         x=fit.used, y=[1e-3 * x for x in fit.used_throughput_per_s], mode="markers", name="calibrated on",
-        marker={"symbol": "square", "size": 11, "color": "black"}, row=1, col=2,
+        marker={"symbol": "square", "size": 11, "color": INK}, row=1, col=2,
     )  # fmt: skip
-    figure.update_xaxes(type="log", title_text="crossing of the asymptotes N*", row=1, col=1)
-    figure.update_yaxes(type="log", title_text="sharpness p (60: the bound)", row=1, col=1)
-    figure.update_xaxes(type="log", title_text="outstanding requests N", row=1, col=2)
+    figure.update_layout({**LAYOUT, "margin": {"t": 60}})
+    figure.update_xaxes(**AXIS)
+    figure.update_yaxes(**AXIS)
+    figure.update_xaxes(**LOG, title_text="crossing of the asymptotes N*", row=1, col=1)
+    figure.update_yaxes(**LOG, title_text="sharpness p (60: the bound)", row=1, col=1)
+    figure.update_xaxes(**LOG, title_text="outstanding requests N", row=1, col=2)
     figure.update_yaxes(title_text="throughput, k/s", rangemode="tozero", row=1, col=2)
     shown = pd.DataFrame({"load": LOADS, "throughput_per_s": curve.throughput_per_s})
     view = View("weights", FILE.stem, "What two points leave", "", shown, figure)
     with TemporaryDirectory() as folder:
         (drawn,) = write_images([Group("", [view])], Path(folder) / "drawn")
-        FILE.write_bytes(drawn.read_bytes())
+        FILE.write_text(with_dark_colours(drawn.read_text("utf-8")), encoding="utf-8")
 
 
 def _devices(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

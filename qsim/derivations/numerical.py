@@ -19,7 +19,7 @@ def write(page: Page, model: Model, answer: Metrics) -> None:
     elif isinstance(model, Open) and model.arrival_rate > 0 and two_moments_apply(model):
         moments(page, model)
         allen_cunneen(page)
-        page.let("estimate", "AC + S", "so much for the response by hand; the exact answer:")
+        page.let("estimate", "AC + S", "so much for the response by hand; the answer:")
     page.without("throughput", "utilization")
     idle = isinstance(model, Open) and model.arrival_rate == 0
     page.remark("nobody ever comes" if idle else f"solved numerically: {answer.method}")

@@ -33,12 +33,12 @@ def jackson(page: Page, model: Model) -> bool:
         "product form: in the long run the numbers at the stations are independent, each as if that station stood "
         "alone with Poisson arrivals of rate lambda(i), whatever the way back is"
     )
-    queueing = []
+    places, queueing = range(1, len(model.stations) + 1), []
     for i, (station, rate) in enumerate(zip(model.stations, model.throughputs, strict=True), 1):
         if isinstance(station, Delay):
-            page.remark(
-                f"place {i} is a delay of {station.mean:.6g}, where nobody queues; it is not counted in W and L"
-            )
+            page.remark(f"place {i} is a delay: as many servers as customers")
+            page.given(f"Z_{i}", station.mean, "mean time spent there")
+            page.let(f"L_{i}", f"lam_{i} * Z_{i}", LITTLE)
             continue
         queueing.append(i)
         _station(page, station, i, rate)
@@ -47,7 +47,7 @@ def jackson(page: Page, model: Model) -> bool:
     page.remark("the network as a whole:")
     page.let("rho", f"max({_joined('rho_{i}', queueing)})" if len(queueing) > 1 else f"rho_{queueing[0]}",
              "the busiest station decides what the network can take")  # fmt: skip
-    page.let("L", _joined("L_{i}", queueing, " + "), "present, over all stations")
+    page.let("L", _joined("L_{i}", places, " + "), "present, over all places")
     page.let("Lq", _joined("Lq_{i}", queueing, " + "), "waiting, over all stations")
     page.let("W", "L / X", f"{LITTLE} for the network: from coming in to leaving")
     page.let("Wq", "Lq / X", LITTLE)

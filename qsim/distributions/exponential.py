@@ -188,6 +188,25 @@ class HyperExponential(Distribution):
         object.__setattr__(self, "means", means)
 
     @classmethod
+    def from_three_moments(cls, first: float, second: float, third: float) -> HyperExponential | None:
+        """Two phases with these moments E[X], E[X²], E[X³]; None where no two have them (scv <= 1, or light tails).
+
+        Source: Whitt (1982), "Approximating a point process by a renewal process", Oper. Res. 30, eq. 3.5.
+
+        >>> HyperExponential.from_three_moments(0.875, 2.375, 12.5625)
+        HyperExponential(probabilities=(0.25, 0.75), means=(2.0, 0.5))
+        """
+        m, a, b = first, second / 2, third / 6  # of an exponential of mean x: x, x², x³
+        spread = a - m * m
+        if not (spread > 0 and math.isfinite(b) and b * m > a * a):
+            return None
+        half, product = (b - m * a) / (2 * spread), (m * b - a * a) / spread  # of the two means
+        slow = half + math.sqrt(half * half - product)
+        fast = product / slow
+        share = (m - fast) / (slow - fast)
+        return cls((share, 1 - share), (slow, fast)) if 0 < share < 1 else None
+
+    @classmethod
     def from_moments(cls, mean: float, scv: float) -> HyperExponential:
         """Two phases with balanced means, p1·m1 = p2·m2, for a mean and an scv of 1 or more.
 

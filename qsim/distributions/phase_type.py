@@ -104,6 +104,26 @@ class PhaseType(Distribution):
         alpha, T = known
         return cls(tuple(alpha.tolist()), tuple(map(tuple, T.tolist())))
 
+    @classmethod
+    def matching(cls, distribution: Distribution) -> PhaseType:
+        """The phases of a law, or of a phase-type one that shares its mean and scv, and with scv > 1 the third moment.
+
+        Raises ValueError for an scv below 0.001 (see :meth:`from_moments`).
+
+        >>> from qsim import LogNormal
+        >>> found = PhaseType.matching(LogNormal(mean=1, scv=2))
+        >>> len(found.initial), round(found.moment(3), 9) == round(LogNormal(mean=1, scv=2).moment(3), 9)
+        (2, True)
+        """
+        if distribution.phases() is not None:
+            return cls.of(distribution)
+        mean, scv = distribution.mean, distribution.scv
+        if scv > 1:
+            found = HyperExponential.from_three_moments(mean, distribution.moment(2), distribution.moment(3))
+            if found is not None:
+                return cls.of(found)
+        return cls.from_moments(mean, scv)
+
     def _ends(self) -> bool:
         T = self._matrix
         # Phases that lead out directly, then those that lead to them, and so on.

@@ -184,13 +184,15 @@ class OpenNetwork:
     from outside at i.  Or it is None: then ``arrival_rates`` is the one rate of arrivals at the network, and each
     station's ``visits`` say how often a customer comes to it.
 
+    A Delay counts in W and L as the stations do: W is the time from arrival to departure.
+
     Raises ValueError for a routing matrix with a negative entry, a row that adds up to more than one, or a place
     from which nobody ever leaves.
 
     >>> from qsim import Delay, Exponential, Station, solve
     >>> network = OpenNetwork([1.0, 0.0], [Station(Exponential(mean=0.5)), Delay(2.0)], [[0, 1.0], [0, 0]])
-    >>> solve(network).W
-    1.0
+    >>> round(solve(network).W, 9)  # M/M/1 takes 1, the delay 2
+    3.0
     """
 
     arrival_rates: float | Sequence[float]

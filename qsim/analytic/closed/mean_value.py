@@ -47,6 +47,7 @@ from qsim.analytic.class_metrics import ClassTimes, closed_metrics
 from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import network as closed_network
 from qsim.analytic.closed.classes import LARGEST_LATTICE
+from qsim.analytic.evidence import with_errors
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError, NoFormulaError, QsimError
 from qsim.metrics import Kind, Metrics
@@ -193,7 +194,7 @@ def lattice(model: Closed | ClosedClasses) -> Metrics:
         busy[:, :, points] = rates * net.services[:, :, None]
     if _is_exact(model):
         return _metrics(model, net, response[:, :, -1], EXACT, "exact")
-    return _metrics(model, net, response[:, :, -1], LATTICE)
+    return _metrics(model, net, response[:, :, -1], with_errors(LATTICE, "closed FCFS classes"))
 
 
 def _is_exact(model: Closed | ClosedClasses) -> bool:

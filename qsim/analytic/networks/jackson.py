@@ -4,7 +4,8 @@ The traffic equations λ = γ + λP give each station's throughput, feedback inc
 the stations are then independent, and each is distributed as if the station stood alone with Poisson arrivals of
 rate λᵢ, although with feedback the stream of its arrivals is not Poisson: M/M/c where it has c servers, M/M/1 with
 the load spread over k queues picked at random, a birth-death process where its speed depends on the number present.
-Time in the network per customer follows from Little's law, W = Σ Lᵢ/γ, with Lᵢ = λᵢ·Wᵢ.  Exponential service is
+Time in the network per customer follows from Little's law, W = Σ Lᵢ/γ, with Lᵢ = λᵢ·Wᵢ; a Delay counts in it as
+infinitely many servers, Lᵢ = λᵢ·Z.  Exponential service is
 needed under FCFS; stations that share (PS) or let the newcomer interrupt (LCFS-PR) take any.  Stations in a row
 (tandem) are the network that everyone passes in order; what leaves M/M/c is Poisson again (Burke 1956).
 
@@ -25,12 +26,12 @@ import math
 from dataclasses import replace
 
 from qsim.analytic.closed.network import has_product_form
-from qsim.analytic.open import load_dependent, mmc
+from qsim.analytic.open import infinite_servers, load_dependent, mmc
 from qsim.analytic.stability import ROUNDING
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics
-from qsim.models import MMc, Model, Open, OpenNetwork, Station, Tandem
+from qsim.models import Delay, MMc, Model, Open, OpenNetwork, Station, Tandem
 
 METHOD = "open network of product form (Jackson 1957)"
 
@@ -45,18 +46,16 @@ def applies(model: Model) -> bool:
 def solve(model: Model) -> Metrics:
     """Exact; ``stations`` holds each station, per visit.  Raises UnstableQueueError naming an overloaded one."""
     assert isinstance(model, OpenNetwork | Tandem)  # noqa: S101
-    if isinstance(model, Tandem):
-        queueing, rates = tuple(model.stations), [model.arrival_rate] * len(model.stations)
-    else:
-        queueing = model.queueing
-        rates = [x for x, s in zip(model.throughputs, model.stations, strict=True) if isinstance(s, Station)]
+    rates = [model.arrival_rate] * len(model.stations) if isinstance(model, Tandem) else model.throughputs
     stations = tuple(
-        _station(model, station, rate, station.name or f"station {i + 1}")
-        for i, (station, rate) in enumerate(zip(queueing, rates, strict=True))
+        _delay(model, place, rate, f"delay {i}")
+        if isinstance(place, Delay)
+        else _station(model, place, rate, place.name or f"station {i}")
+        for i, (place, rate) in enumerate(zip(model.stations, rates, strict=True), 1)
     )
     X = model.arrival_rate
     L, Lq = math.fsum(s.L for s in stations), math.fsum(s.Lq for s in stations)
-    alone = len(stations) == 1
+    queueing = [s for s, place in zip(stations, model.stations, strict=True) if isinstance(place, Station)]
     return Metrics(
         model=model,
         throughput=X,
@@ -65,13 +64,20 @@ def solve(model: Model) -> Metrics:
         Lq=Lq,
         W=L / X if X > 0 else math.fsum(s.W for s in stations),
         Wq=Lq / X if X > 0 else 0.0,
-        p_wait=stations[0].p_wait if alone else math.nan,
+        p_wait=queueing[0].p_wait if len(queueing) == 1 else math.nan,
         p_block=0.0,
         kind="exact",
         method=METHOD,
         stations=stations,
-        states=stations[0].states if alone else None,
+        states=stations[0].states if len(stations) == 1 else None,
     )
+
+
+def _delay(model: OpenNetwork | Tandem, delay: Delay, rate: float, name: str) -> Metrics:
+    """A delay: as many servers as customers."""
+    gap = 1 / rate if rate > 0 else math.inf
+    alone = infinite_servers.solve(Open(Exponential(gap), delay.distribution, servers=math.inf))  # type: ignore[arg-type]
+    return replace(alone, model=model, method=METHOD, name=name, times=None)
 
 
 def _station(model: OpenNetwork | Tandem, station: Station, rate: float, name: str) -> Metrics:

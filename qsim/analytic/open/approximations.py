@@ -15,10 +15,15 @@ All start from two moments, ca² and cs² the scv of the times between arrivals 
   of a server who gets every c-th customer, which FCFS over a shared queue only improves on (Wolff).
 
 Two moments do not determine the wait: between hyperexponential and lognormal gaps of one ca² it differs by a fifth.
-So the answer is a band, from the least to the greatest of those that are valid, cut at the bound.  The value
-inside is that of the author who came nearest to 144 exact PH/PH/c solutions: Krämer-Langenbach-Belz for one server;
-for several Cosmetatos with Poisson arrivals, Kimura where both scv are at most 1, and Whitt otherwise.  The band
-is what authors disagree by, not a guarantee.  P(wait) is Erlang's C, as for M/M/c.
+So the answer is better taken from a whole law:
+
+- **phase-type fit**: each law replaced by phases that share its mean and scv, and above scv 1 the third moment, and the
+  queue of these solved exactly.
+
+It is the answer wherever its Markov chain is small.  Elsewhere it is the author who came nearest to 144 exact PH/PH/c
+solutions: Krämer-Langenbach-Belz for one server; for several Cosmetatos with Poisson arrivals, Kimura where both scv
+are at most 1, and Whitt otherwise.  How far each is off: ``docs/theory``, approximations.  P(wait) is the fit's, else
+Erlang's C, as for M/M/c.
 
 Source: Allen (1990), Probability, Statistics and Queueing Theory, section 5.4; Krämer & Langenbach-Belz (1976), Proc.
 8th Int. Teletraffic Congress; Kimura (1986), Management Science 32; Whitt (1993), Production and Operations Management
@@ -31,18 +36,25 @@ Source: Allen (1990), Probability, Statistics and Queueing Theory, section 5.4; 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from qsim import _check
-from qsim.analytic.open import gimc, mdc
+from qsim.analytic.evidence import with_errors
+from qsim.analytic.open import gimc, markovian, mdc
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.shape import plain
 from qsim.analytic.stability import require_stable
-from qsim.distributions import Deterministic, Distribution
+from qsim.distributions import Deterministic, Distribution, PhaseType
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import Approximation, Metrics
 from qsim.models import Model, Open
 
 MOST_SERVERS = 100_000
+FIT = "phase-type fit"
+LEAST_SCV = 0.05
+"""Of a law that phases stand for: twenty of them have it."""
+MOST_WORK = 2e8
+"""Multiplications of a fit's solution: a few tenths of a second."""
 PREFERRED = ("Cosmetatos", "Kimura", "Whitt")
 
 
@@ -199,37 +211,40 @@ def applies(model: Model) -> bool:
     )
 
 
+def phase_fit(model: Open) -> Metrics | None:
+    """The queue with phase-type laws instead, solved exactly; None where that is a large chain or unlike the laws."""
+    laws = model.arrivals, model.service
+    if any(not isinstance(law, Distribution) or (law.phases() is None and law.scv < LEAST_SCV) for law in laws):
+        return None
+    fitted = replace(model, arrivals=PhaseType.matching(laws[0]), service=PhaseType.matching(laws[1]))  # type: ignore[arg-type]
+    return markovian.solve(fitted) if markovian.applies(fitted, MOST_WORK) else None
+
+
 def solve(model: Model) -> Metrics:
-    """A band around a named approximation; raises UnstableQueueError when ρ >= 1."""
+    """The nearest approximation, and all of them by name; raises UnstableQueueError when ρ >= 1."""
     assert isinstance(model, Open)  # noqa: S101
     assert isinstance(model.arrivals, Distribution)  # noqa: S101
     require_stable(model)
     lam, S, c = model.arrival_rate, model.service.mean, model.servers
-    ca2, cs2 = model.arrivals.scv, model.service.scv
-    known = table(lam, S, ca2, cs2, c)
-    bound = known["Kingman"].Wq
-    waits = [min(entry.Wq, bound) for entry in known.values() if entry.kind == "approximation"]
+    known = table(lam, S, model.arrivals.scv, model.service.scv, c)
     name = next(n for n in PREFERRED if n in known) if c > 1 else "Krämer-Langenbach-Belz"
-    Wq, low, high = min(known[name].Wq, bound), min(waits), max(waits)
-    a = model.offered_load
+    p_wait = erlang_c(c, model.offered_load)
+    if fit := phase_fit(model):
+        name, p_wait = FIT, fit.p_wait
+        known = {FIT: Approximation(fit.Wq, "approximation", "mean, scv and third moment; solved exactly"), **known}
+    Wq = min(known[name].Wq, known["Kingman"].Wq)
     return Metrics(
         model=model,
         throughput=lam,
         utilization=model.rho,
-        L=lam * Wq + a,
+        L=lam * Wq + model.offered_load,
         Lq=lam * Wq,
         W=Wq + S,
         Wq=Wq,
-        p_wait=erlang_c(c, a),
+        p_wait=p_wait,
         p_block=0.0,
         kind="approximation",
-        method=f"{name}, interval: the range of {len(waits)} approximations by name",
+        method=with_errors(name, name),
         kinds={"throughput": "exact", "utilization": "exact", "p_block": "exact"},
-        intervals={
-            "L": (lam * low + a, lam * high + a),
-            "Lq": (lam * low, lam * high),
-            "W": (low + S, high + S),
-            "Wq": (low, high),
-        },
         approximations=known,
     )

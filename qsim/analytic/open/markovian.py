@@ -207,7 +207,7 @@ def _beyond(level: FloatArray, ratio: FloatArray | None) -> FloatArray:
     return np.asarray(np.linalg.solve((np.eye(ratio.shape[0]) - ratio).T, level))
 
 
-def applies(model: Model) -> bool:
+def applies(model: Model, most_work: float = MOST_WORK) -> bool:
     """First come first served, phase-type times or Markov-modulated arrivals, and few enough phases."""
     if not isinstance(model, Open) or not (model.plain or isinstance(model.arrivals, MarkovModulated)):
         return False
@@ -216,14 +216,16 @@ def applies(model: Model) -> bool:
     if model.queues != "shared" and model.servers > 1:
         return False
     arrivals, service = phases_of_arrivals(model.arrivals), model.service.phases()
-    return arrivals is not None and service is not None and _small(arrivals[0].shape[0], service[0].size, model)
+    return (
+        arrivals is not None and service is not None and _small(arrivals[0].shape[0], service[0].size, model, most_work)
+    )
 
 
-def _small(arrival_phases: int, service_phases: int, model: Open) -> bool:
+def _small(arrival_phases: int, service_phases: int, model: Open, most_work: float) -> bool:
     c = model.servers
     sizes = [arrival_phases * math.comb(n + service_phases - 1, service_phases - 1) for n in (c, max(c // 2, 1))]
     levels = 60 if model.capacity is None else model.capacity - c
-    return sizes[0] <= LARGEST_LEVEL and levels * sizes[0] ** 3 + c * sizes[1] ** 3 <= MOST_WORK
+    return sizes[0] <= LARGEST_LEVEL and levels * sizes[0] ** 3 + c * sizes[1] ** 3 <= most_work
 
 
 def solve(model: Model) -> Metrics:

@@ -10,7 +10,9 @@ Let classes be served by level, level 1 first, and σ(p) the load per server of 
 On c servers with exponential services of one mean the same holds with W0 = P(wait)·S/c (non-preemptive), and under
 preemption levels 1 to p together are M/M/c, from which their means follow one after another.  For other laws on c
 servers: without priorities, the mixture again; with them the approximation of Bondi & Buzen, Wq on c servers =
-Wq on one c times as fast × (the same ratio without priorities).
+Wq on one c times as fast × (the same ratio without priorities, over the classes that p notices: under preemption those
+up to p, so that level 1 is M/G/c).  Against 36 simulations of two exponential classes on 2 to 8 servers, at loads of
+0.5 to 0.9 and means apart by 4, the second level's W is missed by 2 % at the median, 12 % at most.
 
 Source: Cobham (1954), Oper. Res. 2; White & Christie (1958), Oper. Res. 6; Kleinrock (1976), Queueing Systems II,
 sections 3.4 and 3.6; c servers: Davis (1966), Oper. Res. 14; Bondi & Buzen (1984), ACM SIGMETRICS, "The response
@@ -27,7 +29,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+from qsim.analytic.evidence import with_errors
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.stability import ROUNDING
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
@@ -103,6 +107,29 @@ def waits_on_several(classes: Sequence[CustomerClass], servers: int, preemptive:
     return waits
 
 
+def _scaled_waits(classes: Sequence[CustomerClass], servers: int, preemptive: bool) -> list[float]:
+    """Wq of each class on one server ``servers`` times as fast, times what several servers change without priorities.
+
+    That factor is taken over the customers that a class notices: all of them, or under preemption its own level and
+    those above, which makes the first level exact wherever M/G/c is.
+    """
+    fast = [CustomerClass(k.arrivals, k.service.scaled(1 / servers), k.priority) for k in classes]
+    waits = waits_on_one(fast, preemptive)
+    for level in _levels(classes):
+        noticed = [i for i, k in enumerate(classes) if not preemptive or k.priority <= classes[level[0]].priority]
+        several = _solved(_first_come([classes[i] for i in noticed], servers)).Wq
+        ratio = several / _solved(_first_come([fast[i] for i in noticed], 1)).Wq
+        for i in level:
+            waits[i] *= ratio
+    return waits
+
+
+def _solved(model: Model) -> Metrics:
+    from qsim.analytic import solve as solve_any
+
+    return solve_any(model)
+
+
 def applies(model: Model) -> bool:
     """Poisson arrivals of every class."""
     if not isinstance(model, OpenClasses):
@@ -112,8 +139,6 @@ def applies(model: Model) -> bool:
 
 def solve(model: Model) -> Metrics:
     """Exact, or by a named approximation; raises UnstableQueueError when ρ >= 1."""
-    from qsim.analytic import solve as solve_any
-
     assert isinstance(model, OpenClasses)  # noqa: S101
     classes, c = tuple(model.classes), model.servers
     if model.rho > 1 - ROUNDING:
@@ -123,7 +148,7 @@ def solve(model: Model) -> Metrics:
     kind: Kind = "exact"
     common: float | None = None
     if model.priority == "none":
-        whole = solve_any(_first_come(classes, c))
+        whole = _solved(_first_come(classes, c))
         waits, kind, method, common = [whole.Wq] * len(classes), whole.kind, whole.method, whole.p_wait
     elif c == 1:
         waits, method = waits_on_one(classes, preemptive), RESUME if preemptive else COBHAM
@@ -132,17 +157,17 @@ def solve(model: Model) -> Metrics:
         waits, method = waits_on_several(classes, c, preemptive), SEVERAL[model.priority]
         common = None if preemptive else erlang_c(c, model.offered_load)
     else:
-        fast = [CustomerClass(k.arrivals, k.service.scaled(1 / c), k.priority) for k in classes]
         try:
-            several = solve_any(_first_come(classes, c)).Wq
+            waits = _scaled_waits(classes, c, preemptive)
         except NoFormulaError:
             raise NoFormulaError(model.kendall) from None
-        ratio = several / solve_any(_first_come(fast, 1)).Wq
-        waits, kind, method = [ratio * w for w in waits_on_one(fast, preemptive)], "approximation", BONDI
+        kind, method = "approximation", with_errors(BONDI, model.priority)
     parts = tuple(
         _part(model, name, k, wait, kind, method, common)
         for name, k, wait in zip(model.names, classes, waits, strict=True)
     )
+    if kind == "approximation" and preemptive:
+        parts = _with_first_level(parts, classes, c)
     X = model.arrival_rate
     L, Lq = math.fsum(p.L for p in parts), math.fsum(p.Lq for p in parts)
     return Metrics(
@@ -159,6 +184,14 @@ def solve(model: Model) -> Metrics:
         method=method,
         classes=parts,
     )
+
+
+def _with_first_level(parts: Sequence[Metrics], classes: Sequence[CustomerClass], servers: int) -> tuple[Metrics, ...]:
+    """The parts, those of the first level as well known as M/G/c: under preemption they notice nobody else."""
+    first = _levels(classes)[0]
+    alone = _solved(_first_come([classes[i] for i in first], servers))
+    method = f"the first level alone: {alone.method}"
+    return tuple(replace(p, kind=alone.kind, method=method) if i in first else p for i, p in enumerate(parts))
 
 
 def _part(

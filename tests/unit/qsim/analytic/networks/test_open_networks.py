@@ -9,6 +9,7 @@ from markov_chains import Moves, stationary
 
 from qsim import (
     ClassStation,
+    Delay,
     Deterministic,
     Exponential,
     MixedNetwork,
@@ -143,3 +144,18 @@ def test_a_mixed_network_is_its_markov_chain() -> None:
     r = solve(MixedNetwork([rate], [N], [disk], [Z], names=("passing", "circling")))
     assert [c.L for c in r.classes] == pytest.approx([sum(q * s[k] for s, q in p.items()) for k in range(2)], rel=1e-6)
     assert [c.name for c in r.classes] == ["passing", "circling"]
+
+
+def test_a_delay_counts_in_the_passage() -> None:
+    """M/M/1 takes 1, the delay behind it 2 (Jackson 1957: a delay is a station of infinitely many servers)."""
+    r = solve(OpenNetwork([1.0, 0.0], [Station(Exponential(0.5)), Delay(2.0)], [[0, 1.0], [0, 0]]))
+    assert (r.W, r.L, r.Wq) == pytest.approx((3.0, 3.0, 0.5))
+    assert [s.name for s in r.stations] == ["station 1", "delay 2"]
+    assert r.utilization == pytest.approx(0.5)
+
+
+def test_a_delay_that_is_visited_again_counts_each_time() -> None:
+    """Half of the customers come back from the delay: two visits to both on average."""
+    r = solve(OpenNetwork([1.0, 0.0], [Station(Exponential(0.25)), Delay(3.0)], [[0, 1.0], [0.5, 0]]))
+    assert r.W == pytest.approx(2 * (0.25 / (1 - 0.5)) + 2 * 3.0)
+    assert r.L == pytest.approx(r.W)

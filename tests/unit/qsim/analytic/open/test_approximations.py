@@ -83,16 +83,18 @@ def test_queues_of_their_own() -> None:
 # Approximations
 
 
-def test_a_queue_without_a_formula_gets_a_band() -> None:
+def test_a_queue_without_a_formula_is_approximated_by_phases() -> None:
     r = solve(GGc(Gamma(1.0, 0.3), LogNormal(1.7, 0.8), 2))
     assert r.kind == "approximation"
     assert r.kind_of("throughput") == "exact"
-    low, high = r.interval("Wq")
-    assert low <= r.Wq <= high <= r.approximations["Kingman"].Wq
-    assert r.interval("L") == pytest.approx((low + 1.7, high + 1.7))
-    assert {"Allen-Cunneen", "Krämer-Langenbach-Belz", "Kimura", "Whitt", "Kingman"} == set(r.approximations)
+    assert r.Wq == r.approximations["phase-type fit"].Wq <= r.approximations["Kingman"].Wq
+    assert pytest.approx(r.Wq + 1.7) == r.L
+    authors = {"Allen-Cunneen", "Krämer-Langenbach-Belz", "Kimura", "Whitt", "Kingman"}
+    assert authors == set(r.approximations) - {"phase-type fit"}
+    with pytest.raises(ValueError, match="no interval"):  # what authors disagree by is no confidence interval
+        r.interval("Wq")
     assert r.approximations["Kingman"].kind == "bound"
-    assert "Kimura" in r.method
+    assert r.method.startswith("phase-type fit (W off by ")
     assert "approximation" in str(r)
     with pytest.raises(ValueError, match="state probabilities"):
         r.p(0)

@@ -166,3 +166,14 @@ def test_several_servers_and_several_services_are_an_approximation() -> None:
         solve(OpenClasses(classes, 1))
     with pytest.raises(NoFormulaError):
         solve(OpenClasses([dataclasses.replace(classes[0], arrivals=Erlang(2, 2.0))]))
+
+
+@pytest.mark.parametrize("servers", [2, 4])
+def test_the_first_level_under_preemption_notices_nobody_else(servers: int) -> None:
+    urgent = CustomerClass(Exponential(1 / (0.5 * servers)), Exponential(1.0), priority=0)
+    other = CustomerClass(Exponential(1 / (0.1 * servers)), Exponential(4.0), priority=1)
+    first, second = solve(OpenClasses([urgent, other], servers=servers, priority="preemptive-resume")).classes
+    alone = solve(MMc(0.5 * servers, 1.0, servers))
+    assert (first.W, first.Wq) == pytest.approx((alone.W, alone.Wq))
+    assert (first.kind, second.kind) == ("exact", "approximation")
+    assert first.utilization == pytest.approx(0.5)

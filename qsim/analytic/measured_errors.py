@@ -1,0 +1,16 @@
+"""How far W is off by each approximation, in percent: at the median and at worst.
+
+Over 60 random queues of each kind, solved and simulated; written by
+``python examples/accuracy/approximations.py --write``.
+"""
+
+ERRORS = {
+    "phase-type fit": (1.3, 27),
+    "Allen-Cunneen": (7.3, 31),
+    "Krämer-Langenbach-Belz": (4.2, 19),
+    "Whitt": (4.3, 31),
+    "Kimura": (1.4, 7),
+    "non-preemptive": (1.5, 9),
+    "preemptive-resume": (2.8, 11),
+    "closed FCFS classes": (0.3, 19),
+}
