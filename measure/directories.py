@@ -14,41 +14,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from measure.errors import DataError
+from measure.errors import DataError, MeasureError, StoreError
 from measure.findings import Finding, unreadable
 from measure.formats.by_format import sweep_of
 from measure.formats.detection import NAMES, Format, InputFile, NoMeasurementError, counted_characters, read_file
 from measure.join_sweeps import join
-from measure.store.directory import MANIFEST
-from measure.stored_sweeps import load_store
+from measure.store.directory import MANIFEST, SweepStore
 from measure.sweep import Sweep
 from measure.units import counted
 
 _MAX_FILES = 20_000
 _MAX_LISTED = 20
 _MAX_NAMED = 10
-_CODE = (
-    ".ipynb",
-    ".py",
-    ".pyc",
-    ".r",
-    ".rmd",
-    ".m",
-    ".jl",
-    ".c",
-    ".h",
-    ".cc",
-    ".cpp",
-    ".rs",
-    ".go",
-    ".js",
-    ".ts",
-    ".css",
-)
+_CODE = (".py", ".pyc", ".r", ".m", ".jl", ".c", ".h", ".cc", ".cpp", ".rs", ".go", ".js", ".ts", ".css")
 _SCRIPTS = (".sh", ".bash", ".bat", ".ps1", ".gp", ".gnuplot", ".plt", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".mk")
+_NOTEBOOKS = (".ipynb", ".rmd")
 _PAGES = (".html", ".htm", ".tex", ".bib", ".pdf", ".ps", ".eps", ".doc", ".docx", ".odt", ".ppt", ".pptx", ".odp")
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".ico", ".tif", ".tiff")
-_NO_DATA = frozenset((*_CODE, *_SCRIPTS, *_PAGES, *_PICTURES))
+_NO_DATA = frozenset((*_CODE, *_NOTEBOOKS, *_SCRIPTS, *_PAGES, *_PICTURES))
 _TABLES = frozenset({".csv", ".tsv"})
 _DOCUMENT = re.compile(
     r"(?i:(?:readme|licen[cs]e|copying|notice|authors|changelog|makefile|dockerfile)(?:\..*)?|.*\.md)"
@@ -104,6 +87,46 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
     left_out = [*_no_data(contents.no_data), *others, *other_loads]
     findings = (*sweep.findings, *_capped(contents.damaged), *left_out)
     return replace(sweep, findings=findings, name=directory.name or str(directory))
+
+
+# --- a sweep of ours --------------------------------------------------------------------------------------------------
+
+
+def load_store(directory: Path) -> Sweep:
+    """A sweep directory of ours, read by the module that wrote it. Raises DataError."""
+    try:
+        store = SweepStore.read(directory)
+        tool = store.manifest.get("tool")
+        if tool == "fio":
+            from measure.fio.sweep import read_fio_store
+
+            return read_fio_store(store)
+        if tool == "fio-hosts":
+            from measure.fio.hosts_sweep import read_hosts_store
+
+            return read_hosts_store(store)
+        if tool in ("memory", "memory_probe"):
+            from measure.memory.probe import read_memory_store
+
+            return read_memory_store(store)
+        if tool == "mlc":
+            from measure.mlc.sweep import read_mlc_store
+
+            return read_mlc_store(store)
+    except DataError:
+        raise
+    except (StoreError, OSError) as error:
+        raise DataError(str(error)) from error
+    except MeasureError as error:
+        raise DataError(f"{directory}: {error}") from error
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        # Our own records are read as they were written; one that was edited by hand may fail anywhere.
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+        raise DataError(
+            f"{directory} holds a record that qsim does not write ({said}); it was edited or damaged: restore it, or "
+            "measure into another directory"
+        ) from error
+    raise DataError(f"{directory} holds a sweep by {tool!r}, which this version cannot read; update qsim")
 
 
 # --- what the files are ---------------------------------------------------------------------------------------------

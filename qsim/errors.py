@@ -40,6 +40,13 @@ class InvalidParameterError(ValueError):
         return f"{begun}{': ' if self.problem.startswith('must') else '; '}{self.remedy}"
 
 
+def must_be(holds: bool, parameter: str, value: object, wanted: str) -> None:
+    """InvalidParameterError saying what ``value`` must be, unless it ``holds``."""
+    if not holds:
+        shown = f"{value:g}" if isinstance(value, float) else repr(value)
+        raise InvalidParameterError(parameter, f"is {shown}", f"it must be {wanted}", value)
+
+
 class UnstableQueueError(QsimError, ValueError):
     """More work arrives than the servers can do, so no steady state exists.
 

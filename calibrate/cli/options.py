@@ -144,10 +144,6 @@ FailOn: TypeAlias = Annotated[
         help="Exit with 3 where the audit finds anything of this severity or worse: info, warning, error.",
     ),
 ]  # fmt: skip
-Keep: TypeAlias = Annotated[bool, typer.Option("--keep", help="Keep the test file.")]
-AllowRead: TypeAlias = Annotated[
-    bool, typer.Option("--allow-read", help="Consent to reading a file or block device that exists.")
-]
 SweepDirectory: TypeAlias = Annotated[
     Path | None,
     typer.Option(

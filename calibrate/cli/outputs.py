@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calibrate.report.measured import MeasuredSection
 
 IMAGES = ("svg", "png", "pdf")
+REPORT = "report.html"
 
 Plots: TypeAlias = Annotated[
     Path | None,
@@ -107,3 +108,21 @@ class Outputs(OptionGroup):
                 plots = write_images(groups, self.plots, image_format(self.image or "svg"), progress=bar.share)
         page = None if self.report is None else str(write_sections(sections, self.report, title=title))
         return Written(page, tuple(map(str, tables)), tuple(map(str, plots)), self)
+
+
+@dataclass(frozen=True)
+class PageInDirectory(Outputs):
+    """The same, with a page in any case: in the directory of the points, where none is named."""
+
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",
+                     help="The page with all tables and plots."),
+    ] = None  # fmt: skip
+
+    def within(self, directory: Path | None) -> Outputs:
+        """Where to write, checked before any work; CommandError as ``check``."""
+        page = directory / REPORT if self.report is None and directory is not None else self.report
+        outputs = Outputs(page, self.csv, self.plots, self.image)
+        outputs.check()
+        return outputs

@@ -16,7 +16,7 @@ def choose_engine(asked: str = "auto") -> tuple[str, str]:
     kernel lets this process set up a ring (containers often do not). Raises ValueError for an engine that this fio
     has not.
     """
-    listing = run_tool(["fio", "--enghelp"], timeout_s=10).stdout.decode("utf-8", "replace")
+    listing = run_tool(["fio", "--enghelp"], timeout_s=10).text
     engines = {line.strip() for line in listing.splitlines()[1:]}
     if asked != "auto":
         if asked not in engines:

@@ -28,7 +28,7 @@ from measure.errors import UnsafeTargetError
 from measure.fio.command import Common, fill_command, point_command
 from measure.fio.engines import USUAL
 from measure.fio.host_names import Host
-from measure.fio.plan import MARGIN_S, START_S
+from measure.fio.plan import MARGIN_S, START_S, FioPoint
 from measure.fio.preconditioning import SEQUENTIAL_BYTES_PER_S
 from measure.fio.settings import RunSettings
 from measure.fio.target import DEFAULT_FILE_BYTES, check_room
@@ -49,15 +49,6 @@ _LOOK = ("[look]", "ioengine=null", "rw=read", "bs=4096", "size=4096")  # touche
 
 
 @dataclass(frozen=True)
-class HostsPoint:
-    """One point, the same on every host."""
-
-    key: str
-    job: FioJob
-    repeat: int
-
-
-@dataclass(frozen=True)
 class HostsPlan:
     """What will be done, before anything is done.
 
@@ -67,7 +58,7 @@ class HostsPlan:
 
     hosts: tuple[Host, ...]
     target: str
-    points: tuple[HostsPoint, ...]
+    points: tuple[FioPoint, ...]
     only_read: bool
     size_bytes: int | None
     engine: str
@@ -102,7 +93,7 @@ class HostsPlan:
         """The path that is measured on a host."""
         return self.target if self.only_read else f"{self.target.rstrip('/')}/{self._file_name(host)}"
 
-    def point_jobs(self, point: HostsPoint) -> dict[Host, str]:
+    def point_jobs(self, point: FioPoint) -> dict[Host, str]:
         """The job file of a point for each host."""
         return {
             host: self._job_file(point_command(point.key, point.job, self._common(host), self.seed), host)
@@ -122,10 +113,6 @@ class HostsPlan:
         """A job file that touches nothing on a host, to see whether its server answers."""
         return {host: "".join(f"{line}\n" for line in _LOOK) for host in hosts}
 
-    def writes(self, point: HostsPoint) -> bool:
-        """Whether a point writes."""
-        return point.job.read_percent < 100
-
     def describe(self) -> str:
         """The plan in words."""
         what = "only read" if self.only_read else (
@@ -144,9 +131,7 @@ class HostsPlan:
     def commands(self) -> tuple[str, ...]:
         """The command of every step, in order; the job files are sent to the hosts by it."""
         fill = () if self.only_read else (shlex.join(client_command(self.hosts, "fill", readonly=False)),)
-        return (
-            *fill, *(shlex.join(client_command(self.hosts, p.key, readonly=not self.writes(p))) for p in self.points)
-        )  # fmt: skip
+        return (*fill, *(p.command for p in self.points))
 
     def settings(self) -> dict[str, Any]:
         """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
@@ -218,7 +203,11 @@ def plan_hosts(
                                     f"there are auto, {', '.join(USUAL)}", engine)  # fmt: skip
     find_tool("fio")
     reason = "every fio for Linux has it, and what the hosts have cannot be asked" if engine == "auto" else "asked for"
-    points = [HostsPoint(f"{job.key}.r{repeat}", job, repeat) for job, repeat in settings.rounds(workloads)]
+    points = [
+        FioPoint(key, job, repeat, client_command(hosts, key, readonly=job.read_percent == 100))
+        for job, repeat in settings.rounds(workloads)
+        for key in [f"{job.key}.r{repeat}"]
+    ]
     return HostsPlan(
         tuple(hosts), target, tuple(points), only_read, size_bytes, ENGINE if engine == "auto" else engine, reason,
         settings.runtime_s, settings.ramp_s, settings.seed, tool_version("fio") or "", secrets.token_hex(_TOKEN_BYTES),

@@ -11,12 +11,12 @@ is missing the point is recorded as failed with the host's name, and the sweep g
 from __future__ import annotations
 
 import json
-import math
 import re
-import shlex
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +25,23 @@ import pandas as pd
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
 from measure.fio.host_names import Host, parse_hosts, read_hosts
-from measure.fio.hosts_plan import HostsPlan, HostsPoint, client_command, plan_hosts
+from measure.fio.hosts_plan import HostsPlan, client_command, plan_hosts
+from measure.fio.plan import FioPoint
 from measure.fio.points import request_of
 from measure.formats.fio.json_output import parse_fio
-from measure.formats.fio.record import FioRecord, pooled
+from measure.formats.fio.record import FioRecord, added
 from measure.formats.fio.sweep import sweep_of_records, why_unusable
 from measure.machine.durable import write_durably
 from measure.machine.host import host_facts
 from measure.machine.process import Finished, run_tool
-from measure.progress import Progress, silent
+from measure.progress import Progress
 from measure.store.directory import SweepStore
-from measure.store.point_records import failure, keep_point, kept_points, provenance_of, raw_text
-from measure.store.stored_point import StoredPoint
+from measure.store.measuring import Measurement, Outcome, Run, Tick, measure, printed, read_kept
 from measure.sweep import Provenance, Sweep
 from measure.units import counted
 
 __all__ = ["Host", "HostsPlan", "parse_hosts", "plan_hosts", "read_hosts", "read_hosts_store", "run_hosts"]
 
-TOOL = "fio-hosts"
 ALL_HOSTS = "all hosts"
 LEFT = "files-on-hosts.json"  # {host: path}: what has to be removed there, while it is there
 
@@ -65,21 +64,13 @@ def run_hosts(plan: HostsPlan, out_dir: Path, on_progress: Progress | None = Non
     Raises StoreError (the directory holds something else), ToolMissingError, ToolFailedError (a host does not answer
     before the first point, a file cannot be filled, or no point at all could be measured).
     """
-    report = on_progress or silent
-    store = SweepStore.create(out_dir, TOOL, plan.settings(), _provenance(plan).to_dict())
-    plan = plan.with_token(_token(store))
-    with store.locked():
-        done = store.finished()
-        missing = [point for point in plan.points if point.key not in done]
-        try:
-            if missing:
-                _measure(plan, store, missing, report)
-        finally:
-            _remove_files(plan, store)
-        sweep = read_hosts_store(store)
-        store.write_table(sweep.points.to_csv(index=False))
-    report(len(plan.points), len(plan.points), 0.0, "done")
-    return sweep
+    return measure(
+        Measurement(
+            "fio-hosts", plan.points, plan.settings(), partial(_provenance, plan), partial(_ready, plan),
+            read_hosts_store, lambda _: plan.point_seconds, plan.fill_seconds(), tidy=partial(_remove_files, plan),
+        ),
+        out_dir, on_progress,
+    )  # fmt: skip
 
 
 def read_hosts_store(store: SweepStore) -> Sweep:
@@ -87,18 +78,15 @@ def read_hosts_store(store: SweepStore) -> Sweep:
 
     Raises DataError where no point is finished, StoreError where the directory is damaged.
     """
-    kept = kept_points(store)
-    finished = kept.finished
-    provenance = provenance_of(store, finished)
+    kept = read_kept(store, lambda text, point: parse_fio(text, point.raw.name if point.raw else point.key))
+    kept.check_any()
+    provenance = kept.provenance
     rank = {host: i for i, host in enumerate(provenance.details.get("hosts", ()))}
     records = [
-        [
-            replace(r, device=provenance.device)
-            for r in sorted(_records_of(p), key=lambda r: rank.get(r.host, len(rank)))
-        ]
-        for p in finished
+        [replace(r, device=provenance.device) for r in sorted(found, key=lambda r: rank.get(r.host, len(rank)))]
+        for found in kept.values
     ]
-    findings = [*(failure(p, p.asked("load")) for p in kept.failed), *store.findings(), *_left(store)]
+    findings = [*kept.findings, *_left(store)]
     each = sweep_of_records([r for of_point in records for r in of_point], findings)
     table = each.points
     latencies = dict(each.latencies)
@@ -106,13 +94,14 @@ def read_hosts_store(store: SweepStore) -> Sweep:
         totals = _all_hosts(each, records)
         table = pd.concat([table, totals.points], ignore_index=True)
         latencies |= totals.latencies
-    repeats = {p.raw.name: p.asked("repeat") for p in finished if p.raw is not None}
+    repeats = {p.raw.name: p.asked("repeat") for p in kept.finished if p.raw is not None}
     order = {series: i for i, series in enumerate(dict.fromkeys(table["series"]))}
     table = table.assign(repeat=[repeats[source] for source in table["source"]]).sort_values(
         ["series", "load", "repeat"], key=lambda c: c.map(order) if c.name == "series" else c, ignore_index=True
     )
-    raw = tuple(p.raw for p in finished if p.raw is not None)
-    return replace(each, points=table, provenance=provenance, raw=raw, name=store.directory.name, latencies=latencies)
+    return replace(
+        each, points=table, provenance=provenance, raw=kept.raw, name=store.directory.name, latencies=latencies
+    )
 
 
 def _all_hosts(each: Sweep, records: Sequence[Sequence[FioRecord]]) -> Sweep:
@@ -131,91 +120,76 @@ def _all_hosts(each: Sweep, records: Sequence[Sequence[FioRecord]]) -> Sweep:
 
 def _total(records: Sequence[FioRecord]) -> FioRecord:
     """The results of all hosts at one point as one: as many jobs as there are on all of them."""
-    first = records[0]
-    flows = [(r.throughput_per_s, r.latency) for r in records]
-    requests = sum(r.requests for r in records)
-    reads = math.fsum(r.read_fraction * r.requests for r in records)
+    total = added(records)
     jobs = sum(r.jobs for r in records)
-    directions = {}
-    for name in dict.fromkeys(name for r in records for name in r.directions):
-        parts = [r.directions[name] for r in records if name in r.directions]
-        directions[name] = (math.fsum(rate for rate, _ in parts), pooled(parts))
     return replace(
-        first, host="", options={**first.options, "numjobs": str(jobs), "group_reporting": "1"}, records=1,
-        throughput_per_s=math.fsum(r.throughput_per_s for r in records),
-        bandwidth_bytes_per_s=math.fsum(r.bandwidth_bytes_per_s for r in records), latency=pooled(flows),
-        read_fraction=reads / requests if requests else math.nan, requests=requests,
-        runtime_s=max(r.runtime_s for r in records), findings=(), windows=(), directions=directions,
+        total, host="", options={**total.options, "numjobs": str(jobs), "group_reporting": "1"}, records=1,
+        findings=(), windows=(),
     )  # fmt: skip
 
 
-def _measure(plan: HostsPlan, store: SweepStore, missing: Sequence[HostsPoint], report: Progress) -> None:
-    total, each_s, before = len(plan.points), plan.point_seconds, len(plan.points) - len(missing)
+@contextmanager
+def _ready(plan: HostsPlan, store: SweepStore, _missing: Sequence[FioPoint], tick: Tick) -> Iterator[Run[FioPoint]]:
+    """Look for the hosts and fill the files, which are removed at the end."""
+    plan = plan.with_token(_token(store))
 
-    def ticks(done: int, seconds: float, text: str) -> Callable[[float], None]:
-        return lambda elapsed_s: report(done, total, max(0.0, seconds - elapsed_s), text)
+    def run(point: FioPoint, tick: Tick) -> Outcome:
+        jobs, readonly = plan.point_jobs(point), point.job.read_percent == 100
+        finished = _client(plan.hosts, point.key, jobs, readonly, plan.point_limit_s, lambda: tick(point.describe()))
+        return printed(
+            finished, _why_failed(plan, point.key, finished), point.command, request_of(point.job, point.repeat),
+            job_files={str(host): text for host, text in jobs.items()},
+        )  # fmt: skip
 
-    seconds = plan.fill_seconds() + len(missing) * each_s
+    try:
+        _prepare(plan, store, tick)
+        yield run
+    finally:
+        _remove_files(plan, store)
+
+
+def _prepare(plan: HostsPlan, store: SweepStore, tick: Tick) -> None:
+    """See that every host answers, and fill the files; ToolFailedError where one does not."""
     looked = _client(plan.hosts, "look", plan.look_jobs(plan.hosts), True, LOOK_LIMIT_S + len(plan.hosts),
-                     ticks(before, seconds, "looking for the hosts"))  # fmt: skip
+                     lambda: tick("looking for the hosts"))  # fmt: skip
     if reason := _why_failed(plan, "look", looked):
         raise ToolFailedError(f"{reason}; start fio --server there, of the version that is here ({plan.fio_version})")
     if not plan.only_read and plan.size_bytes is not None:
         _note_files(store, {str(host): plan.file_on(host) for host in plan.hosts})
         limit_s = 60.0 + plan.size_bytes / SLOWEST_FILL_BYTES_PER_S
         filled = _client(plan.hosts, "fill", plan.fill_jobs(), False, limit_s,
-                         ticks(before, seconds, "writing the test files"))  # fmt: skip
+                         lambda: tick("writing the test files"))  # fmt: skip
         if reason := _why_failed(plan, "fill", filled):
             raise ToolFailedError(f"the test files could not be filled: {reason}")
-    reason = ""
-    for done, point in enumerate(missing, start=before):
-        text = point.job.load_text + (f", repeat {point.repeat + 1}" if point.repeat else "")
-        finished = _client(plan.hosts, point.key, plan.point_jobs(point), not plan.writes(point), plan.point_limit_s,
-                           ticks(done, (total - done) * each_s, text))  # fmt: skip
-        reason = _keep(store, plan, point, finished) or reason
-    if not store.finished():
-        raise ToolFailedError(f"no point of the sweep could be measured; the last: {reason}")
 
 
 def _client(
     hosts: Sequence[Host], step: str, jobs: Mapping[Host, str], readonly: bool, limit_s: float,
-    on_tick: Callable[[float], None] | None = None,
+    on_tick: Callable[[], None] = lambda: None,
 ) -> Finished:  # fmt: skip
     """One step on all of ``hosts``, with their job files in a private folder."""
     with tempfile.TemporaryDirectory(prefix="qsim-hosts-") as folder:
         for number, host in enumerate(hosts, 1):
             (Path(folder) / f"{step}-{number}.fio").write_text(jobs[host], "ascii")
         command = client_command(hosts, step, readonly=readonly)
-        return run_tool(command, limit_s, Path(folder), on_tick=on_tick, grace_s=GRACE_S)
-
-
-def _keep(store: SweepStore, plan: HostsPlan, point: HostsPoint, finished: Finished) -> str:
-    """Keep the point as measured or as failed; the reason of a failure, or ""."""
-    reason = _why_failed(plan, point.key, finished)
-    keep_point(
-        store, point.key, finished, reason, request=request_of(point.job, point.repeat),
-        command=shlex.join(client_command(plan.hosts, point.key, readonly=not plan.writes(point))),
-        notes={"job_files": {str(host): text for host, text in plan.point_jobs(point).items()}},
-    )  # fmt: skip
-    return reason
+        return run_tool(command, limit_s, Path(folder), on_tick=lambda _: on_tick(), grace_s=GRACE_S)
 
 
 def _why_failed(plan: HostsPlan, step: str, finished: Finished) -> str:
     """One sentence that names the hosts, or "" where every host gave one usable result."""
-    text, stderr = (output.decode("utf-8", "replace") for output in (finished.stdout, finished.stderr))
     if finished.timed_out:
         silent = _silent_hosts(plan)
         who = f"no answer from {', '.join(silent)}" if silent else "which host kept it is not known"
         return f"{step}: fio did not end in time and was stopped; {who}"
     if finished.returncode < 0:
         return f"{step}: fio was ended by signal {-finished.returncode}"
-    records = _records_in(text)
+    records = _records_in(finished.text)
     problems = [p for host in plan.hosts if (p := _problem(records, host, measured=step != "look"))]
     if not problems and finished.returncode > 0:
         problems.append(f"fio ended with exit code {finished.returncode}")
     if not problems:
         return ""
-    said = _said(text, stderr)
+    said = _said(finished.text, finished.stderr.decode("utf-8", "replace"))
     return f"{step}: {'; '.join(problems)}" + (f" ({said})" if said else "")
 
 
@@ -241,7 +215,7 @@ def _silent_hosts(plan: HostsPlan) -> list[str]:
     silent = []
     for host in plan.hosts:
         looked = _client([host], "look", plan.look_jobs([host]), True, LOOK_LIMIT_S)
-        if looked.timed_out or '"client_stats"' not in looked.stdout.decode("utf-8", "replace"):
+        if looked.timed_out or '"client_stats"' not in looked.text:
             silent.append(str(host))
     return silent
 
@@ -258,6 +232,7 @@ def _remove_files(plan: HostsPlan, store: SweepStore) -> None:
 
     All hosts at once; then those that are left one by one, so that what is said concerns them.
     """
+    plan = plan.with_token(_token(store))
     left = _noted_files(store)
     wanted = [host for host in plan.hosts if str(host) in left]
     for group in [wanted, *([host] for host in wanted)]:
@@ -265,9 +240,8 @@ def _remove_files(plan: HostsPlan, store: SweepStore) -> None:
         if not hosts:
             continue
         finished = _client(hosts, "remove", {h: plan.remove_job(h) for h in hosts}, False, REMOVE_LIMIT_S)
-        text = finished.stdout.decode("utf-8", "replace")
-        absent = len(hosts) == 1 and any(words in text for words in _ABSENT)
-        removed = [str(host) for host in hosts if absent or not _problem(_records_in(text), host)]
+        absent = len(hosts) == 1 and any(words in finished.text for words in _ABSENT)
+        removed = [str(host) for host in hosts if absent or not _problem(_records_in(finished.text), host)]
         left = {host: file for host, file in left.items() if host not in removed}
         _note_files(store, left)
 
@@ -307,10 +281,6 @@ def _left(store: SweepStore) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _records_of(point: StoredPoint) -> list[FioRecord]:
-    return parse_fio(raw_text(point), point.raw.name if point.raw else point.key)
-
-
 def _token(store: SweepStore) -> str:
     """The token in the names of the files of this sweep, which is the first run's."""
     token = store.manifest.get("provenance", {}).get("details", {}).get("token")
@@ -320,10 +290,9 @@ def _token(store: SweepStore) -> str:
 
 
 def _provenance(plan: HostsPlan) -> Provenance:
-    client = host_facts()
     details: dict[str, Any] = {
         "hosts": [str(host) for host in plan.hosts], "token": plan.token, "engine": plan.engine,
-        "engine_reason": plan.engine_reason, "submission": "inline", "client": client.hostname,
+        "engine_reason": plan.engine_reason, "submission": "inline", "client": host_facts().hostname,
     }  # fmt: skip
     return Provenance(
         tool="fio", tool_version=plan.fio_version, host=", ".join(str(host) for host in plan.hosts),

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from measure.fio.command import Common, point_command, stagger_s
 from measure.fio.engines import choose_engine, choose_submitting_engine
@@ -28,6 +28,9 @@ from measure.machine.process import find_tool
 from measure.machine.target import Target
 from measure.units import format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop, beside its run
@@ -49,6 +52,10 @@ class FioPoint:
     def command(self) -> str:
         """The command as it could be typed into a shell."""
         return shlex.join(self.argv)
+
+    def describe(self) -> str:
+        """The point in a few words, for a progress bar."""
+        return self.job.load_text + (f", repeat {self.repeat + 1}" if self.repeat else "")
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,14 @@ class FioPlan:
         key = f"{job.key}.r{repeat}"
         common = Common(self.file, self.uri, self.engine, self.runtime_s, self.ramp_s)
         return FioPoint(key, job, repeat, point_command(key, job, common, self.seed, log=self.log))
+
+    def workload_of(self, source: str) -> FioJob | None:
+        """The workload that a raw file of the sweep belongs to; None for one of another plan."""
+        return next((p.job for p in self.points if source.startswith(f"{p.job.key}.r")), None)
+
+    def once_more(self, job: FioJob, rows: DataFrame) -> FioPoint:
+        """The next repeat of a workload, of which ``rows`` were measured."""
+        return self.point(job, int(rows["repeat"].max()) + 1)
 
     def fill_seconds(self) -> float:
         """How long the writing of the file before all points will about take."""

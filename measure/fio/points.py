@@ -18,11 +18,10 @@ from measure.findings import Finding
 from measure.fio.command import submitters_of
 from measure.fio.workload import MAX_JOBS, FioJob
 from measure.formats.fio.json_output import parse_fio
-from measure.formats.fio.record import SYNC_ENGINES, FioRecord, pooled
+from measure.formats.fio.record import SYNC_ENGINES, FioRecord, added
 from measure.formats.fio.steady_state import noted_columns
 from measure.formats.fio.sweep import Placed, why_unusable
 from measure.machine.scheduling_delay import noted_lateness
-from measure.store.point_records import raw_text
 from measure.store.stored_point import StoredPoint
 from measure.sweep import describe_series
 from measure.units import format_rate
@@ -42,10 +41,10 @@ class MeasuredPoint:
     columns: Mapping[str, Any] = field(default_factory=dict)
 
 
-def measured(point: StoredPoint) -> list[MeasuredPoint]:
-    """The finished point, once for each host that measured it. StoreError where its raw output is lost."""
+def measured(text: str, point: StoredPoint) -> list[MeasuredPoint]:
+    """The finished point of which fio printed ``text``, once for each host that measured it."""
     job = job_of(point)
-    records = joined(parse_fio(raw_text(point), point.raw.name if point.raw else point.key), job)
+    records = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
     columns = {**_place_in_time(point), **noted_columns(point.record), **noted_lateness(point.record)}
     return [MeasuredPoint(record, job, int(point.asked("repeat")), columns) for record in records]
 
@@ -95,7 +94,7 @@ def joined(records: Sequence[FioRecord], job: FioJob) -> list[FioRecord]:
     for parts in hosts.values():
         if len(parts) != job.sections:
             raise DataError(f"{parts[0].source}: fio reported {len(parts)} jobs where {job.sections} were asked for")
-    return [_as_asked(_together(parts), job) for parts in hosts.values()]
+    return [_as_asked(added(parts), job) for parts in hosts.values()]
 
 
 def place(points: Iterable[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]:
@@ -130,24 +129,6 @@ def place(points: Iterable[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]
         )  # fmt: skip
         placed.append(Placed(record, name, load, point.repeat, columns))
     return placed, [*findings.values(), *(_busy_submitters(several, name) for name, several in strained.items())]
-
-
-def _together(parts: Sequence[FioRecord]) -> FioRecord:
-    """Jobs that ran side by side as one record."""
-    if len(parts) == 1:
-        return parts[0]
-    total = sum(p.requests for p in parts)
-    return replace(
-        parts[0],
-        throughput_per_s=math.fsum(p.throughput_per_s for p in parts),
-        bandwidth_bytes_per_s=math.fsum(p.bandwidth_bytes_per_s for p in parts),
-        latency=pooled([(p.throughput_per_s, p.latency) for p in parts]),
-        read_fraction=math.fsum(p.read_fraction * p.requests for p in parts) / total if total else math.nan,
-        requests=total, runtime_s=max(p.runtime_s for p in parts), error=next((p.error for p in parts if p.error), 0),
-        findings=tuple(dict.fromkeys(f for p in parts for f in p.findings)),
-        directions={d: found for p in parts for d, found in p.directions.items()},
-        cpu_s=math.fsum(p.cpu_s for p in parts),
-    )  # fmt: skip
 
 
 def _as_asked(record: FioRecord, job: FioJob) -> FioRecord:

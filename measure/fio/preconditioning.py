@@ -26,7 +26,7 @@ from measure.findings import Finding
 from measure.fio.command import fill_command
 from measure.fio.workload import FioJob
 from measure.machine.target import FILE_STATES, Precondition, Target
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
 
 SEQUENTIAL_BYTES_PER_S = 200e6  # for the estimates only
 RANDOM_BYTES_PER_S = 50e6
@@ -51,10 +51,8 @@ class Pass:
 
 def chosen_state(asked: Precondition, file: Target | None, workloads: Sequence[FioJob]) -> str:
     """The state that the file is to have. ValueError where it cannot be given."""
-    if asked not in get_args(Precondition):
-        raise InvalidParameterError(
-            "precondition", f"is {asked!r}", f"it must be one of {', '.join(get_args(Precondition))}", value=asked
-        )
+    known = get_args(Precondition)
+    must_be(asked in known, "precondition", asked, f"one of {', '.join(known)}")
     ours = file is not None and file.kind == "own file"
     if asked == "auto":
         writes = any(w.read_percent < 100 and w.pattern == "random" for w in workloads)

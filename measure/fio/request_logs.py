@@ -69,9 +69,3 @@ def joined_log(folder: Path) -> Path | None:
                 shutil.copyfileobj(source, target, 2**20)
             path.unlink()
     return whole
-
-
-def emptied(folder: Path) -> None:
-    """Remove what the point before left in ``folder``."""
-    for path in folder.iterdir():
-        path.unlink()

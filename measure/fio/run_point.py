@@ -2,59 +2,50 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from measure.fio.plan import FioPlan, FioPoint
-from measure.fio.points import why_no_point
-from measure.fio.request_logs import emptied, joined_log
+from measure.fio.points import request_of, why_no_point
+from measure.fio.request_logs import SUFFIX, joined_log
 from measure.fio.settling import read_settled
 from measure.fio.workload import FioJob
 from measure.formats.fio.intervals import run_with_intervals
 from measure.machine.process import Finished, run_tool
 from measure.machine.scheduling_delay import NOTE, Wakeups
-
-Tick = Callable[[float, str], None]
-"""Called with the seconds since the point began, and what is being done."""
+from measure.store.measuring import Outcome, Tick, printed
 
 
-@dataclass(frozen=True)
-class PointRun:
-    """How fio ended, why that is no point (empty: it is one), and what its record keeps beside what fio printed."""
-
-    finished: Finished
-    reason: str
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    log: Path | None = None
-
-
-def run_point(plan: FioPlan, point: FioPoint, on_tick: Tick, folder: Path) -> PointRun:
+def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outcome:
     """Run ``point`` as ``plan`` says; a run that does not settle in its time is measured all the same.
 
-    ``folder`` is where fio may write its logs.
+    ``folder`` is where fio may write its logs, into a folder of the point.
     """
-    start, text = time.monotonic(), point_text(point)
+    text = point.describe()
     notes: dict[str, Any] = {}
+
+    def outcome(finished: Finished, reason: str) -> Outcome:
+        if plan.preconditioned:
+            notes["preconditioned"] = plan.preconditioned
+        return printed(finished, reason, point.command, request_of(point.job, point.repeat), **notes)
+
     if plan.settling is not None:
         finished = run_tool(
             plan.settling.command(point.argv), plan.settling.limit_s,
-            cwd=folder if plan.log else None,
-            on_tick=lambda _: on_tick(time.monotonic() - start, f"{text}, settling"),
+            cwd=folder if plan.log else None, on_tick=lambda _: tick(f"{text}, settling"),
         )  # fmt: skip
-        told = read_settled(finished.stdout.decode("utf-8", "replace"))
+        told = read_settled(finished.text)
         reason = why_failed(finished, f"{point.key}, settling", point.job, plan.settling.limit_s)
         if reason or told is None:
-            return PointRun(finished, reason or f"{point.key}: fio told nothing of the steady state it was to reach")
+            return outcome(finished, reason or f"{point.key}: fio told nothing of the steady state it was to reach")
         notes["settled"] = told.to_dict()
-    emptied(folder)
+    folder = folder / point.key  # a name of its own, which is then no option that points share
+    folder.mkdir()
     with Wakeups() as woken:
         finished, intervals = run_with_intervals(
-            point.argv, plan.runtime_s, plan.point_limit_s, folder,
-            on_tick=lambda _: on_tick(time.monotonic() - start, text),
-        )  # fmt: skip
+            point.argv, plan.runtime_s, plan.point_limit_s, folder, on_tick=lambda _: tick(text)
+        )
     if late := woken.lateness():
         notes[NOTE] = late.to_dict()
     if len(intervals):
@@ -63,25 +54,10 @@ def run_point(plan: FioPlan, point: FioPoint, on_tick: Tick, folder: Path) -> Po
     log = joined_log(folder) if plan.log else None
     if plan.log and log is None and not reason:
         reason = f"{point.key}: fio wrote no log of its requests"
-    return PointRun(finished, reason, notes, log)
-
-
-def point_text(point: FioPoint) -> str:
-    """The point in words."""
-    return point.job.load_text + (f", repeat {point.repeat + 1}" if point.repeat else "")
+    return replace(outcome(finished, reason), attached={SUFFIX: log} if log else {})
 
 
 def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
     """One sentence, or "" where fio ended well and its output is a usable point of ``job``."""
-    if finished.timed_out:
-        reason = f"{name}: fio did not end within {limit_s:g} s and was stopped"
-    elif finished.returncode < 0:
-        reason = f"{name}: fio was ended by signal {-finished.returncode}"
-    else:
-        reason = why_no_point(finished.stdout.decode("utf-8", "replace"), name, job)
-        if not reason and finished.returncode > 0:
-            reason = f"{name}: fio ended with exit code {finished.returncode}"
-    if not reason:
-        return ""
-    said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-    return f"{reason} ({said[-1]})" if said else reason
+    reason = finished.failure(name, "fio", limit_s, lambda text: why_no_point(text, name, job))
+    return f"{reason} ({finished.complaint})" if reason and finished.complaint else reason

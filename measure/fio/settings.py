@@ -10,7 +10,7 @@ from measure.fio.settling import Settling
 from measure.fio.workload import FioJob
 from measure.fio.workloads import Order, in_order
 from measure.machine.target import Precondition
-from qsim.errors import InvalidParameterError
+from qsim.errors import must_be
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,7 @@ class RunSettings:
             ("size_bytes", self.size_bytes is None or self.size_bytes > 0, "a size such as 1 GiB"),
         )
         for name, holds, wanted in rules:
-            if not holds:
-                raise InvalidParameterError(
-                    name, f"is {getattr(self, name)!r}", f"it must be {wanted}", value=getattr(self, name)
-                )
+            must_be(holds, name, getattr(self, name), wanted)
 
     def rounds(self, workloads: Sequence[FioJob]) -> Iterator[tuple[FioJob, int]]:
         """(workload, repeat) of each point. Repeats go round all workloads: drift shows as repeats that disagree."""

@@ -8,20 +8,16 @@ of its own right behind it, so that its mean, percentiles and histogram are of t
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from measure.formats.fio.documents import fio_documents, jobs_of, number_in, section_of
 from measure.units import format_duration
 
 Kind = Literal["range", "slope"]
 _FIO_NAMES: dict[Kind, str] = {"range": "iops", "slope": "iops_slope"}
 SHORTEST_WINDOW_S = 3
-_MOST = 2.0**63
-START = re.compile(r'\{\s*"fio version"')
 
 
 @dataclass(frozen=True)
@@ -86,29 +82,15 @@ class Settled:
 
 def read_settled(text: str) -> Settled | None:
     """What fio's JSON says of its steady state; None where it says nothing."""
-    start = START.search(text)
-    if start is None:
-        return None
-    try:
-        document, _ = json.JSONDecoder().raw_decode(text, start.start())
-    except (ValueError, RecursionError):
-        return None
-    listed = document.get("jobs")
-    jobs = [job for job in listed if isinstance(job, dict)] if isinstance(listed, list) else []
+    documents, _ = fio_documents(text)
+    jobs = jobs_of(documents[0]) if documents else []
     told = [job["steadystate"] for job in jobs if isinstance(job.get("steadystate"), dict)]
     if not told:
         return None
-    parts = [job[d] for job in jobs for d in ("read", "write") if isinstance(job.get(d), dict)]
-    longest_ms = max((_number(part.get("runtime")) for part in parts), default=math.nan)
+    longest_ms = max(number_in(section_of(job, d), "runtime") for job in jobs for d in ("read", "write"))
     last = told[-1]
-    data = last.get("data")
-    rates = data.get("iops") if isinstance(data, dict) else None
+    rates = section_of(last, "data").get("iops")
     return Settled(
         all(bool(t.get("attained")) for t in told), longest_ms / 1e3, str(last.get("criterion", "")).strip(),
-        tuple(_number(n) for n in rates) if isinstance(rates, list) else (),
+        tuple(number_in({"iops": n}, "iops") for n in rates) if isinstance(rates, list) else (),
     )  # fmt: skip
-
-
-def _number(value: object) -> float:
-    """A number of fio's; 0 for anything else."""
-    return float(value) if isinstance(value, int | float) and 0 <= value < _MOST else 0.0

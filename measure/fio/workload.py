@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
 
 Pattern = Literal["random", "sequential"]
 Mixing = Literal["mixed", "parallel"]
@@ -53,10 +53,7 @@ class FioJob:
             ("arrival_rate_per_s", rate is None or 1 <= rate <= MAX_RATE_PER_S, f"from 1/s to {MAX_RATE_PER_S}/s"),
         )  # fmt: skip
         for name, holds, wanted in rules:
-            if not holds:
-                raise InvalidParameterError(
-                    name, f"is {getattr(self, name)!r}", f"it must be {wanted}", value=getattr(self, name)
-                )
+            must_be(holds, name, getattr(self, name), wanted)
         for name in ("depth", "jobs", "block_bytes", "read_percent"):  # 8.0 and numpy's 8 make the same key as 8
             object.__setattr__(self, name, int(getattr(self, name)))
         if rate is not None and self.depth != 1:

@@ -27,7 +27,7 @@ from measure.known_device.truth import Queueing, Truth
 from measure.machine.own_folders import own_folder
 from measure.machine.process import running
 from qsim import Deterministic, Distribution, Empirical
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
 
 MEMORY_BYTES = 64 * 2**20
 READY_TIMEOUT_S = 10.0
@@ -79,8 +79,7 @@ def known_device(
 
     Raises ValueError (a setting, named), ToolMissingError (no nbdkit), ToolFailedError (it does not come up).
     """
-    if not 1 <= threads <= MAX_THREADS:
-        raise InvalidParameterError("threads", f"is {threads}", f"it must be from 1 to {MAX_THREADS}", value=threads)
+    must_be(1 <= threads <= MAX_THREADS, "threads", threads, f"from 1 to {MAX_THREADS}")
     truth, times, routes = _drawn(service, servers, queueing, seed, early_s, delay_s)
     with own_folder("qsim-nbd") as place:
         (place / "times").write_bytes(times.tobytes())
@@ -106,20 +105,11 @@ def _drawn(
     delay_s: float,
 ) -> tuple[Truth, np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.uint16]]]:
     """The truth, the times to be served, and the server of each request (none where there is one queue)."""
-    if not 1 <= servers <= MAX_SERVERS:
-        raise InvalidParameterError("servers", f"is {servers}", f"it must be from 1 to {MAX_SERVERS}", value=servers)
-    if queueing not in get_args(Queueing):
-        raise InvalidParameterError("queueing", f"is {queueing!r}", "it must be central or per-server", value=queueing)
-    if seed < 0:
-        raise InvalidParameterError("seed", f"is {seed}", "it must be zero or more", value=seed)
-    if not 0 <= early_s < LONGEST_S:
-        raise InvalidParameterError(
-            "early_s", f"is {early_s:g}", f"it must be from 0 to below {LONGEST_S:g} seconds", value=early_s
-        )
-    if not 0 <= delay_s < LONGEST_S:
-        raise InvalidParameterError(
-            "delay_s", f"is {delay_s:g}", f"it must be from 0 to below {LONGEST_S:g} seconds", value=delay_s
-        )
+    must_be(1 <= servers <= MAX_SERVERS, "servers", servers, f"from 1 to {MAX_SERVERS}")
+    must_be(queueing in get_args(Queueing), "queueing", queueing, "central or per-server")
+    must_be(seed >= 0, "seed", seed, "zero or more")
+    must_be(0 <= early_s < LONGEST_S, "early_s", early_s, f"from 0 to below {LONGEST_S:g} seconds")
+    must_be(0 <= delay_s < LONGEST_S, "delay_s", delay_s, f"from 0 to below {LONGEST_S:g} seconds")
     law = _law(service)
     rng = np.random.default_rng(seed)
     constant = isinstance(law, Deterministic)

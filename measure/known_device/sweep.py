@@ -27,7 +27,7 @@ from measure.machine.process import run_tool
 from measure.progress import Progress
 from measure.sweep import Sweep
 from measure.units import format_rate
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
@@ -64,10 +64,7 @@ class DeviceSweep:
             raise ValueError("a delay tells nothing in an open sweep; leave it out, or give depths")
         if self.jobs is not None and self.depths:
             raise InvalidParameterError("jobs", "share arrivals", "a sweep over depths has one, so leave jobs out")
-        if self.order not in get_args(Order):
-            raise InvalidParameterError(
-                "order", f"is {self.order!r}", "it must be ascending, descending or random", value=self.order
-            )
+        must_be(self.order in get_args(Order), "order", self.order, "ascending, descending or random")
         peak = self.truth.peak_throughput_per_s
         if peak > FASTEST_PER_S:
             raise ValueError(
@@ -126,7 +123,6 @@ def measured_way() -> float:
         (point,) = plan_workloads(device.uri, [FioJob(1, 1, 4096, 100, "random")], settings).points
         finished = run_tool(point.argv, 30.0)
     if finished.returncode != 0 or finished.timed_out:
-        said = finished.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise ToolFailedError(f"fio could not drive nbdkit: {said[-1] if said else f'exit {finished.returncode}'}")
-    median = parse_fio(finished.stdout.decode("utf-8", "replace"), "the way")[0].latency.percentile_s(50.0)
+        raise ToolFailedError(f"fio could not drive nbdkit: {finished.complaint or f'exit {finished.returncode}'}")
+    median = parse_fio(finished.text, "the way")[0].latency.percentile_s(50.0)
     return max(0.0, median - WAY_SERVICE_S)

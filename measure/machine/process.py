@@ -57,6 +57,25 @@ class Finished:
     ended_at: str
     timed_out: bool
 
+    @property
+    def text(self) -> str:
+        """What it printed."""
+        return self.stdout.decode("utf-8", "replace")
+
+    @property
+    def complaint(self) -> str:
+        """The last line that it printed to stderr; "" where there is none."""
+        return (self.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
+
+    def failure(self, name: str, tool: str, limit_s: float, lacks: Callable[[str], str]) -> str:
+        """Why this run is no result, in a sentence; "" where it is. ``lacks`` says what is missing in its text."""
+        if self.timed_out:
+            return f"{name}: {tool} did not end within {limit_s:g} s and was stopped"
+        if self.returncode < 0:
+            return f"{name}: {tool} was ended by signal {-self.returncode}"
+        failed = f"{name}: {tool} ended with exit code {self.returncode}" if self.returncode else ""
+        return lacks(self.text) or failed
+
 
 def find_tool(name: str) -> str:
     """The program's path. Raises ToolMissingError that says how to get it."""

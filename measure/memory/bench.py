@@ -1,12 +1,10 @@
-"""The probe's threads with their memory filled, ready to measure one point after the other into a directory."""
+"""The probe's threads with their memory filled, ready to measure one point after the other."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from measure.flagged import RETRY_SHARE
 from measure.memory.plan import WARM_UP_S, MemoryPlan, Point
@@ -21,7 +19,6 @@ from measure.memory.threads import (
     spin_ns_per_iteration,
 )
 from measure.memory.traffic import Traffic
-from measure.store.directory import SweepStore
 
 
 @dataclass(frozen=True)
@@ -51,25 +48,26 @@ class Bench:
             loaders.append(self.stand_in)
         traffic = point.traffic or self.plan.traffics[0]
         set_traffic(loaders, traffic)
-        trials, discarded = calm_trials(
-            lambda: trial(chaser, loaders, point.delay, self.plan.seconds_per_repeat), self.plan.repeats
-        )
-        return ProbeRecord(
-            kind=point.kind,
-            delay_iterations=point.delay,
-            spin_ns_per_iteration=self.spin_ns,
-            traffic=traffic.name,
-            burst_lines=traffic.burst_lines,
-            updated_lines=traffic.updated_lines,
-            streamed_lines=traffic.streamed_lines,
-            stride_bytes=traffic.stride_bytes,
-            buffer_bytes=self.plan.buffer_bytes,
-            chaser_cpu=chaser.cpu if chaser else None,
-            loader_cpus=tuple(x.cpu for x in loaders),
-            huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
-            trials=trials,
-            discarded=discarded,
-        )
+        return probed(
+            point, traffic, self.plan.buffer_bytes, self.spin_ns, chaser, loaders, self.plan.repeats,
+            self.plan.seconds_per_repeat,
+        )  # fmt: skip
+
+
+def probed(
+    point: Point, traffic: Traffic, buffer_bytes: int, spin_ns: float, chaser: Chaser | None,
+    loaders: Sequence[Loader], repeats: int, seconds: float, warm_up_s: float = WARM_UP_S,
+) -> ProbeRecord:  # fmt: skip
+    """The record of a point: ``repeats`` trials of ``chaser`` and ``loaders``, each of ``seconds``."""
+    trials, discarded = calm_trials(lambda: trial(chaser, loaders, point.delay, seconds, warm_up_s), repeats)
+    return ProbeRecord(
+        kind=point.kind, delay_iterations=point.delay, spin_ns_per_iteration=spin_ns, traffic=traffic.name,
+        burst_lines=traffic.burst_lines, updated_lines=traffic.updated_lines, streamed_lines=traffic.streamed_lines,
+        stride_bytes=traffic.stride_bytes, buffer_bytes=buffer_bytes, chaser_cpu=chaser.cpu if chaser else None,
+        loader_cpus=tuple(x.cpu for x in loaders),
+        huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
+        trials=trials, discarded=discarded,
+    )  # fmt: skip
 
 
 def make_loaders(cpus: Sequence[int | None], size_bytes: int, traffic: Traffic) -> list[Loader]:
@@ -112,21 +110,6 @@ def calm_trials(measure: Callable[[], Trial], repeats: int) -> tuple[tuple[Trial
     ranked = sorted(range(len(trials)), key=lambda i: off_cpu_share(trials[i]))
     kept, others = sorted(ranked[:repeats]), ranked[repeats:]
     return tuple(trials[i] for i in kept), tuple(trials[i] for i in others)
-
-
-def keep(
-    store: SweepStore, key: str, command: str, request: dict[str, Any], measure: Callable[[], ProbeRecord]
-) -> None:
-    """Measure one point into the store: its record, or the reason why there is none, which is raised again."""
-    about: dict[str, Any] = {
-        "command": f"{command} --out {shlex.quote(str(store.directory))}", "started_at": now(), "request": request,
-    }  # fmt: skip
-    try:
-        record = measure()
-    except Exception as error:
-        store.add(key, None, {"status": "failed", **about, "stderr": str(error)})
-        raise
-    store.add(key, record.to_json().encode(), {"status": "ok", **about, "ended_at": now()})
 
 
 def now() -> str:

@@ -12,10 +12,10 @@ cache (0.7 us) the clocks alone would cost as much as the chase.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from measure.memory.bench import calm_trials, set_traffic, trial
+from measure.memory.bench import probed, set_traffic
 from measure.memory.huge_pages import HUGE_PAGE_BYTES, MemoryPages, allocate
 from measure.memory.placement import Placement, place_without_chaser
 from measure.memory.plan import (
@@ -75,20 +75,30 @@ class BufferPlan:
 
         return tuple(int(size) for size in np.random.default_rng(self.seed).permutation(self.sizes))
 
-    def points(self, size: int) -> tuple[Point, ...]:
-        """What is measured at one size: the chase, then each traffic by each number of threads."""
+    def points(self, size: int | None = None) -> tuple[Point, ...]:
+        """What is measured at one size (None: at all): the chase, then each traffic by each number of threads."""
+        if size is None:
+            return tuple(point for each in self.order for point in self.points(each))
         streams = [
-            Point(f"buffer-{size}-{traffic.slug}-{threads}", "peak", traffic, threads)
+            Point(f"buffer-{size}-{traffic.slug}-{threads}", "peak", traffic, threads, buffer_bytes=size)
             for traffic in self.traffics
             for threads in self.thread_counts
         ]
-        return (Point(f"buffer-{size}-idle", "idle"), *streams)
+        return (Point(f"buffer-{size}-idle", "idle", buffer_bytes=size), *streams)
 
     def seconds_at(self, size: int) -> float:
         """Seconds that one size takes, the making of its ring included."""
         fills = size * (LINK_S_PER_BYTE + len(self.cpus) * REFILL_S_PER_BYTE)
         warm_ups = warm_up_s(size, chasing=True) + (len(self.points(size)) - 1) * warm_up_s(size, chasing=False)
         return fills + self.repeats * (warm_ups + len(self.points(size)) * (self.seconds_per_repeat + 0.01))
+
+    def seconds_of(self, point: Point) -> float:
+        """Seconds that a point takes, of those that its size takes."""
+        return self.seconds_at(point.buffer_bytes) / len(self.points(point.buffer_bytes))
+
+    def request(self, point: Point) -> dict[str, Any]:
+        """What a record keeps of what was asked."""
+        return {"kind": point.kind, "buffer_bytes": point.buffer_bytes}
 
     def prepare_seconds(self) -> float:
         """Seconds for compiling and for touching the largest buffers."""
@@ -168,6 +178,7 @@ class BufferBench:
     plan: BufferPlan
     pages: tuple[MemoryPages, ...]
     spin_ns: float
+    loaders: dict[int, list[Loader]] = field(default_factory=dict)
 
     @classmethod
     def prepare(cls, plan: BufferPlan) -> BufferBench:
@@ -186,15 +197,23 @@ class BufferBench:
         pages = in_threads([make(cpu) for cpu in plan.cpus], stop=lambda: None)
         return cls(plan, tuple(pages), spin_ns_per_iteration(plan.cpus[0]))
 
-    def measure(self, size: int, point: Point, loaders: Sequence[Loader]) -> ProbeRecord:
-        """One point: the chase, or the stream of the first of ``loaders``, which ``loaders_of`` made for this size."""
+    def measure(self, point: Point) -> ProbeRecord:
+        """One point: the chase, or the stream. The loaders of a size are made once, and those before them given up."""
+        plan, size = self.plan, point.buffer_bytes
+        chaser, streaming = None, []
         if point.traffic is None:
-            cpu, pages = self.plan.cpus[0], self.pages[0].first(size)
-            chaser = on_cpu(cpu, lambda: Chaser(cpu, size, self.plan.seed, CHUNK_HOPS, pages))
-            return self._record(size, self.plan.traffics[0], chaser, ())
-        streaming = loaders[: point.loaders]
-        set_traffic(streaming, point.traffic)
-        return self._record(size, point.traffic, None, streaming)
+            cpu, pages = plan.cpus[0], self.pages[0].first(size)
+            chaser = on_cpu(cpu, lambda: Chaser(cpu, size, plan.seed, CHUNK_HOPS, pages))
+        else:
+            if size not in self.loaders:
+                self.loaders.clear()
+                self.loaders[size] = self.loaders_of(size)
+            streaming = self.loaders[size][: point.loaders]
+            set_traffic(streaming, point.traffic)
+        return probed(
+            point, point.traffic or plan.traffics[0], size, self.spin_ns, chaser, streaming, plan.repeats,
+            plan.seconds_per_repeat, warm_up_s(size, chasing=chaser is not None),
+        )  # fmt: skip
 
     def loaders_of(self, size: int) -> list[Loader]:
         """A loader for each thread, on the first ``size`` bytes of its buffer."""
@@ -205,27 +224,6 @@ class BufferBench:
 
         tasks = [make(cpu, pages) for cpu, pages in zip(self.plan.cpus, self.pages, strict=True)]
         return in_threads(tasks, stop=lambda: None)
-
-    def _record(self, size: int, traffic: Traffic, chaser: Chaser | None, loaders: Sequence[Loader]) -> ProbeRecord:
-        warm_up = warm_up_s(size, chasing=chaser is not None)
-        trials, discarded = calm_trials(
-            lambda: trial(chaser, loaders, 0, self.plan.seconds_per_repeat, warm_up), self.plan.repeats
-        )
-        return ProbeRecord(
-            kind="peak" if chaser is None else "idle",
-            delay_iterations=0,
-            spin_ns_per_iteration=self.spin_ns,
-            traffic=traffic.name,
-            burst_lines=traffic.burst_lines,
-            updated_lines=traffic.updated_lines,
-            streamed_lines=traffic.streamed_lines,
-            buffer_bytes=size,
-            chaser_cpu=chaser.cpu if chaser else None,
-            loader_cpus=tuple(x.cpu for x in loaders),
-            huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
-            trials=trials,
-            discarded=discarded,
-        )
 
 
 def warm_up_s(size: int, *, chasing: bool) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from measure.machine.host import Cache, host_facts
 from measure.memory.huge_pages import HUGE_PAGE_BYTES
@@ -17,6 +17,9 @@ from measure.memory.placement import Placement, place
 from measure.memory.traffic import BURST_LINES, Traffic, parse_traffics, strided
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Kind = Literal["loaded", "idle", "peak"]
 
@@ -40,7 +43,8 @@ COMPILE_S = 1.5
 class Point:
     """One point of a plan: "loaded" (chaser and loaders at a delay), "idle" (the chaser alone) or "peak" (no chaser).
 
-    ``key`` names it in its directory; ``traffic`` is None and ``loaders`` 0 where nothing loads.
+    ``key`` names it in its directory; ``traffic`` is None and ``loaders`` 0 where nothing loads. ``buffer_bytes`` is
+    that of a point of a sweep over buffer sizes.
     """
 
     key: str
@@ -48,13 +52,14 @@ class Point:
     traffic: Traffic | None = None
     loaders: int = 0
     delay: int = 0
-
-    def once_more(self, number: int) -> Point:
-        """The same point measured another time, the ``number``-th behind the first, under a key of its own."""
-        return replace(self, key=f"{self.key}{AGAIN}{number}")
+    buffer_bytes: int = 0
 
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""
+        if self.buffer_bytes:
+            threads = counted(self.loaders, "thread")
+            what = "latency" if self.traffic is None else f"{self.traffic.name}, {threads}"
+            return f"{format_bytes(self.buffer_bytes)}, {what}"
         if self.traffic is None:
             return f"{self.kind} memory"
         if self.kind == "peak":
@@ -106,6 +111,15 @@ class MemoryPlan:
             points.append(Point(f"{traffic.slug}-peak", "peak", traffic, max(self.loader_counts)))
         return (*points, Point("idle-after", "idle"))
 
+    def workload_of(self, source: str) -> Point | None:
+        """The point that a raw file of the sweep belongs to; None for one of another plan."""
+        key = source.removesuffix(".json").partition(AGAIN)[0]
+        return next((point for point in self.points() if point.key == key), None)
+
+    def once_more(self, point: Point, rows: DataFrame) -> Point:
+        """The point measured another time, under a key of its own behind those of ``rows``."""
+        return replace(point, key=f"{point.key}{AGAIN}{rows['source'].nunique()}")
+
     def seconds_per_point(self) -> float:
         """Seconds that one point takes."""
         return self.repeats * (WARM_UP_S + self.seconds_per_repeat + 0.01)
@@ -121,6 +135,10 @@ class MemoryPlan:
         """
         refills = (len(self.traffics) - 1) * self.buffers * self.buffer_bytes * REFILL_S_PER_BYTE
         return self.prepare_seconds() + refills + len(self.points()) * self.seconds_per_point()
+
+    def request(self, point: Point) -> dict[str, Any]:
+        """What a record keeps of what was asked."""
+        return {"kind": point.kind, "delay_iterations": point.delay}
 
     def settings(self) -> dict[str, Any]:
         """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings.

@@ -31,53 +31,42 @@ loads the same memory; the idle latency before and after the sweep tells.
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from measure.machine.host import host_facts, timer_resolution_s
-from measure.memory.again import More
-from measure.memory.bench import Bench, keep, now
+from measure.memory.bench import Bench, now
 from measure.memory.buffers import BufferBench, BufferPlan, plan_buffers
 from measure.memory.figures import idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
-from measure.memory.placement import Placement, allowed_cpus
+from measure.memory.placement import allowed_cpus
 from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_memory
 from measure.memory.quantities import Repeated
 from measure.memory.steps import Plateau, plateaus, steps
 from measure.memory.stores import streaming_instruction
 from measure.memory.sweep import read_memory_store, summarize
-from measure.memory.threads import Loader
-from measure.progress import Progress, silent
+from measure.progress import Progress
 from measure.store.directory import SweepStore
+from measure.store.measuring import Measurement, More, Outcome, Run, Tick, measure
 from measure.sweep import Provenance, Sweep
-from measure.units import counted, format_bytes
+from measure.units import format_bytes
 from qsim.installed import version
 
 __all__ = [
-    "DEMO_DELAYS",
-    "MLC_DELAYS",
-    "BufferPlan",
-    "MemoryPlan",
-    "Plateau",
-    "Repeated",
-    "idle_latency",
-    "peak_bandwidth",
-    "peak_bandwidths",
-    "plan_buffers",
-    "plan_memory",
-    "plateaus",
-    "read_memory_store",
-    "run_buffers",
-    "run_memory",
-    "seconds_for_figures",
-    "steps",
-    "summarize",
-]
+    "DEMO_DELAYS", "MLC_DELAYS", "BufferPlan", "MemoryPlan", "Plateau", "Repeated", "idle_latency", "peak_bandwidth",
+    "peak_bandwidths", "plan_buffers", "plan_memory", "plateaus", "read_memory_store", "run_buffers", "run_memory",
+    "seconds_for_figures", "steps", "summarize",
+]  # fmt: skip
 
 TOOL = "memory_probe"  # the store's tag
 
 
-def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None, more: More | None = None) -> Sweep:
+def run_memory(
+    plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None, more: More[Sweep, Point] | None = None
+) -> Sweep:
     """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
 
     Order: the idle latency, then for each traffic its delays (shuffled by the plan's seed) and the peak bandwidth of
@@ -86,100 +75,65 @@ def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = N
     threads at once, keeps every finished point, and is raised again. Raises StoreError where ``out_dir`` holds
     something else, ToolFailedError where a point could not be measured truthfully.
     """
-    tell = on_progress or silent
-    facts = _provenance(plan.placement, plan.notes, buffer_bytes=plan.buffer_bytes)
-    store = SweepStore.create(out_dir, TOOL, plan.settings(), facts.to_dict())
-    with store.locked():
-        points, bench = list(plan.points()), None
-        while True:
-            done = store.finished()
-            missing = [point for point in points if point.key not in done]
-            if missing and bench is None:
-                seconds = plan.prepare_seconds() + len(missing) * plan.seconds_per_point()
-                tell(len(points) - len(missing), len(points), seconds, "filling buffers")
-                bench = Bench.prepare(plan)
-            if bench is not None:
-                _measure(plan, bench, store, missing, len(points), tell)
-            sweep = read_memory_store(store)
-            known = {point.key for point in points}
-            new = [point for point in (more(sweep) if more is not None else ()) if point.key not in known]
-            if not new:
-                break
-            points += new
-        store.write_table(sweep.points.to_csv(index=False))
-        tell(len(points), len(points), 0.0, "done")
-    return sweep
-
-
-def _measure(
-    plan: MemoryPlan, bench: Bench, store: SweepStore, missing: Sequence[Point], total: int, tell: Progress
-) -> None:
-    for number, point in enumerate(missing):
-        left = len(missing) - number
-        tell(total - left, total, left * plan.seconds_per_point(), point.describe())
-        request = {"kind": point.kind, "delay_iterations": point.delay}
-        keep(store, point.key, plan.command(point), request, lambda point=point: bench.measure(point))  # type: ignore[misc]
+    return _measured(plan, lambda _: plan.seconds_per_point(), out_dir, on_progress, more)
 
 
 def run_buffers(plan: BufferPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
     """Measure a sweep over buffer sizes into ``out_dir`` and return it; as ``run_memory`` in everything else."""
-    tell = on_progress or silent
-    store = SweepStore.create(out_dir, TOOL, plan.settings(), _provenance(plan.placement, plan.notes).to_dict())
-    with store.locked():
-        done = store.finished()
-        wanted = [(size, point) for size in plan.order for point in plan.points(size)]
-        missing = {size: [p for s, p in wanted if s == size and p.key not in done] for size in plan.order}
-        missing = {size: points for size, points in missing.items() if points}
-        finished = len(wanted) - sum(len(points) for points in missing.values())
-        left = sum(plan.seconds_at(size) for size in missing)
-        if missing:
-            tell(finished, len(wanted), plan.prepare_seconds() + left, "filling buffers")
-            bench = BufferBench.prepare(plan)
-        for size, points in missing.items():
-            loaders: list[Loader] = []
-            for point in points:
-                what = (
-                    "latency" if point.traffic is None else f"{point.traffic.name}, {counted(point.loaders, 'thread')}"
-                )
-                tell(finished, len(wanted), left, f"{format_bytes(size)}, {what}")
-                if point.traffic is not None and not loaders:
-                    loaders = bench.loaders_of(size)
-                keep(
-                    store, point.key, plan.command(size), {"kind": point.kind, "buffer_bytes": size},
-                    lambda size=size, point=point, loaders=loaders: bench.measure(size, point, loaders),  # type: ignore[misc]
-                )  # fmt: skip
-                finished += 1
-            left -= plan.seconds_at(size)
-        sweep = read_memory_store(store)
-        store.write_table(sweep.points.to_csv(index=False))
-        tell(len(wanted), len(wanted), 0.0, "done")
-    return sweep
+    return _measured(plan, plan.seconds_of, out_dir, on_progress)
 
 
-def _provenance(placement: Placement, notes: Sequence[str], **details: Any) -> Provenance:
+def _measured(
+    plan: MemoryPlan | BufferPlan, seconds: Callable[[Point], float], out_dir: Path, on_progress: Progress | None,
+    more: More[Sweep, Point] | None = None,
+) -> Sweep:  # fmt: skip
+    measurement = Measurement(
+        TOOL, plan.points(), plan.settings(), partial(_provenance, plan), partial(_ready, plan), read_memory_store,
+        seconds, plan.prepare_seconds(),
+    )  # fmt: skip
+    return measure(measurement, out_dir, on_progress, more)
+
+
+@contextmanager
+def _ready(
+    plan: MemoryPlan | BufferPlan, store: SweepStore, _missing: Sequence[Point], tick: Tick
+) -> Iterator[Run[Point]]:
+    """Fill the buffers. A point that cannot be measured truthfully ends the measurement."""
+    tick("filling buffers")
+    bench = Bench.prepare(plan) if isinstance(plan, MemoryPlan) else BufferBench.prepare(plan)
+
+    def run(point: Point, _: Tick) -> Outcome:
+        command = plan.command(point) if isinstance(plan, MemoryPlan) else plan.command(point.buffer_bytes)
+        about = {
+            "command": f"{command} --out {shlex.quote(str(store.directory))}", "started_at": now(),
+            "request": plan.request(point),
+        }  # fmt: skip
+        try:
+            record = bench.measure(point)
+        except Exception as error:
+            failed = Outcome(None, {**about, "stderr": str(error)}, str(error) or repr(error))
+            failed.keep(store, point.key)
+            raise
+        return Outcome(record.to_json().encode(), {**about, "ended_at": now()})
+
+    yield run
+
+
+def _provenance(plan: MemoryPlan | BufferPlan) -> Provenance:
     import numba
     import numpy as np
 
     host = host_facts()
+    details: dict[str, Any] = {
+        "chaser_cpu": plan.placement.chaser, "loader_cpus": list(plan.placement.loaders),
+        "allowed_cpus": list(allowed_cpus()), "host_facts": host.to_dict(), "timer_resolution_s": timer_resolution_s(),
+        "non_temporal_store": streaming_instruction(), "numba": numba.__version__, "numpy": np.__version__,
+        "python": platform.python_version(), "notes": list(plan.notes),
+    }  # fmt: skip
+    if isinstance(plan, MemoryPlan):
+        details["buffer_bytes"] = plan.buffer_bytes
     return Provenance(
-        tool="qsim memory probe",
-        tool_version=version(),
-        host=host.hostname,
-        kernel=host.kernel,
-        cpu=host.cpu_model,
+        tool="qsim memory probe", tool_version=version(), host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
         device="memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes)}",
-        started_at=now(),
-        details={
-            "chaser_cpu": placement.chaser,
-            "loader_cpus": list(placement.loaders),
-            "allowed_cpus": list(allowed_cpus()),
-            "host_facts": host.to_dict(),
-            "timer_resolution_s": timer_resolution_s(),
-            "non_temporal_store": streaming_instruction(),
-            "numba": numba.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "notes": list(notes),
-            **details,
-        },
-    )
+        started_at=now(), details=details,
+    )  # fmt: skip

@@ -18,6 +18,7 @@ from measure.flagged import RETRY_SHARE
 from measure.memory.quantities import Repeated
 from measure.memory.record import ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
 from measure.store.directory import SweepStore
+from measure.store.measuring import read_kept
 from measure.sweep import Provenance as SweepProvenance
 from measure.sweep import Sweep
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_bytes, format_duration
@@ -52,11 +53,14 @@ def read_memory_store(store: SweepStore) -> Sweep:
     chaser) and ``injected_delay_s`` (after each burst). Raises DataError where no point was measured yet or a raw file
     is damaged or missing.
     """
-    records, commands = _read_records(store)
+    kept = read_kept(store, lambda text, point: parse_record(text, str(point.raw)))
+    records = {p.raw: r for p, r in zip(kept.finished, kept.values, strict=True) if p.raw is not None}
     found = list(records.values())
     provenance = SweepProvenance.from_dict(store.manifest.get("provenance", {}))
     details = {**provenance.details, **summary_facts(found)}
     over_buffers = store.manifest.get("settings", {}).get("mode") == BUFFERS
+    on_curves = [p for p, r in zip(kept.finished, found, strict=True) if r.kind == "loaded" or over_buffers]
+    commands = tuple(str(p.record.get("command", "")) for p in on_curves)
     if over_buffers:
         rows = buffer_rows(records)
         noticed = [*_on_pages(details), *_on_disturbance(found, _size), *_on_streaming(found, details)]
@@ -73,28 +77,11 @@ def read_memory_store(store: SweepStore) -> Sweep:
         with_best(table.drop(columns="place")),
         load_kind="buffer_size" if over_buffers else "injected_delay",
         load_unit="B" if over_buffers else LOAD_UNIT,
-        provenance=replace(provenance, commands=tuple(commands), source=store.directory.name, details=details),
-        findings=(*store.findings(), *noticed),
+        provenance=replace(provenance, commands=commands, source=store.directory.name, details=details),
+        findings=(*kept.findings, *noticed),
         raw=tuple(records),
         name=store.directory.name,
     )
-
-
-def _read_records(store: SweepStore) -> tuple[dict[Path, ProbeRecord], list[str]]:
-    """The records by their files, in the order of measuring, and the commands of those that are points of a curve."""
-    records: dict[Path, ProbeRecord] = {}
-    commands: list[str] = []
-    for point in store.points():
-        if not point.ok or point.raw is None:
-            continue
-        try:
-            text = point.raw.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{point.raw} cannot be read ({error}); measure into a new directory") from error
-        records[point.raw] = parse_record(text, str(point.raw))
-        if records[point.raw].kind == "loaded" or store.manifest.get("settings", {}).get("mode") == BUFFERS:
-            commands.append(str(point.record.get("command", "")))
-    return records, commands
 
 
 def _loaded_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ from measure.memory.placement import parse_cpu_list, read_nodes
 from measure.read_write_mix import Mix
 from measure.sweep import describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
 
 Mode = Literal["loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"]
 
@@ -71,6 +71,10 @@ class MlcRun:
     def command(self) -> str:
         """The command as it could be typed into a shell."""
         return shlex.join(self.argv)
+
+    def describe(self) -> str:
+        """The run in a word, for a progress bar."""
+        return self.key
 
     @property
     def limit_s(self) -> float:
@@ -164,8 +168,7 @@ def plan_mlc(
         raise InvalidParameterError("seconds_per_point", f"is {seconds_per_point:g}",
                                     "MLC takes whole seconds, from 1 s to an hour a point",
                                     seconds_per_point)  # fmt: skip
-    if not 1 <= repeats <= 1000:
-        raise InvalidParameterError("repeats", f"is {repeats}", "it must be from 1 to 1000", value=repeats)
+    must_be(1 <= repeats <= 1000, "repeats", repeats, "from 1 to 1000")
     threads = _checked_cores(cores, chaser, asked)
     _refuse_more_than_memory(asked, wanted, sizes, threads)
 

@@ -15,29 +15,29 @@ from __future__ import annotations
 import re
 import signal
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from measure.errors import DataError, StoreError, ToolFailedError
+from measure.errors import DataError, StoreError
 from measure.findings import Finding
 from measure.formats.mlc import mlc_figures, mlc_sweep, mlc_version
 from measure.machine.host import host_facts
 from measure.machine.process import Finished, run_tool
 from measure.mlc.plan import DELAYS_FILE, MIXES, MlcPlan, MlcRun, Mode, curve_name, plan_mlc
-from measure.progress import Progress, silent
+from measure.progress import Progress
 from measure.store.directory import SweepStore
-from measure.store.point_records import failure, keep_point, kept_points, provenance_of, raw_text
+from measure.store.measuring import Measurement, Outcome, Tick, measure, printed, read_kept
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_bytes
 
 __all__ = ["MlcFigures", "MlcPlan", "MlcResult", "MlcRun", "plan_mlc", "read_mlc", "read_mlc_store", "run_mlc"]
 
-TOOL = "mlc"
 GRACE_S = 10.0  # to switch the prefetchers on again
 SAID_KEPT = 200
 
@@ -100,22 +100,13 @@ def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -
     Ctrl-C keeps what is finished. Raises StoreError where the directory holds something else, ToolMissingError, and
     ToolFailedError where nothing at all could be measured.
     """
-    tell = on_progress or silent
-    store = SweepStore.create(out_dir, TOOL, plan.settings(), _provenance().to_dict())
-    with store.locked():
-        done = store.finished()
-        missing = [run for run in plan.runs if run.key not in done]
-        reason = ""
-        for number, run in enumerate(missing):
-            before, left = len(plan.runs) - len(missing) + number, sum(r.seconds for r in missing[number:])
-            reason = _keep(store, run, _run(run, _ticks(tell, before, len(plan.runs), left, run.key))) or reason
-        if not store.finished():
-            raise ToolFailedError(f"MLC measured nothing; the last: {reason}")
-        result = read_mlc(store)
-        if result.sweep is not None:
-            store.write_table(result.sweep.points.to_csv(index=False))
-    tell(len(plan.runs), len(plan.runs), 0.0, "done")
-    return result
+    return measure(
+        Measurement(
+            "mlc", plan.runs, plan.settings(), _provenance, lambda *_: nullcontext(_run), read_mlc,
+            lambda run: run.seconds, sweep_of=lambda result: result.sweep, failure="MLC measured nothing",
+        ),
+        out_dir, on_progress,
+    )  # fmt: skip
 
 
 def read_mlc(store: SweepStore) -> MlcResult:
@@ -123,17 +114,17 @@ def read_mlc(store: SweepStore) -> MlcResult:
 
     Raises DataError where no run is finished, StoreError where the directory is damaged.
     """
-    kept = kept_points(store)
-    finished = kept.finished
-    texts = {p.key: raw_text(p) for p in finished}
+    kept = read_kept(store, lambda text, _: text)
+    kept.check_any()
+    texts = {p.key: text for p, text in zip(kept.finished, kept.values, strict=True)}
     values = {key: found for key, text in texts.items() if (found := mlc_figures(text))}
-    figures = tuple(_figures(p, values[p.key]) for p in finished if p.key in values)
-    findings = (*store.findings(), *map(failure, kept.failed), *_prefetchers(texts))
-    curves = [p for p in finished if _asked(p)["mode"] == "loaded-latency"]
+    figures = tuple(_figures(p, values[p.key]) for p in kept.finished if p.key in values)
+    findings = (*kept.findings, *_prefetchers(texts))
+    curves = [p for p in kept.finished if _asked(p)["mode"] == "loaded-latency"]
     random_chase = bool(store.manifest.get("settings", {}).get("random_chase"))
     parts = [_curve(p, texts[p.key], curve_name(_asked(p), random_chase)) for p in curves]
     buffers = {s: b for part in parts for s, b in part.provenance.details.get("buffer_bytes", {}).items()}
-    known = provenance_of(store, finished)
+    known = kept.provenance
     provenance = replace(
         known, tool_version=", ".join(dict.fromkeys(v for t in texts.values() if (v := mlc_version(t)))),
         details={**known.details, **values, **({"buffer_bytes": buffers} if buffers else {})},
@@ -159,37 +150,23 @@ def read_mlc_store(store: SweepStore) -> Sweep:
     return sweep
 
 
-def _run(run: MlcRun, on_tick: Callable[[float], None]) -> Finished:
+def _run(run: MlcRun, tick: Tick) -> Outcome:
     """One process, in a private folder that holds its list of delays."""
     with tempfile.TemporaryDirectory(prefix="qsim-mlc-") as folder:
         if run.delays:
             (Path(folder) / DELAYS_FILE).write_text("".join(f"{delay}\n" for delay in run.delays), "ascii")
-        return run_tool(run.argv, run.limit_s, Path(folder), on_tick=on_tick, grace_s=GRACE_S)
-
-
-def _keep(store: SweepStore, run: MlcRun, finished: Finished) -> str:
-    """Keep the run as measured or as failed; the reason of a failure, or ""."""
-    reason = _why_failed(run, finished)
-    keep_point(store, run.key, finished, reason, command=run.command, request=run.request(), raw_suffix=".txt")
-    return reason
+        finished = run_tool(run.argv, run.limit_s, Path(folder), on_tick=lambda _: tick(run.key), grace_s=GRACE_S)
+    return replace(printed(finished, _why_failed(run, finished), run.command, run.request()), raw_suffix=".txt")
 
 
 def _why_failed(run: MlcRun, finished: Finished) -> str:
     """One sentence, or "" where MLC ended well and printed all that was asked for."""
-    text = finished.stdout.decode("utf-8", "replace")
-    if finished.timed_out:
-        reason = f"{run.key}: MLC did not end within {run.limit_s:g} s and was stopped; {_STILL_OFF}"
-    elif finished.returncode < 0:
-        number = -finished.returncode
-        hint = _SIGNALS.get(number, "")
-        reason = f"{run.key}: MLC was ended by signal {number}" + (f" ({hint})" if hint else "")
-    else:
-        reason = _what_lacks(run, text)
-        if not reason and finished.returncode > 0:
-            reason = f"{run.key}: MLC ended with exit code {finished.returncode}"
+    reason = finished.failure(run.key, "MLC", run.limit_s, lambda text: _what_lacks(run, text))
     if not reason:
         return ""
-    said = _complaint(text, finished.stderr.decode("utf-8", "replace"))
+    hint = _SIGNALS.get(-finished.returncode, "")
+    reason += f"; {_STILL_OFF}" if finished.timed_out else f" ({hint})" if hint else ""
+    said = _complaint(finished.text, finished.stderr.decode("utf-8", "replace"))
     return f"{reason}; MLC said: {said}" if said else reason
 
 
@@ -262,14 +239,10 @@ def _prefetchers(texts: Mapping[str, str]) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _ticks(tell: Progress, done: int, total: int, seconds: float, text: str) -> Callable[[float], None]:
-    return lambda elapsed_s: tell(done, total, max(0.0, seconds - elapsed_s), text)
-
-
 def _provenance() -> Provenance:
     host = host_facts()
     device = "memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes)}"
     return Provenance(
-        tool=TOOL, host=host.hostname, kernel=host.kernel, cpu=host.cpu_model, device=device,
+        tool="mlc", host=host.hostname, kernel=host.kernel, cpu=host.cpu_model, device=device,
         details={"machine": host.to_dict()},
     )  # fmt: skip

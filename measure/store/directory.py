@@ -19,7 +19,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +28,23 @@ from typing import Any
 from measure.errors import StoreError
 from measure.findings import Finding
 from measure.machine.durable import make_directory, move_durably, remove_leftovers, write_durably
-from measure.store.stored_point import DamagedPoint, StoredPoint, attached_of, damage, in_time, json_object, raw_of
+from measure.store.stored_point import DamagedPoint, StoredPoint, attached_of, in_time, json_object, raw_of, read_raw
 
 SCHEMA = "qsim-sweep/1"
 MANIFEST = "sweep.json"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a directory holds: the whole points in the order of their measurement, and the others."""
+
+    points: list[StoredPoint]
+    damaged: list[DamagedPoint]
+
+    @property
+    def finished(self) -> frozenset[str]:
+        """The keys of the points that need not be measured again."""
+        return frozenset(p.key for p in self.points if p.ok)
 
 
 @dataclass(frozen=True)
@@ -96,10 +109,10 @@ class SweepStore:
         return cls(directory, manifest)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[frozenset[str]]:
         """Hold the directory for one writing run, after what a kill or a power cut left in it is put in order.
 
-        Raises StoreError where another run holds it or it cannot be written.
+        Gives the keys of the finished points. Raises StoreError where another run holds it or it cannot be written.
         """
         with _told_as(f"cannot write into {self.directory}"):
             lock = (self.directory / ".lock").open("w")
@@ -114,24 +127,52 @@ class SweepStore:
                 raise StoreError(
                     f"{self.directory} cannot be locked ({error.strerror or error}); choose another --out"
                 ) from error
-            self._put_in_order()
-            yield
+            yield self._put_in_order()
+
+    def contents(self, take: Callable[[StoredPoint, bytes], object] | None = None) -> Contents:
+        """Everything in the directory. ``take`` gets each finished point and what its tool printed, read once."""
+        found: list[StoredPoint] = []
+        damaged: list[DamagedPoint] = []
+        for path in self._files("points"):
+            if path.suffix != ".json":
+                continue
+            try:
+                record = json_object(path)
+                raw, attached = raw_of(self.directory, record), attached_of(self.directory, record)
+            except FileNotFoundError:  # set aside by a run that began meanwhile
+                continue
+            except OSError as error:
+                raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
+            except ValueError as error:
+                damaged.append(DamagedPoint(path.stem, (path,), f"{path} cannot be read ({error})"))
+                continue
+            found.append(StoredPoint(path.stem, record, raw, attached))
+        points: list[StoredPoint] = []
+        for point in sorted(found, key=in_time):
+            if point.ok and point.raw is not None:
+                content, reason = read_raw(point)
+                if reason:
+                    record_file = self.directory / "points" / f"{point.key}.json"
+                    damaged.append(DamagedPoint(point.key, (record_file, point.raw, *point.attached), reason))
+                    continue
+                if take is not None:
+                    take(point, content)
+            points.append(point)
+        return Contents(points, sorted(damaged, key=lambda p: p.key))
 
     def points(self) -> list[StoredPoint]:
         """Every whole point, failed ones included, in the order in which they were measured."""
-        points, _ = self._contents()
-        return points
+        return self.contents().points
 
     def damaged(self) -> list[DamagedPoint]:
         """The points that are not whole any more and will be measured again."""
-        _, damaged = self._contents()
-        return damaged
+        return self.contents().damaged
 
     def finished(self) -> frozenset[str]:
         """The keys of the points that need not be measured again."""
-        return frozenset(p.key for p in self.points() if p.ok)
+        return self.contents().finished
 
-    def findings(self) -> list[Finding]:
+    def findings(self, contents: Contents | None = None) -> list[Finding]:
         """What a reader should know about the directory: points that are damaged, and files that were set aside."""
         found = [
             Finding(
@@ -139,7 +180,7 @@ class SweepStore:
                 "A power cut, a full disk or a hand.",
                 "start the same measurement again: it sets the damaged files aside and measures the point again",
             )
-            for p in self.damaged()
+            for p in (contents or self.contents()).damaged
         ]  # fmt: skip
         aside = [p.name for p in self._files("points") + self._files("raw") if ".damaged" in p.suffixes]
         if aside:
@@ -193,29 +234,6 @@ class SweepStore:
             write_durably(path, csv.encode())
         return path
 
-    def _contents(self) -> tuple[list[StoredPoint], list[DamagedPoint]]:
-        """(whole points in the order of their measurement, the others)."""
-        points: list[StoredPoint] = []
-        damaged: list[DamagedPoint] = []
-        for path in self._files("points"):
-            if path.suffix != ".json":
-                continue
-            try:
-                record = json_object(path)
-                raw, attached = raw_of(self.directory, record), attached_of(self.directory, record)
-            except FileNotFoundError:  # set aside by a run that began meanwhile
-                continue
-            except OSError as error:
-                raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
-            except ValueError as error:
-                damaged.append(DamagedPoint(path.stem, (path,), f"{path} cannot be read ({error})"))
-                continue
-            if raw is not None and record["status"] == "ok" and (reason := damage(raw, attached, record)):
-                damaged.append(DamagedPoint(path.stem, (path, raw, *attached), reason))
-            else:
-                points.append(StoredPoint(path.stem, record, raw, attached))
-        return sorted(points, key=in_time), sorted(damaged, key=lambda p: p.key)
-
     def _free_raw(self, name: str) -> Path:
         """The place of a raw file. What a kill between it and its record left there is moved aside."""
         target = self.directory / "raw" / name
@@ -234,15 +252,17 @@ class SweepStore:
                 f"{self.directory / folder} cannot be listed: {error.strerror or error}; check its permissions"
             ) from error
 
-    def _put_in_order(self) -> None:
-        """Set damaged files aside and remove half-written ones; only for who holds the lock."""
+    def _put_in_order(self) -> frozenset[str]:
+        """Set damaged files aside and remove half-written ones, only for who holds the lock; the finished points."""
         with _told_as(f"cannot put {self.directory} in order"):
-            for point in self.damaged():
+            contents = self.contents()
+            for point in contents.damaged:
                 for path in reversed(point.files):  # the record last: without it the rest is no point
                     if path.exists():
                         path.rename(_free(path.with_name(path.name + ".damaged")))
             for folder in ("raw", "points"):
                 remove_leftovers(self.directory / folder)
+        return contents.finished
 
     def _free_failed_name(self, key: str) -> str:
         return _free(self.directory / "points" / f"{key}.failed.json").stem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,15 @@ class StoredPoint:
                 "remove it to measure the point again"
             )
         return float(value)
+
+    @property
+    def load(self) -> float | None:
+        """The load that was asked for; None where the point has none. StoreError as ``asked``."""
+        request = self.record["request"]
+        if "load" in request:
+            return self.asked("load")
+        older = {"depth", "jobs"} <= request.keys()  # records of older versions
+        return self.asked("depth") * self.asked("jobs") if older else None
 
 
 @dataclass(frozen=True)
@@ -80,23 +89,28 @@ def in_time(point: StoredPoint) -> tuple[int, str, str]:
     return (number if isinstance(number, int) else -1, str(point.record.get("started_at", "")), point.key)
 
 
-def damage(raw: Path, attached: Sequence[Path], record: Mapping[str, Any]) -> str:
-    """What is wrong with the raw files of a finished point; empty where they are as they were written."""
-    sizes = {raw: record.get("raw_bytes")} | {path: record["attached"][path.name] for path in attached}
-    for path, expected in sizes.items():
+def read_raw(point: StoredPoint) -> tuple[bytes, str]:
+    """What the tool printed for a finished point, and what is wrong with it or the further files; "" where nothing is.
+
+    Where something is wrong the content is not whole. StoreError where a file cannot be read.
+    """
+    record, raw = point.record, point.raw
+    sizes = {raw: record.get("raw_bytes")} | {path: record["attached"][path.name] for path in point.attached}
+    content = b""
+    for path in (path for path in sizes if path is not None):
         try:
-            size = path.stat().st_size
-            if expected is not None and size != expected:
-                return f"{path} has {size:,} bytes of {expected}"
-            if path == raw and "raw_sha256" in record:
-                with raw.open("rb") as file:
-                    if hashlib.file_digest(file, "sha256").hexdigest() != record["raw_sha256"]:
-                        return f"{raw} is not what the tool printed (its SHA-256 differs)"
+            if path == raw:
+                content = path.read_bytes()
+            size, expected = len(content) if path == raw else path.stat().st_size, sizes[path]
         except FileNotFoundError:
-            return f"{path} is missing"
+            return b"", f"{path} is missing"
         except OSError as error:
             raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
-    return ""
+        if expected is not None and size != expected:
+            return b"", f"{path} has {size:,} bytes of {expected}"
+    if "raw_sha256" in record and hashlib.sha256(content).hexdigest() != record["raw_sha256"]:
+        return b"", f"{raw} is not what the tool printed (its SHA-256 differs)"
+    return content, ""
 
 
 def json_object(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from qsim import _check
 from qsim.distributions import Distribution
+from qsim.engines import heavy_tails
 from qsim.engines.plan import Plan, servers_of, typical_time
 from qsim.engines.precision import PrecisionTarget, run_to_precision
 from qsim.engines.runnable import ENDLESS, RELAXATIONS, require_runnable, shortest_run
@@ -155,6 +156,8 @@ def _simulate_once(
     elif n - estimate.warmup < needed:
         left = f"{n - estimate.warmup:,} customers after the warm-up"
         complaints.insert(0, f"{left} are fewer than the {needed:,} in which this queue forgets its start")
+    elif heavy := heavy_tails.complaint(model, n - estimate.warmup):
+        complaints.insert(0, heavy)
     p_block, p_block_interval = parts.blocking(plan, totals, estimate.warmup, level)
     metrics = Metrics(
         model=model,
@@ -191,8 +194,8 @@ def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
             metrics,
         )
     complaints = "; ".join(w.removeprefix(TOO_SHORT) for w in metrics.warnings)
-    enough = max(4 * n, 2 * shortest_run(metrics.model))
-    remedy = f"Give at least {_round_up(enough):,} customers, or" if enough < ENDLESS else "Give"
+    enough = max(4 * n, 2 * shortest_run(metrics.model), heavy_tails.customers_needed(metrics.model))
+    remedy = f"Give at least {_round_up(int(enough)):,} customers, or" if enough < ENDLESS else "Give"
     return SteadyStateError(
         f"the run of {kendall} is too short for a steady state: {complaints}.",
         f"{remedy} {{allow_short}}.",

@@ -52,6 +52,7 @@ def test_a_sweep_is_measured_kept_read_back_and_cleaned_up(disk: Path, tmp_path:
     assert sweep.provenance.commands == tuple(p.command for p in plan.points)
     assert sweep.provenance.tool_version.startswith("fio-")
     assert sweep.provenance.details["engine"] == plan.engine
+    assert "write_iops_log" not in sweep.provenance.details["options"]  # a name in a folder that is gone
     assert not list(disk.iterdir())
     again = read_fio_store(SweepStore.read(tmp_path / "s"))
     assert again.points.equals(sweep.points)

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from measure.again import either, flagged_again, until_precise
 from measure.auditing.all_checks import audit
-from measure.fio.measuring_again import either, flagged_again, until_precise
 from measure.fio.settling import Settling
 from measure.fio.sweep import plan_fio, run_fio
 from measure.formats.fio.intervals import Intervals

@@ -14,7 +14,7 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.plan_table import kept_in, plan_document, plan_text
-from calibrate.cli.measuring.run import keeping, sweep_document
+from calibrate.cli.measuring.run import PlanOrRun, keeping, sweep_document
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
 
@@ -64,9 +64,7 @@ def depths_to_choose_among() -> tuple[float, ...]:
     return LOADS
 
 
-def measure_adaptively(
-    plan: FioPlan, where: Path | None, budget: int, tolerance_pct: float | None, *, dry_run: bool, as_json: bool
-) -> None:
+def measure_adaptively(plan: FioPlan, output: PlanOrRun, budget: int, tolerance_pct: float | None) -> None:
     """Search the knee among the plan's depths, say why each was chosen, print how it went."""
     from calibrate.next.adaptive import LoadChoice, first_choices
     from calibrate.next.adaptive_fio import adaptive_fio, workloads
@@ -75,41 +73,41 @@ def measure_adaptively(
     tolerance = (TOLERANCE if tolerance_pct is None else tolerance_pct) / 100
     jobs = workloads(plan)
     Search(budget, loads=list(jobs), tolerance=tolerance)  # refuses what makes no sense before anything is done
-    if dry_run or where is None:
-        _tell_plan(plan, [c.load for c in first_choices(list(jobs))], budget, as_json=as_json)
+    if output.dry_run:
+        _show_plan(plan, [c.load for c in first_choices(list(jobs))], budget, output)
         return
-    store = kept_in(where)
+    store = kept_in(output.out)
     kept = len(store.finished()) if store is not None else 0
     left = max(0, budget - kept)
     before = f"{kept} points are there already; " if kept else ""
     time = f", about {format_duration(_seconds(plan, left))}, engine {plan.engine}" if left else ""
-    opening = f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {where}"
-    with keeping(where), Bar("measuring", opening=opening) as bar:
+    opening = f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {output.directory}"
+    with keeping(output.directory), Bar("measuring", opening=opening) as bar:
 
         def tell(choice: LoadChoice) -> None:
             bar.say(f"{jobs[choice.load].load_text}: {choice.reason}")
 
         result = adaptive_fio(
-            plan, where, budget, tolerance=tolerance, on_progress=bar.points, on_choice=tell
+            plan, output.directory, budget, tolerance=tolerance, on_progress=bar.points, on_choice=tell
         )  # fmt: skip
     tell_findings(result.sweep)
-    if as_json:
-        print_json({**sweep_document(result.sweep, where), "adaptive": result.to_dict()})
+    if output.as_json:
+        print_json({**sweep_document(result.sweep, output.directory), "adaptive": result.to_dict()})
     else:
-        say(_outcome_text(result, plan, where))
+        say(_outcome_text(result, plan, output.directory))
 
 
-def _tell_plan(plan: FioPlan, first: list[float], budget: int, *, as_json: bool) -> None:
+def _show_plan(plan: FioPlan, first: list[float], budget: int, output: PlanOrRun) -> None:
     """What is certain of the plan, and what comes on top."""
     begin = replace(plan, points=tuple(p for p in plan.points if p.job.load in first))
     rest = [p.job.load for p in plan.points if p.job.load not in first]
     seconds = _seconds(plan, budget)
-    if as_json:
-        chosen_among = {"budget": budget, "loads": [p.job.load for p in plan.points], "seconds_at_most": seconds}
-        print_json({**plan_document(begin), "adaptive": chosen_among})
-        return
+    chosen_among = {"budget": budget, "loads": [p.job.load for p in plan.points], "seconds_at_most": seconds}
     more = f"then at most {budget - len(begin.points)} of {', '.join(f'{n:g}' for n in rest)}, or one of these again"
-    say(f"{plan_text(begin)}\n\n{more}: at most {format_duration(seconds)} in all")
+    output.show_plan(
+        lambda: f"{plan_text(begin)}\n\n{more}: at most {format_duration(seconds)} in all",
+        lambda: {**plan_document(begin), "adaptive": chosen_among},
+    )
 
 
 def _seconds(plan: FioPlan, points: int) -> float:

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say
-from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import directory, keeping, points_text, sweep_document
-from calibrate.cli.options import ArrivalRates, AsJson, DryRun, LoadOrder, Ramp, SweepDirectory
-from calibrate.cli.progress import Bar
+from calibrate.cli.measuring.run import PlanOrRun, one_of, points_text
+from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
 from calibrate.cli.theory.laws import FILES, Law, law
 from measure.units import format_duration, format_rate
 
@@ -37,6 +34,7 @@ DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32))
 
 
 def measure_device(
+    *,
     servers: Annotated[int, typer.Option(metavar="C", parser=parsing.whole, help="Servers.")] = 1,
     service: Annotated[
         Law | None,
@@ -71,7 +69,6 @@ def measure_device(
         typer.Option(metavar="N", parser=parsing.whole, show_default="enough that each is seldom busy",
                      help="Open: jobs of fio that share the arrivals."),
     ] = None,
-    out: SweepDirectory = None,
     runtime_s: Annotated[
         float,
         typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="5s", help="Time per point."),
@@ -82,47 +79,40 @@ def measure_device(
     seed: Annotated[
         int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of the service times and of fio's addresses.")
     ] = 1,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    output: PlanOrRun,
 ) -> None:  # fmt: skip
     """Draw the device, plan, say what will be done, do it, print the points."""
     given = {"--depths": depths, "--arrival-rates": arrival_rates, "--utilizations": utilizations}
     if len(twice := [name for name, value in given.items() if value is not None]) > 1:
         raise wrong_usage(f"{' and '.join(twice)} were both given: a sweep varies one of them")
-    where = None if dry_run and out is None else directory(out)
+    output.check()
 
     import qsim
+    from measure.fio.workloads import Order
     from measure.known_device.server import truth_of
     from measure.known_device.sweep import DeviceSweep
+    from measure.known_device.truth import Queueing
 
     truth = truth_of(
         service.distribution() if service is not None else qsim.Exponential(2e-3), servers,
-        "per-server" if queues == "per-server" else "central", seed, delay_s=delay_s,
+        one_of(Queueing, queues), seed, delay_s=delay_s,
     )  # fmt: skip
     sweep = DeviceSweep(
         truth,
         tuple(int(n) for n in depths or (() if arrival_rates or utilizations else DEFAULT_DEPTHS)),
         tuple(arrival_rates or (rho * truth.peak_throughput_per_s for rho in utilizations or ())),
-        runtime_s=runtime_s, ramp_s=ramp_s, repeats=repeats, jobs=jobs,
-        order="random" if order == "random" else "descending" if order == "descending" else "ascending",
+        runtime_s=runtime_s, ramp_s=ramp_s, repeats=repeats, jobs=jobs, order=one_of(Order, order),
     )  # fmt: skip
     plan = sweep.plan()
-    if dry_run or where is None:
-        if as_json:
-            points = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
-            print_json({"dry_run": True, "truth": truth.to_dict(), "points": points, "commands": list(plan.commands),
-                        "seconds": plan.seconds()})  # fmt: skip
-        else:
-            say(f"{plan.describe()}\n{_truth_text(truth)}\n\n" + "\n".join(plan.commands))
+    told = f"{_truth_text(truth)}\n\n"
+    if output.dry_run:
+        points = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
+        output.show_plan(lambda: f"{plan.describe()}\n{told}" + "\n".join(plan.commands), lambda: {
+            "truth": truth.to_dict(), "points": points, "commands": list(plan.commands), "seconds": plan.seconds(),
+        })  # fmt: skip
         return
-    opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}, into {where}"
-    with keeping(where), Bar("measuring", opening=opening) as bar:
-        measured = sweep.run(where, bar.points)
-    tell_findings(measured)
-    if as_json:
-        print_json(sweep_document(measured, where))
-    else:
-        say(f"{plan.label}\n{_truth_text(truth)}\n\n{points_text(measured, where)}")
+    opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}"
+    output.measure(opening, sweep.run, lambda *measured: f"{plan.label}\n{told}{points_text(*measured)}")
 
 
 def _truth_text(truth: Truth) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say
-from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.adaptive import (
     Adaptive,
@@ -23,23 +22,19 @@ from calibrate.cli.measuring.plan_table import kept_in, left_text, plan_document
 from calibrate.cli.measuring.repeating import (
     HowOften,
     Precision,
-    Preconditioning,
     Remeasure,
     Repeats,
     Steady,
     first_rounds,
     further_points,
     further_text,
-    precondition_of,
 )
-from calibrate.cli.measuring.run import directory, keeping, naming_consent, points_text, sweep_document
-from calibrate.cli.options import AllowRead, ArrivalRates, AsJson, DryRun, Keep, LoadOrder, Ramp, SweepDirectory
-from calibrate.cli.progress import Bar
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, naming_consent, one_of
+from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
 from measure.units import format_duration
 
 if TYPE_CHECKING:
     from measure.fio.sweep import FioPlan
-    from measure.fio.workloads import Order
     from measure.store.directory import SweepStore
 
 HELP = """Measure a drive with fio over queue depths or arrival rates, each point kept as it is finished.
@@ -71,9 +66,8 @@ ONCE = Repeats()
 
 
 def measure_fio(
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
-    ],
+    *,
+    target: Target,
     depths: Annotated[
         parsing.Numbers | None,
         typer.Option(metavar="N,...", parser=parsing.depths, show_default="1..64",
@@ -100,7 +94,6 @@ def measure_fio(
                      help="Reads with writes: mixed (each request is one or the other) or parallel (a reading and a "
                      "writing job at the same time, which share the depth)."),
     ] = "mixed",
-    out: SweepDirectory = None,
     runtime_s: Annotated[
         float | None,
         typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="5s", help="Time per point."),
@@ -111,15 +104,10 @@ def measure_fio(
                      help="Instead of --runtime: the time for everything, shared by the points."),
     ] = None,
     ramp_s: Ramp = 1.0,
-    size_bytes: Annotated[
-        int | None,
-        typer.Option("--size", metavar="SIZE", parser=parsing.size, show_default="1GiB for a new file",
-                     help="How much of the target is used."),
-    ] = None,
+    drive: DriveOptions,
     repeats: HowOften = ONCE,
     precision: Precision = None,
     steady: Steady = None,
-    precondition: Preconditioning = "auto",
     remeasure: Remeasure = False,
     adaptive: Adaptive = None,
     tolerance: Tolerance = None,
@@ -132,14 +120,12 @@ def measure_fio(
                      help="Jobs, each at the depth; or the jobs that share the arrivals."),
     ] = None,
     order: LoadOrder = "ascending",
-    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
-    keep: Keep = False,
+    seed: Seed = 1,
     log: Annotated[
         bool,
         typer.Option("--log", help="Keep the latency of every request (30 bytes each), beside the histograms that are "
                      "always kept."),
     ] = False,
-    allow_read: AllowRead = False,
     write_device: Annotated[
         str | None,
         typer.Option("--write-device", metavar="/dev/NAME", show_default=False,
@@ -156,8 +142,7 @@ def measure_fio(
         typer.Option("--hosts-file", metavar="FILE", parser=parsing.path, show_default=False,
                      help="The same from a file, one host a line."),
     ] = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    output: PlanOrRun,
 ) -> None:  # fmt: skip
     """Plan, say what will be done, do it, print the points."""
     _refuse_contradictions(
@@ -168,71 +153,59 @@ def measure_fio(
         "--arrival-rates": arrival_rates, "--budget": budget_s, "--repeats": repeats != ONCE, "--remeasure": remeasure,
         "--order": order != "ascending", "--hosts": hosts, "--hosts-file": hosts_file,
     })  # fmt: skip
-    if not target.strip():
-        raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
-    where = None if dry_run and out is None else directory(out)
-    order_: Order = "random" if order == "random" else "descending" if order == "descending" else "ascending"
+    check_target(target)
+    output.check()
 
     from measure.fio.settings import FioSettings, RunSettings
     from measure.fio.sweep import plan_workloads, run_fio
-    from measure.fio.workloads import combinations
+    from measure.fio.workload import Mixing, Pattern
+    from measure.fio.workloads import Order, combinations
 
     workloads = combinations(
         [int(n) for n in depths or (DEFAULT_DEPTHS if adaptive is None else depths_to_choose_among())],
         arrival_rates=arrival_rates,
         block_bytes=[int(b) for b in block_bytes], read_percent=[int(p) for p in read_percent],
-        pattern=["sequential" if p == "sequential" else "random" for p in pattern],
+        pattern=[one_of(Pattern, p) for p in pattern],
         jobs=None if jobs is None else [int(n) for n in jobs],
-        mixing="parallel" if mixing == "parallel" else "mixed",
+        mixing=one_of(Mixing, mixing),
     )  # fmt: skip
     if remote := hosts_of(hosts, hosts_file):
         refuse_with_hosts({
             "--arrival-rates": arrival_rates, "--mixing parallel": mixing == "parallel", "--budget": budget_s,
-            "--keep": keep, "--write-device": write_device, "--precision": precision, "--steady": steady,
+            "--keep": drive.keep, "--write-device": write_device, "--precision": precision, "--steady": steady,
             "--remeasure": remeasure, "--repeats auto": repeats.most is not None,
-            "--precondition": precondition != "auto", "--log": log,
+            "--precondition": drive.precondition != "auto", "--log": log,
         })  # fmt: skip
-        measure_on_hosts(
-            target, remote, workloads, where, dry_run=dry_run, as_json=as_json,
-            settings=RunSettings(
-                _runtime(runtime_s, None, None), ramp_s, size_bytes, repeats.first, engine, seed, order_,
-                "read" if allow_read else None,
-            ),
-        )  # fmt: skip
+        measure_on_hosts(target, remote, workloads, output, RunSettings(
+            _runtime(runtime_s, None, None), ramp_s, drive.size_bytes, repeats.first, engine, seed,
+            one_of(Order, order), drive.consent,
+        ))  # fmt: skip
         return
 
-    kept = kept_in(where)
+    kept = kept_in(output.out)
     with naming_consent():
         settings = FioSettings(
-            _runtime(runtime_s, budget_s, kept), ramp_s, size_bytes,
-            repeats.first if budget_s is None else repeats.most or repeats.first, engine, seed, order_,
-            "read" if allow_read else None, keep=keep, write_device=write_device, log=log, settling=steady,
-            precondition=precondition_of(precondition),
+            _runtime(runtime_s, budget_s, kept), ramp_s, engine=engine, seed=seed, order=one_of(Order, order),
+            repeats=repeats.first if budget_s is None else repeats.most or repeats.first, write_device=write_device,
+            log=log, settling=steady, **drive.settings(),
         )  # fmt: skip
         plan = plan_workloads(target, workloads, settings)
     if adaptive is not None:
-        measure_adaptively(plan, where, adaptive, tolerance, dry_run=dry_run, as_json=as_json)
+        measure_adaptively(plan, output, adaptive, tolerance)
         return
     finished = kept.finished() if kept is not None else frozenset[str]()
     if budget_s is not None:
         plan = first_rounds(_within(plan, budget_s, kept, finished), repeats)
     more = further_points(plan, repeats, precision, remeasure)
     further = further_text(plan, repeats, precision, remeasure)
-    if dry_run or where is None:
-        if as_json:
-            print_json(plan_document(plan, finished))
-        else:
-            say(plan_text(plan, finished) + (f"\n\nthen {further}" if further else ""))
+    if output.dry_run:
+        text = partial(plan_text, plan, finished, f"\n\nthen {further}" if further else "")
+        output.show_plan(text, lambda: plan_document(plan, finished))
         return
     then = f"; then {further}" if further else ""
-    opening = f"{left_text(plan, finished)}{then}, engine {plan.engine}, into {where}"
-    with keeping(where), Bar("measuring", opening=opening) as bar:
-        sweep = run_fio(plan, where, bar.points, more)
-    tell_findings(sweep)
-    if as_json:
-        print_json(sweep_document(sweep, where))
-    else:
-        say(points_text(sweep, where))
+    output.measure(
+        f"{left_text(plan, finished)}{then}, engine {plan.engine}", lambda out, bar: run_fio(plan, out, bar, more)
+    )
 
 
 def _refuse_contradictions(*, closed: bool, is_open: bool, timed: bool, budgeted: bool, mixing: str) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import print_json, say
-from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import keeping, points_text, sweep_document
-from calibrate.cli.progress import Bar
+from calibrate.cli.measuring.run import PlanOrRun
 from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
-    from measure.fio.hosts_sweep import Host
+    from measure.fio.hosts_sweep import Host, HostsPlan
     from measure.fio.settings import RunSettings
     from measure.fio.workload import FioJob
 
@@ -40,34 +38,30 @@ def refuse_with_hosts(typed: Mapping[str, object]) -> None:
 
 
 def measure_on_hosts(
-    target: str, hosts: Sequence[Host], workloads: Sequence[FioJob], where: Path | None, *, dry_run: bool,
-    as_json: bool, settings: RunSettings,
-) -> None:  # fmt: skip
+    target: str, hosts: Sequence[Host], workloads: Sequence[FioJob], output: PlanOrRun, settings: RunSettings
+) -> None:
     """Plan, say what will be done, do it, print the points."""
     from measure.fio.hosts_sweep import plan_hosts, run_hosts
 
     plan = plan_hosts(target, hosts, workloads, settings)
-    if dry_run or where is None:
-        if as_json:
-            points = [
-                {"key": p.key, "depth": p.job.depth, "repeat": p.repeat,
-                 "job_files": {str(host): text for host, text in plan.point_jobs(p).items()}}
-                for p in plan.points
-            ]  # fmt: skip
-            print_json({"dry_run": True, "points": points, "commands": list(plan.commands),
-                        "seconds": plan.seconds(), "settings": plan.settings()})  # fmt: skip
-        else:
-            first = plan.point_jobs(plan.points[0])[plan.hosts[0]]
-            say("\n".join([plan.describe(), "", *plan.commands, "", f"{plan.points[0].key}-1.fio:", first.rstrip()]))
+    if output.dry_run:
+        output.show_plan(partial(_plan_text, plan), lambda: _plan_document(plan))
         return
-    opening = (
-        f"{len(plan.points)} points on {counted(len(hosts), 'host')}, about {format_duration(plan.seconds())}, "
-        f"into {where}"
-    )
-    with keeping(where), Bar("measuring", opening=opening) as bar:
-        sweep = run_hosts(plan, where, bar.points)
-    tell_findings(sweep)
-    if as_json:
-        print_json(sweep_document(sweep, where))
-    else:
-        say(points_text(sweep, where))
+    opening = f"{len(plan.points)} points on {counted(len(hosts), 'host')}, about {format_duration(plan.seconds())}"
+    output.measure(opening, lambda out, bar: run_hosts(plan, out, bar))
+
+
+def _plan_text(plan: HostsPlan) -> str:
+    first = plan.point_jobs(plan.points[0])[plan.hosts[0]]
+    return "\n".join([plan.describe(), "", *plan.commands, "", f"{plan.points[0].key}-1.fio:", first.rstrip()])
+
+
+def _plan_document(plan: HostsPlan) -> dict[str, Any]:
+    points = [
+        {"key": p.key, "depth": p.job.depth, "repeat": p.repeat,
+         "job_files": {str(host): text for host, text in plan.point_jobs(p).items()}}
+        for p in plan.points
+    ]  # fmt: skip
+    return {
+        "points": points, "commands": list(plan.commands), "seconds": plan.seconds(), "settings": plan.settings(),
+    }  # fmt: skip

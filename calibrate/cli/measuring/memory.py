@@ -11,12 +11,9 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, remark, say, table
-from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.repeating import Remeasure
-from calibrate.cli.measuring.run import directory, keeping, sweep_document
-from calibrate.cli.options import AsJson, DryRun, SweepDirectory
-from calibrate.cli.progress import Bar
+from calibrate.cli.measuring.run import PlanOrRun, sweep_document
 from measure.memory.traffic import parse_traffics
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
 
@@ -45,7 +42,7 @@ def _traffics(text: str) -> parsing.Words:
 
 
 def measure_memory(
-    out: SweepDirectory = None,
+    *,
     delays: Annotated[
         parsing.Numbers | None,
         typer.Option(metavar="D,...", parser=parsing.delays, show_default="a list of 11 from 0 to 2500",
@@ -88,8 +85,7 @@ def measure_memory(
     ] = 0.2,
     remeasure: Remeasure = False,
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of the order and the ring.")] = 1,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    output: PlanOrRun,
 ) -> None:  # fmt: skip
     """Plan, say what will be done, do it, print the points."""
     counts = None if loaders is None else [int(n) for n in loaders]
@@ -98,13 +94,13 @@ def measure_memory(
         buffer=buffer_bytes is not None, strides=strides is not None, remeasure=remeasure,
     )  # fmt: skip
     if idle or peak:
-        if out is not None:
+        if output.out is not None:
             raise wrong_usage("--idle and --peak print their figures and keep nothing; leave --out out")
-        _figures(idle, peak, traffic, counts, buffer_bytes, repeats, seconds_per_repeat, seed, dry_run, as_json)
+        _figures(idle, peak, traffic, counts, buffer_bytes, repeats, seconds_per_repeat, seed, output)
         return
-    where = None if dry_run and out is None else directory(out)
+    output.check()
 
-    from measure.memory.again import flagged_again
+    from measure.again import flagged_again
     from measure.memory.probe import DEMO_DELAYS, plan_buffers, plan_memory, run_buffers, run_memory
 
     plan: MemoryPlan | BufferPlan
@@ -122,21 +118,16 @@ def measure_memory(
         )  # fmt: skip
         plan, what = curve, f"{len(curve.delays)} delays"
     further = f"; then flagged points again, {format_duration(curve.seconds_per_point())} each" if remeasure else ""
-    if dry_run or where is None:
-        _show_plan(plan, as_json, further)
+    if output.dry_run:
+        _show_plan(plan, further, output)
         return
     several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
-    opening = f"{what}{several}, about {format_duration(plan.seconds())}{further}, into {where}"
-    with keeping(where), Bar("measuring", opening=opening) as bar:
-        if buffers is not None:
-            sweep = run_buffers(sizes, where, bar.points)
-        else:
-            sweep = run_memory(curve, where, bar.points, flagged_again(curve) if remeasure else None)
-    tell_findings(sweep)
-    if as_json:
-        print_json(_document(sweep, where))
+    opening = f"{what}{several}, about {format_duration(plan.seconds())}{further}"
+    if buffers is not None:
+        output.measure(opening, lambda out, bar: run_buffers(sizes, out, bar), _text, _document)
     else:
-        say(_text(sweep, where))
+        more = flagged_again(curve) if remeasure else None
+        output.measure(opening, lambda out, bar: run_memory(curve, out, bar, more), _text, _document)
 
 
 def _refuse_contradictions(modes: dict[str, bool], *, buffer: bool, strides: bool, remeasure: bool) -> None:
@@ -152,7 +143,7 @@ def _refuse_contradictions(modes: dict[str, bool], *, buffer: bool, strides: boo
             raise wrong_usage(f"{name} is for a sweep over delays")
 
 
-def _show_plan(plan: MemoryPlan | BufferPlan, as_json: bool, further: str) -> None:
+def _show_plan(plan: MemoryPlan | BufferPlan, further: str, output: PlanOrRun) -> None:
     """The plan on stdout, for a dry run: each point with its command and its seconds."""
     from measure.memory.probe import BufferPlan
 
@@ -168,16 +159,15 @@ def _show_plan(plan: MemoryPlan | BufferPlan, as_json: bool, further: str) -> No
         points = [{"delay": p.delay, "traffic": p.traffic.label if p.traffic else None, "loaders": p.loaders,
                    "command": plan.command(p), "seconds": plan.seconds_per_point()}
                   for *_, p in sorted(loaded, key=lambda entry: entry[:3])]  # fmt: skip
-    if as_json:
-        print_json({"dry_run": True, "points": points, "commands": [plan.command()], "seconds": plan.seconds(),
-                    "settings": plan.settings(), "notes": list(plan.notes)})  # fmt: skip
-    else:
-        say(plan.describe() + further + "\n\n" + plan.command())
+    output.show_plan(lambda: plan.describe() + further + "\n\n" + plan.command(), lambda: {
+        "points": points, "commands": [plan.command()], "seconds": plan.seconds(), "settings": plan.settings(),
+        "notes": list(plan.notes),
+    })  # fmt: skip
 
 
 def _figures(
     idle: bool, peak: bool, traffics: parsing.Words, counts: list[int] | None, buffer_bytes: int | None,
-    repeats: int, seconds_per_repeat: float, seed: int, dry_run: bool, as_json: bool,
+    repeats: int, seconds_per_repeat: float, seed: int, output: PlanOrRun,
 ) -> None:  # fmt: skip
     """``--idle`` and ``--peak``: measure and print, keep nothing."""
     from measure.memory.probe import idle_latency, peak_bandwidths, seconds_for_figures
@@ -188,11 +178,8 @@ def _figures(
     parts = (["idle latency"] if idle else []) + ([f"peak bandwidth of {', '.join(traffics)}"] if peak else [])
     what = " and ".join(parts)
     plan = f"{what}: {repeats} repeats of {seconds_per_repeat:g} s each, about {seconds:.0f} s in all"
-    if dry_run:
-        if as_json:
-            print_json({"dry_run": True, "measures": what, "seconds": seconds})
-        else:
-            say(plan)
+    if output.dry_run:
+        output.show_plan(lambda: plan, lambda: {"measures": what, "seconds": seconds})
         return
     remark(plan)
     rows: list[tuple[str, ...]] = []
@@ -210,7 +197,7 @@ def _figures(
         document["peak_bandwidths_bytes_per_s"] = [
             {"traffic": name, "threads": count, **_figure(bandwidth)} for (name, count), bandwidth in peaks.items()
         ]
-    if as_json:
+    if output.as_json:
         print_json(document)
     else:
         say(table(("", "best", "mean", "95 % interval", "spread"), rows))

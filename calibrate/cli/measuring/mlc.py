@@ -8,10 +8,8 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
-from calibrate.cli.data import tell, tell_findings
-from calibrate.cli.measuring.run import directory, keeping, points_text, sweep_document
-from calibrate.cli.options import AsJson, DryRun, SweepDirectory
-from calibrate.cli.progress import Bar
+from calibrate.cli.data import tell
+from calibrate.cli.measuring.run import PlanOrRun, points_text, sweep_document
 from measure.units import counted, format_bandwidth, format_duration
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ qsim measure mlc --modes idle-latency,latency-matrix,bandwidth-matrix,peak --out
 
 
 def measure_mlc(
-    out: SweepDirectory = None,
+    *,
     modes: Annotated[
         parsing.Words,
         typer.Option(metavar="MODE,...", parser=parsing.words, show_default="loaded-latency,idle-latency",
@@ -79,11 +77,10 @@ def measure_mlc(
     one_thread_per_core: Annotated[
         bool, typer.Option("--one-thread-per-core", help="Leave the second threads of the cores idle.")
     ] = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    output: PlanOrRun,
 ) -> None:  # fmt: skip
     """Plan, say what will be done, do it, print the points and the tables."""
-    where = None if dry_run and out is None else directory(out)
+    output.check()
 
     from measure.mlc.sweep import plan_mlc, run_mlc
 
@@ -92,23 +89,19 @@ def measure_mlc(
         seconds_per_point=seconds_per_point, repeats=repeats, cores=cores, chaser=chaser, random_chase=random_chase,
         keep_prefetchers=keep_prefetchers, one_thread_per_core=one_thread_per_core,
     )  # fmt: skip
-    if dry_run or where is None:
-        if as_json:
-            points = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]
-            print_json({"dry_run": True, "points": points, "commands": list(plan.commands),
-                        "seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)})  # fmt: skip
-        else:
-            rows = [(format_duration(run.seconds, 2), run.command) for run in plan.runs]
-            say(plan.describe() + "\n\n" + "\n".join(f"{seconds:>7}  {command}" for seconds, command in rows))
+    if output.dry_run:
+        points = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]
+        rows = [f"{format_duration(run.seconds, 2):>7}  {run.command}" for run in plan.runs]
+        output.show_plan(lambda: plan.describe() + "\n\n" + "\n".join(rows), lambda: {
+            "points": points, "commands": list(plan.commands), "seconds": plan.seconds(),
+            "settings": plan.settings(), "notes": list(plan.notes),
+        })  # fmt: skip
         return
-    opening = f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}, into {where}"
-    with keeping(where), Bar("measuring", opening=opening) as bar:
-        result = run_mlc(plan, where, bar.points)
-    if result.sweep is not None:
-        tell_findings(result.sweep)
-    else:
-        tell(result.findings)
-    if as_json:
+    where = output.directory
+    opening = f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}"
+    result = output.run(opening, lambda out, bar: run_mlc(plan, out, bar))
+    tell(result.findings)
+    if output.as_json:
         document = (
             sweep_document(result.sweep, where)
             if result.sweep is not None

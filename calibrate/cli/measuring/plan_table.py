@@ -22,8 +22,8 @@ def kept_in(directory: Path | None) -> SweepStore | None:
     return SweepStore.read(directory) if directory is not None and (directory / MANIFEST).exists() else None
 
 
-def plan_text(plan: FioPlan, finished: Collection[str] = ()) -> str:
-    """What is planned in words, a line for each point, and every command."""
+def plan_text(plan: FioPlan, finished: Collection[str] = (), then: str = "") -> str:
+    """What is planned in words, a line for each point, every command, and what comes ``then``."""
     jobs = [p.job for p in plan.points]
     columns = varying({
         "block": [format_bytes(j.block_bytes) for j in jobs],
@@ -39,7 +39,7 @@ def plan_text(plan: FioPlan, finished: Collection[str] = ()) -> str:
     if finished:
         parts.append(left_text(plan, finished))
     parts += [table(list(shown), list(zip(*shown.values(), strict=True)), left=0), "\n".join(plan.commands)]
-    return "\n\n".join(parts)
+    return "\n\n".join(parts) + then
 
 
 def left_text(plan: FioPlan, finished: Collection[str]) -> str:
@@ -59,7 +59,7 @@ def plan_document(plan: FioPlan, finished: Collection[str] = ()) -> dict[str, An
         for p in plan.points
     ]  # fmt: skip
     return {
-        "dry_run": True, "points": points, "commands": list(plan.commands), "engine": plan.engine,
+        "points": points, "commands": list(plan.commands), "engine": plan.engine,
         "engine_reason": plan.engine_reason, "runtime_s": plan.runtime_s, "ramp_s": plan.ramp_s,
         "fill_seconds": plan.fill_seconds(), "seconds": plan.seconds(finished),
     }  # fmt: skip

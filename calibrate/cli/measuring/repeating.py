@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -11,11 +11,12 @@ from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
 from measure import units
 from measure.fio.settling import Settling
-from measure.machine.target import Precondition
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from measure.fio.sweep import FioPlan, More
+    from measure.fio.plan import FioPlan, FioPoint
+    from measure.store.measuring import More
+    from measure.sweep import Sweep
 
 FEWEST, MOST, PRECISION = 3, 10, 2.0
 
@@ -79,14 +80,6 @@ Steady: TypeAlias = Annotated[
         "5%:10s:2min; slope:0.3%:30s asks for a change of less than so many percent a second.",
     ),
 ]  # fmt: skip
-Preconditioning: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--precondition", metavar="HOW", parser=parsing.choice("auto", "none", "sequential", "random"),
-        help="What is written to the test file first: none (once from end to end), sequential (twice), random (twice, "
-        "then at random for a minute at most); auto is random where random writes are measured, else none.",
-    ),
-]  # fmt: skip
 Remeasure: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -96,21 +89,18 @@ Remeasure: TypeAlias = Annotated[
 ]
 
 
-def precondition_of(typed: str) -> Precondition:
-    """What was typed, as a plan takes it."""
-    return next(p for p in get_args(Precondition) if p == typed)
-
-
 def first_rounds(plan: FioPlan, repeats: Repeats) -> FioPlan:
     """The plan without the repeats that are measured only where they are needed."""
     return replace(plan, points=tuple(p for p in plan.points if p.repeat < repeats.first))
 
 
-def further_points(plan: FioPlan, repeats: Repeats, precision_pct: float | None, remeasure: bool) -> More | None:
+def further_points(
+    plan: FioPlan, repeats: Repeats, precision_pct: float | None, remeasure: bool
+) -> More[Sweep, FioPoint] | None:
     """What adds points to the plan while it is measured; CommandError where the options contradict each other."""
     if precision_pct is not None and repeats.most is None:
         raise wrong_usage("--precision is for --repeats auto, which repeats each point until its mean is that precise")
-    from measure.fio.measuring_again import either, flagged_again, until_precise
+    from measure.again import either, flagged_again, until_precise
 
     mores = []
     if repeats.most is not None:

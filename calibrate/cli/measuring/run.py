@@ -5,25 +5,138 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
-from calibrate.cli.console import plain, table
-from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import plain, print_json, say, table
+from calibrate.cli.data import tell_findings
+from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.plan_table import varying
+from calibrate.cli.option_groups import OptionGroup
+from calibrate.cli.options import AsJson, DryRun, SweepDirectory
+from calibrate.cli.progress import Bar
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from measure import Sweep
+    from measure.progress import Progress
+
+Result = TypeVar("Result")
 
 
-def directory(out: Path | None) -> Path:
-    """The sweep directory; CommandError where none was named."""
-    if out is None:
-        raise wrong_usage("--out is missing: name the directory to keep the points in, or only look: --dry-run")
-    return out
+@dataclass(frozen=True)
+class PlanOrRun(OptionGroup):
+    """Where the points are stored, or that only the plan is shown; and how."""
+
+    out: SweepDirectory = None
+    dry_run: DryRun = False
+    as_json: AsJson = False
+
+    @property
+    def directory(self) -> Path:
+        """The sweep directory; CommandError where none was named."""
+        if self.out is None:
+            raise wrong_usage("--out is missing: name the directory to keep the points in, or only look: --dry-run")
+        return self.out
+
+    def check(self) -> None:
+        """CommandError where no directory for the points is named."""
+        if not self.dry_run:
+            _ = self.directory
+
+    def show_plan(self, text: Callable[[], str], document: Callable[[], Mapping[str, Any]]) -> None:
+        """The plan on stdout, for a dry run."""
+        if self.as_json:
+            print_json({"dry_run": True, **document()})
+        else:
+            say(text())
+
+    def measure(
+        self, opening: str, run: Callable[[Path, Progress], Sweep],
+        text: Callable[[Sweep, Path], str] | None = None,
+        document: Callable[[Sweep, Path], Mapping[str, Any]] | None = None,
+    ) -> None:  # fmt: skip
+        """Measure, and print the points."""
+        sweep = self.run(opening, run)
+        tell_findings(sweep)
+        if self.as_json:
+            print_json((document or sweep_document)(sweep, self.directory))
+        else:
+            say((text or points_text)(sweep, self.directory))
+
+    def run(self, opening: str, run: Callable[[Path, Progress], Result], title: str = "measuring") -> Result:
+        """What ``run`` gives, with a bar; where it is interrupted, how to resume is said."""
+        out = self.directory
+        with keeping(out), Bar(title, opening=f"{opening}, into {out}") as bar:
+            return run(out, bar.points)
+
+
+@dataclass(frozen=True)
+class DriveOptions(OptionGroup):
+    """How a drive is treated, whatever is measured on it."""
+
+    size_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--size",
+            metavar="SIZE",
+            parser=parsing.size,
+            show_default="1GiB for a new file",
+            help="How much of the target is used.",
+        ),
+    ] = None
+    precondition: Annotated[
+        str,
+        typer.Option(
+            "--precondition",
+            metavar="HOW",
+            parser=parsing.choice("auto", "none", "sequential", "random"),
+            help="What is written to the test file first: none (once from end to end), sequential (twice), "
+            "random (twice, then at random for a minute at most); auto is random where random writes are "
+            "measured, else none.",
+        ),
+    ] = "auto"
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False
+    allow_read: Annotated[
+        bool, typer.Option("--allow-read", help="Consent to reading a file or block device that exists.")
+    ] = False
+
+    @property
+    def consent(self) -> Literal["read"] | None:
+        """What the user consents to."""
+        return "read" if self.allow_read else None
+
+    def settings(self) -> dict[str, Any]:
+        """As plans take them."""
+        return {
+            "size_bytes": self.size_bytes, "keep": self.keep, "consent": self.consent,
+            "precondition": self.precondition,
+        }  # fmt: skip
+
+
+Target: TypeAlias = Annotated[
+    str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")
+]
+
+
+def one_of(literal: Any, typed: str) -> Any:
+    """What was typed, as one of the words of a Literal."""
+    return next(word for word in get_args(literal) if word == typed)
+
+
+def check_target(target: str) -> None:
+    """CommandError where none was named."""
+    if not target.strip():
+        raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
 
 
 @contextmanager
@@ -38,6 +151,15 @@ def keeping(out: Path) -> Iterator[None]:
             f"interrupted; {kept}; run the same command again to resume", INTERRUPTED,
             {"directory": str(out), "points_kept": finished},
         ) from error  # fmt: skip
+
+
+def end(failed: Mapping[str, str], how_many: str, document: Mapping[str, Any] | None) -> None:
+    """Print the document, where there is one; CommandError naming the parts that failed, with the document."""
+    if failed:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise CommandError(f"{how_many} failed: {reasons}; the same command tries them again", FAILED, document)
+    if document is not None:
+        print_json(document)
 
 
 @contextmanager

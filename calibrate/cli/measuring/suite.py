@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import described_table, print_json, say, warn
-from calibrate.cli.failures import FAILED, CommandError, wrong_usage
-from calibrate.cli.measuring.repeating import Preconditioning, precondition_of
-from calibrate.cli.measuring.run import directory, keeping, naming_consent
+from calibrate.cli.console import described_table, say, warn
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, end, naming_consent
 from calibrate.cli.measuring.show import DatasheetIops, check_datasheet, part_of, section_text
-from calibrate.cli.options import AllowRead, AsJson, DryRun, Keep, SweepDirectory
-from calibrate.cli.outputs import Csv, Image, Outputs, Plots
+from calibrate.cli.outputs import Outputs, PageInDirectory
 from calibrate.cli.progress import Bar
 from measure.suites.questions import SUITE_NAMES
 from measure.units import format_bytes, format_duration
@@ -45,18 +42,14 @@ qsim measure suite tails /mnt/drive --out tails --runtime 10s
 qsim measure suite course /mnt/drive --quick --plan
 """
 
-REPORT = "report.html"
-
 
 def measure_suite(
+    *,
     name: Annotated[
         str,
         typer.Argument(metavar="NAME", parser=parsing.choice(*SUITE_NAMES), help=f"One of {', '.join(SUITE_NAMES)}."),
     ],
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
-    ],
-    out: SweepDirectory = None,
+    target: Target,
     runtime_s: Annotated[
         float | None,
         typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="2s, and 4s for tails",
@@ -77,70 +70,42 @@ def measure_suite(
         typer.Option(metavar="N", parser=parsing.whole, show_default="3, or what the budget allows",
                      help="Rounds over all points of a suite."),
     ] = None,
-    size_bytes: Annotated[
-        int | None,
-        typer.Option("--size", metavar="SIZE", parser=parsing.size, show_default="1GiB for a new file",
-                     help="How much of the target is used."),
-    ] = None,
-    precondition: Preconditioning = "auto",
+    drive: DriveOptions,
     engine: Annotated[str, typer.Option(metavar="NAME", help="fio's I/O engine, as for qsim measure fio.")] = "auto",
-    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")] = 1,
+    seed: Seed = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter points, 64MiB: under a minute.")] = False,
-    keep: Keep = False,
-    allow_read: AllowRead = False,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",
-                     help="The page with all tables and plots."),
-    ] = None,
-    csv: Csv = None,
-    plots: Plots = None,
-    image: Image = None,
+    outputs: PageInDirectory,
     datasheet_iops: DatasheetIops = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    output: PlanOrRun,
 ) -> None:  # fmt: skip
     """Plan, measure every suite, print the tables, write the page."""
-    if not target.strip():
-        raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
-    where = None if dry_run and out is None else directory(out)
-    page = report if report is not None or where is None else where / REPORT
+    check_target(target)
+    output.check()
     check_datasheet(datasheet_iops)
-    outputs = Outputs(page, csv, plots, image)
-    outputs.check()
+    page = outputs.within(output.out)
 
     from measure.suites.runs import plan_suites, run_suites
 
     with naming_consent():
         plan = plan_suites(
             name, target, quick=quick, runtime_s=runtime_s, ramp_s=ramp_s, budget_s=budget_s, repeats=repeats,
-            size_bytes=size_bytes, engine=engine, seed=seed, keep=keep, consent="read" if allow_read else None,
-            precondition=precondition_of(precondition),
+            engine=engine, seed=seed, **drive.settings(),
         )  # fmt: skip
-    if dry_run or where is None:
-        if as_json:
-            print_json(_plan_document(plan))
-        else:
-            say(_plan_text(plan))
+    if output.dry_run:
+        output.show_plan(lambda: _plan_text(plan), lambda: _plan_document(plan))
         return
     for line in plan.left_out:
         warn(line)
     sweeps = f"{len(plan.steps)} sweep{'s' if len(plan.steps) > 1 else ''}"
-    opening = f"{plan.points} points of {sweeps}, about {minutes(plan.seconds())}, into {where}"
-    with keeping(where), Bar(name, opening=opening) as bar:
-        results = run_suites(plan, where, bar.points)
-    _tell(plan, results, where, outputs, datasheet_iops, as_json=as_json)
+    opening = f"{plan.points} points of {sweeps}, about {minutes(plan.seconds())}"
+    results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
+    _tell(plan, results, output.directory, page, datasheet_iops, as_json=output.as_json)
 
 
 def _tell(
-    plan: SuitePlan,
-    results: SuiteResults,
-    where: Path,
-    outputs: Outputs,
-    datasheet_iops: float | None,
-    *,
+    plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs, datasheet_iops: float | None, *,
     as_json: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Print the tables, write the page; CommandError where a suite failed."""
     sections = _sections(plan, results, datasheet_iops)
     written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")
@@ -154,14 +119,7 @@ def _tell(
         closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
         following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
         say(f"kept in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
-    if results.failed:
-        failed = "; ".join(f"{name}: {reason}" for name, reason in results.failed.items())
-        raise CommandError(
-            f"{len(results.failed)} of {len(plan.steps)} sweeps failed: {failed}; the same command tries them again",
-            FAILED, document if as_json else None,
-        )  # fmt: skip
-    if as_json:
-        print_json(document)
+    end(results.failed, f"{len(results.failed)} of {len(plan.steps)} sweeps", document if as_json else None)
 
 
 def _named(target: str) -> str:
@@ -228,7 +186,7 @@ def _plan_document(plan: SuitePlan) -> dict[str, Any]:
         for step in plan.steps
     ]  # fmt: skip
     return {
-        "dry_run": True, "suite": plan.name, "target": plan.target, "size_bytes": plan.size_bytes,
+        "suite": plan.name, "target": plan.target, "size_bytes": plan.size_bytes,
         "repeats": plan.repeats, "ramp_s": plan.ramp_s, "fill_seconds": plan.fill_seconds, "points": plan.points,
         "seconds": plan.seconds(), "left_out": list(plan.left_out), "sweeps": sweeps,
     }  # fmt: skip

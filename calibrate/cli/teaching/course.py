@@ -10,13 +10,12 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import described_table, print_json, say, warn
-from calibrate.cli.failures import FAILED, CommandError, wrong_usage
-from calibrate.cli.measuring.repeating import Preconditioning, precondition_of
-from calibrate.cli.measuring.run import keeping, naming_consent
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.measuring.run import DriveOptions, end, keeping, naming_consent
 from calibrate.cli.measuring.show import DatasheetIops, check_datasheet
-from calibrate.cli.measuring.suite import REPORT, minutes
-from calibrate.cli.options import AllowRead, AsJson, DryRun, Keep
-from calibrate.cli.outputs import Csv, Image, Outputs, Plots, Written
+from calibrate.cli.measuring.suite import minutes
+from calibrate.cli.options import AsJson, DryRun
+from calibrate.cli.outputs import Outputs, PageInDirectory, Written
 from calibrate.cli.progress import Bar
 from measure.units import counted
 
@@ -42,6 +41,7 @@ MODELLING = "a minute or two for the models"
 
 
 def course(
+    *,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FOLDER", parser=parsing.path, show_default=False,
@@ -68,24 +68,10 @@ def course(
         bool, typer.Option("--quick", help="Fewer and shorter points, a test file of 64MiB: two minutes or so.")
     ] = False,
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Leave the memory out.")] = False,
-    size_bytes: Annotated[
-        int | None,
-        typer.Option("--size", metavar="SIZE", parser=parsing.size, show_default="1GiB for a new file",
-                     help="How much of the drive is used."),
-    ] = None,
-    precondition: Preconditioning = "auto",
+    drive: DriveOptions,
     seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of orders and addresses.")] = 1,
     datasheet_iops: DatasheetIops = None,
-    keep: Keep = False,
-    allow_read: AllowRead = False,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",
-                     help="The page."),
-    ] = None,
-    csv: Csv = None,
-    plots: Plots = None,
-    image: Image = None,
+    outputs: PageInDirectory,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -93,12 +79,12 @@ def course(
     check_datasheet(datasheet_iops)
     measuring = {
         "--disk": disk is not None, "--budget": budget_s is not None, "--quick": quick, "--no-memory": no_memory,
-        "--size": size_bytes is not None, "--keep": keep, "--plan": dry_run,
+        "--size": drive.size_bytes is not None, "--keep": drive.keep, "--plan": dry_run,
     }  # fmt: skip
     if dataset:
         if given := [name for name, value in measuring.items() if value]:
             raise wrong_usage(f"{given[0]} is about measuring, and --dataset measures nothing")
-        _published(dataset, _outputs(out, report, csv, plots, image), datasheet_iops, as_json=as_json)
+        _published(dataset, _outputs(out, outputs), datasheet_iops, as_json=as_json)
         return
     if disk is None:
         raise wrong_usage(
@@ -108,16 +94,15 @@ def course(
         raise wrong_usage("--disk is empty; name a directory on the drive, or a file that does not exist yet")
     if quick and budget_s is not None:
         raise wrong_usage("--quick and --budget were both given; give one of them")
-    outputs = None if dry_run and out is None else _outputs(out, report, csv, plots, image)
+    page = None if dry_run and out is None else _outputs(out, outputs)
 
     from calibrate.course import course_sections, plan_course, run_course
 
     with naming_consent():
         plan = plan_course(
-            disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, size_bytes=size_bytes, seed=seed,
-            keep=keep, consent="read" if allow_read else None, precondition=precondition_of(precondition),
+            disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, seed=seed, **drive.settings()
         )  # fmt: skip
-    if dry_run or out is None or outputs is None:
+    if dry_run or out is None or page is None:
         _say_plan(plan, as_json=as_json)
         return
     for line in plan.left_out:
@@ -128,19 +113,17 @@ def course(
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
         sections = course_sections(plan, results, bar.share, datasheet_iops=datasheet_iops)
-    written = outputs.write(sections, f"Course: the memory and the drive behind {disk}")
+    written = page.write(sections, f"Course: the memory and the drive behind {disk}")
     _tell(plan, results, sections, out, written, as_json=as_json)
 
 
-def _outputs(out: Path | None, report: Path | None, csv: Path | None, plots: Path | None, image: str | None) -> Outputs:
+def _outputs(out: Path | None, outputs: PageInDirectory) -> Outputs:
     """Where the page goes, and what else is wanted, checked before any work."""
     if out is None:
         raise wrong_usage("--out is missing: name the folder to keep everything in, or only look: --plan")
     if out.exists() and not out.is_dir():
         raise wrong_usage(f"--out: {out} is a file; name a folder")
-    outputs = Outputs(out / REPORT if report is None else report, csv, plots, image)
-    outputs.check()
-    return outputs
+    return outputs.within(out)
 
 
 def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | None, *, as_json: bool) -> None:
@@ -175,14 +158,7 @@ def _tell(
         say(_verdicts(sections))
         written.tell()
         say(f"kept in {out}; look again: qsim show {out}")
-    if results.failed:
-        failed = "; ".join(f"{name}: {reason}" for name, reason in results.failed.items())
-        raise CommandError(
-            f"{counted(len(results.failed), 'part')} of the course failed: {failed}; the same command tries them again",
-            FAILED, document if as_json else None,
-        )  # fmt: skip
-    if as_json:
-        print_json(document)
+    end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
 
 
 def _verdicts(sections: Sequence[Part]) -> str:

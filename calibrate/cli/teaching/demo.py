@@ -135,8 +135,8 @@ def _memory(pace: Pace, out: Path, step: str) -> Sweep | str:
 
 def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
     """The sweep of the disk in the first suitable temporary folder, or why there is none."""
+    from measure.again import flagged_again
     from measure.errors import ToolFailedError, ToolMissingError, UnsafeTargetError
-    from measure.fio.measuring_again import flagged_again
     from measure.fio.sweep import plan_fio, run_fio
 
     reasons: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from measure.findings import Finding
 from measure.formats.fio.windows import Window
@@ -131,6 +131,28 @@ def parse_fio_size(text: str) -> int | None:
         return None
     scale = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}[match.group(2).lower()]
     return round(float(match.group(1)) * 1024.0**scale)
+
+
+def added(records: Sequence[FioRecord]) -> FioRecord:
+    """Jobs or hosts that ran at the same time as one record; what they do not share is that of the first."""
+    if len(records) == 1:
+        return records[0]
+    requests = sum(r.requests for r in records)
+    directions: dict[str, tuple[float, Moments]] = {}
+    for name in dict.fromkeys(name for r in records for name in r.directions):
+        parts = [r.directions[name] for r in records if name in r.directions]
+        directions[name] = (math.fsum(rate for rate, _ in parts), pooled(parts))
+    return replace(
+        records[0],
+        throughput_per_s=math.fsum(r.throughput_per_s for r in records),
+        bandwidth_bytes_per_s=math.fsum(r.bandwidth_bytes_per_s for r in records),
+        latency=pooled([(r.throughput_per_s, r.latency) for r in records]),
+        read_fraction=math.fsum(r.read_fraction * r.requests for r in records) / requests if requests else math.nan,
+        requests=requests, runtime_s=max(r.runtime_s for r in records),
+        error=next((r.error for r in records if r.error), 0),
+        findings=tuple(dict.fromkeys(f for r in records for f in r.findings)), directions=directions,
+        cpu_s=math.fsum(r.cpu_s for r in records),
+    )  # fmt: skip
 
 
 def pooled(parts: Sequence[tuple[float, Moments]]) -> Moments:

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from measure.again import flagged_again
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.memory import bench as probe_bench
 from measure.memory import probe as memory_probe
-from measure.memory.again import flagged_again
 from measure.memory.placement import Placement
 from measure.memory.plan import Point
 from measure.memory.probe import MemoryPlan, Repeated, read_memory_store, run_memory, summarize

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from measure.fio.measuring_again import either, flagged_again, until_precise
+from measure.again import either, flagged_again, until_precise
 from measure.fio.plan import FioPlan, plan_fio
 from measure.flagged import flags
 from measure.sweep import Sweep

@@ -1,0 +1,245 @@
+"""One protocol for every measurement: plan, run, keep, read once.
+
+A measurement is its points, what runs one of them, and what reads a directory of them. ``measure`` does the rest,
+alike for every tool: it opens or creates the directory, runs the missing points in their order, stores each before the
+next begins, reports progress, resumes after an interruption, and reads the whole directory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from measure.errors import DataError, StoreError, ToolFailedError
+from measure.findings import Finding
+from measure.machine.process import Finished
+from measure.progress import Progress, silent
+from measure.store.directory import MANIFEST, SweepStore
+from measure.store.stored_point import StoredPoint
+from measure.sweep import Provenance, Sweep
+
+STDERR_KEPT = 4000
+
+Tick = Callable[[str], None]
+"""Called a few times a second with what is being done."""
+
+
+class Point(Protocol):
+    """A point to be measured: its key in the store, and the words for a progress bar."""
+
+    @property
+    def key(self) -> str: ...
+
+    def describe(self) -> str: ...
+
+
+P = TypeVar("P", bound=Point)
+R = TypeVar("R")
+T = TypeVar("T")
+More = Callable[[R], Sequence[P]]
+"""Further points, from what was measured until now."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a point gave: the raw output, what its record holds, and why it is no point (empty: it is one).
+
+    ``attached`` are further files, {suffix: path}.
+    """
+
+    raw: bytes | None
+    record: Mapping[str, Any]
+    reason: str = ""
+    raw_suffix: str = ".json"
+    attached: Mapping[str, Path] = field(default_factory=dict)
+
+    def keep(self, store: SweepStore, key: str) -> None:
+        """Store the point as measured or, with a reason, as failed. Raises StoreError."""
+        status = {"status": "failed", "reason": self.reason} if self.reason else {"status": "ok"}
+        store.add(key, self.raw, {**status, **self.record}, self.raw_suffix, self.attached)
+
+
+def printed(finished: Finished, reason: str, command: str, request: Mapping[str, Any], **notes: Any) -> Outcome:
+    """The outcome of a tool that was run for the point, with ``notes`` for its record."""
+    return Outcome(finished.stdout or None, {
+        "command": command, "request": dict(request), "started_at": finished.started_at,
+        "ended_at": finished.ended_at, "returncode": finished.returncode, "timed_out": finished.timed_out,
+        "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"), **notes,
+    }, reason)  # fmt: skip
+
+
+Run = Callable[[P, Tick], Outcome]
+
+
+@dataclass(frozen=True)
+class Measurement(Generic[P, R]):
+    """What a tool adds to the protocol.
+
+    ``tool`` marks its directories, which go on with the same ``settings`` only. ``ready(store, missing, tick)``
+    prepares what the missing points need in ``prepare_seconds``, and gives what runs one of them. ``hold`` holds the
+    target; it is entered before a directory is created, so that a target that is refused leaves none. ``tidy`` removes
+    what a killed run left behind, where no point is missing. Where ``paced``, the estimates follow the points before.
+    """
+
+    tool: str
+    points: Sequence[P]
+    settings: Mapping[str, Any]
+    provenance: Callable[[], Provenance]
+    ready: Callable[[SweepStore, Sequence[P], Tick], AbstractContextManager[Run[P]]]
+    read: Callable[[SweepStore], R]
+    seconds: Callable[[P], float]
+    prepare_seconds: float = 0.0
+    paced: bool = False
+    hold: Callable[[], AbstractContextManager[object]] = nullcontext
+    tidy: Callable[[SweepStore], None] = lambda _: None
+    sweep_of: Callable[[R], Sweep | None] = lambda result: result if isinstance(result, Sweep) else None
+    failure: str = "no point of the sweep could be measured"
+
+
+def measure(
+    plan: Measurement[P, R], out_dir: Path, on_progress: Progress | None = None, more: More[R, P] | None = None
+) -> R:
+    """Measure what is missing in the sweep directory ``out_dir``, and return all that it holds.
+
+    When all is measured, ``more`` is asked for further points, and again, until it names none that is new. A point that
+    fails is recorded with the reason, and the others go on; an interruption keeps every finished point. Raises
+    StoreError (the directory holds something else), ToolFailedError where no point at all could be measured, and what
+    the measurement raises.
+    """
+    with ExitStack() as directory, ExitStack() as target:
+        if is_new := not (out_dir / MANIFEST).exists():
+            target.enter_context(plan.hold())
+        store = SweepStore.create(out_dir, plan.tool, plan.settings, plan.provenance().to_dict())
+        finished = set(directory.enter_context(store.locked()))
+        clock = _Clock(plan, on_progress or silent)
+        run: Run[P] | None = None
+        known: set[str] = set()
+        new = list(plan.points)
+        while new:
+            known.update(point.key for point in new)
+            clock.total = len(known)
+            missing = [point for point in new if point.key not in finished]
+            if missing and run is None:
+                if not is_new:
+                    target.enter_context(plan.hold())
+                tick = clock.step(missing, missing, plan.prepare_seconds)
+                run = target.enter_context(plan.ready(store, missing, tick))
+            if run is not None:
+                _measure(store, missing, run, clock, finished)
+            further = more(plan.read(store)) if more is not None else ()
+            new = list({point.key: point for point in further if point.key not in known}.values())
+        if run is None:
+            plan.tidy(store)
+        target.close()
+        result = plan.read(store)
+        if (sweep := plan.sweep_of(result)) is not None:
+            store.write_table(sweep.points.to_csv(index=False))
+        clock.report(len(known), len(known), 0.0, "done")
+    return result
+
+
+def _measure(store: SweepStore, missing: Sequence[P], run: Run[P], clock: _Clock[P], finished: set[str]) -> None:
+    """Run and keep each point; ToolFailedError where none is finished then."""
+    reason = ""
+    for place, point in enumerate(missing):
+        tick = clock.step(missing[place:], missing[place + 1 :], clock.seconds([point]))
+        tick(point.describe())
+        start = time.monotonic()
+        outcome = run(point, tick)
+        clock.taken_s += time.monotonic() - start
+        clock.expected_s += clock.plan.seconds(point)
+        outcome.keep(store, point.key)
+        if outcome.reason:
+            reason = outcome.reason
+        else:
+            finished.add(point.key)
+    if not finished:
+        raise ToolFailedError(f"{clock.plan.failure}; the last: {reason}")
+
+
+@dataclass
+class _Clock(Generic[P]):
+    """Reports how many of the points are done, and how long the others take."""
+
+    plan: Measurement[P, Any]
+    report: Progress
+    total: int = 0
+    taken_s: float = 0.0
+    expected_s: float = 0.0
+
+    def seconds(self, points: Sequence[P]) -> float:
+        pace = self.taken_s / self.expected_s if self.plan.paced and self.expected_s else 1.0
+        return pace * sum(map(self.plan.seconds, points))
+
+    def step(self, left: Sequence[P], behind: Sequence[P], seconds: float) -> Tick:
+        """The tick of a step of about ``seconds``, with the points ``behind`` it and in all ``left`` to be done."""
+        end, behind_s = time.monotonic() + seconds, self.seconds(behind)
+        return lambda text: self.report(
+            self.total - len(left), self.total, behind_s + max(0.0, end - time.monotonic()), text
+        )
+
+
+@dataclass(frozen=True)
+class Kept(Generic[T]):
+    """The finished points of a directory in the order of measuring, what each holds, and findings about the others."""
+
+    store: SweepStore
+    finished: tuple[StoredPoint, ...]
+    values: tuple[T, ...]
+    failed: tuple[StoredPoint, ...]
+    findings: tuple[Finding, ...]
+
+    def check_any(self) -> None:
+        """DataError where no point is finished."""
+        if not self.finished:
+            reason = f": {self.failed[-1].record.get('reason')}" if self.failed else ""
+            raise DataError(f"{self.store.directory} holds no finished point yet{reason}; run the measurement again")
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where the points come from: what was noted when the directory was begun, and their commands in order."""
+        return replace(
+            Provenance.from_dict(self.store.manifest.get("provenance", {})),
+            commands=tuple(str(p.record.get("command", "")) for p in self.finished),
+            started_at=str(self.finished[0].record.get("started_at", "")),
+            source=self.store.directory.name,
+        )
+
+    @property
+    def raw(self) -> tuple[Path, ...]:
+        """The raw files of the finished points."""
+        return tuple(path for p in self.finished for path in (p.raw, *p.attached) if path is not None)
+
+
+def read_kept(store: SweepStore, parse: Callable[[str, StoredPoint], T]) -> Kept[T]:
+    """What the directory holds; ``parse`` gets the text that a finished point's tool printed, read and checked once.
+
+    Raises StoreError where the directory is damaged, and what ``parse`` raises.
+    """
+    values: dict[str, T] = {}
+
+    def take(point: StoredPoint, content: bytes) -> None:
+        values[point.key] = parse(content.decode("utf-8", "replace"), point)
+
+    contents = store.contents(take)
+    finished = tuple(p for p in contents.points if p.ok)
+    if lost := next((p for p in finished if p.key not in values), None):
+        raise StoreError(f"point {lost.key} has lost its raw output; remove its record to measure it again")
+    failed = tuple(p for p in contents.points if not p.ok and p.key.partition(".failed")[0] not in values)
+    findings = (*map(_failure, failed), *store.findings(contents))
+    return Kept(store, finished, tuple(values[p.key] for p in finished), failed, findings)
+
+
+def _failure(point: StoredPoint) -> Finding:
+    """The finding about a point that was never finished."""
+    return Finding(
+        "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
+        f"what the tool said stands in points/{point.key}.json of the directory (stderr)",
+        f"see to that, then start the same command again, which measures only what is missing; by hand: "
+        f"{point.record.get('command', 'the command of the record')}",
+        load=point.load,
+    )  # fmt: skip

@@ -1,0 +1,56 @@
+"""Runs whose service law is so skewed that intervals would not hold are refused, with what would help."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from qsim import (
+    BurrXII,
+    Closed,
+    Delay,
+    Exponential,
+    LogNormal,
+    MGc,
+    Open,
+    Station,
+    SteadyStateError,
+    simulate,
+)
+from qsim.engines.heavy_tails import complaint, customers_needed, services_needed
+
+NO_THIRD = BurrXII(2.2, 1.0, 1.0)
+
+
+def test_the_services_needed_are_those_that_know_the_second_moment_to_a_tenth() -> None:
+    # E[S⁴]/E[S²]² of an exponential is 24/4, of a lognormal (1 + scv)⁴
+    assert services_needed(Exponential(3.0)) == pytest.approx(500)
+    assert services_needed(LogNormal(1.0, scv=20)) == pytest.approx((21**4 - 1) / 0.01)
+    assert services_needed(NO_THIRD) == math.inf
+
+
+def test_a_skewed_law_asks_for_a_longer_run() -> None:
+    with pytest.raises(SteadyStateError, match=r"so skewed.*44 %.*at least 20,000,000 customers") as refusal:
+        simulate(MGc(0.5, LogNormal(1.0, scv=20), servers=1), customers=1_000_000, seed=1, warmup=0)
+    assert refusal.value.metrics.W > 1
+
+
+def test_no_run_is_long_enough_without_a_third_moment() -> None:
+    with pytest.raises(SteadyStateError, match=r"no third moment.*\. Give allow_short=True"):
+        simulate(MGc(0.5, NO_THIRD, servers=1), customers=20_000, seed=1)
+    warned = simulate(MGc(0.5, NO_THIRD, servers=1), customers=20_000, seed=1, allow_short=True)
+    assert "no third moment" in warned.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Open(Exponential(0.5), NO_THIRD, servers=4),  # three servers keep up
+        Open(Exponential(2.0), NO_THIRD, discipline="PS"),
+        Closed(8, [Delay(4.0), Station(NO_THIRD)]),
+    ],
+)
+def test_a_queue_that_is_not_exposed_is_simulated(model: Open | Closed) -> None:
+    assert customers_needed(model) == 0
+    assert complaint(model, 1000) is None
