@@ -17,6 +17,7 @@ exclude_patterns = ["doctools", "data"]
 external_toc_path = "_toc.yml"
 myst_heading_anchors = 4
 highlight_language = "text"
+smartquotes = False  # they would make a dash of the two in --json
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

@@ -9,7 +9,7 @@ import html
 import importlib.util
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def _page(picture: Picture) -> str:
 
 {picture.text}
 
-{_drawn([picture], _large(picture))}
+{html_block(large(picture.name, picture.title), scripts([picture.name]))}
 
 The picture is interactive; it is drawn by this script (`python examples/gallery/{picture.name}.py` opens it):
 
@@ -86,20 +86,26 @@ def _index(shown: list[Picture]) -> str:
 
 Choose a picture to see it large, with its explanation and the few lines of code that draw it.
 
-{_drawn(shown, grid)}
+{html_block(grid, scripts([p.name for p in shown]))}
 """
 
 
-def _drawn(shown: list[Picture], body: str) -> str:
-    """HTML with the scripts that draw the figures in it."""
-    sources = ["plotly.min.js", *(f"{p.name}.js" for p in shown), "gallery.js"]
-    scripts = "\n".join(f'<script defer src="../_static/{source}"></script>' for source in sources)
-    return f"```{{raw}} html\n{body}\n{scripts}\n```"
+def html_block(*lines: str) -> str:
+    """Lines of HTML as Markdown."""
+    body = "\n".join(lines)
+    return f"```{{raw}} html\n{body}\n```"
 
 
-def _large(picture: Picture) -> str:
-    label = html.escape(picture.title, quote=True)
-    return f'<div class="figure" data-picture="{picture.name}" role="img" aria-label="{label}"></div>'
+def scripts(names: Sequence[str], static: str = "../_static") -> str:
+    """The HTML that draws these pictures on a page from which ``static`` is the folder of the site's own files."""
+    sources = ["plotly.min.js", *(f"{name}.js" for name in names), "gallery.js"]
+    return "\n".join(f'<script defer src="{static}/{source}"></script>' for source in sources)
+
+
+def large(name: str, title: str) -> str:
+    """The HTML of a picture that fills the page's width."""
+    label = html.escape(title, quote=True)
+    return f'<div class="figure" data-picture="{name}" role="img" aria-label="{label}"></div>'
 
 
 def _small(picture: Picture) -> str:

@@ -6,6 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
+from doctools.gallery import html_block, large, scripts
+
 INSIDE = {"../CHANGELOG.md": "changes.md", "../README.md": "index.md"}
 """Files beside the folder of the pages, and the page of the site that stands for each."""
 
@@ -15,14 +17,25 @@ MADE = ("gallery", "labs", "changes.md")
 DATA = "data"
 """Tables of others, with a list of their sources that is read beside them and is no page."""
 
+_PICTURE = re.compile(r"^\[([^\]]+)\]\(((?:\.\./)+)examples/gallery/(\w+)\.py\)$", re.MULTILINE)
 _DOCTEST = re.compile(r"^```python\n(?=>>> )", re.MULTILINE)
 
 
 def inside(page: str) -> str:
-    """The page with links to pages of the site only, and interactive Python marked as such."""
+    """The page with links to pages of the site only, pictures drawn, and interactive Python marked as such."""
     for outside, stands_for in INSIDE.items():
         page = page.replace(f"]({outside})", f"]({stands_for})")
-    return _DOCTEST.sub("```pycon\n", page)
+    return _DOCTEST.sub("```pycon\n", with_pictures(page))
+
+
+def with_pictures(page: str) -> str:
+    """The page with each line that only links to a script of the gallery replaced by that picture."""
+    links = list(_PICTURE.finditer(page))
+    if not links:
+        return page
+    static = f"{links[0][2].removeprefix('../')}_static"
+    shown = _PICTURE.sub(lambda link: f"{html_block(large(link[3], link[1]))}\n\n*{link[1]}*", page)
+    return f"{shown}\n{html_block(scripts([link[3] for link in links], static))}\n"
 
 
 def write_changes(changelog: Path, page: Path) -> None:

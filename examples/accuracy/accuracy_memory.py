@@ -1,5 +1,5 @@
 """How well memory curves are predicted from three and from four points, beside baselines: the table of
-explanation-memory-models.md.
+explanation-models.md.
 
 python accuracy_memory.py [DIRECTORY ...] [--priors]
 

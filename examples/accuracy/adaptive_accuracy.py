@@ -1,4 +1,4 @@
-"""The figures of explanation-adaptive.md: how near adaptive sweeps come to full ones, on devices drawn at random.
+"""The figures of accuracy.md: how near adaptive sweeps come to full ones, on devices drawn at random.
 
 python adaptive_accuracy.py            60 devices a row, five minutes; writes the table of the page
 python adaptive_accuracy.py DEVICES    as many devices a row, printed only
@@ -20,7 +20,7 @@ from calibrate.next.adaptive_sweep import LOADS, AdaptiveResult, adaptive
 from measure.sweep import Sweep
 from qsim import Closed, Exponential, MMcN, Station, solve
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation-adaptive.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
 DEVICES = 60
 ROWS = (("as in theory", 0.01), ("as in theory", 0.03), ("as in theory", 0.06), ("with a jump in latency", 0.03))
 BUDGET = len(LOADS) // 3

@@ -1,7 +1,7 @@
 """How near adaptive sweeps come to a full one on live hardware: a device of known truth, and this machine's disk.
 
 python adaptive_live.py FOLDER            measures into FOLDER (8 minutes), or goes on where it was interrupted,
-                                               and writes the table of explanation-adaptive.md
+                                               and writes the table of accuracy.md
 python adaptive_live.py FOLDER RUNTIME    with another time per point than 2s, printed only
 
 The full sweep takes every depth that the adaptive one may choose among, twice; the adaptive one is run three times,
@@ -30,7 +30,7 @@ from measure.known_device.server import known_device
 from measure.units import parse_duration
 from qsim import LogNormal
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation-adaptive.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
 TRIES = 3
 BUDGET = len(LOADS) // 3
 SERVERS, SERVICE = 4, LogNormal(2e-3, 2.0)

@@ -23,7 +23,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory" / "output-analysi
 RUNS = 500
 CONFIDENCE = 0.95
 VALUES = ("W", "Lq")
-MODELS = tuple(MMc(rho * servers, 1.0, servers) for servers in (1, 3) for rho in (0.5, 0.8, 0.95))
+MODELS = (MMc(0.5, 1.0, 1), MMc(0.8, 1.0, 1), MMc(0.95, 1.0, 1), MMc(0.95 * 3, 1.0, 3))
 
 Method = Callable[[Open, int], Metrics]
 

@@ -121,3 +121,23 @@ def test_the_picture_of_one_more_drive_is_what_predict_prints(name, change):
 def test_links_that_leave_the_folder_stay_in_the_site():
     page = "[changes](../CHANGELOG.md)\n```python\n>>> 1\n1\n```\n```python\nprint(1)\n```\n"
     assert inside(page) == "[changes](changes.md)\n```pycon\n>>> 1\n1\n```\n```python\nprint(1)\n```\n"
+
+
+def test_a_line_that_only_links_to_a_script_of_the_gallery_is_that_picture():
+    page = "Text.\n\n[Many servers](../../examples/gallery/pooling.py)\n\nSee [it](../examples/gallery/pooling.py).\n"
+    made = inside(page)
+    assert 'data-picture="pooling" role="img" aria-label="Many servers"' in made
+    assert 'src="../_static/pooling.js"' in made
+    assert "See [it](../examples/gallery/pooling.py)." in made
+
+
+def test_every_how_to_has_a_picture(site):
+    pages = sorted(site.glob("howto-*.html"))
+    assert len(pages) > 10
+    assert not [page.name for page in pages if "data-picture=" not in page.read_text(encoding="utf-8")]
+
+
+def test_options_keep_their_two_dashes(site):
+    changes = (site / "changes.html").read_text(encoding="utf-8")
+    assert "--" in re.sub(r"<!--|-->", "", changes)
+    assert "\N{EN DASH}" not in re.sub(r"(?s).*<article", "", changes)

@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from doctools.site import MADE
 
 ROOT = Path(__file__).parents[2]
 KINDS = {".py", ".md", ".js", ".html", ".css"}
+BUILT = {ROOT / "docs" / name for name in MADE}
 PLACES = ("calibrate", "measure", "qsim", "docs", "examples", "README.md", "CHANGELOG.md")
 
 UNWRITTEN = {
@@ -47,7 +49,7 @@ def sources() -> list[Path]:
         path
         for place in places
         for path in ([place] if place.is_file() else sorted(place.rglob("*")))
-        if path.suffix in KINDS and "_build" not in path.parts
+        if path.suffix in KINDS and not BUILT & {path, *path.parents}
     ]
 
 

@@ -82,7 +82,7 @@ def test_two_hosts_are_measured_printed_and_compared(qsim, servers, disk):
 
 def test_the_commands_of_the_manual_are_taken(qsim, fio, repository):
     Path("hosts.txt").write_text("node1\n")
-    page = (repository / "docs" / "howto-many-hosts.md").read_text()
+    page = (repository / "docs" / "howto-shape-the-load.md").read_text()
     commands = [line.split()[1:] for line in page.splitlines() if line.startswith("qsim measure fio")]
     assert len(commands) == 3
     for command in commands:
