@@ -15,6 +15,10 @@ AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document in SI units to stdout, and nothing else.")
 ]
 
+Details: TypeAlias = Annotated[
+    bool, typer.Option("--details", help="Also print every parameter with its interval, and every point.")
+]
+
 DATA_HELP = (
     "What a tool wrote: a sweep directory, fio JSON (or a directory of it), MLC text, a CSV table. Several files of "
     "one format are read as one sweep."

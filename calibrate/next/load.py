@@ -75,16 +75,20 @@ class NextLoad:
         """JSON-ready, SI units."""
         return asdict(self)
 
-    def __str__(self) -> str:
+    def gain(self) -> str:
+        """How narrow the bands and the knee of a fit to all points are expected to be then."""
         now, then = (format_percent(100 * width) for width in (self.half_width_now, self.half_width_then))
         knee = ""
         if self.knee_now is not None and self.knee_then is not None:
             before, after = (
-                f"{knee_text(self.load_kind, low)} to {knee_text(self.load_kind, high)}"
+                f"{knee_text(self.load_kind, low, 2)}-{knee_text(self.load_kind, high, 2)}"
                 for low, high in (self.knee_now, self.knee_then)
             )
-            knee = f", the knee from {before} to about {after}" if before != after else ""
-        return f"measure {self.where} next: it narrows the bands from about ±{now} to ±{then}{knee}"
+            knee = f" and the knee in {after}, not {before}" if before != after else ""
+        return f"a fit to all points then has bands of about ±{then}, not ±{now}{knee}"
+
+    def __str__(self) -> str:
+        return f"measure {self.where} next: {self.gain()}"
 
 
 def next_load(

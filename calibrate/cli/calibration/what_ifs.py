@@ -54,6 +54,15 @@ def _value(key: str, value: str) -> dict[str, Any]:
     return {"host_s" if key == "host" else "medium_s": units.parse_duration(value)}
 
 
+def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
+    """What the change is worth in a line, at the load where the throughput changes most."""
+    gains = changed.throughput_per_s / present.throughput_per_s
+    best = int(abs(gains - 1).argmax())
+    then, now = (units.format_rate(curve.throughput_per_s[best], 2) for curve in (changed, present))
+    where = f"{scenario.fit.load_type.noun} {present.load[best]:g}"
+    return f"{', '.join(scenario.changes)}: about {100 * (gains[best] - 1):+.0f} % at {where} ({then}, now {now})."
+
+
 def beside(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve beside the present one's, with what is assumed."""
     rows = []

@@ -99,7 +99,7 @@ def measure_mlc(
                         "seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)})  # fmt: skip
         else:
             rows = [(format_duration(run.seconds, 2), run.command) for run in plan.runs]
-            say(plan.describe() + "\n\n" + "\n".join(f"{seconds:>7}  {command}" for seconds, command in rows))
+            say(f"{plan.describe()}\n\n{table((), rows, left=(False, True))}")
         return
     opening = f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}, into {where}"
     with keeping(where), Bar("measuring", opening=opening) as bar:
