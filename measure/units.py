@@ -173,7 +173,8 @@ def significant(value: float, digits: int) -> str:
         return f"{value:g}"
     if value == 0:
         return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    rounded = float(f"{value:.{digits - 1}e}")  # 9.97 to two digits is 10, which has none after the point
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{value:.{decimals}f}" if decimals < 7 and abs(value) < 1e6 else f"{value:.{digits}g}"
 
 

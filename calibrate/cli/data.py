@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,6 +40,12 @@ class DataSource:
     def name(self) -> str:
         """The source in a word, for titles and commands."""
         return self.dataset or " ".join(self.data)
+
+    @property
+    def title(self) -> str:
+        """The name without the folders that lead to it."""
+        last = [os.path.basename(name.rstrip("/")) or name for name in self.data]
+        return self.dataset or (last[0] if len(last) == 1 else f"{len(last)} files")
 
     def load(self, *, corrected: bool | None = None) -> Sweep:
         """The sweep; a dataset corrected by what its audit proves, unless --as-published."""

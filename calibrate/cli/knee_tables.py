@@ -79,8 +79,9 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
         k = one.knee
         if one.name not in ASKED:
             continue
-        what = k.definition.replace("mean response time within", "Under")
-        what = what[:1].upper() + what[1:]
+        what = k.definition.replace("mean response time within", "Under").replace(
+            " of the response time within", " under"
+        )
         if k.load is None:
             lines.append(f"{what}: no {load.noun} ({k.note}).")
             continue

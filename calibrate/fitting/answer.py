@@ -45,7 +45,7 @@ def knee_word(fit: Fit) -> str:
     k = fit.knee
     if k.load is None:
         return ""
-    if not fit.used:
+    if not fit.used or (len(fit.used) == 1 and not k.identified):
         return "assumed"
     ends = (k.throughput_low_per_s, k.throughput_high_per_s) if fit.load_type.is_delay else (k.low, k.high)
     return how_sure(k.identified, *ends)
@@ -68,7 +68,9 @@ def knee_line(fit: Fit) -> str:
     if k.sharp:
         return found
     place = ninety_text(fit)
-    return f"not sharp{f'; {place}, {there(fit.load_kind, fit.ninety)}' if place else ''}"
+    if not place:
+        return "not sharp, and 90 % of the peak is not reached"
+    return f"not sharp; {place}: {there(fit.load_kind, fit.ninety)}"
 
 
 def ninety_text(fit: Fit) -> str:
@@ -93,7 +95,8 @@ def peak_line(fit: Fit) -> str:
     found = fit.parameters.get("B" if "B" in fit.parameters else "Xmax")
     parts = []
     if found is not None and found.estimate is not None:
-        word = how_sure(found.identified, found.low, found.high) if fit.used else "assumed"
+        alone = not fit.used or (len(fit.used) == 1 and not found.identified)
+        word = "assumed" if alone else how_sure(found.identified, found.low, found.high)
         parts.append(f"{peak_figure(fit)}, {word}")
     if fit.knee.sharp and (ninety := ninety_text(fit)):
         parts.append(ninety)

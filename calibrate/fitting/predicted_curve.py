@@ -17,7 +17,7 @@ from measure.errors import DataError
 from measure.loads import LOADS, LoadKind
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration
 from qsim.result import Result
-from qsim.text_table import table
+from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,13 +92,16 @@ class Prediction(Result):
     def __str__(self) -> str:
         load, show = LOADS[self.load_kind], throughput_figure(self.load_kind)
         rows = [
-            (load_text(self.load_kind, n), with_interval(show, *self.throughput_band(i)),
-             with_interval(format_duration, *self.response_band(i)))
+            (
+                load_text(self.load_kind, n),
+                "" if load.is_throughput else with_interval(show, *self.throughput_band(i)),
+                with_interval(format_duration, *self.response_band(i)),
+            )
             for i, n in enumerate(self.load)
-        ]  # fmt: skip
+        ]
         band = f"({100 * self.level:g} % band)"
         header = (load.symbol.upper(), f"{load.rate_name.upper()} {band}", f"RESPONSE {band}")
-        return "\n".join([table(header, rows, left=0), *(f"note: {n}" for n in self.notes)])
+        return "\n".join([table(*without_empty(header, rows), left=0), *(f"note: {n}" for n in self.notes)])
 
 
 def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:

@@ -25,7 +25,7 @@ MOST_POINTS = 9
 """So many points of a curve are shown."""
 
 FACTOR = 1.5
-"""From this ratio on an error is told as a factor, and below it in percent."""
+"""An error beyond this ratio is written as a factor, and a smaller one in percent."""
 
 WIDE = 2.0
 """Bands whose ends differ by more than this factor are wide."""
@@ -199,6 +199,8 @@ def next_text(wanted: Sequence[tuple[str, NextLoad | None]]) -> str:
     name, best = max(of_place, key=lambda pair: pair[1].half_width_now - pair[1].half_width_then)
     if len(wanted) == 1:
         return f"Measure {place}: {best.gain()}"
+    if len(of_place) == 1:
+        return f"Measure {place} of {name}: {best.gain()}"
     of = "every curve" if len(of_place) == len(wanted) else f"{len(of_place)} of {len(wanted)} curves"
     return f"Measure {place} for {of}: {best.gain()} ({name})"
 
@@ -213,7 +215,7 @@ def curves_table(done: Sequence[Comparison]) -> str:
         missed = [] if x is None or r is None else [format_percent(v) for v in ((r,) if c.is_open else (x, r))]
         rows.append((
             c.series, knee_cell(c.fit), peak_figure(c.fit, "-"), knee_place(c.fit),
-            " / ".join(missed), f"{int(inside.sum())} of {len(inside)}" if len(inside) else "none held out",
+            " / ".join(missed) or "none held out", f"{int(inside.sum())} of {len(inside)}" if len(inside) else "",
         ))  # fmt: skip
     missed_heading = "MISSED R" if done[0].is_open else "MISSED X / R"
     header = ("", knee_heading(done[0].fit.load_kind), "PEAK", "AT THE KNEE", missed_heading, "IN BAND")

@@ -57,7 +57,7 @@ RELIABLE_PCT = 25.0
 """Tails whose p99 is missed by no more than this at the held-out depths may be relied on."""
 
 FACTOR_PCT = 100.0
-"""A larger error than this is told as a factor."""
+"""A larger error than this is written as a factor."""
 
 KEPT = 6
 _Z90 = 1.645

@@ -155,7 +155,8 @@ def compare(
 
     _warn(devices, found, corrected=as_json)
     if not as_json:
-        _tell(told, title, held, found, knees=asked, every=wanted.knees, baselines=baselines, details=details)
+        heading = title if len(devices) > 1 else sources[0].title
+        _tell(told, heading, held, found, knees=asked, every=wanted.knees, baselines=baselines, details=details)
         written.tell()
     document = None
     if as_json:

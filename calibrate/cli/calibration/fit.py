@@ -108,7 +108,7 @@ def fit(
     refused: dict[str, str] = {}
     for name in names:
         try:
-            made = calibrated(sweep, use, series=name, model=model, level=level, delay_s=known, peak_per_s=peak)
+            made = calibrated(sweep, use or None, series=name, model=model, level=level, delay_s=known, peak_per_s=peak)
             fits.append(with_origin(made, sweep))
         except DataError as error:
             refused[name] = str(error)
@@ -134,7 +134,7 @@ def fit(
     at = " --at 1..256" if all(f.load_type.is_closed for f in fits) else ""
     keep = f"kept in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
     last = last_lines(fits, sweep, f"--details: every parameter;   {keep}")
-    say("\n".join([*_asked(fits, shown), *first_lines(source.name, fits), *last]))
+    say("\n".join([*_asked(fits, shown), *first_lines(source.title, fits), *last]))
     _say_of_each(fits, shown if wanted.knees else [], profiled, details=details)
 
 

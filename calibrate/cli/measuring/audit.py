@@ -54,7 +54,7 @@ def audit(
         check_findings(findings, fail_on, {"source": source.name, "findings": [f.to_dict() for f in findings]})
         print_json({"source": source.name, "findings": [f.to_dict() for f in findings]})
         return
-    say(findings_text(source.name, findings, details=details))
+    say(findings_text(source.title, findings, details=details))
     check_findings(findings, fail_on)
 
 

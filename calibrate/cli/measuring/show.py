@@ -19,9 +19,6 @@ from calibrate.cli.measuring.audit import audit_text
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Series, Share
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
-from calibrate.fitting.answer import fit_answer, fits_table, knees_line, labelled
-from calibrate.next.advice import advice
-from calibrate.prediction.answer import next_text
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -116,6 +113,7 @@ def show_measured(
     answers: Answers | None = None, details: bool = False,
 ) -> None:  # fmt: skip
     """Print the answers and the tables (or one JSON document), and write the files that were asked for."""
+    from calibrate.fitting.answer import labelled
     from calibrate.report.measured import section_of, together, views_of
 
     sections, fitted = [], []
@@ -163,6 +161,8 @@ class Knees:
 
     def lines(self) -> list[str]:
         """The knee and the peak of one curve, or how many knees of several are sure, after what was asked."""
+        from calibrate.fitting.answer import fit_answer, knees_line, labelled
+
         if not self.fits:
             return self.asked
         if len(self.fits) == 1:
@@ -171,12 +171,18 @@ class Knees:
 
     def last_lines(self) -> list[str]:
         """What to measure next, where something would tell more."""
+        from calibrate.fitting.answer import labelled
+        from calibrate.next.advice import advice
+        from calibrate.prediction.answer import next_text
+
         wanted = next_text([(f.series, advice(f.points, f)) for f in self.fits if f.points is not None])
         return [labelled("NEXT", wanted)] if wanted else []
 
 
 def section_text(section: MeasuredSection, knees: Knees, *, details: bool) -> str:
     """A section as text: the knees, the tables of its views, and what the audit found."""
+    from calibrate.fitting.answer import fits_table, labelled
+
     told = {len(v.text.rows) for v in section.views if v.text is not None and v.kind in _TELL_EVERY_POINT}
     tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in told)]
     parts = ["\n".join([section.title, *knees.lines(), *(labelled("NOTE", n) for n in section.notes)])]

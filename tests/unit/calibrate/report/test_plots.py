@@ -32,7 +32,9 @@ def test_reprs_are_short(fitted: Fit, comparison: Comparison) -> None:
 
 
 def test_a_sheet_has_a_repr_without_points() -> None:
-    assert "data sheet: p-norm from no measurement\nKNEE    depth 48 (36 to 65), assumed" in repr(from_datasheet(idle_latency=80e-6, peak_iops=600e3))
+    assert "data sheet: p-norm from no measurement\nKNEE    depth 48 (36 to 65), assumed" in repr(
+        from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    )
 
 
 def test_notebook_tables(fitted: Fit, comparison: Comparison) -> None:
