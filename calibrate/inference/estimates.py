@@ -39,7 +39,7 @@ class Estimate:
 
     def __str__(self) -> str:
         ends = "" if self.low is None or self.high is None else f"  [{_said(self, self.low)}, {_said(self, self.high)}]"
-        return f"{_said(self, self.estimate):>10}{ends}"
+        return f"{_said(self, self.estimate)}{ends}"
 
 
 def _said(estimate: Estimate, value: float | None) -> str:

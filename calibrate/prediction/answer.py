@@ -56,10 +56,12 @@ def answer_table(done: Sequence[Comparison]) -> str:
 
 
 def last_lines(done: Sequence[Comparison]) -> list[str]:
-    """How many held-out points are inside their bands, the worst of them, and what to measure next."""
+    """How many held-out points are inside their bands, the worst of them, a known truth, and what to measure next."""
     lines = [labelled("SURE?", _sure(done))]
     if worst := worst_point(done):
         lines.append(labelled("WORST", worst.text(named=len(done) > 1)))
+    if len(done) == 1 and done[0].truth is not None:
+        lines.append(labelled("TRUTH", done[0].truth.sentence().rstrip(".")))
     if following := next_text([(c.series, c.next) for c in done]):
         lines.append(labelled("NEXT", following))
     return lines
@@ -104,11 +106,17 @@ def _missed(done: Sequence[Comparison]) -> str:
         np.concatenate([np.abs(found[c.held_out]) for c, found in ((c, _residuals(c, which)) for c in done)])
         for which in ("throughput", "response")
     )
-    response = f"{format_percent(float(r.mean()))} of the response time"
-    parts = [response] if done[0].is_open else [f"{format_percent(float(x.mean()))} of the throughput", response]
+    response = f"{_mean_text(r)} of the response time"
+    parts = [response] if done[0].is_open else [f"{_mean_text(x)} of the throughput", response]
     noise = [n for c in done if (n := c.points.repeat_noise_pct()) is not None]
     beside = f"; repeats differ by {format_percent(float(np.median(noise)))}" if noise else ""
     return f"{', '.join(parts)} (mean of {counted(held, 'held-out point')}){beside}"
+
+
+def _mean_text(missed: Array) -> str:
+    """The mean of errors in percent, as a factor where it is large."""
+    mean = float(missed.mean())
+    return format_percent(mean) if mean <= 100 else f"a factor of {significant(1 + mean / 100, 2)}"
 
 
 def _residuals(comparison: Comparison, which: str) -> Array:
