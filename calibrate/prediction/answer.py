@@ -106,11 +106,16 @@ def _missed(done: Sequence[Comparison]) -> str:
         np.concatenate([np.abs(found[c.held_out]) for c, found in ((c, _residuals(c, which)) for c in done)])
         for which in ("throughput", "response")
     )
-    response = f"{_mean_text(r)} of the response time"
-    parts = [response] if done[0].is_open else [f"{_mean_text(x)} of the throughput", response]
+    response = f"response time by {_mean_text(r)}"
+    parts = [response] if done[0].is_open else [f"throughput by {_mean_text(x)}", response]
     noise = [n for c in done if (n := c.points.repeat_noise_pct()) is not None]
     beside = f"; repeats differ by {format_percent(float(np.median(noise)))}" if noise else ""
     return f"{', '.join(parts)} (mean of {counted(held, 'held-out point')}){beside}"
+
+
+def _short_mean(percent: float) -> str:
+    """A mean error in a table: ``9.6 %``, and beyond 100 % as a factor, ``27 x``."""
+    return format_percent(percent) if percent <= 100 else f"{significant(1 + percent / 100, 2)} x"
 
 
 def _mean_text(missed: Array) -> str:
@@ -220,7 +225,7 @@ def curves_table(done: Sequence[Comparison]) -> str:
         s = c.summary()
         x, r = s.held_out_mape_throughput_pct, s.held_out_mape_response_pct
         inside = inside_band(c)[c.held_out]
-        missed = [] if x is None or r is None else [format_percent(v) for v in ((r,) if c.is_open else (x, r))]
+        missed = [] if x is None or r is None else [_short_mean(v) for v in ((r,) if c.is_open else (x, r))]
         rows.append((
             c.series, knee_cell(c.fit), peak_figure(c.fit, "-"), knee_place(c.fit),
             " / ".join(missed) or "none held out", f"{int(inside.sum())} of {len(inside)}" if len(inside) else "",

@@ -95,6 +95,8 @@ def audit_text(findings: Sequence[Finding]) -> str:
         if checks:
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
     told = ", ".join(counts) or "no errors, no warnings"
+    if any(f.severity == "error" for f in distinct):
+        told += f": {VERDICTS['error']}"
     text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {told}" if corrected else told
     return f"{text}; to read them: qsim audit" if counts else text
 
