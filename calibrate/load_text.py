@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
-from measure.loads import LOADS, LoadKind
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate
+from measure.loads import LOADS, Load, LoadKind
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate, significant
 
 
 def load_text(kind: LoadKind, load: float, digits: int = 3) -> str:
@@ -29,6 +30,61 @@ def knee_text(kind: LoadKind, load: float, digits: int = 3) -> str:
 
 def throughput_text(kind: LoadKind) -> Callable[[float], str]:
     """How a throughput is written: requests a second, or a memory's cache lines as a bandwidth."""
-    if LOADS[kind].is_memory:
-        return lambda lines_per_s: format_bandwidth(lines_per_s * CACHE_LINE_BYTES)
-    return format_rate
+    return throughput_figure(kind)
+
+
+class Figure(Protocol):
+    """Writes a number with its unit, to so many significant digits; in the unit of ``like``, unnamed, if given."""
+
+    def __call__(self, value: float, digits: int = 3, like: float | None = None, /) -> str:
+        """The text."""
+        ...
+
+
+def throughput_figure(kind: LoadKind) -> Figure:
+    """As ``throughput_text``, with the digits and the unit to choose."""
+    return _lines_figure if LOADS[kind].is_memory else format_rate
+
+
+def load_figure(kind: LoadKind) -> Figure:
+    """How an estimated load is written: a rate or a bandwidth with its unit, a depth or a delay as a plain number."""
+    load = LOADS[kind]
+    return format_rate if load.is_open else format_bandwidth if load.is_bandwidth else _plain_figure
+
+
+def listed(load: Load, values: Iterable[float]) -> str:
+    """Loads in a sentence.
+
+    >>> depth = LOADS["queue_depth"]
+    >>> listed(depth, [1, 8, 64]), listed(depth, [4]), listed(depth.counted_in("clients"), [1, 8])
+    ('depths 1, 8 and 64', 'depth 4', '1 and 8 clients')
+    """
+    told = [load.text(value) for value in values]
+    if not told:
+        return f"no {load.plural}"
+    text = " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
+    return f"{load.plural} {text}" if len(told) > 1 and not load.is_counted else load.place(text)
+
+
+def with_interval(show: Figure, value: float, low: float | None, high: float | None, *, to: str = " to ") -> str:
+    """A number to two digits with the ends of its interval in the same unit.
+
+    >>> with_interval(format_rate, 308e3, 225e3, 2.39e6)
+    '308 k/s (225 to 2390)'
+    >>> with_interval(load_figure("queue_depth"), 4.61, 1.7, None)
+    '4.6 (1.7 and more)'
+    """
+    text = show(value, 2)
+    if low is not None and high is not None:
+        return f"{text} ({show(low, 2, value)}{to}{show(high, 2, value)})"
+    if low is not None:
+        return f"{text} ({show(low, 2, value)} and more)"
+    return text if high is None else f"{text} ({show(high, 2, value)} at most)"
+
+
+def _plain_figure(value: float, digits: int = 3, like: float | None = None, /) -> str:
+    return significant(value, digits)
+
+
+def _lines_figure(lines_per_s: float, digits: int = 3, like: float | None = None, /) -> str:
+    return format_bandwidth(lines_per_s * CACHE_LINE_BYTES, digits, None if like is None else like * CACHE_LINE_BYTES)

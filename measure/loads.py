@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from measure.units import format_bandwidth, format_bytes, format_rate
+from measure.units import format_bandwidth, format_bytes, format_rate, plain_number
 
 LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
@@ -85,7 +85,7 @@ class Load:
 
     def estimated_text(self, value: float, digits: int = 3) -> str:
         """A value that was estimated, to so many significant digits."""
-        return f"{value:.{digits}g}" if self.format is None else self.format(value, digits)
+        return plain_number(value, digits) if self.format is None else self.format(value, digits)
 
     def legend(self, value: float) -> str:
         """A value in a few words, ``N = 8``, ``delay 100``, ``8.00 k/s``."""

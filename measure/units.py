@@ -155,46 +155,63 @@ def parse_list(text: str, what: str = "value", each: Callable[[str, str], float]
     return values
 
 
-def _scaled(value: float, steps: list[tuple[float, str]], digits: int) -> str:
-    if value == 0 or not math.isfinite(value):
+def _scaled(value: float, steps: list[tuple[float, str]], digits: int, like: float | None = None) -> str:
+    if (value == 0 or not math.isfinite(value)) and like is None:
         return f"{value:g} {steps[-1][1]}".strip()
-    scale, unit = next(((s, u) for s, u in steps if abs(value) >= s * 0.9995), steps[-1])
-    return f"{_significant(value / scale, digits)} {unit}".strip()
+    sample = value if like is None else like
+    scale, unit = next(((s, u) for s, u in steps if abs(sample) >= s * 0.9995), steps[-1])
+    return f"{significant(value / scale, digits)} {unit if like is None else ''}".strip()
 
 
-def _significant(value: float, digits: int) -> str:
-    """``value`` to ``digits`` significant digits, never in exponent form between 0.001 and 1e6."""
+def significant(value: float, digits: int) -> str:
+    """``value`` to ``digits`` significant digits or as a whole number, never in exponent form between 0.001 and 1e6.
+
+    >>> significant(22.62, 2), significant(158.2, 2), significant(3.0, 2)
+    ('23', '158', '3.0')
+    """
+    if not math.isfinite(value):
+        return f"{value:g}"
     if value == 0:
         return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    rounded = float(f"{value:.{digits - 1}e}")  # 9.97 to two digits is 10, which has none after the point
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{value:.{decimals}f}" if decimals < 7 and abs(value) < 1e6 else f"{value:.{digits}g}"
 
 
-def format_duration(seconds: float, digits: int = 3) -> str:
-    """``8e-05`` as ``"80.0 us"``.
+def plain_number(value: float, digits: int = 3) -> str:
+    """``value`` to ``digits`` significant digits without trailing zeros; whole from there to a million, no exponent.
+
+    >>> plain_number(3.0), plain_number(22.62), plain_number(1957.2)
+    ('3', '22.6', '1957')
+    """
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value:.{digits}g}"
+
+
+def format_duration(seconds: float, digits: int = 3, like: float | None = None) -> str:
+    """``8e-05`` as ``"80.0 µs"``; in the unit of ``like``, and without its name, where that is given.
 
     >>> format_duration(8e-05)
-    '80.0 us'
+    '80.0 µs'
     """
-    return _scaled(seconds, [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")], digits)
+    return _scaled(seconds, [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")], digits, like)
 
 
-def format_rate(per_second: float, digits: int = 3) -> str:
-    """``600000`` as ``"600 k/s"``.
+def format_rate(per_second: float, digits: int = 3, like: float | None = None) -> str:
+    """``600000`` as ``"600 k/s"``; ``like`` as in :func:`format_duration`.
 
     >>> format_rate(600000)
     '600 k/s'
     """
-    return _scaled(per_second, [(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")], digits)
+    return _scaled(per_second, [(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")], digits, like)
 
 
-def format_bandwidth(bytes_per_second: float, digits: int = 3) -> str:
-    """Decimal bytes a second: ``28439.1e6`` as ``"28.4 GB/s"``.
+def format_bandwidth(bytes_per_second: float, digits: int = 3, like: float | None = None) -> str:
+    """Decimal bytes a second: ``28439.1e6`` as ``"28.4 GB/s"``; ``like`` as in :func:`format_duration`.
 
     >>> format_bandwidth(28439.1e6)
     '28.4 GB/s'
     """
-    return _scaled(bytes_per_second, [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")], digits)
+    return _scaled(bytes_per_second, [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")], digits, like)
 
 
 def format_percent(percent: float, digits: int = 2) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -18,6 +18,7 @@ from qsim import _check
 from qsim.errors import InvalidParameterError
 from qsim.models import Model
 from qsim.result import Result
+from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,20 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 """Value name -> (textbook symbol, meaning), in the order in which they are printed."""
+
+ShowValue: TypeAlias = Callable[[str, float], str]
+"""Writes the value of that name."""
+
+
+def plain_value(_: str, value: float) -> str:
+    """Six digits, without a unit."""
+    return f"{value:.6g}"
+
+
+def short_value(_: str, value: float) -> str:
+    """Four digits, without a unit."""
+    return f"{value:.4g}"
+
 
 _MOST_DRAWN = 256  # states in a figure
 
@@ -108,7 +123,7 @@ class Metrics(Result):
     0.25
     >>> solve(MM1(arrival_rate=16, service_rate=20))
     M/M/1: exact, M/M/1 (Kleinrock 1975, section 3.2)
-    X = 16, rho = 0.8, L = 4, Lq = 3.2, W = 0.25, Wq = 0.2, P(wait) = 0.8, P(block) = 0
+    A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy
     """
 
     model: Model
@@ -231,7 +246,21 @@ class Metrics(Result):
             frame, x, y = pd.DataFrame({"n": range(most), "p(n)": [self.p(n) for n in range(most)]}), "n", "p(n)"
         return frame.plot(kind="bar", x=x, y=y, title=self._headline(), backend="plotly")
 
-    def rows(self) -> list[tuple[str, str, str, str]]:
+    def answer(self, show: ShowValue = short_value) -> str:
+        """The time a customer stays and waits, the number present and the utilization, in a sentence."""
+        between = self.intervals.get("W")
+        ends = f" ({show('W', between[0])} to {show('W', between[1])})" if between else ""
+        parts = [
+            "" if math.isnan(self.W) else f"a customer stays W = {show('W', self.W)}{ends} on average",
+            "" if math.isnan(self.Wq) else f"{show('Wq', self.Wq)} of it waiting",
+        ]
+        stays = ", ".join(part for part in parts if part)
+        present = "" if math.isnan(self.L) else f"L = {self.L:.4g} present"
+        busy = "" if math.isnan(self.utilization) else f"servers {100 * self.utilization:.3g} % busy"
+        text = "; ".join(part for part in (stays, present, busy) if part)
+        return text[:1].upper() + text[1:]
+
+    def rows(self, show: ShowValue = plain_value) -> list[tuple[str, str, str, str]]:
         """The printed table: (symbol, value, interval or "", meaning), for the values that are known."""
         rows = []
         for name, (symbol, meaning) in SYMBOLS.items():
@@ -239,42 +268,36 @@ class Metrics(Result):
             if math.isnan(value):
                 continue
             ends = self.intervals.get(name)
-            between = f"{ends[0]:.6g} .. {ends[1]:.6g}" if ends else ""
+            between = f"{show(name, ends[0])} .. {show(name, ends[1])}" if ends else ""
             kind = self.kind_of(name)
-            rows.append((symbol, f"{value:.6g}", between, meaning if kind == self.kind else f"{meaning} [{kind}]"))
+            rows.append((symbol, show(name, value), between, meaning if kind == self.kind else f"{meaning} [{kind}]"))
         return rows
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, show: ShowValue | None = None) -> str:
+        """The answer, then a table of the values and one of the parts; ``show`` writes a value by its name."""
+        first = [self._headline(), self.answer(show or short_value)]
+        show = show or plain_value
         level = f"{100 * self.confidence:g} % interval" if self.confidence is not None else ""
-        table = [("", "value", level, ""), *self.rows()]
-        widths = [max(len(row[column]) for row in table) for column in range(3)]
-        lines = [self._headline()]
-        for symbol, value, between, meaning in table:
-            cells = [symbol.ljust(widths[0]), value.rjust(widths[1])]
-            if widths[2]:
-                cells.append(between.center(widths[2]))
-            lines.append("  ".join([*cells, meaning]).rstrip())
-        lines += self._part_lines()
-        return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
+        header, rows = without_empty(("", "value", level, ""), self.rows(show))
+        values = table(header, rows, left=[i in (0, len(header) - 1) for i in range(len(header))])
+        parts = [table(head, rows) for head, *rows in self._part_tables(show)]
+        return "\n".join([*first, "", values, *parts, *(f"warning: {w}" for w in self.warnings)])
 
-    def _part_lines(self) -> list[str]:
-        """The parts side by side: a line for each station or class, a column for each value that is known."""
-        lines = []
-        for table in self._part_tables():
-            widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-            for row in table:
-                cells = (cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))
-                lines.append("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
-        return lines
-
-    def _part_tables(self) -> list[list[list[str]]]:
+    def _part_tables(self, show: ShowValue = plain_value) -> list[list[list[str]]]:
         """Stations and classes as rows of cells, the first row being the head."""
         tables = []
-        for parts in (self.stations, self.classes):
+        for heading, parts in (("per visit", self.stations), ("class", self.classes)):
             known = [n for n in SYMBOLS if any(math.isfinite(getattr(part, n)) for part in parts)]
             if parts:
-                rows = [[part.name, *(_cell(getattr(part, n)) for n in known)] for part in parts]
-                tables.append([["", *(SYMBOLS[n][0] for n in known)], *rows])
+                values = [[(n, getattr(part, n)) for n in known] for part in parts]
+                rows = [
+                    [part.name, *("" if math.isnan(v) else show(n, v) for n, v in of_part)]
+                    for part, of_part in zip(parts, values, strict=True)
+                ]
+                tables.append([[heading, *(SYMBOLS[n][0] for n in known)], *rows])
         return tables
 
     def _repr_html_(self) -> str:
@@ -287,8 +310,7 @@ class Metrics(Result):
         )
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{symbol} = {value}" for symbol, value, _, _ in self.rows())
-        return f"{self._headline()}\n{values}"
+        return f"{self._headline()}\n{self.answer()}"
 
     def _headline(self) -> str:
         part = f"{self.name} of " if self.name else ""
@@ -313,10 +335,6 @@ class Metrics(Result):
     def _require(name: str) -> None:
         if name not in SYMBOLS:
             raise InvalidParameterError("name", f"must be one of {', '.join(SYMBOLS)}, not {name!r}", value=name)
-
-
-def _cell(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.6g}"
 
 
 def _html_rows(rows: Sequence[Sequence[str]]) -> str:

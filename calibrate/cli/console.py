@@ -10,6 +10,10 @@ from typing import Any
 
 import typer
 
+from qsim.text_table import described_table, table
+
+__all__ = ["complain", "described_table", "plain", "print_json", "remark", "say", "table", "warn"]
+
 
 def say(text: str = "") -> None:
     """A result, on stdout."""
@@ -50,20 +54,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, Sequence | set | frozenset):
         return [plain(v) for v in value]
     return str(value)
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int | Sequence[bool] = 1) -> str:
-    """Columns in plain text; flush left are the first ``left``, or those it says so of, and the others flush right."""
-    flush = [i < left for i in range(len(header))] if isinstance(left, int) else left
-    lines = [list(header), *(list(r) for r in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
-    return "\n".join("  ".join(_padded(line, widths, flush)).rstrip() for line in lines)
-
-
-def described_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose rows end in a remark, flush left below no header; the first column is flush left, too."""
-    return table([*header, ""], rows, left=[True, *(False for _ in header[1:]), True])
-
-
-def _padded(line: Sequence[str], widths: Sequence[int], flush: Sequence[bool]) -> list[str]:
-    return [c.ljust(w) if f else c.rjust(w) for c, w, f in zip(line, widths, flush, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from calibrate.cli.console import complain
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import not_one_of
+from measure.units import counted
 
 if TYPE_CHECKING:
     from measure import Finding, Sweep
@@ -38,6 +40,12 @@ class DataSource:
     def name(self) -> str:
         """The source in a word, for titles and commands."""
         return self.dataset or " ".join(self.data)
+
+    @property
+    def title(self) -> str:
+        """The name without the folders that lead to it."""
+        last = [os.path.basename(name.rstrip("/")) or name for name in self.data]
+        return self.dataset or (last[0] if len(last) == 1 else f"{len(last)} files")
 
     def load(self, *, corrected: bool | None = None) -> Sweep:
         """The sweep; a dataset corrected by what its audit proves, unless --as-published."""
@@ -109,7 +117,12 @@ def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) 
 
 def tell_findings(sweep: Sweep, series: Sequence[str] | None = None, device: str = "") -> None:
     """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
-    tell([f for f in sweep.findings if series is None or f.series is None or f.series in series], device)
+    tell(findings_of(sweep, series), device)
+
+
+def findings_of(sweep: Sweep, series: Sequence[str] | None) -> list[Finding]:
+    """What the importer noticed of these series (None: of all)."""
+    return [f for f in sweep.findings if series is None or f.series is None or f.series in series]
 
 
 def tell(findings: Sequence[Finding], device: str = "") -> None:
@@ -119,13 +132,15 @@ def tell(findings: Sequence[Finding], device: str = "") -> None:
         key = ("note" if f.severity == "info" else f.severity, f.check, _with_remedy(f))
         curves.setdefault(key, []).append(f.series or "")
     for (severity, check, message), names in curves.items():
-        where = ": ".join(part for part in (device, "; ".join(name for name in names if name)) if part)
+        curves_named = [name for name in names if name]
+        of = counted(len(curves_named), "curve") if len(curves_named) > 1 else "".join(curves_named)
+        where = ": ".join(part for part in (device, of) if part)
         complain(f"{severity}: {check}{f' ({where})' if where else ''}: {message}")
 
 
 def _with_remedy(finding: Finding) -> str:
-    """The message and what to do, as one or two sentences."""
+    """The message, and of what is wrong also what to do, as one or two sentences."""
     message, remedy = finding.message, finding.remedy
-    if not remedy:
+    if not remedy or finding.severity == "info":
         return message
     return f"{message} {remedy[0].upper()}{remedy[1:]}" if message.endswith(".") else f"{message}; {remedy}"

@@ -64,6 +64,38 @@ def asked_points(fit: Fit, sweep: Sweep, objective: Objective | None, share: flo
     return tuple(one for one in knees_of(fit, objective, sweep, share=share) if one.name in ASKED)
 
 
+def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
+    """What --slo and --share ask for, a line each, with the heaviest measured point beside it.
+
+    ``Under 500 µs: 46 k/s at depth 23 (19 to 29). Depth 64 gave 68 k/s at 938 µs.``
+    """
+    from calibrate.load_text import load_figure, load_text, throughput_figure, with_interval
+    from measure.units import format_duration
+
+    lines = []
+    show, load = throughput_figure(fit.load_kind), fit.load_type
+    noun = "" if load.is_throughput else f"{load.noun} "
+    for one in found:
+        k = one.knee
+        if one.name not in ASKED:
+            continue
+        what = k.definition.replace("mean response time within", "Under").replace(
+            " of the response time within", " under"
+        )
+        if k.load is None:
+            lines.append(f"{what}: no {load.noun} ({k.note}).")
+            continue
+        at = f"{noun}{with_interval(load_figure(fit.load_kind), k.load, k.low, k.high)}"
+        time = "" if one.name == "objective" else f", {format_duration(k.response_time_s, 2)} on average"
+        beyond = f" ({k.note})" if k.note else ""
+        lines.append(f"{what}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}.")
+    if lines and fit.calibrated_on and not load.is_delay:
+        i = max(range(len(fit.used)), key=fit.used.__getitem__)
+        measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
+        lines[-1] += f" {(noun or 'load ').capitalize()}{load_text(fit.load_kind, fit.used[i])} gave {measured}."
+    return lines
+
+
 def knee_table(found: Sequence[NamedKnee], fit: Fit, *, every: bool) -> str:
     """One row for each definition of the knee of ``fit``; those of --slo and --share alone unless ``every``."""
     from calibrate.knees.definitions import knee_rows
@@ -80,7 +112,7 @@ def profile_table(found: Sequence[Profile], level: float) -> str:
 
     rows = [
         (p.name, quantity(p.low, p.unit) or "open", quantity(p.high, p.unit) or "open",
-         "" if p.identified else f"not identifiable: {p.pins}")
+         "" if p.identified else f"open: {p.pins}")
         for p in found
     ]  # fmt: skip
     return table(("likelihood alone", f"{100 * level:g} % from", "to", ""), rows)

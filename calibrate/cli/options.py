@@ -15,6 +15,10 @@ AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document in SI units to stdout, and nothing else.")
 ]
 
+Details: TypeAlias = Annotated[
+    bool, typer.Option("--details", help="Also print every parameter with its interval, and every point.")
+]
+
 DATA_HELP = (
     "What a tool wrote: a sweep directory, fio JSON (or a directory of it), MLC text, a CSV table. Several files of "
     "one format are read as one sweep."
@@ -37,8 +41,8 @@ AsPublished: TypeAlias = Annotated[
 Use: TypeAlias = Annotated[
     parsing.Numbers | None,
     typer.Option(
-        "--use", metavar="LOADS", parser=parsing.loads, show_default=False,
-        help="The loads to calibrate on, as 1,32. Default: all of them; qsim compare, which holds the others out: "
+        "--use", metavar="LOADS", parser=parsing.used_loads, show_default=False,
+        help="The loads to calibrate on, as 1,32, or all. Default: all; qsim compare, which holds the others out: "
         "depths 1 and 32, with six or more 1, 8 and 64 (or the nearest); of other loads the smallest, a middle one and "
         "the largest.",
     ),

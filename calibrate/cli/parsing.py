@@ -197,6 +197,12 @@ def loads(text: str) -> Numbers:
 
 
 @parser
+def used_loads(text: str) -> Numbers:
+    """Loads to calibrate on, or ``all``: no numbers."""
+    return Numbers() if text.strip().lower() == "all" else loads(text)
+
+
+@parser
 def delays(text: str) -> Numbers:
     """``0,100,1000`` or ``50..800``: injected delays, zero among them."""
     most = LOADS["injected_delay"].most

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from pkgutil import resolve_name
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from calibrate.fitting.answer import fit_answer
 from calibrate.fitting.fit_checks import TABLE, USED, check_fields, check_numbers
-from calibrate.inference.estimates import LEVEL, Estimate, estimates
+from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, Mask
 from calibrate.inference.weights import Predictive, Weights, expected_logs, predictive
@@ -26,6 +28,7 @@ from measure.errors import DataError
 from measure.loads import Load, LoadKind, load_of
 from measure.units import counted
 from qsim.result import Result
+from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,8 +55,8 @@ class Fit(Result):
     >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
     >>> fit(sweep)
     4 KiB read: p-norm with onset from all 5 points
-      knee   18.47  [10.84, 29.93]   not identifiable   N* = R1 Xpeak, from the model: depth 1 was not measured
-             90 % of the peak at 22.1 (15.2 to 54.4)
+    KNEE    depth 18 (11 to 30), rough: 212 k/s at 87 µs
+    PEAK    258 k/s (229 to 297), sure; 90 % of the peak at depth 22 (15 to 54); idle latency 72 µs (42 to 113)
     """
 
     model: str
@@ -211,7 +214,7 @@ class Fit(Result):
     def basis(self) -> str:
         """What it was calibrated on, in words: ``all 8 points``, ``1, 32 (2 of 8 points)``, no measurement."""
         if not self.calibrated_on:
-            return "a fit to other drives" if self.used else "no measurement (data sheet)"
+            return "a fit to other drives" if self.used else "no measurement"
         if self.measured == len(self.used) > 1:
             return f"all {counted(self.measured, 'point')}"
         part = f" ({len(self.used)} of {counted(self.measured, 'point')})" if self.measured > len(self.used) else ""
@@ -231,7 +234,7 @@ class Fit(Result):
         return resolve_name("calibrate.report.plots:fit_figure")(self)  # what knows does not import what shows
 
     def __repr__(self) -> str:
-        return "\n".join([self._heading(), *self._knee_lines()])
+        return "\n".join([self._heading(), *fit_answer(self)])
 
     def __str__(self) -> str:
         return self.text(self._heading())
@@ -241,23 +244,26 @@ class Fit(Result):
 
     def text(self, heading: str) -> str:
         """The fit as a table below a ``heading``: parameters with intervals, the knee, notes."""
-        lines = [heading, f"  assumes: {self.assumption}"]
+        rows = []
         for name, e in self.parameters.items():
-            lines.append(f"  {name:<6} {e}{'' if e.identified else '   not identifiable'}")
-            if e.note:
-                lines.append(f"         {e.note}")
-        return "\n".join([*lines, *self._knee_lines(), *(f"  note: {n}" for n in self.notes)])
+            ends = "" if e.low is None else f"[{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"
+            remarks = ("" if e.identified else "not identifiable", e.note)
+            rows.append((name, quantity(e.estimate, e.unit), ends, "; ".join(filter(None, remarks))))
+        parameters = table((), rows, left=(True, False, True, True))
+        notes = (f"note: {n}" for n in self.notes)
+        below = "\n".join([f"assumes: {self.assumption}", parameters, *self._knee_lines(), *notes])
+        return f"{heading}\n{indent(below, '  ')}"
 
     def _knee_lines(self) -> list[str]:
         """The knee, and of queue depths where 90 % of the peak is had: that first where the knee is not sharp."""
         k = self.knee
         if k.load is None:
-            return [f"  knee   {k.note} (throughput {throughput_text(self.load_kind)(k.throughput_per_s)})"]
+            return [f"knee   {k.note} (throughput {throughput_text(self.load_kind)(k.throughput_per_s)})"]
         told = partial(knee_text, self.load_kind, digits=4)
         interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
         open_end = "" if k.identified else "   not identifiable"
         knee = f"{told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
         ninety = share_text(self.ninety, partial(knee_text, self.load_kind)) if self.load_type.is_closed else ""
         if k.sharp:
-            return [f"  knee   {knee}", *([f"         {ninety}"] if ninety else [])]
-        return [f"  no sharp knee: {ninety or '90 % of the peak is not reached'}", f"  N*     {knee}"]
+            return [f"knee   {knee}", *([f"       {ninety}"] if ninety else [])]
+        return [f"no sharp knee: {ninety or '90 % of the peak is not reached'}", f"N*     {knee}"]

@@ -11,10 +11,13 @@ import numpy as np
 
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.parameters import Array
+from calibrate.load_text import load_text, throughput_figure, with_interval
 from calibrate.models.past_the_peak import DECLINE_FROM, Declining
 from measure.errors import DataError
-from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, format_rate
+from measure.loads import LOADS, LoadKind
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration
 from qsim.result import Result
+from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +51,7 @@ class Prediction(Result):
     response_time_low_s: Array
     response_time_high_s: Array
     level: float
+    load_kind: LoadKind
     load_name: str
     notes: tuple[str, ...] = ()
 
@@ -69,22 +73,35 @@ class Prediction(Result):
         columns = self._columns()
         return [{name: float(column[i]) for name, column in columns.items()} for i in range(len(self.load))]
 
+    def throughput_band(self, i: int) -> tuple[float, float, float]:
+        """The predicted throughput at a load, with the ends of its band."""
+        columns = (self.throughput_per_s, self.throughput_low_per_s, self.throughput_high_per_s)
+        middle, low, high = (float(column[i]) for column in columns)
+        return middle, low, high
+
+    def response_band(self, i: int) -> tuple[float, float, float]:
+        """The predicted response time at a load, with the ends of its band."""
+        columns = (self.response_time_s, self.response_time_low_s, self.response_time_high_s)
+        middle, low, high = (float(column[i]) for column in columns)
+        return middle, low, high
+
     def _columns(self) -> dict[str, Array]:
-        named = [f for f in self.__dataclass_fields__ if f not in ("level", "load_name", "notes")]
+        named = [f for f in self.__dataclass_fields__ if f not in ("level", "load_kind", "load_name", "notes")]
         return {name: getattr(self, name) for name in named}
 
     def __str__(self) -> str:
-        percent = f"{100 * self.level:g} %"
-        lines = [f"{self.load_name:>26}  {'throughput':>12}  {f'[{percent} band]':>24}  "
-                 f"{'response':>10}  {f'[{percent} band]':>22}"]  # fmt: skip
-        for row in self.to_dicts():
-            x = f"[{format_rate(row['throughput_low_per_s'])}, {format_rate(row['throughput_high_per_s'])}]"
-            r = f"[{format_duration(row['response_time_low_s'])}, {format_duration(row['response_time_high_s'])}]"
-            lines.append(
-                f"{row['load']:>26g}  {format_rate(row['throughput_per_s']):>12}  {x:>24}  "
-                f"{format_duration(row['response_time_s']):>10}  {r:>22}"
+        load, show = LOADS[self.load_kind], throughput_figure(self.load_kind)
+        rows = [
+            (
+                load_text(self.load_kind, n),
+                "" if load.is_throughput else with_interval(show, *self.throughput_band(i)),
+                with_interval(format_duration, *self.response_band(i)),
             )
-        return "\n".join([*lines, *(f"note: {n}" for n in self.notes)])
+            for i, n in enumerate(self.load)
+        ]
+        band = f"({100 * self.level:g} % band)"
+        header = (load.symbol.upper(), f"{load.rate_name.upper()} {band}", f"RESPONSE {band}")
+        return "\n".join([table(*without_empty(header, rows), left=0), *(f"note: {n}" for n in self.notes)])
 
 
 def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
@@ -119,7 +136,7 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
         load=loads,
         throughput_per_s=x, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
         response_time_s=r, response_time_low_s=r_low, response_time_high_s=r_high,
-        level=fit.level, load_name=fit.load_name,
+        level=fit.level, load_kind=fit.load_kind, load_name=fit.load_name,
         notes=_not_covered(fit, loads),
     )  # fmt: skip
 

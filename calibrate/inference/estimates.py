@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Quantity, Weights
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, format_rate
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
     from calibrate.models.curves import CurveModel
@@ -39,11 +39,22 @@ class Estimate:
 
     def __str__(self) -> str:
         ends = "" if self.low is None or self.high is None else f"  [{_said(self, self.low)}, {_said(self, self.high)}]"
-        return f"{_said(self, self.estimate):>10}{ends}"
+        return f"{_said(self, self.estimate)}{ends}"
 
 
 def _said(estimate: Estimate, value: float | None) -> str:
     return quantity(value, estimate.unit)
+
+
+def how_sure(identified: bool, low: float | None, high: float | None) -> str:
+    """``sure``; ``rough``: the interval spans more than a factor of two; ``assumed``: the number comes from the prior.
+
+    >>> how_sure(True, 2.0, 2.9), how_sure(False, 13, 158), how_sure(False, 29, 38)
+    ('sure', 'rough', 'assumed')
+    """
+    if identified:
+        return "sure"
+    return "rough" if low is None or high is None or low <= 0 or high / low > ROUGH else "assumed"
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -59,7 +70,7 @@ def quantity(value: float | None, unit: str) -> str:
     if unit == "B":
         return format_bytes(float(f"{value:.3g}"))
     base, per, rest = unit.partition(" per ")
-    return format_duration(value) + per + rest if base == "s" else f"{value:.3g} {unit}".strip()
+    return format_duration(value) + per + rest if base == "s" else f"{plain_number(value)} {unit}".strip()
 
 
 def reaching(low: float, high: float, least: float, level: float) -> float:

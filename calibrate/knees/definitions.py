@@ -136,7 +136,7 @@ def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...
     show = throughput_text(kind)
     for one in found:
         k = one.knee
-        remark = k.note if k.load is None or k.identified else f"not identifiable{f'; {k.note}' if k.note else ''}"
+        remark = k.note if k.load is None or k.identified else f"rough{f'; {k.note}' if k.note else ''}"
         rows.append((
             k.definition, "" if k.load is None else knee_text(kind, k.load), ends(k.low, k.high),
             show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",

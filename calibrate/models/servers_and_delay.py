@@ -84,7 +84,7 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
     apart = np.ptp(np.vstack(curves), axis=0)
     best = int(np.argmax(apart))
     if apart[best] > 2 * found.median_error():
-        return f"{points.load_type.at(depths[best])}, repeated, would tell them apart"
+        return f"{points.load_type.at(depths[best])}, measured several times, would tell them apart"
     rate = 0.7 * float(points.throughput_per_s.max())
     return (
         f"no {'other load' if points.load_type.is_counted else 'depth'} would settle it: measure the delay by itself, "

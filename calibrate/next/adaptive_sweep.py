@@ -25,6 +25,7 @@ from measure.errors import DataError
 from measure.sweep import Sweep
 from measure.units import format_rate
 from qsim.errors import InvalidParameterError
+from qsim.text_table import table
 
 Measure = Callable[[float, int], Sweep | None]
 """Measure a load, for the time that the second argument counts from 0, and return every point measured so far.
@@ -124,8 +125,8 @@ class AdaptiveResult:
 
     def __str__(self) -> str:
         rows = [(f"{s.load:g}", _rate(s), _interval(s), s.reason) for s in self.steps]
-        lines = [f"{load:>6}  {rate:>11}  {knee:<28}  {reason}" for load, rate, knee, reason in [_HEADER, *rows]]
-        return "\n".join([*lines, "", self.verdict, *(f"note: {r}" for r in self.remarks)])
+        text = table(_HEADER, rows, left=(False, False, True, True))
+        return "\n".join([text, "", self.verdict, *(f"note: {r}" for r in self.remarks)])
 
     @property
     def verdict(self) -> str:

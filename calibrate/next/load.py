@@ -33,6 +33,9 @@ SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95
 NEW = 0.05
 """How far, relatively, a load must be from those that were measured."""
 
+MOST_PERCENT = 0.5
+"""Wider bands are written as a factor."""
+
 LEAST_SHARE = 0.1
 """A load that takes less than this share of the variance is not worth measuring."""
 
@@ -76,16 +79,26 @@ class NextLoad:
         """JSON-ready, SI units."""
         return asdict(self)
 
-    def __str__(self) -> str:
-        now, then = (format_percent(100 * width) for width in (self.half_width_now, self.half_width_then))
+    def gain(self) -> str:
+        """How narrow the bands and the knee of a fit to all points are expected to be then."""
+        now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
         knee = ""
-        if self.knee_now is not None and self.knee_then is not None:
+        by_load = not self.load_type.is_delay  # of a memory the knee is known by its bandwidth
+        if by_load and self.knee_now is not None and self.knee_then is not None:
             before, after = (
-                f"{knee_text(self.load_kind, low)} to {knee_text(self.load_kind, high)}"
+                f"{knee_text(self.load_kind, low, 2)}-{knee_text(self.load_kind, high, 2)}"
                 for low, high in (self.knee_now, self.knee_then)
             )
-            knee = f", the knee from {before} to about {after}" if before != after else ""
-        return f"measure {self.where} next: it narrows the bands from about ±{now} to ±{then}{knee}"
+            knee = f", and the knee in {after}, not {before}" if before != after else ""
+        return f"a fit to all points then has bands of about {then}, not {now}{knee}"
+
+    def __str__(self) -> str:
+        return f"measure {self.where} next: {self.gain()}"
+
+
+def _half_width_text(width: float) -> str:
+    """``±8.3 %``, and beyond one half ``a factor of 4.6 either way``."""
+    return f"±{format_percent(100 * width)}" if width <= MOST_PERCENT else f"a factor of {1 + width:.2g} either way"
 
 
 def next_load(

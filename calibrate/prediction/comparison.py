@@ -21,6 +21,7 @@ from calibrate.next.advice import advice
 from calibrate.next.fourth import loads_with_fourth
 from calibrate.next.load import NextLoad
 from calibrate.points import Points, points_of
+from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.baseline_errors import BaselineError, baseline_errors, error_of
 from calibrate.prediction.comparison_text import comparison_text
 from calibrate.prediction.fit_ladder import Rung, ladder
@@ -225,21 +226,13 @@ class Comparison(Result):
         return resolve_name("calibrate.report.plots:comparison_figure")(self)  # what knows does not import what shows
 
     def __repr__(self) -> str:
-        return f"{self._heading()}\n{self.verdict()}"
+        return "\n".join([*answer([self]), *last_lines([self])])
 
     def _heading(self) -> str:
         return f"{self.series}: {self.split} ({self.fit.model})"
 
     def __str__(self) -> str:
-        return comparison_text(
-            self.fit.text(self._heading()),
-            self.fit,
-            self.points,
-            self.predicted,
-            self.held_out,
-            self.truth,
-            self.verdict(),
-        )
+        return comparison_text(self, self._heading())
 
 
 def _are(points: int, before: str = "") -> str:

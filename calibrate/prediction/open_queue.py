@@ -15,6 +15,7 @@ from calibrate.fitting.curve_fit import Fit
 from calibrate.models.open import OpenModel
 from calibrate.points import Points
 from measure.units import format_rate
+from qsim.text_table import table
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,13 @@ def waiting(fit: Fit, points: Points) -> tuple[WaitingNumbers, ...]:
     )
 
 
-def waiting_rows(queue: tuple[WaitingNumbers, ...]) -> list[str]:
-    """The lines of a table for people; none for an empty queue."""
+def waiting_table(queue: tuple[WaitingNumbers, ...]) -> str:
+    """A table for people; empty for an empty queue."""
     if not queue:
-        return []
-    rows = [f"{'arrivals':>10}  {'utilization':>11} {'waiting Lq':>11} {'the model':>11} {'rho^2/(1-rho)':>14}"]
-    rows += [
-        f"{format_rate(q.arrival_rate_per_s):>10}  {q.utilization:>11.3f} {q.measured:>11.3g} {q.model:>11.3g} "
-        f"{'' if q.mm1 is None else f'{q.mm1:.3g}':>14}"
+        return ""
+    rows = [
+        (format_rate(q.arrival_rate_per_s), f"{q.utilization:.3f}", f"{q.measured:.3g}", f"{q.model:.3g}",
+         "" if q.mm1 is None else f"{q.mm1:.3g}")
         for q in queue
-    ]
-    return ["", *(row.rstrip() for row in rows)]
+    ]  # fmt: skip
+    return table(("arrivals", "utilization", "waiting Lq", "the model", "M/M/1: ρ²/(1-ρ)"), rows, left=0)

@@ -64,7 +64,7 @@ class TruthCheck:
         """The outcome in words."""
         missed, held = [a.name for a in self.held if not a.inside], len(self.held)
         outcome = f"outside theirs: {', '.join(missed)}" if missed else "none is missed"
-        return f"Of {held} intervals {held - len(missed)} hold the truth ({self.truth.label}); {outcome}."
+        return f"{held - len(missed)} of {held} intervals hold the truth ({self.truth.label}); {outcome}."
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from calibrate.fitting.answer import at_load, knee_figure, knee_word, ninety_text, there
 from calibrate.fitting.fitted import Fit
-from calibrate.knees.peak_share import share_text
-from calibrate.load_text import knee_text, loads_text
+from calibrate.load_text import listed, loads_text, throughput_figure
 from calibrate.next.load import NextLoad
 from calibrate.points import Points
 from calibrate.prediction.summary import Summary
 from calibrate.prediction.truth import TruthCheck
 from measure.findings import Finding
-from measure.units import counted, format_bandwidth, format_duration, format_percent, format_rate
+from measure.units import counted, format_percent
 
 FLAGGED = {"outlier": "outliers", "warm-up": "warming up", "drift-within-run": "drifting", "never-settled": "unsettled"}
 """Checks of the audit on single runs, in words: what measuring again may mend."""
@@ -23,75 +23,28 @@ def verdict(
     wanted: NextLoad | None,
 ) -> str:  # fmt: skip
     """The result in a few sentences with numbers; ``findings`` are those of the audit, ``wanted`` is the next load."""
-    if points.throughput_is_given:
-        knee = _open_knee_sentence(fit, points)
-    else:
-        knee = _memory_knee_sentence(fit) if points.load_type.is_delay else _depth_knee_sentence(fit)
     parts = [
-        knee,
+        _knee_sentence(fit),
         _error_sentence(fit, points, summary), truth.sentence() if truth is not None else "",
         _flagged_sentence(points, findings), _audit_sentence(findings), _next_sentence(wanted),
     ]  # fmt: skip
     return " ".join(part for part in parts if part)
 
 
-def _open_knee_sentence(fit: Fit, points: Points) -> str:
-    knee = fit.knee
-    if knee.load is None or knee.low is None or knee.high is None:
-        return f"No knee: {knee.note}."
-    known = "" if knee.identified else "not identifiable from these points; the best guess is "
-    if points.load_type.is_bandwidth:
-        at, low, high = (format_bandwidth(v) for v in (knee.load, knee.low, knee.high))
-        return (
-            f"The knee is {known}at {at} [{low}, {high}], by the tangent: an access takes "
-            f"{format_duration(knee.response_time_s)} there, and more traffic buys mostly latency."
-        )
-    rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
-    return (
-        f"The knee is {known}at {rate} [{format_rate(knee.low)}, {format_rate(knee.high)}], by the tangent: a "
-        f"request takes {time} there, "
-        f"and more arrivals lengthen the queue faster than they raise the throughput."
-    )
-
-
-def _memory_knee_sentence(fit: Fit) -> str:
-    knee = fit.knee
-    bandwidth, time = f"{knee.throughput_per_s * 64 / 1e9:.3g} GB/s", format_duration(knee.response_time_s)
+def _knee_sentence(fit: Fit) -> str:
+    """Where the knee is, what the device does there, and where 90 % of the peak is had."""
+    knee, load = fit.knee, fit.load_type
     if knee.load is None:
-        return (
-            f"The knee, about {bandwidth} at {time}, is beyond this sweep: {knee.note}; more loaders, on a machine "
-            "with more cores, might."
-        )
-    if not knee.identified:
-        return f"The knee is not identifiable from these points; the best guess is {bandwidth} at {time}."
-    low, high = (v * 64 / 1e9 for v in (knee.throughput_low_per_s or 0, knee.throughput_high_per_s or 0))
-    return f"The knee is at {bandwidth} [{low:.3g}, {high:.3g}], where an access takes {time}."
-
-
-def _depth_knee_sentence(fit: Fit) -> str:
-    """N* and where 90 % of the peak is had; that first where the bend is soft."""
-    knee, at_ninety = fit.knee, fit.ninety
-    if knee.load is None or knee.low is None or knee.high is None:
-        return f"No knee: {knee.note}."
-    interval, ninety = f"[{knee.low:.3g}, {knee.high:.3g}]", share_text(at_ninety, _depth)
-    rate, time = format_rate(knee.throughput_per_s), format_duration(knee.response_time_s)
+        bandwidth = f", about {throughput_figure(fit.load_kind)(knee.throughput_per_s, 2)}," if load.is_delay else ""
+        return f"The knee{bandwidth} is not reached: {knee.note}."
+    ninety = ninety_text(fit)
     if not knee.sharp:
-        point = f": {ninety}, where a request takes {format_duration(at_ninety.response_time_s)}" if ninety else ""
-        return f"There is no sharp knee{point}. N* = {knee.load:.3g} {interval} gives less than half of the peak."
+        place = f": {ninety}, {there(fit.load_kind, fit.ninety)}" if ninety else ""
+        return f"There is no sharp knee{place}."
+    where = {"sure": "is at", "rough": "is roughly at", "assumed": "is assumed at"}[knee_word(fit)]
     more = f"; {ninety}" if ninety else ""
-    if not knee.identified:
-        return (
-            f"The knee is not identifiable from these points: N* = {knee.load:.3g} is the best guess, anywhere in "
-            f"{interval} {fit.load_type.things} fits{more}."
-        )
-    return (
-        f"The knee is at N* = {knee.load:.3g} {fit.load_type.things} {interval}: {rate} at {time}{more}. "
-        f"{'More ' + fit.load_type.things if fit.load_type.is_counted else 'Deeper queues'} buy mostly latency."
-    )
-
-
-def _depth(load: float) -> str:
-    return knee_text("queue_depth", load)
+    last = f" More {load.things} buy mostly latency." if load.is_closed else ""
+    return f"The knee {where} {at_load(load, knee_figure(fit))}: {there(fit.load_kind, knee)}{more}.{last}"
 
 
 def _next_sentence(wanted: NextLoad | None) -> str:
@@ -100,23 +53,22 @@ def _next_sentence(wanted: NextLoad | None) -> str:
 
 
 def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:
-    used = loads_text(fit.load_kind, fit.calibrated_on)
-    made = f"Calibrated on {used} alone" if used else "Calibrated on none of these points"
     if s.held_out_mape_throughput_pct is None or s.held_out_mape_response_pct is None:
-        return f"Calibrated on every point ({used}), so nothing is left to check the prediction with."
+        return "Every point was used to calibrate, so none is left to check the prediction with."
+    used = f"Predicted from {listed(fit.load_type, fit.calibrated_on)} alone, " if fit.calibrated_on else ""
+    other = "other " if fit.calibrated_on else ""
+    response = f"{format_percent(s.held_out_mape_response_pct)} in response time"
+    missed = response
+    if not points.throughput_is_given:
+        missed = f"{format_percent(s.held_out_mape_throughput_pct)} in throughput and {response}"
     noise = ""
     if s.repeat_noise_pct is not None:
         noise = f" (repeats of one point differ by {format_percent(s.repeat_noise_pct)})"
-    if points.throughput_is_given:
-        return (
-            f"Calibrated on the loads {used} alone, the model predicts the other {counted(s.held_out_points, 'point')} "
-            f"with a mean error of {format_percent(s.held_out_mape_response_pct)} in response time{noise}."
-        )
-    return (
-        f"{made}, the model predicts the {'other ' if used else ''}{counted(s.held_out_points, 'point')} with a mean "
-        f"error of {format_percent(s.held_out_mape_throughput_pct)} in throughput and "
-        f"{format_percent(s.held_out_mape_response_pct)} in response time{noise}."
-    )
+    one = s.held_out_points == 1
+    count = f"{'the' if used else 'The'} {other}{'point is' if one else f'{s.held_out_points} points are'}"
+    inside = round((s.inside_band_pct or 0.0) * s.held_out_points / 100)
+    bands = f"{inside} of {s.held_out_points} inside {'its band' if one else 'their bands'}"
+    return f"{used}{count} missed by {missed}{'' if one else ' on average'}{noise}; {bands}."
 
 
 def _flagged_sentence(points: Points, findings: Sequence[Finding]) -> str:
@@ -137,4 +89,4 @@ def _audit_sentence(findings: Sequence[Finding]) -> str:
     if not errors:
         return ""
     first = errors[0].hypothesis or errors[0].message
-    return f"The audit finds {len(errors)} {'error' if len(errors) == 1 else 'errors'} in the data: {first}"
+    return f"The audit finds {counted(len(errors), 'error')} in the data: {first}"

@@ -17,6 +17,7 @@ from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration
 from qsim import Distribution
+from qsim.text_table import table
 
 QUANTILES = (0.5, 0.95, 0.99, 0.999)
 NOTICED = 1.358
@@ -152,27 +153,25 @@ class ServiceFit:
         raise ValueError(f"no family {name!r} was fitted; there are {', '.join(f.name for f in self.families)}")
 
     def __str__(self) -> str:
-        head = f"{'':<34}{'parameters':>11}{'ΔBIC':>12}{'ΔAIC':>12}{'KS':>9}{'mean':>10}{'scv':>10}"
-        best = self.best
-        lowest = min(f.aic for f in self.families)
-        rows = [
-            f"{f.name:<34}{f.candidate.free:>11}{f.bic - best.bic:>12,.1f}{f.aic - lowest:>12,.1f}{f.ks:>9.2g}"
-            f"{format_duration(f.law.mean):>10}{f.law.scv:>10.3g}"
+        best, lowest = self.best, min(f.aic for f in self.families)
+        ranked = [
+            (f.name, str(f.candidate.free), f"{f.bic - best.bic:,.1f}", f"{f.aic - lowest:,.1f}", f"{f.ks:.2g}",
+             format_duration(f.law.mean), f"{f.law.scv:.3g}")
             for f in self.families
-        ]
-        values = [f"  {name:<12}{quantity(e.estimate, e.unit):>10}{_ends(e)}" for name, e in best.parameters.items()]
+        ]  # fmt: skip
+        values = [(name, quantity(e.estimate, e.unit), _ends(e)) for name, e in best.parameters.items()]
         tails = [
-            f"  p{100 * q:<11g}{format_duration(self.times.quantile(q)):>10}{format_duration(best.law.quantile(q)):>11}"
+            (f"p{100 * q:g}", format_duration(self.times.quantile(q)), format_duration(best.law.quantile(q)))
             for q in QUANTILES
         ]
-        asked = f"{100 * best.level:g} %"
-        return "\n".join([
-            head, *rows, "", f"{best.name}, with {asked} intervals", *values, "",
-            f"  {'':<12}{'observed':>10}{'the law':>11}", *tails,
+        return "\n\n".join([
+            table(("", "parameters", "ΔBIC", "ΔAIC", "KS", "mean", "scv"), ranked),
+            table((f"{best.name}:", "", f"{100 * best.level:g} % interval"), values, left=(True, False, True)),
+            table(("", "observed", "the law"), tails),
         ])  # fmt: skip
 
 
 def _ends(e: Estimate) -> str:
     if e.low is None or e.high is None:
-        return f"  {e.note}"
-    return f"  [{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"
+        return e.note
+    return f"[{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"

@@ -57,7 +57,7 @@ class NextPlace:
             return f"Measure {where} again: it surprises, and one run cannot tell news from a disturbance"
         now, then = (f"±{100 * width:.0f} %" for width in (self.half_width_now, self.half_width_then))
         why = "a corner of the surface: " if self.corner else ""
-        stay = f"bands stay near {now} with any one place"
+        stay = f"no single point narrows the bands of about {now}"
         change = stay if now == then else f"bands narrow from about {now} to {then}"
         return f"Measure {where}: {why}{change}"
 

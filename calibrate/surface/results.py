@@ -14,6 +14,7 @@ from calibrate.inference.parameters import Array
 from calibrate.surface.places import WORDS, Places
 from measure.units import format_bandwidth, format_bytes, format_duration, format_percent, format_rate
 from qsim.result import Result
+from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,12 +73,10 @@ def table_of(rows: Sequence[Row], most: int | None = None) -> str:
     """Rows with units, columns aligned, places that are all alike left out; the first ``most`` of them."""
     shown = rows[:most]
     names = [n for n in HEADINGS if rows and n in rows[0] and not (n in WORDS and len({r[n] for r in rows}) == 1)]
-    cells = [[HEADINGS[n][0] for n in names], *([HEADINGS[n][1](r[n]) for n in names] for r in shown)]
-    widths = [max(len(line[k]) for line in cells) for k in range(len(names))]
-    text = ["  ".join(c.ljust(w) if n in LEFT else c.rjust(w) for n, c, w in zip(names, line, widths, strict=True))
-            for line in cells]  # fmt: skip
-    more = [f"... and {len(rows) - len(shown)} more"] if len(rows) > len(shown) else []
-    return "\n".join(line.rstrip() for line in [*text, *more])
+    cells = [[HEADINGS[n][1](r[n]) for n in names] for r in shown]
+    text = table([HEADINGS[n][0] for n in names], cells, left=[n in LEFT for n in names])
+    more = f"\n... and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+    return f"{text}{more}"
 
 
 @dataclass(frozen=True)

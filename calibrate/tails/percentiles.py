@@ -30,7 +30,7 @@ from calibrate.tails.structures import Structure, candidates, response
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from measure.sweep import Sweep, histograms
-from measure.units import counted, format_duration
+from measure.units import counted, format_duration, format_percent
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -53,6 +53,12 @@ WRONG = 10
 UNREPEATED = (0.1, 0.3, 0.6, 0.4)
 """Noise of the percentiles of one measurement where no structure does well and nothing was repeated, so that it is not
 known: what repeats on a busy virtual machine had."""
+RELIABLE_PCT = 25.0
+"""Tails whose p99 is missed by no more than this at the held-out depths may be relied on."""
+
+FACTOR_PCT = 100.0
+"""A larger error than this is written as a factor."""
+
 KEPT = 6
 _Z90 = 1.645
 _TERMS = 2.5  # at each calibrated depth: the mean, and half of each of three percentiles
@@ -131,23 +137,29 @@ class Tails(Result):
         return float(np.median(errors)) if errors else None
 
     def sentence(self) -> str:
-        """The outcome in words."""
+        """The outcome in words: the error of p99 and whether to rely on it, how noisy it is, and the model."""
+        noise = ""
+        if self.noise is not None:
+            noise = f" Repeats of one depth differ by {format_percent(100 * self.noise)}."
+        elif self.sampling is not None:
+            noise = f" Nothing was repeated; one histogram gives p99 to ±{format_percent(100 * _Z90 * self.sampling)}."
+        return f"{self.reliance()}.{noise} Model: {self.structure.label}."
+
+    def reliance(self) -> str:
+        """What p99 is missed by at the held-out depths, and whether to rely on it."""
         error = self.median_error_pct()
-        missed = "" if error is None else f"; p99 is missed by {error:.2g} % (median of the held-out depths)"
-        if missed and self.noise is not None:
-            missed += f", and differs by {100 * self.noise:.2g} % between repeats of one depth"
-        elif missed and self.sampling is not None:
-            missed += (
-                f"; nothing was repeated, so how much of that is noise is not known, but that the requests at depth 1 "
-                f"tell p99 to ±{100 * _Z90 * self.sampling:.2g} % at best"
-            )
-        share = self.structures[0][1]
-        doubt = (
-            ""
-            if self.trust > 0.5
-            else ", which does not do well at the calibrated depths, so that the means are the fit's"
-        )
-        return f"Tails as of {self.structure.label} ({100 * share:.0f} % of the weight){doubt}{missed}."
+        if error is None:
+            return f"p99 is not checked{'' if self.reliable else ', and the model does not fit: do not rely on it'}"
+        held = sum(bool(p.held_out and p.observed) for p in self.points)
+        at = "the held-out depth" if held == 1 else f"{held} held-out depths (median)"
+        advice = "rely on it" if self.reliable else "do not rely on it"
+        missed = format_percent(round(error, 1)) if error <= FACTOR_PCT else f"a factor of {1 + error / 100:.2g}"
+        return f"p99 is missed by {missed} at {at}: {advice}"
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the model fits the calibrated depths, and misses p99 by little at the held-out ones."""
+        return self.trust > 0.5 and (self.median_error_pct() or 0.0) <= RELIABLE_PCT
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each depth: each percentile observed (or NaN), predicted and with its interval, seconds."""

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from qsim.derivations.expressions import number, numbers_of, symbol, symbols_of, value_of
 from qsim.metrics import SYMBOLS
 from qsim.models import Model
+from qsim.text_table import table
 
 _SHOWN_FIRST, _SHOWN_LAST = 3, 2
 _MOST_ROWS = 16
@@ -57,9 +58,8 @@ class DerivationTable:
 
     def text(self) -> str:
         """Columns with six digits, aligned to the right."""
-        cells = [self.header] + [("...",) if r is None else tuple(map(number, r)) for r in self.rows]
-        widths = [max(len(r[i]) for r in cells if len(r) > i) for i in range(len(self.header))]
-        return "\n".join("  ".join(c.rjust(w) for c, w in zip(row, widths, strict=False)) for row in cells)
+        left_out = ("...", *("" for _ in self.header[1:]))
+        return table(self.header, [left_out if r is None else tuple(map(number, r)) for r in self.rows], left=0)
 
 
 Line: TypeAlias = DerivationStep | Remark | DerivationTable

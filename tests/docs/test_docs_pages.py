@@ -16,6 +16,8 @@ from doctools.matching import difference
 from doctools.running import BlockFailedError, PageRunner
 from doctools.site import pages_of
 
+from measure.units import significant
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *pages_of(ROOT / "docs")]
 SESSIONS = [page for page in PAGES if re.search(r"^```(console|python)", page.read_text(encoding="utf-8"), re.M)]
@@ -98,8 +100,10 @@ def test_the_picture_of_the_readme_shows_the_figures_of_the_block_beside_it() ->
     pictured = re.findall(r"([\d.]+ k/s) at depth (\d+) against ([\d.]+ k/s) predicted", readme)
     assert pictured
     for observed, depth, predicted in pictured:
-        assert re.search(rf"^ +{depth} +{observed} +{predicted} ", readme, re.M), (
-            f"depth {depth}: {observed}, {predicted}"
+        number, unit = predicted.split()
+        rounded = f"{significant(float(number), 2)} {unit}"
+        assert re.search(rf"^ *{depth} +{observed} +{rounded} \(", readme, re.M), (
+            f"depth {depth}: {observed}, {rounded}"
         )
 
 

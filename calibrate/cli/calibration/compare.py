@@ -22,8 +22,8 @@ from calibrate.cli.calibration.compare_data import (
 )
 from calibrate.cli.calibration.compare_pages import ComparedPages, Told, beside_document, pages_of, say_beside
 from calibrate.cli.calibration.tails import add_tails, say_tails, tails_of_all
-from calibrate.cli.console import print_json, say, table, warn
-from calibrate.cli.data import DataSource, tell, tell_findings
+from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.data import DataSource, findings_of, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.knee_tables import knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
@@ -32,6 +32,7 @@ from calibrate.cli.options import (
     AsPublished,
     Columns,
     Data,
+    Details,
     DeviceModel,
     FailOn,
     KneeOptions,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
 
-Prints the parameters with their intervals, the knee, observed against predicted at every load, and the verdict.
+Prints the knee, what the prediction misses, a table, and how many held-out points lie inside their bands.
 Datasets are compared corrected by what their audit proves (--as-published: as printed).
 Several DATA (directories, or files that hold a curve each) are devices side by side: the first, or the --baseline, is
 what the others are held against. Files of single points are read together as one device.
@@ -115,6 +116,7 @@ def compare(
         typer.Option("--baselines", help="Print what simple baselines miss on the same held-out points: the plain "
                      "bound, the most probable p-norm, the Universal Scalability Law, interpolation."),
     ] = False,
+    details: Details = False,
     fail_on: FailOn = None,
     max_error: Annotated[
         float | None,
@@ -147,13 +149,14 @@ def compare(
         for d in devices
     ]  # fmt: skip
     title = _title([d.name for d in devices]) if len(devices) > 1 else sources[0].name
-    title += "" if held is None else f", predicted before: SHA-256 {held.sha256}"
-    found = pages_of(told, title, drawn=outputs.wanted)
-    written = outputs.write(found.sections, title)
+    page = title if held is None else f"{title}, predicted before: SHA-256 {held.sha256}"
+    found = pages_of(told, page, drawn=outputs.wanted)
+    written = outputs.write(found.sections, page)
 
-    _warn(devices, found)
+    _warn(devices, found, corrected=as_json)
     if not as_json:
-        _tell(told, held, found, knees=asked, every=wanted.knees, baselines=baselines)
+        heading = title if len(devices) > 1 else sources[0].title
+        _tell(told, heading, held, found, knees=asked, every=wanted.knees, baselines=baselines, details=details)
         written.tell()
     document = None
     if as_json:
@@ -202,13 +205,16 @@ def _profiles(device: Device) -> list[tuple[Profile, ...]]:
     return [profile_parameters(c.fit) if c.calibrated_here and c.fit.points is not None else () for c in device.done]
 
 
-def _warn(devices: Sequence[Device], found: ComparedPages) -> None:
-    """What the importer noticed, what speaks against a calibration, what could not be compared or held together."""
+def _warn(devices: Sequence[Device], found: ComparedPages, *, corrected: bool) -> None:
+    """What the importer noticed, what speaks against a calibration, what could not be compared or held together.
+
+    Without ``corrected`` what a dataset was corrected by is left out: the answer has a line on it.
+    """
     from calibrate.fitting.fit_warnings import matters
 
     for device in devices:
         name = device.name if len(devices) > 1 else ""
-        tell_findings(device.sweep, device.names, name)
+        tell([f for f in findings_of(device.sweep, device.names) if corrected or f.check != "corrected"], name)
         tell([f for c in device.done for f in c.audit
               if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings], name)  # fmt: skip
         for reason in device.refused.values():
@@ -218,25 +224,30 @@ def _warn(devices: Sequence[Device], found: ComparedPages) -> None:
 
 
 def _tell(
-    told: Sequence[Told], held: SealedPrediction | None, found: ComparedPages, *,
-    knees: bool, every: bool, baselines: bool,
+    told: Sequence[Told], title: str, held: SealedPrediction | None, found: ComparedPages, *,
+    knees: bool, every: bool, baselines: bool, details: bool,
 ) -> None:  # fmt: skip
-    """Every curve of every device, the device's name before them where there are several, then all side by side."""
+    """The answer of all curves, what was asked for beside it, and with ``details`` every curve in full."""
+    from calibrate.cli.calibration.compare_text import answer_text
+
     if held is not None:
         say(f"{held}\n")
-    for number, one in enumerate(told):
+    tails = {f"{t.device.name}: {name}" if len(told) > 1 else name: one for t in told for name, one in t.tails.items()}
+    say(answer_text(title, {t.device.name: t.device.done for t in told}, tails))
+    for one in told:
         done = one.device.done
-        if len(told) > 1:
-            blank = "\n\n" if number else ""
-            say(f"{blank}== {one.device.name} ==\n")
-        tables = [f"\n\n{knee_table(k, c.fit, every=every)}" for c, k in zip(done, one.knees, strict=False)]
-        say("\n\n\n".join(f"{c}{''.join(tables[i : i + 1]) if knees else ''}" for i, c in enumerate(done)))
+        for c, k in zip(done, one.knees, strict=False):
+            if knees:
+                curve = f"{c.series}\n" if len(done) > 1 else ""
+                say(f"\n{curve}{knee_table(k, c.fit, every=every)}")
         if baselines:
             say_baselines(done)
-        if len(done) > 1:
-            say(f"\n\n{_overview(done)}")
-        say_tails(one.tails)
-    say_beside(found.beside)
+        if details:
+            if len(told) > 1:
+                say(f"\n\n== {one.device.name} ==")
+            say("\n\n" + "\n\n\n".join(map(str, done)))
+            say_tails(one.tails)
+    say_beside(found.beside, details=details)
 
 
 def _document(told: Sequence[Told], *, knees: bool) -> dict[str, Any]:
@@ -266,37 +277,6 @@ def comparison_document(
         part = comparison.to_dict()
         parts.append({"name": part.pop("series"), **part})
     return {**parts[0], "series": parts, "refused": refused, "report": report}
-
-
-def _overview(done: Sequence[Comparison]) -> str:
-    """One row for each curve: the knee and the mean held-out errors."""
-    from calibrate.load_text import loads_text
-
-    def percent(value: float | None) -> str:
-        return "none held out" if value is None else f"{value:.1f} %"
-
-    rows = [
-        (
-            c.series,
-            loads_text(c.points.load_kind, c.fit.calibrated_on),
-            "not reached" if c.knee.load is None else f"{_knee_at(c)}{'' if c.knee.identified else ' ?'}",
-            percent(c.summary().held_out_mape_throughput_pct),
-            percent(c.summary().held_out_mape_response_pct),
-        )
-        for c in done
-    ]
-    text = table(("all curves", "calibrated on", "knee", "error in throughput", "in response time"), rows)
-    return text + ("\n? not identifiable from these points" if any(" ?" in row[2] for row in rows) else "")
-
-
-def _knee_at(comparison: Comparison) -> str:
-    """The load at the knee; of a memory, whose delays say nothing to anybody, its bandwidth there."""
-    from calibrate.load_text import knee_text, throughput_text
-
-    knee, kind = comparison.knee, comparison.points.load_kind
-    if comparison.points.load_type.is_delay:
-        return throughput_text(kind)(knee.throughput_per_s)
-    return "" if knee.load is None else knee_text(kind, knee.load)
 
 
 def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], only_new: bool) -> None:

@@ -32,7 +32,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How to calibrate, as typed; None leaves it to the library."""
+    """How to calibrate, as typed; None leaves it to the library, and no loads (``use`` is empty) means all."""
 
     series: str | None
     use: Sequence[float] | None
@@ -146,12 +146,14 @@ def _calibrated(
     sweep: Sweep, names: Sequence[str], use: Sequence[float] | None, chosen: Calibration
 ) -> tuple[list[Comparison], dict[str, str]]:
     from calibrate.fitting.curve_fit import LEVEL
+    from calibrate.points import points_of
     from calibrate.prediction.comparison import compare, compare_all
 
     level = LEVEL if chosen.level is None else chosen.level
-    if len(names) < len(sweep.series):
+    if len(names) < len(sweep.series) or use == ():
+        loads = {n: points_of(sweep, n).load.tolist() if use == () else use for n in names}
         return [
-            compare(sweep, use, series=n, model=chosen.model, level=level, peak_per_s=chosen.peak) for n in names
+            compare(sweep, loads[n], series=n, model=chosen.model, level=level, peak_per_s=chosen.peak) for n in names
         ], {}
     return compare_all(sweep, use, model=chosen.model, level=level, peak_per_s=chosen.peak)
 

@@ -76,16 +76,15 @@ def _section(told: Told, title: str, *, drawn: bool) -> Section:
     return Section(title, device.done, device.refused, found)
 
 
-def say_beside(beside: Sequence[SideBySide]) -> None:
-    """Parameters, knees and differences of devices, as tables and a sentence."""
+def say_beside(beside: Sequence[SideBySide], *, details: bool) -> None:
+    """What is different between devices, a sentence a curve; with ``details`` parameters, knees and differences."""
     from calibrate.report.compared.devices import difference_text, parameter_text
 
     for one in beside:
-        say(f"\n\n== {one.title.lower()}: {', '.join(one.devices)} ==")
         if not one.matched:
-            say("\nno curve of these devices has the name of another's, so nothing is held against each other")
+            say("\nNo curve of one device has the name of another's, so there are no differences to show.")
         for matched in one.matched:
-            for shown in (parameter_text(matched), difference_text(matched)):
+            for shown in (parameter_text(matched), difference_text(matched)) if details else ():
                 say(f"\n{table(shown.header, shown.rows, left=shown.words)}")
             say(f"\n{matched.sentence()}")
 

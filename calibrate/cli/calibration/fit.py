@@ -12,13 +12,14 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, check_peak, check_use, known_series, tell, tell_findings
-from calibrate.cli.knee_tables import knee_table, knees_of, profile_table
+from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, profile_table
 from calibrate.cli.options import (
     AsJson,
     AsPublished,
     Columns,
     Data,
     Dataset,
+    Details,
     DeviceModel,
     Force,
     KneeOptions,
@@ -27,15 +28,18 @@ from calibrate.cli.options import (
     Series,
     Use,
 )
+from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.knees.definitions import NamedKnee
+    from calibrate.prediction.profiles import Profile
     from measure import Sweep
 
 HELP = """Calibrate a device model on the points of a sweep, or on a few of them (--use).
 
-Every parameter comes as an estimate with its interval, and with a word where the points cannot pin it.
+Prints the knee, the peak and the idle latency with their intervals, and whether each is sure, rough or assumed.
+--details prints every parameter.
 
 \b
 Examples:
@@ -73,6 +77,7 @@ def fit(
                      help="The part Z of a latency that keeps no server busy, where you measured it by itself: its "
                      "least and its most, as 80us,120us. Then c can be determined where means leave it open."),
     ] = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Fit every series, or the one named, and keep the fits."""
@@ -103,7 +108,7 @@ def fit(
     refused: dict[str, str] = {}
     for name in names:
         try:
-            made = calibrated(sweep, use, series=name, model=model, level=level, delay_s=known, peak_per_s=peak)
+            made = calibrated(sweep, use or None, series=name, model=model, level=level, delay_s=known, peak_per_s=peak)
             fits.append(with_origin(made, sweep))
         except DataError as error:
             refused[name] = str(error)
@@ -126,22 +131,57 @@ def fit(
         written = str(out) if out is not None else None
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
-    tables = [f"\n\n{knee_table(found, f, every=wanted.knees)}" for f, found in zip(fits, shown, strict=False)]
-    told = [f"\n\n{profile_table(found, f.level)}" for f, found in zip(fits, profiled, strict=False)]
-    say("\n\n".join(f"{f}{advice(f, sweep)}{''.join(tables[i : i + 1] + told[i : i + 1])}" for i, f in enumerate(fits)))
-    if out is not None:
-        at = " --at 1..256" if all(f.load_type.is_closed for f in fits) else ""
-        say(f"\nkept in {out}; next: qsim predict {out}{at}")
+    at = " --at 1..256" if all(f.load_type.is_closed for f in fits) else ""
+    keep = f"kept in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
+    last = last_lines(fits, sweep, f"--details: every parameter;   {keep}")
+    say("\n".join([*_asked(fits, shown), *first_lines(source.title, fits), *last]))
+    _say_of_each(fits, shown if wanted.knees else [], profiled, details=details)
 
 
-def advice(fit: Fit, sweep: Sweep) -> str:
-    """A line on what to measure next, where something would tell more: the same whatever ``fit`` was calibrated on."""
-    from calibrate.next.advice import advice as next_of
+def _say_of_each(
+    fits: Sequence[Fit], knees: Sequence[Sequence[NamedKnee]], profiles: Sequence[Sequence[Profile]], *, details: bool
+) -> None:
+    """What was asked for beside the answer: tables of knees and profiles, and every parameter."""
+    for i, f in enumerate(fits):
+        blocks = [knee_table(found, f, every=True) for found in knees[i : i + 1]]
+        blocks += [profile_table(found, f.level) for found in profiles[i : i + 1]]
+        if blocks and len(fits) > 1:
+            blocks.insert(0, f.series)
+        for block in (*blocks, *([str(f)] if details else [])):
+            say(f"\n{block}")
+
+
+def _asked(fits: Sequence[Fit], shown: Sequence[Sequence[NamedKnee]]) -> list[str]:
+    """What --slo and --share ask for, a line each."""
+    return [
+        f"{f.series}: {line}" if len(fits) > 1 else line
+        for f, found in zip(fits, shown, strict=False) for line in asked_lines(found, f)
+    ]  # fmt: skip
+
+
+def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
+    """The answer of one fit in three lines, or a row for each of several."""
+    from calibrate.fitting.answer import fit_answer, fits_table, knees_line, labelled
+
+    first = fits[0]
+    if len(fits) > 1:
+        to = f", each fitted to {first.basis}" if len({f.basis for f in fits}) == 1 else ""
+        knees = labelled("KNEE", knees_line([(f.series, f) for f in fits]))
+        return [f"{title}: {counted(len(fits), 'curve')}{to}", knees, "", fits_table(fits), ""]
+    head = ", ".join(part for part in (title, first.series) if part)
+    notes = (labelled("NOTE", note) for note in first.notes)
+    return [f"{head}: {first.model} from {first.basis}", *fit_answer(first), *notes]
+
+
+def last_lines(fits: Sequence[Fit], sweep: Sweep | None, more: str) -> list[str]:
+    """What to measure next, the same whatever the fits were calibrated on, and ``more``."""
+    from calibrate.fitting.answer import labelled
+    from calibrate.next.advice import advice
     from calibrate.points import points_of
+    from calibrate.prediction.answer import next_text
 
-    wanted = next_of(points_of(sweep, fit.series), fit)
-    by = "" if len(fit.used) == fit.measured else "by all points, "
-    return "" if wanted is None else f"\n  {by}{wanted}"
+    wanted = "" if sweep is None else next_text([(f.series, advice(points_of(sweep, f.series), f)) for f in fits])
+    return [*([labelled("NEXT", wanted)] if wanted else []), labelled("MORE", more)]
 
 
 def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:

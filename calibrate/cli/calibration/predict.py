@@ -15,7 +15,19 @@ from calibrate.cli.calibration.prediction_source import Sheet, basis
 from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tails_of_fits
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import AsJson, At, Columns, Dataset, DeviceModel, KneeOptions, Level, Peak, Series, Use
+from calibrate.cli.options import (
+    AsJson,
+    At,
+    Columns,
+    Dataset,
+    Details,
+    DeviceModel,
+    KneeOptions,
+    Level,
+    Peak,
+    Series,
+    Use,
+)
 from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
@@ -84,6 +96,7 @@ def predict(
                      "(needs two sizes in the fit, or the link's bandwidth=3GB/s), write-cache=off,medium=3ms."),
     ] = None,
     outputs: Outputs,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Read the fit, calibrate one, or write the data sheet down, and predict."""
@@ -102,9 +115,8 @@ def predict(
     found = basis(data or (), dataset, columns, sheet, series, calibration)
     fits = found.fits
 
-    from calibrate.cli.calibration.curve_text import curve_text
-    from calibrate.cli.calibration.fit import advice, fit_document
-    from calibrate.cli.knee_tables import knee_table, knees_of
+    from calibrate.cli.calibration.fit import first_lines, fit_document, last_lines
+    from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
     from calibrate.fitting.predicted_curve import predict as predicted
 
     scenarios = _scenarios(fits, series, what_if)
@@ -140,11 +152,16 @@ def predict(
         })  # fmt: skip
         return
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
-        head = str(f) if found.sweep is None else f"{f}{advice(f, found.sweep)}"
-        blocks = [head, curve_text(f, curve), *predicted_tails_text(tails.get(f.series))]
-        blocks += [knee_table(named, f, every=wanted.knees) for named in shown[i : i + 1]]
-        blocks += [what_ifs.beside(s, curve, then) for s, then in list(zip(scenarios, changed, strict=True))[i : i + 1]]
+        then = list(zip(scenarios, changed, strict=True))[i : i + 1]
+        first = [line for named in shown[i : i + 1] for line in asked_lines(named, f)]
+        first += [what_ifs.answer(s, curve, changed_curve) for s, changed_curve in then]
+        blocks = ["\n".join([*first, *first_lines("", [f])])]
+        blocks += [what_ifs.beside(s, curve, changed_curve) for s, changed_curve in then] or [str(curve)]
+        blocks += predicted_tails_text(tails.get(f.series), details=details)
+        blocks += [knee_table(named, f, every=True) for named in shown[i : i + 1] if wanted.knees]
+        blocks += [str(f)] if details else []
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
+    say("\n" + "\n".join(last_lines(fits, found.sweep, "--details: every parameter;   --report report.html: plots")))
     if sealed is not None:
         say(f"\n{sealed}\nkept in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
     written.tell()

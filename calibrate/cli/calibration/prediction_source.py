@@ -130,7 +130,12 @@ def _calibrated(
     for name in names:
         try:
             made = calibrated(
-                sweep, use, series=name, model=model, level=level, peak_per_s=peak if peak is not None else peak_iops
+                sweep,
+                use or None,
+                series=name,
+                model=model,
+                level=level,
+                peak_per_s=peak if peak is not None else peak_iops,
             )
             fits.append(with_origin(made, sweep))
         except DataError as error:

@@ -93,6 +93,17 @@ def add_tails(parts: Sequence[dict[str, Any]], found: Mapping[str, Tails], refus
         part["tails_refused"] = refused.get(part["name"])
 
 
+def tails_line(found: Mapping[str, Tails]) -> list[str]:
+    """A line on the tails of all curves; none where there are none."""
+    from calibrate.fitting.answer import labelled
+
+    if not found:
+        return []
+    name, worst = max(found.items(), key=lambda pair: pair[1].median_error_pct() or 0.0)
+    of = f" ({name}, the worst of {len(found)})" if len(found) > 1 else ""
+    return [labelled("TAILS", f"{worst.reliance()}{of}")]
+
+
 def say_tails(found: Mapping[str, Tails]) -> None:
     """A table and a sentence for each curve."""
     from calibrate.report.tails import tail_rows
@@ -101,9 +112,12 @@ def say_tails(found: Mapping[str, Tails]) -> None:
         say(f"\n\n{series}: tails\n{table(*tail_rows(tails), left=0)}\n\n{tails.sentence()}")
 
 
-def predicted_tails_text(tails: Tails | None) -> Iterator[str]:
-    """A table of the tails with their intervals, and the structure they are of; nothing where there are none."""
+def predicted_tails_text(tails: Tails | None, *, details: bool) -> Iterator[str]:
+    """A line on the tails; with ``details`` a table of them with their intervals. Nothing where there are none."""
     if tails is None:
+        return
+    if not details:
+        yield from tails_line({"": tails})
         return
     from calibrate.tails.percentiles import QUANTILES
 

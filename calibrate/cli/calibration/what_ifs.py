@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from calibrate import Prediction
     from calibrate.prediction.what_if import Scenario, WhatIf
 
+DOUBLE = 2.0
+"""A gain beyond this is written as a factor, and a smaller one in percent."""
+
 KEYS = ("drives", "service", "host", "block", "bandwidth", "write-cache", "medium")
 
 
@@ -54,23 +57,33 @@ def _value(key: str, value: str) -> dict[str, Any]:
     return {"host_s" if key == "host" else "medium_s": units.parse_duration(value)}
 
 
+def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
+    """What the change is worth in a line, at the load where the throughput changes most."""
+    gains = changed.throughput_per_s / present.throughput_per_s
+    best = int(abs(gains - 1).argmax())
+    then, now = (units.format_rate(curve.throughput_per_s[best], 2) for curve in (changed, present))
+    where = f"{scenario.fit.load_type.noun} {present.load[best]:g}"
+    gain = f"{gains[best]:.2g} times" if gains[best] > DOUBLE else f"{100 * (gains[best] - 1):+.0f} %"
+    return f"{', '.join(scenario.changes)}: about {gain} at {where} ({then}, now {now})."
+
+
 def beside(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve beside the present one's, with what is assumed."""
-    rows = []
-    for now, then in zip(present.to_dicts(), changed.to_dicts(), strict=True):
-        gained = 100 * (then["throughput_per_s"] / now["throughput_per_s"] - 1)
-        rows.append((
-            f"{now['load']:g}", units.format_rate(now["throughput_per_s"]), units.format_rate(then["throughput_per_s"]),
-            f"[{units.format_rate(then['throughput_low_per_s'])}, {units.format_rate(then['throughput_high_per_s'])}]",
-            f"{round(gained) + 0:+d} %", units.format_duration(now["response_time_s"]),
-            units.format_duration(then["response_time_s"]),
-            f"[{units.format_duration(then['response_time_low_s'])}, "
-            f"{units.format_duration(then['response_time_high_s'])}]",
-        ))  # fmt: skip
-    band = f"[{100 * changed.level:g} % band]"
-    header = (present.load_name, "throughput", "then", band, "gained", "response", "then", band)
-    knee = scenario.fit.knee
-    interval = "" if knee.low is None or knee.high is None else f" [{knee.low:.3g}, {knee.high:.3g}]"
-    lines = [f"what if: {', '.join(scenario.changes)}", *(f"  assumes: {a}" for a in scenario.assumptions)]
-    lines += ["" if knee.load is None else f"  its knee: {knee.load:.4g}{interval}", "", table(header, rows, left=0)]
-    return "\n".join(lines)
+    from calibrate.fitting.answer import knee_line, labelled
+    from calibrate.load_text import with_interval
+
+    gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)
+    rows = [
+        (
+            f"{load:g}", units.format_rate(present.throughput_per_s[i]),
+            with_interval(units.format_rate, *changed.throughput_band(i)), f"{round(gains[i]) + 0:+d} %",
+            units.format_duration(present.response_time_s[i]),
+            with_interval(units.format_duration, *changed.response_band(i)),
+        )
+        for i, load in enumerate(present.load)
+    ]  # fmt: skip
+    then = f"THEN ({100 * changed.level:g} % band)"
+    header = (scenario.fit.load_type.symbol.upper(), "THROUGHPUT", then, "GAIN", "RESPONSE", then)
+    told = [labelled("THEN", f"knee: {knee_line(scenario.fit)}")] if scenario.fit.knee.load is not None else []
+    told += [labelled("ASSUMES", assumption) for assumption in scenario.assumptions]
+    return "\n".join([*told, "", table(header, rows, left=0)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +41,9 @@ def audit(
         typer.Option(metavar="LINK", show_default=False,
                      help="What the data crossed, to hold the bandwidth against: sata3, pcie4x4, ddr4-3200x2."),
     ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also print what would explain each note, and what would settle it.")
+    ] = False,
     fail_on: FailOn = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -50,11 +54,51 @@ def audit(
         check_findings(findings, fail_on, {"source": source.name, "findings": [f.to_dict() for f in findings]})
         print_json({"source": source.name, "findings": [f.to_dict() for f in findings]})
         return
-    for finding in findings:
-        say(str(finding))
-    counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "info")}
-    say(f"{source.name}: " + ", ".join(counted(n, s) for s, n in counts.items()))
+    say(findings_text(source.title, findings, details=details))
     check_findings(findings, fail_on)
+
+
+VERDICTS = {
+    "error": "these data contradict themselves",
+    "warning": "use these data with care",
+    "info": "nothing speaks against these data",
+}
+"""What the worst severity of a finding means for the data."""
+
+
+def findings_text(name: str, findings: Sequence[Finding], *, details: bool) -> str:
+    """A line on all of the data, then each finding, the worst first; with ``details`` notes are explained, too."""
+    counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "info")}
+    verdict = next((VERDICTS[s] for s, n in counts.items() if n), VERDICTS["info"])
+    told = ", ".join(counted(n, _WORDS[s]) for s, n in counts.items())
+    lines = [f"{name}: {told}: {verdict}"]
+    for f in findings:
+        place = ", ".join(part for part in (f.series, None if f.load is None else f"load {f.load:g}") if part)
+        lines.append(f"{_WORDS[f.severity].upper():<9}{f.check}{f' ({place})' if place else ''}: {f.message}")
+        if details or f.severity != "info":
+            lines += [f"{'':<9}{word}: {text}" for word, text in (("Likely", f.hypothesis), ("Do", f.remedy)) if text]
+    if not details and any(f.hypothesis or f.remedy for f in findings if f.severity == "info"):
+        lines.append(f"{'MORE':<9}--details: what would explain each note")
+    return "\n".join(lines)
+
+
+_WORDS = {"error": "error", "warning": "warning", "info": "note"}
+
+
+def audit_text(findings: Sequence[Finding]) -> str:
+    """What the audit found, in a line: corrections, then how many errors and warnings, and of what."""
+    distinct = list(dict.fromkeys(replace(f, series=None) for f in findings))
+    corrected = [f.message.rstrip(".") for f in distinct if f.check == "corrected"]
+    counts = []
+    for severity in ("error", "warning"):
+        checks = [f.check for f in distinct if f.severity == severity]
+        if checks:
+            counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
+    told = ", ".join(counts) or "no errors, no warnings"
+    if any(f.severity == "error" for f in distinct):
+        told += f": {VERDICTS['error']}"
+    text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {told}" if corrected else told
+    return f"{text}; to read them: qsim audit" if counts else text
 
 
 def check_findings(findings: Sequence[Finding], fail_on: str | None, document: dict[str, object] | None = None) -> None:

@@ -39,7 +39,7 @@ def datasets(
         if as_json:
             print_json({"datasets": [_document(i) for i in infos]})
         else:
-            say(table(("name", "load", "", ""), [(i.name, _load(i), i.title, "") for i in infos], left=3))
+            say(table(("NAME", "LOAD", ""), [(i.name, _load(i), i.title) for i in infos], left=3))
             say("\nCompare one with: qsim compare --dataset NAME        About one: qsim datasets NAME")
         return
     info = about(known_dataset(name, "NAME"))
@@ -59,7 +59,7 @@ def datasets(
         "series": "; ".join(document.get("series", ())), "points": str(document.get("points", "")),
     }  # fmt: skip
     say(info.name)
-    say("\n".join(f"  {key:<10} {value}" for key, value in lines.items() if value))
+    say(table((), [(f"  {key}", value) for key, value in lines.items() if value], left=2))
     if info.curve:
         say(f"\nqsim compare --dataset {info.name} --report report.html")
 

@@ -6,7 +6,7 @@ import shutil
 import textwrap
 from dataclasses import asdict
 
-from calibrate.cli.console import print_json, say
+from calibrate.cli.console import print_json, say, table
 from calibrate.cli.options import AsJson
 
 HELP = """Say what this machine has for measuring, what each missing part costs, and how to get it.
@@ -29,15 +29,16 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"parts": [asdict(p) for p in parts], "host": facts.to_dict()})
         return
-    width = max(len(p.name) for p in parts)
-    say(f"{facts.hostname or 'this machine'}: {facts.cpu_model}, {facts.kernel}{', virtual' if facts.virtual else ''}")
-    for part in parts:
-        say(f"  {'ok     ' if part.present else 'missing'}  {part.name:<{width}}  {part.detail}")
-        if not part.present:
-            say(_folded(f"without it: {part.costs}", " " * (width + 13)))
-            say(_folded(f"to get it: {part.remedy}", " " * (width + 13)))
-    missing = [p.name for p in parts if not p.present]
-    say(f"missing: {', '.join(missing)}; the rest works without" if missing else "nothing is missing")
+    missing = [p for p in parts if not p.present]
+    ready = f"{len(parts) - len(missing)} of {len(parts)} parts are ready"
+    lack = f"; missing: {', '.join(p.name for p in missing)} (the rest works without)" if missing else ""
+    say(f"{facts.hostname or 'this machine'}: {ready}{lack}")
+    say(f"{facts.cpu_model}, {facts.kernel}{', virtual' if facts.virtual else ''}\n")
+    say(table((), [(p.name, "ok" if p.present else "MISSING", p.detail) for p in parts], left=3))
+    for part in missing:
+        say(f"\n{part.name} is missing")
+        say(_folded(f"without it: {part.costs}", "  "))
+        say(_folded(f"to get it: {part.remedy}", "  "))
 
 
 def _folded(text: str, indent: str) -> str:

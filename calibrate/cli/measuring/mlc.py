@@ -91,8 +91,8 @@ def measure_mlc(
     )  # fmt: skip
     if output.dry_run:
         points = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]
-        rows = [f"{format_duration(run.seconds, 2):>7}  {run.command}" for run in plan.runs]
-        output.show_plan(lambda: plan.describe() + "\n\n" + "\n".join(rows), lambda: {
+        rows = [(format_duration(run.seconds, 2), run.command) for run in plan.runs]
+        output.show_plan(lambda: f"{plan.describe()}\n\n{table((), rows, left=(False, True))}", lambda: {
             "points": points, "commands": list(plan.commands), "seconds": plan.seconds(),
             "settings": plan.settings(), "notes": list(plan.notes),
         })  # fmt: skip

@@ -177,10 +177,29 @@ def naming_consent() -> Iterator[None]:
         raise UnsafeTargetError(error.sentence(read, write)) from error
 
 
+KNEE_FROM = 3
+"""A measured curve with so many loads is printed with its knee."""
+
+
 def points_text(sweep: Sweep, out: Path) -> str:
     """The table of points, their directory, and the next command."""
     tables = _memory_tables(sweep) if sweep.load_type.is_delay else [_points_table(sweep)]
-    return "\n\n".join([*tables, f"kept in {out}; next: {_next(sweep, out)}"])
+    kept = f"kept in {out}; next: {_next(sweep, out)}"
+    return "\n\n".join([*tables, "\n".join([*_answer(sweep), kept])])
+
+
+def _answer(sweep: Sweep) -> list[str]:
+    """The knee and the peak of one measured curve; nothing where there are several, or points too few."""
+    if len(sweep.series) > 1 or sweep.load_type.is_size or sweep.points["load"].nunique() < KNEE_FROM:
+        return []
+    from calibrate.fitting.answer import fit_answer
+    from calibrate.fitting.curve_fit import fit
+    from measure.errors import DataError
+
+    try:
+        return fit_answer(fit(sweep))
+    except DataError:  # no model is for these points: they were measured, and the table shows them
+        return []
 
 
 def _next(sweep: Sweep, out: Path) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,16 +14,19 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import DataSource, known_dataset
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.knee_tables import asked_points
+from calibrate.cli.knee_tables import asked_lines, asked_points
+from calibrate.cli.measuring.audit import audit_text
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Series, Share
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
 from measure.units import counted
 
 if TYPE_CHECKING:
+    from calibrate import Fit
+    from calibrate.knees.definitions import NamedKnee
     from calibrate.report.measured import MeasuredData, MeasuredSection, View
     from calibrate.report.measured.by_load import Answers
-    from measure.findings import Finding
+    from measure import Sweep
 
 HELP = """Show what was measured as tables and plots, with its audit: no prediction.
 
@@ -37,7 +41,9 @@ qsim show --dataset 004-ssd-block-size --dataset 004-ssd-mix --csv tables
 qsim show memory/ sweep/ --datasheet-iops 600k --report both.html
 """
 
-LONGEST_TABLE = 40
+MOST_ROWS = 12
+"""So many rows of a table are shown without ``--details``."""
+
 _TELL_EVERY_POINT = ("baseline", "tails")
 
 DatasheetIops = Annotated[
@@ -62,6 +68,7 @@ def show(
     datasheet_iops: DatasheetIops = None,
     slo: Objective = None,
     share: Share = None,
+    details: Annotated[bool, typer.Option("--details", help="Also print every point and every finding.")] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load every source, print its tables, write the page and the CSV files."""
@@ -81,6 +88,7 @@ def show(
     show_measured(
         shown, title=" ".join([*(data or ()), *(dataset or ())]), outputs=outputs, datasheet_iops=datasheet_iops,
         as_json=as_json, answers=partial(asked_points, objective=slo, share=share) if slo or share else None,
+        details=details,
     )  # fmt: skip
 
 
@@ -102,23 +110,33 @@ def check_datasheet(iops: float | None) -> None:
 
 def show_measured(
     shown: Sequence[MeasuredData], *, title: str, outputs: Outputs, datasheet_iops: float | None, as_json: bool,
-    answers: Answers | None = None,
+    answers: Answers | None = None, details: bool = False,
 ) -> None:  # fmt: skip
-    """Print the tables (or one JSON document), and write the files that were asked for."""
+    """Print the answers and the tables (or one JSON document), and write the files that were asked for."""
+    from calibrate.fitting.answer import labelled
     from calibrate.report.measured import section_of, together, views_of
 
-    sections = []
+    sections, fitted = [], []
     with Bar("drawing") as bar:
         for done, one in enumerate(shown):
-            told = part_of(bar, done, len(shown))
-            views = views_of(one, datasheet_iops=datasheet_iops, progress=told, answers=answers)
+            told, knees = part_of(bar, done, len(shown)), Knees(answers)
+            views = views_of(one, datasheet_iops=datasheet_iops, progress=told, answers=knees)
             sections.append(section_of(one, views))
+            fitted.append(knees)
     sections += together(shown)
     written = outputs.write(sections, sections[0].title if len(sections) == 1 else title)
     if as_json:
         print_json({"sections": [s.to_dict() for s in sections], **written.to_dict()})
         return
-    say("\n\n\n".join(section_text(s) for s in sections if any(v.text for v in s.views)))
+    fitted += [Knees()] * (len(sections) - len(fitted))
+    texts = [
+        section_text(section, knees, details=details)
+        for section, knees in zip(sections, fitted, strict=True)
+        if any(v.text for v in section.views)
+    ]
+    say("\n\n\n".join(texts))
+    if not details:
+        say(f"\n{labelled('MORE', '--details: every point and finding;   --report measured.html: plots')}")
     written.tell()
 
 
@@ -127,33 +145,65 @@ def part_of(bar: Bar, done: int, total: int) -> Callable[[float], None]:
     return lambda share: bar.share((done + share) / total)
 
 
-def section_text(section: MeasuredSection) -> str:
-    """A section as text: the tables of its views, and what the audit found."""
+@dataclass
+class Knees:
+    """The fits that a page's knees are of, and what was asked of each, collected while its views are drawn."""
+
+    answers: Answers | None = None
+    fits: list[Fit] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def __call__(self, fit: Fit, sweep: Sweep) -> Sequence[NamedKnee]:
+        found = () if self.answers is None else self.answers(fit, sweep)
+        self.fits.append(fit)
+        self.asked += asked_lines(found, fit)
+        return found
+
+    def lines(self) -> list[str]:
+        """The knee and the peak of one curve, or how many knees of several are sure, after what was asked."""
+        from calibrate.fitting.answer import fit_answer, knees_line, labelled
+
+        if not self.fits:
+            return self.asked
+        if len(self.fits) == 1:
+            return [*self.asked, *fit_answer(self.fits[0])]
+        return [*self.asked, labelled("KNEE", knees_line([(f.series, f) for f in self.fits]))]
+
+    def last_lines(self) -> list[str]:
+        """What to measure next, where something would tell more."""
+        from calibrate.fitting.answer import labelled
+        from calibrate.next.advice import advice
+        from calibrate.prediction.answer import next_text
+
+        wanted = next_text([(f.series, advice(f.points, f)) for f in self.fits if f.points is not None])
+        return [labelled("NEXT", wanted)] if wanted else []
+
+
+def section_text(section: MeasuredSection, knees: Knees, *, details: bool) -> str:
+    """A section as text: the knees, the tables of its views, and what the audit found."""
+    from calibrate.fitting.answer import fits_table, labelled
+
     told = {len(v.text.rows) for v in section.views if v.text is not None and v.kind in _TELL_EVERY_POINT}
     tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in told)]
-    parts = [section.title, *section.notes, *map(_view_text, tables)]
-    if section.findings:
-        parts.append("audit: " + ", ".join(_counted(section.findings)))
-        parts += [f"  {f}" for f in section.findings if f.severity == "error"]
+    parts = ["\n".join([section.title, *knees.lines(), *(labelled("NOTE", n) for n in section.notes)])]
+    for view in tables:
+        if view.kind != "latency-bandwidth" or details or not knees.fits:
+            parts.append(_view_text(view, None if details else MOST_ROWS))
+        if view.kind == "latency-bandwidth" and len(knees.fits) > 1:
+            parts.append(fits_table(knees.fits))
+    if section.findings and details:
+        parts.append("\n".join(map(str, section.findings)))
+    parts.append("\n".join([*knees.last_lines(), labelled("AUDIT", audit_text(section.findings))]))
     return "\n\n".join(p for p in parts if p)
 
 
-def _counted(findings: Sequence[Finding]) -> Iterator[str]:
-    """How many findings of each severity there are, and what the warnings are about."""
-    for severity in ("error", "warning", "info"):
-        checks = [f.check for f in findings if f.severity == severity]
-        about = f" ({', '.join(dict.fromkeys(checks))})" if severity == "warning" else ""
-        if checks:
-            yield f"{counted(len(checks), severity)}{about}"
-
-
-def _view_text(view: View) -> str:
+def _view_text(view: View, most: int | None) -> str:
     if view.text is None:
         return ""
     rows = view.text.rows
-    text = table(view.text.header, rows[:LONGEST_TABLE])
-    left_out = len(rows) - LONGEST_TABLE
-    return f"{view.title}\n{text}" + (f"\n... and {left_out} more (--json, --csv or --report)" if left_out > 0 else "")
+    left_out = 0 if most is None else max(len(rows) - most, 0)
+    text = table(view.text.header, rows[: len(rows) - left_out])
+    return f"{view.title}\n{text}" + (f"\n... and {counted(left_out, 'row')} more" if left_out else "")
 
 
 def _measured(

@@ -11,7 +11,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import described_table, say, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, end, naming_consent
-from calibrate.cli.measuring.show import DatasheetIops, check_datasheet, part_of, section_text
+from calibrate.cli.measuring.show import DatasheetIops, Knees, check_datasheet, part_of, section_text
 from calibrate.cli.outputs import Outputs, PageInDirectory
 from calibrate.cli.progress import Bar
 from measure.suites.questions import SUITE_NAMES
@@ -107,14 +107,14 @@ def _tell(
     as_json: bool,
 ) -> None:  # fmt: skip
     """Print the tables, write the page; CommandError where a suite failed."""
-    sections = _sections(plan, results, datasheet_iops)
+    sections, knees = _sections(plan, results, datasheet_iops)
     written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")
     document = {
         "suite": plan.name, "directory": str(where), "sections": [s.to_dict() for s in sections],
         "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
     }  # fmt: skip
     if not as_json:
-        say("\n\n\n".join(section_text(s) for s in sections))
+        say("\n\n\n".join(section_text(s, k, details=False) for s, k in zip(sections, knees, strict=True)))
         written.tell()
         closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
         following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
@@ -127,22 +127,27 @@ def _named(target: str) -> str:
     return target if "://" in target else str(Path(target).resolve())
 
 
-def _sections(plan: SuitePlan, results: SuiteResults, datasheet_iops: float | None) -> list[MeasuredSection]:
-    """A section for each suite that was measured, with the views that answer its question."""
+def _sections(
+    plan: SuitePlan, results: SuiteResults, datasheet_iops: float | None
+) -> tuple[list[MeasuredSection], list[Knees]]:
+    """A section for each suite that was measured, with the views that answer its question, and its knees."""
     from calibrate.report.measured import measured, section_of, views_of
 
-    sections = []
+    sections, found = [], []
     # The peak only serves the rates.
     drawn = [s for s in plan.steps if s.directory in results.sweeps and bool(s.suite.fractions) == bool(s.fractions)]
     with Bar("drawing") as bar:
         for done, step in enumerate(drawn):
             shown = measured(results.sweeps[step.directory], step.directory)
             iops = datasheet_iops if step.suite.name == "depth" or len(drawn) == 1 else None
+            knees = Knees()
             views = views_of(
-                shown, kinds=step.suite.views, datasheet_iops=iops, progress=part_of(bar, done, len(drawn))
-            )
+                shown, kinds=step.suite.views, datasheet_iops=iops, progress=part_of(bar, done, len(drawn)),
+                answers=knees,
+            )  # fmt: skip
             sections.append(section_of(shown, views, step.suite.purpose))
-    return sections
+            found.append(knees)
+    return sections, found
 
 
 def _plan_text(plan: SuitePlan) -> str:

@@ -163,12 +163,14 @@ def _tell(
 
 def _verdicts(sections: Sequence[Part]) -> str:
     """What was predicted of each sweep, and how well; what the audit found."""
+    from calibrate.prediction.answer import answer, last_lines
     from calibrate.report.compared import Section
 
     lines: list[str] = []
     for section in sections:
         if isinstance(section, Section):
-            lines += ["", section.title, *(f"  {c.series}: {c.verdict()}" for c in section.comparisons)]
+            done = section.comparisons
+            lines += ["", section.title, *(f"  {line}" for line in (*answer(done), *last_lines(done)))]
             lines += [f"  {name}: not compared: {reason}" for name, reason in section.refused.items()]
             continue
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}

@@ -80,6 +80,7 @@ def demo(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Run the four steps and print the verdicts."""
+    from calibrate.prediction.answer import answer, last_lines
     from calibrate.prediction.comparison import compare_all
 
     started = time.monotonic()
@@ -112,8 +113,7 @@ def demo(
         print_json(_document(compared, skipped, directory, page))
         return
     for name, (done, _) in compared.items():
-        for comparison in done:
-            say(f"{name}: {comparison.series}\n  {comparison.verdict()}\n")
+        say("\n".join([f"{name}: {answer(done)[0]}", *answer(done)[1:], *last_lines(done), ""]))
     for name, reason in skipped.items():
         say(f"{name}: not measured: {reason}\n")
     say(f"report: {page}")

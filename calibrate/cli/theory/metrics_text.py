@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import described_table
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -18,7 +16,10 @@ _TIMES = ("W", "Wq")
 
 def metrics_text(metrics: Metrics, *, with_units: bool, quantiles: Sequence[float] = ()) -> str:
     """The table of the values; units only where the input had them."""
-    text = _table(metrics) if with_units else str(metrics)
+    text = str(metrics)
+    if with_units:
+        shown = metrics.text(lambda name, value: value_text(name, value, with_units))
+        text = shown.replace("customers per time unit", "customers a second")
     for q in quantiles:
         low, high = metrics.quantile_interval(q)
         value = value_text("W", metrics.quantile(q), with_units)
@@ -35,26 +36,6 @@ def metrics_document(metrics: Metrics, *, with_units: bool, quantiles: Sequence[
             {"q": q, "W": metrics.quantile(q), "interval": list(metrics.quantile_interval(q))} for q in quantiles
         ]
     return document
-
-
-def _table(metrics: Metrics) -> str:
-    from qsim.metrics import SYMBOLS
-
-    rows = []
-    level = [] if metrics.confidence is None else [f"{100 * metrics.confidence:g} % interval"]
-    for name, (symbol, meaning) in SYMBOLS.items():
-        value = getattr(metrics, name)
-        if math.isnan(value):  # not known
-            continue
-        ends = metrics.intervals.get(name)
-        between = [f"{value_text(name, ends[0], True)} .. {value_text(name, ends[1], True)}" if ends else ""]
-        kind = metrics.kind_of(name)
-        said = meaning.replace(", customers per time unit", ", customers a second")
-        said = said if kind == metrics.kind else f"{said} [{kind}]"
-        rows.append((symbol, value_text(name, value, True), *(between if level else ()), said))
-    text = described_table(("", "value", *level), rows)
-    head = f"{metrics.model.kendall}: {metrics.kind}, {metrics.method}"
-    return "\n".join([head, text, *(f"warning: {w}" for w in metrics.warnings)])
 
 
 def value_text(name: str, value: float, with_units: bool) -> str:

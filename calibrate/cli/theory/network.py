@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, table
+from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory import queue_options as q
-from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, value_text
+from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
 from measure.units import parse_count
 
 if TYPE_CHECKING:
-    from qsim import Closed, Metrics, OpenNetwork
+    from qsim import Closed, OpenNetwork
 
 HELP = """Solve a network of stations by formula: one that is fed from outside, or one in which so many circle.
 
@@ -138,8 +137,6 @@ def network(
         print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
         return
     say(metrics_text(metrics, with_units=with_units))
-    if with_units and metrics.stations:  # without units its own text has them already
-        say(f"\n{_stations(metrics)}")
     if derivation is not None:
         say(f"\n{derivation_text(derivation, with_units=with_units)}")
 
@@ -172,13 +169,3 @@ def _made(places: list[NamedStation]) -> list[Any]:
     from qsim import Exponential, Station
 
     return [Station(Exponential(p.time.value), p.servers, p.visits, name=p.name) for p in places]
-
-
-def _stations(metrics: Metrics) -> str:
-    """A row for each station, per visit."""
-    names = {"throughput": "X", "utilization": "rho", "L": "L", "Lq": "Lq", "W": "W", "Wq": "Wq"}
-    rows = [
-        (part.name, *("" if math.isnan(v := getattr(part, n)) else value_text(n, v, True) for n in names))
-        for part in metrics.stations
-    ]
-    return table(("per visit", *names.values()), rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,6 +14,9 @@ from calibrate.cli.options import AsJson
 from calibrate.cli.progress import Bar
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.queue_models import MODELS_HELP, ModelName, queue_of
+
+if TYPE_CHECKING:
+    from qsim import Metrics
 
 HELP = f"""Simulate a queue to its steady state, with confidence intervals.
 
@@ -129,3 +132,26 @@ def simulate(
         said = replace(metrics, warnings=())  # they went to stderr
         say(metrics_text(said, with_units=with_units, quantiles=wanted))
         say(f"{metrics.customers:,} customers, the first {metrics.warmup:,} left out, seed {metrics.seed}")
+        if exact := held_against_theory(metrics, with_units=with_units):
+            say(exact)
+
+
+def held_against_theory(metrics: Metrics, *, with_units: bool) -> str:
+    """A line on the exact mean response time and whether the interval holds it; empty where no formula gives it."""
+    import qsim
+    from calibrate.cli.theory.metrics_text import value_text
+
+    try:
+        exact = qsim.solve(metrics.model)
+    except qsim.NoFormulaError:
+        return ""
+    ends = metrics.intervals.get("W")
+    if exact.kind_of("W") != "exact" or ends is None or metrics.confidence is None:
+        return ""
+    told = f"theory: W = {value_text('W', exact.W, with_units)}"
+    if ends[0] <= exact.W <= ends[1]:
+        return f"{told}, inside the interval"
+    return (
+        f"{told}, outside the interval, as {100 * (1 - metrics.confidence):.2g} % of intervals are; "
+        "simulate more --customers or another --seed"
+    )

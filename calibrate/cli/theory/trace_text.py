@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from qsim.engines.trace import SamplePath
 
 _DIGITS = 3  # of a mean service time
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _COLUMNS = ("gap", "arrival", "found", "start", "wait", "service", "finish", "response")
 
 

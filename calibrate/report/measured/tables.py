@@ -51,7 +51,7 @@ def quantity_text(column: str, value: float) -> str:
 def _number(value: float) -> str:
     """A number without a unit: whole and large ones in full, others to three digits."""
     if math.isinf(value):
-        return "∞"
+        return "..."
     return f"{value:.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 

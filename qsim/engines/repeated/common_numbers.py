@@ -25,6 +25,7 @@ from qsim.engines.run import Engine
 from qsim.errors import InvalidParameterError
 from qsim.metrics import SYMBOLS, Interval, Metrics
 from qsim.models import Model
+from qsim.text_table import table
 
 
 @dataclass(frozen=True)
@@ -84,14 +85,8 @@ class PairedDifference:
 
     def __str__(self) -> str:
         head = ("", "a", "b", "b - a", f"{100 * self.confidence:g} % interval", "variance reduced")
-        table = [head, *self.rows()]
-        widths = [max(len(row[column]) for row in table) for column in range(len(head))]
         kendall = f"a: {self.a.model.kendall}, b: {self.b.model.kendall}"
-        lines = [f"{kendall}: simulated, {self.a.method}, common random numbers"]
-        for symbol, *cells in table:
-            padded = [symbol.ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells, widths[1:], strict=True))]
-            lines.append("  ".join(padded).rstrip())
-        return "\n".join(lines)
+        return f"{kendall}: simulated, {self.a.method}, common random numbers\n{table(head, self.rows())}"
 
     def _require(self, name: str) -> None:
         if name not in self.values:

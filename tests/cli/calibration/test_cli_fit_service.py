@@ -56,7 +56,7 @@ def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
     (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,120\n")
     run = qsim("fit-service", "drive.csv", "--requests", "10k")
     assert run.code == 1
-    assert "p99 = 120 us is not above p95 = 150 us" in run.err
+    assert "p99 = 120 µs is not above p95 = 150 µs" in run.err
     assert "qsim measure fio" in run.err
 
 
@@ -88,7 +88,7 @@ def test_the_law_is_kept_and_drives_solve_simulate_and_the_known_device(qsim, tm
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
-        (["--percentiles", "p50=80us,p95=70us"], 1, "percentiles out of order: p95 = 70.0 us"),
+        (["--percentiles", "p50=80us,p95=70us"], 1, "percentiles out of order: p95 = 70.0 µs"),
         (["--percentiles", "p50"], 2, "invalid percentile 'p50'"),
         (["--percentiles", TYPED, "--load", "1"], 2, "leave out --load"),
         (["--percentiles", TYPED, "--bootstrap", "3"], 2, "0 (none) or at least 19"),

@@ -15,6 +15,7 @@ from calibrate.knees.knee import MEASURED
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset
 from measure.errors import DataError
+from measure.units import significant
 from qsim import MMcN, solve
 
 CURVES = dataset_names(curves_only=True)
@@ -90,7 +91,7 @@ def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
     (view,) = (v for v in section["views"] if v["kind"] == "latency-bandwidth")
     shown = {row["series"]: row for row in view["rows"]}
     page = Path("report.html").read_text()
-    text = qsim("compare", *source).out
+    text = qsim("compare", *source, "--details").out
     assert fitted.keys() == predicted.keys() == compared.keys() == shown.keys()
     assert fitted
     for name, part in fitted.items():
@@ -104,8 +105,8 @@ def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
         (ninety,) = (k for k in part["knees"] if k["name"] == "ninety")
         assert row["ninety"] == ninety["load"]
         for said in (page, text):
-            assert f"N* = {knee['load']:.3g}" in said
-            assert f"90 % of the peak at {ninety['load']:.3g} (" in said
+            assert not knee["sharp"] or f"depth {significant(knee['load'], 2)} (" in said
+            assert f"90 % of the peak at depth {significant(ninety['load'], 2)} (" in said
 
 
 def test_the_knee_is_straight_from_idle_latency_and_peak_where_both_were_measured(qsim, tmp_path):
@@ -124,11 +125,12 @@ def test_a_soft_bend_is_no_sharp_knee_and_the_operating_point_comes_first(qsim, 
     rows = [f"{n},{x:.4f},{1e6 * n / x:.4f}" for n, x in rates.items()]
     path = tmp_path / "soft.csv"
     path.write_text("\n".join(["depth,iops,latency_us", *rows]) + "\n")
-    run = qsim("fit", str(path))
+    run = qsim("fit", str(path), "--details")
     knee = qsim("fit", str(path), "--json").json["knee"]
     assert not knee["sharp"]
+    assert run.out.splitlines()[1].startswith("KNEE    not sharp")
     assert run.out.index("no sharp knee: 90 % of the peak") < run.out.rindex("  N*     ")
-    verdict = qsim("compare", str(path), "--use", "1,2,4,8,16,32,64,128").out
+    verdict = qsim("compare", str(path), "--use", "1,2,4,8,16,32,64,128", "--details").out
     assert "There is no sharp knee" in verdict
     assert "The knee is" not in verdict
 
@@ -167,7 +169,7 @@ def test_fit_and_predict_take_all_points_and_compare_says_what_it_holds_out(qsim
     assert "from all 7 points" in qsim("fit", data).out.splitlines()[0]
     assert "from all 7 points" in qsim("predict", data).out.splitlines()[0]
     first = qsim("compare", data).out.splitlines()[0]
-    assert "calibrated on depths 1, 8, 64; the other 4 points are held out" in first
+    assert "predicted from depths 1, 8 and 64 alone" in first
     assert "1, 32 (2 of 7 points)" in qsim("fit", data, "--use", "1,32").out.splitlines()[0]
 
 

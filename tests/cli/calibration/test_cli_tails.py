@@ -39,11 +39,11 @@ def test_tails_are_sealed_and_held_against_what_is_measured_since(qsim, measured
 
 
 def test_predict_prints_the_tails_and_the_deepest_queue_that_meets_an_objective(qsim, measured):
-    run = qsim("predict", str(measured), "--use", "1,32", "--slo", "p99=20ms", "--at", "1,8")
+    run = qsim("predict", str(measured), "--use", "1,32", "--slo", "p99=20ms", "--at", "1,8", "--details")
     assert run.code == 0, run.err
     assert "p99.9" in run.out
-    assert "Tails as of 4 servers, one queue" in run.out
-    assert "p99 of the response time within 20.0 ms" in run.out
+    assert "Model: 4 servers, one queue" in run.out
+    assert run.out.startswith("p99 under 20.0 ms: ")
     knees = {
         k["name"]: k for k in qsim("fit", str(measured), "--use", "1,32", "--slo", "p99=20ms", "--json").json["knees"]
     }

@@ -197,7 +197,7 @@ def test_doctor_knows_every_part_and_its_remedy(qsim, monkeypatch):
     monkeypatch.setenv("PATH", "")
     bare = qsim("doctor")
     assert bare.code == 0
-    assert "missing  fio" in bare.out
+    assert "fio is missing\n  without it: " in bare.out
     assert "apt-get install fio" in " ".join(bare.out.split())
     assert max(map(len, bare.out.splitlines())) <= 160
 

@@ -67,10 +67,12 @@ def test_a_target_that_is_not_ours_needs_consent_and_is_only_read(qsim, fio, dis
 
 
 def test_show_prints_the_tables_of_a_published_report(qsim):
-    run = qsim("show", "--dataset", "002-ssd-baseline", "--dataset", "004-ssd-block-size", "--report", "page.html")
+    run = qsim(
+        "show", "--dataset", "002-ssd-baseline", "--dataset", "004-ssd-block-size", "--report", "page.html", "--details"
+    )
     assert run.code == 0, run.err
     assert "Baseline: one request at a time" in run.out
-    assert re.search(r"128 KiB sequential read +41\.0 us", run.out)
+    assert re.search(r"128 KiB sequential read +41\.0 µs", run.out)
     assert "Where IOPS and bandwidth limits cross" in run.out
     page = Path("page.html").read_text("utf-8")
     assert "IOPS and bandwidth against block size" in page

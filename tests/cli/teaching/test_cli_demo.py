@@ -27,7 +27,7 @@ def test_demo_without_fio_goes_on_and_writes_the_report(qsim, monkeypatch):
     assert run.code == 0, run.err
     assert "disk: not measured" in run.out
     assert "install fio" in run.out
-    assert "The knee" in run.out
+    assert "\nKNEE    " in run.out
     assert "this machine" in Path("report.html").read_text()
     assert Path("qsim-demo/memory/sweep.json").is_file()
     steps = [line for line in run.err.splitlines() if line.startswith("[")]

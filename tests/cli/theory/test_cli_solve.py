@@ -31,7 +31,7 @@ def test_units_make_seconds(qsim):
     assert run.json["W"] == pytest.approx(400e-6)
     assert run.json["time_unit"] == "s"
     text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us").out
-    assert "400.0 us" in text
+    assert "400.0 µs" in text
     assert "10.00 k/s" in text
 
 
@@ -209,7 +209,7 @@ def test_the_derivation_ends_in_the_values(qsim):
 
 def test_a_derivation_with_units_ends_in_units(qsim):
     text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--explain").out
-    assert "W = L / lambda = 4 / 10000 = 400.0 us" in text
+    assert "W = L / lambda = 4 / 10000 = 400.0 µs" in text
 
 
 def test_without_being_asked_nothing_is_derived(qsim):

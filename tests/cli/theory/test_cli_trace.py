@@ -44,7 +44,7 @@ def test_the_long_run_stands_beside_the_table(qsim):
 
 def test_units_choose_one_for_the_table(qsim):
     run = qsim("trace", "mmc", "--arrival-rate", "20k/s", "--service-time", "80us", "--servers", "2")
-    assert "rounded to 0.1 us, in us" in run.out
+    assert "rounded to 0.1 µs, in µs" in run.out
     assert "server" in run.out
     document = qsim("trace", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--json").json
     assert document["time_unit"] == "s"

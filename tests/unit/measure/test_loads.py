@@ -86,7 +86,6 @@ ALLOWED = {
     # what belongs to one kind by name: a limit, default depths, an axis in requests a second
     "calibrate/cli/parsing.py": 2,
     "calibrate/default_loads.py": 1,
-    "calibrate/prediction/verdict.py": 1,
     "calibrate/report/axes.py": 1,
     "calibrate/report/predicted.py": 1,
     # options of `qsim plot` that are loads of a measurement, too

@@ -10,7 +10,7 @@ from qsim import MM1, Closed, Delay, Exponential, MMc, Station, Tandem, simulate
 def test_repr_is_the_answer_in_two_lines() -> None:
     heading, values = repr(solve(MM1(arrival_rate=16, service_rate=20))).splitlines()
     assert heading.startswith("M/M/1: exact")
-    assert values.startswith("X = 16, rho = 0.8, L = 4, Lq = 3.2, W = 0.25, Wq = 0.2")
+    assert values == "A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy"
 
 
 def test_frame_has_the_values_and_their_intervals() -> None:

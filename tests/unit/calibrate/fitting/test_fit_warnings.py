@@ -99,7 +99,7 @@ def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() ->
 
 
 def test_a_delay_longer_than_a_latency_is_refused() -> None:
-    with pytest.raises(DataError, match=r"a delay of 500 us and more cannot be part of latencies from 100 us on"):
+    with pytest.raises(DataError, match=r"a delay of 500 µs and more cannot be part of latencies from 100 µs on"):
         fit(sweep(0.002), [1, 32], delay_s=(5e-4, 6e-4))
 
 

@@ -169,7 +169,7 @@ def test_a_comparison_of_an_open_sweep_speaks_of_response_times() -> None:
     assert comparison.summary().held_out_mape_response_pct is not None
     assert "in response time" in comparison.verdict()
     assert "in throughput" not in comparison.verdict()
-    assert "by the tangent" in comparison.verdict()
+    assert "tangent" in comparison.knee.definition
     assert comparison.truth is None
     assert "truth" not in comparison.to_dict()
 

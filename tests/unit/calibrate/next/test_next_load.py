@@ -49,7 +49,7 @@ def test_between_one_and_thirty_two_it_takes_the_middle() -> None:
     assert wanted is not None
     assert wanted.load in (4, 8, 64)
     assert wanted.half_width_then < wanted.half_width_now
-    assert f"measure depth {wanted.load:g} next: it narrows the bands from about" in str(wanted)
+    assert f"measure depth {wanted.load:g} next: a fit to all points then has bands of about" in str(wanted)
     assert list(wanted.to_dict())[:3] == ["load", "load_kind", "goal"]
 
 

@@ -74,7 +74,7 @@ def test_the_ladder_is_ranked_by_held_out_error(published) -> None:  # type: ign
 def test_using_every_point_leaves_nothing_to_check() -> None:
     comparison = compare(load_dataset("004-ssd-depth", corrected=True), [1, 4, 32, 256, 1024])
     assert comparison.summary().held_out_mape_throughput_pct is None
-    assert "nothing is left" in comparison.verdict()
+    assert "none is left to check" in comparison.verdict()
 
 
 def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ignore[no-untyped-def]
@@ -94,7 +94,7 @@ def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ig
     [
         ([1, 16, 64], [1, 16, 64], "easure depth 128 next"),
         ([1, 16, 64, 128], [1, 16, 64], "easure depth 256 next"),
-        ([1, 16, 256], [1, 16, 256], "Calibrated on every point"),
+        ([1, 16, 256], [1, 16, 256], "Every point was used to calibrate"),
     ],
 )
 def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[int], said: str) -> None:
@@ -121,7 +121,7 @@ def test_nothing_comparable_is_an_error() -> None:
 def test_one_point_is_compared_with_itself() -> None:
     sweep = load_dataset("004-ssd-depth", corrected=True)
     made = compare(replace(sweep, points=sweep.points.iloc[:1]))
-    assert "Calibrated on every point (1)" in made.verdict()
+    assert "Every point was used to calibrate" in made.verdict()
 
 
 def held_out_errors(name: str, series: str, use: list[float] | None = None, below: float = 512) -> list[float]:

@@ -8,7 +8,7 @@ import pytest
 
 from calibrate import compare, fit
 from calibrate.points import points_of
-from calibrate.prediction.open_queue import waiting, waiting_rows
+from calibrate.prediction.open_queue import waiting, waiting_table
 from measure import Sweep
 from measure.loads import LoadKind
 from qsim import MG1, Deterministic, Exponential, MMc, solve
@@ -50,7 +50,7 @@ def test_constant_times_and_more_servers_wait_less_than_the_textbook_says() -> N
 def test_compare_tells_it_as_text_and_as_json() -> None:
     measured = sweep(500 * RHO, [solve(MG1(500 * r, Exponential(2e-3))).W for r in RHO])
     compared = compare(measured, model="M/M/1")
-    assert "rho^2/(1-rho)" in str(compared)
+    assert "M/M/1: ρ²/(1-ρ)" in str(compared)
     assert [q["measured"] for q in compared.to_dict()["queue"]] == pytest.approx(list(RHO**2 / (1 - RHO)), rel=5e-3)
 
 
@@ -59,5 +59,5 @@ def test_a_closed_sweep_has_no_such_queue() -> None:
     table = {"series": "reads", "load": depths, "throughput_per_s": 100 * depths, "latency_s": 0.01}
     closed = Sweep(points=pd.DataFrame(table))
     assert waiting(fit(closed), points_of(closed)) == ()
-    assert waiting_rows(()) == []
+    assert waiting_table(()) == ""
     assert compare(closed).to_dict()["queue"] == []

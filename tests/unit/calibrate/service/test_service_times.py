@@ -209,7 +209,7 @@ def test_without_their_number_the_fewest_requests_are_assumed() -> None:
 
 
 def test_percentiles_out_of_order_are_refused() -> None:
-    with pytest.raises(DataError, match=r"out of order: p99 = 90\.0 us is not above p95 = 120 us"):
+    with pytest.raises(DataError, match=r"out of order: p99 = 90\.0 µs is not above p95 = 120 µs"):
         of_percentiles({0.5: 80e-6, 0.95: 120e-6, 0.99: 90e-6})
     with pytest.raises(DataError, match="two or more"):
         of_percentiles({0.5: 1e-3})

@@ -77,7 +77,7 @@ def test_where_no_structure_does_the_mean_is_that_of_the_fitted_curve() -> None:
     assert guided.trust < 0.2
     assert higher.points[0].predicted["p99_s"] > 1.7 * guided.points[0].predicted["p99_s"]
     assert guided.points[0].predicted["p99_s"] > plain.points[0].predicted["p99_s"]
-    assert "does not do well" in guided.sentence()
+    assert "p99 is missed by a factor of 93 at the held-out depth: do not rely on it." in guided.sentence()
 
 
 def shifted(by_depth: dict[float, float]) -> tuple[dict[float, Histogram], dict[float, float]]:
@@ -95,7 +95,7 @@ def test_requests_that_are_handled_together_move_all_percentiles_alike() -> None
     tails = predict_tails(found, {n: means[n] for n in (1.0, 8.0, 32.0)}, sorted(found))
     assert tails.structure.queues == "together"
     assert tails.structure.delay_s == pytest.approx(7e-6, rel=0.01)
-    assert "handled together, 7.00 us more with each" in tails.sentence()
+    assert "handled together, 7.00 µs more with each" in tails.sentence()
     for name in QUANTILES:
         assert tails.median_error_pct(name) < 3
 
@@ -118,7 +118,8 @@ def test_stalls_by_the_clock_reach_more_of_the_requests_that_take_longer() -> No
     found, means = stalled((1, 2, 4, 8, 16, 32, 64))
     tails = predict_tails(found, {n: means[n] for n in (1.0, 32.0)}, sorted(found))
     assert tails.structure.queues == "stalled"
-    assert tails.sentence().startswith("Tails as of requests handled together, ")
+    assert tails.reliable
+    assert "Model: requests handled together, " in tails.sentence()
     assert ", and stalls by the clock" in tails.sentence()
     assert tails.median_error_pct("p50_s") < 5
     assert tails.median_error_pct("p95_s") < 10
@@ -164,10 +165,10 @@ def test_the_sentence_says_what_the_measurement_allows() -> None:
     found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
     used = {n: means[n] for n in (1.0, 32.0)}
     repeated = predict_tails(found, used, [8], noise=np.array([0.1, 0.2, 0.3, 0.4]))
-    assert ", and differs by 30 % between repeats of one depth." in repeated.sentence()
+    assert "Repeats of one depth differ by 30 %." in repeated.sentence()
     once = predict_tails(found, used, [8])
     assert once.noise is None
-    assert "nothing was repeated" in once.sentence()
+    assert "Nothing was repeated" in once.sentence()
     few = {n: Histogram(h.lower_s, h.upper_s, np.maximum(h.counts // 100, 1)) for n, h in found.items()}
     assert predict_tails(few, used, [8]).sampling > 3 * once.sampling
 

@@ -54,7 +54,7 @@ def test_open_rates_at_which_nobody_waits_say_which_to_measure() -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"latency_p50_s": [1e-3, 1e-3], "latency_p99_s": [9e-4, 2e-3]}, "p99 = 900 us is below p50 = 1.00 ms"),
+        ({"latency_p50_s": [1e-3, 1e-3], "latency_p99_s": [9e-4, 2e-3]}, "p99 = 900 µs is below p50 = 1.00 ms"),
         ({"latency_p50_s": [1e-3] * 2, "latency_p95_s": [np.nan] * 2, "latency_p999_s": [2e-3, 1e-6]}, "below p50"),
         ({"latency_p95_s": [3e-3, 3e-3], "latency_p99_s": [4e-3, 4e-3], "latency_p999_s": [3.5e-3, 5e-3]}, "below p99"),
     ],
@@ -77,7 +77,7 @@ def test_a_histogram_of_one_bin_is_told_with_the_command_that_refines_it() -> No
     same = {f"latency_{p}_s": [1e-4, 2e-4] for p in ("p50", "p99", "p999")}
     (one,) = found(closed(8, (1.0, 32.0), **{**same, "latency_p999_s": [1e-4, 3e-4]}), "one-bin")
     assert (one.severity, one.load) == ("warning", 1)
-    assert "all percentiles are 100 us, at 1 of 2 points" in one.message
+    assert "all percentiles are 100 µs, at 1 of 2 points" in one.message
     assert "--depths 1 " in one.remedy
     assert not found(closed(8, (1.0, 32.0), latency_p50_s=[1e-4] * 2), "one-bin")  # a single percentile is no histogram
 

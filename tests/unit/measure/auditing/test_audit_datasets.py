@@ -32,7 +32,7 @@ def test_001_the_mixed_runs_show_one_direction_with_the_time_of_the_other() -> N
     found = {f.series: f for f in _errors(audit(load_dataset("001-ssd")))}
     for series in ("4 KiB Read and Write", "32 KiB Read and Write"):
         assert "only one direction" in found[series].hypothesis
-    assert "339 us" in found["4 KiB Read and Write"].hypothesis
+    assert "339 µs" in found["4 KiB Read and Write"].hypothesis
     assert "0.363" in found["4 KiB Read and Write"].message
 
 

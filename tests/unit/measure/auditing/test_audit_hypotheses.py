@@ -62,7 +62,7 @@ def test_jobs_that_were_not_counted(jobs: int) -> None:
 def test_a_gap_of_the_host_is_an_info_with_its_time() -> None:
     found = diagnose(_curve(lambda r: r - 9e-6))
     assert (found.cause, found.severity) == ("submission-gap", "info")
-    assert "9.00 us" in found.evidence
+    assert "9.00 µs" in found.evidence
 
 
 def test_a_gap_at_depth_one_alone() -> None:

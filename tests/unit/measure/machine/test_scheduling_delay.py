@@ -54,6 +54,6 @@ def test_a_busy_machine_is_a_finding() -> None:
     (found,) = check_wakeups(table([3e-4, 3e-4]))
     assert (found.check, found.severity, found.load) == ("busy-machine", "warning", 1.0)
     assert "at 1 of 2 runs" in found.message
-    assert "300 us (mean) against 2.00 ms" in found.message
+    assert "300 µs (mean) against 2.00 ms" in found.message
     assert found in audit(table([3e-4, 3e-4]))
     assert not list(check_wakeups(table([1e-4, 3e-4])))

@@ -144,7 +144,7 @@ def test_repeats_become_a_mean_with_its_t_interval() -> None:
     assert table["throughput_high_per_s"].iloc[0] == pytest.approx(1050 + half, rel=1e-6)
     # N = X R survives the averaging.
     assert table["throughput_per_s"].iloc[0] * table["latency_s"].iloc[0] == pytest.approx(1.0)
-    assert shown(table[["latency_s", "latency_low_s", "latency_high_s"]]).rows[0][0].startswith("952 us ± ")
+    assert shown(table[["latency_s", "latency_low_s", "latency_high_s"]]).rows[0][0].startswith("952 µs ± ")
 
 
 def test_one_run_has_no_interval() -> None:
@@ -408,7 +408,7 @@ def test_tables_read_in_units_and_leave_out_what_nobody_knows() -> None:
     })  # fmt: skip
     text = shown(table, {"load": "N"})
     assert text.header == ("workload", "N", "throughput", "bandwidth", "mean latency", "size")
-    assert text.rows == (("a", "32", "52.0 k/s", "210 MB/s", "80.0 us (70.0 us to 120 us)", "4 KiB"),)
+    assert text.rows == (("a", "32", "52.0 k/s", "210 MB/s", "80.0 µs (70.0 µs to 120 µs)", "4 KiB"),)
     assert text.words == (True, False, False, False, False, False)
 
 

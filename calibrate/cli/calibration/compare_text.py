@@ -1,0 +1,45 @@
+"""What ``qsim compare`` prints: the answer of all curves in one table, then the details where they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from calibrate.cli.calibration.tails import tails_line
+from calibrate.cli.measuring.audit import audit_text
+from calibrate.fitting.answer import labelled
+
+if TYPE_CHECKING:
+    from calibrate import Comparison
+    from calibrate.tails.percentiles import Tails
+
+MORE = "--details: parameters, every point;   --report report.html: plots"
+
+
+def answer_text(title: str, devices: Mapping[str, Sequence[Comparison]], tails: Mapping[str, Tails]) -> str:
+    """Three lines, a table, and a line each for what is sure, worst, next, audited and more.
+
+    Curves of several devices bear their device's name. Loads of different kinds have a table each.
+    """
+    from calibrate.prediction.answer import answer, answer_table, last_lines
+
+    curves = [
+        _named(c, f"{device}: {c.series}") if len(devices) > 1 else c for device, done in devices.items() for c in done
+    ]
+    kinds = list(dict.fromkeys(c.fit.load_kind for c in curves))
+    blocks = []
+    for kind in kinds:
+        alike = [c for c in curves if c.fit.load_kind == kind]
+        first, *others = answer(alike)
+        named = first if title == alike[0].series and len(alike) == 1 else f"{title}: {first}"
+        last = last_lines(alike)
+        if kind == kinds[-1]:
+            last += tails_line(tails)
+            last += [labelled("AUDIT", audit_text([f for c in curves for f in c.audit])), labelled("MORE", MORE)]
+        blocks.append("\n".join([named, *others, "", answer_table(alike), "", *last]))
+    return "\n\n".join(blocks)
+
+
+def _named(comparison: Comparison, name: str) -> Comparison:
+    return replace(comparison, points=replace(comparison.points, series=name))

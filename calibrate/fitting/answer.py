@@ -1,0 +1,179 @@
+"""The answer of a fit in a few words: the knee, the peak and the idle latency, each with its interval and how sure.
+
+*sure*, *rough* and *assumed* are said of a number (:func:`calibrate.inference.estimates.how_sure`); the exact
+statistical terms are in the details.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from calibrate.inference.estimates import how_sure
+from calibrate.load_text import Figure, load_figure, throughput_figure, with_interval
+from measure.loads import LOADS
+from measure.units import format_bandwidth, format_duration
+from qsim.text_table import table, without_empty
+
+if TYPE_CHECKING:
+    from calibrate.fitting.fitted import Fit
+    from calibrate.knees.knee import Knee
+    from measure.loads import Load, LoadKind
+
+LABEL = 8
+"""Width of the words in capitals before the lines of an answer."""
+
+
+def labelled(label: str, text: str) -> str:
+    """A line of an answer: ``KNEE    depth 2.2 (2.0 to 2.9), sure``."""
+    return f"{label:<{LABEL}}{text}"
+
+
+def knee_figure(fit: Fit, to: str = " to ") -> str:
+    """The knee with its interval; empty where it is not reached. Of a memory's delays it is the bandwidth there."""
+    k = fit.knee
+    if k.load is None:
+        return ""
+    if fit.load_type.is_delay:
+        ends = k.throughput_low_per_s, k.throughput_high_per_s
+        return with_interval(throughput_figure(fit.load_kind), k.throughput_per_s, *ends, to=to)
+    return with_interval(load_figure(fit.load_kind), k.load, k.low, k.high, to=to)
+
+
+def knee_word(fit: Fit) -> str:
+    """How sure the knee is."""
+    k = fit.knee
+    if k.load is None:
+        return ""
+    if not fit.used or (len(fit.used) == 1 and not k.identified):
+        return "assumed"
+    ends = (k.throughput_low_per_s, k.throughput_high_per_s) if fit.load_type.is_delay else (k.low, k.high)
+    return how_sure(k.identified, *ends)
+
+
+def there(kind: LoadKind, knee: Knee) -> str:
+    """What the device does at a knee: ``76 k/s at 29 µs``."""
+    time = format_duration(knee.response_time_s, 2)
+    if LOADS[kind].is_throughput or LOADS[kind].is_delay:
+        return f"a response time of {time}" if LOADS[kind].is_open else f"{time} an access"
+    return f"{throughput_figure(kind)(knee.throughput_per_s, 2)} at {time}"
+
+
+def at_load(load: Load, figure: str) -> str:
+    """An estimated load as a place of the curve: ``depth 2.2``, ``12 clients``; a rate or a delay as it is."""
+    return load.place(figure) if load.is_closed else figure
+
+
+def knee_line(fit: Fit) -> str:
+    """The knee in a line: ``depth 2.2 (2.0 to 2.9), sure: 76 k/s at 29 µs``."""
+    k = fit.knee
+    if k.load is None:
+        return f"none: {k.note}"
+    found = f"{at_load(fit.load_type, knee_figure(fit))}, {knee_word(fit)}: {there(fit.load_kind, k)}"
+    if k.sharp:
+        return found
+    place = ninety_text(fit)
+    if not place:
+        return "not sharp, and 90 % of the peak is not reached"
+    return f"not sharp; {place}: {there(fit.load_kind, fit.ninety)}"
+
+
+def ninety_text(fit: Fit) -> str:
+    """``90 % of the peak at depth 4.6 (1.7 and more)``; empty where it is not reached or the load is no depth."""
+    if not fit.load_type.is_closed or fit.ninety.load is None:
+        return ""
+    at = fit.ninety
+    place = with_interval(load_figure(fit.load_kind), at.load or 0.0, at.low, at.high)
+    return f"90 % of the peak at {at_load(fit.load_type, place)}"
+
+
+def peak_figure(fit: Fit, to: str = " to ") -> str:
+    """The peak throughput with its interval; empty where the model has none."""
+    found = fit.parameters.get("B" if "B" in fit.parameters else "Xmax")
+    if found is None or found.estimate is None:
+        return ""
+    show: Figure = format_bandwidth if found.unit == "B/s" else throughput_figure(fit.load_kind)
+    return with_interval(show, found.estimate, found.low, found.high, to=to)
+
+
+def peak_line(fit: Fit) -> str:
+    """The peak with how sure it is, and where 90 % of it is had."""
+    found = fit.parameters.get("B" if "B" in fit.parameters else "Xmax")
+    parts = []
+    if found is not None and found.estimate is not None:
+        alone = not fit.used or (len(fit.used) == 1 and not found.identified)
+        word = "assumed" if alone else how_sure(found.identified, found.low, found.high)
+        parts.append(f"{peak_figure(fit)}, {word}")
+    if fit.knee.sharp and (ninety := ninety_text(fit)):
+        parts.append(ninety)
+    return "; ".join(parts)
+
+
+def idle_figure(fit: Fit, to: str = " to ") -> str:
+    """The latency of a lone request, with its interval; empty where the model has none."""
+    found = fit.parameters.get("R1" if "R1" in fit.parameters else "L0")
+    if found is None or found.estimate is None:
+        return ""
+    return with_interval(format_duration, found.estimate, found.low, found.high, to=to)
+
+
+def fit_answer(fit: Fit) -> list[str]:
+    """The answer of one fit, below a heading: the knee, then the peak and the idle latency."""
+    alone = idle_figure(fit)
+    peak = "; ".join(part for part in (peak_line(fit), f"idle latency {alone}" if alone else "") if part)
+    return [labelled("KNEE", knee_line(fit)), *([labelled("PEAK", peak)] if peak else [])]
+
+
+def knees_line(fits: Sequence[tuple[str, Fit]]) -> str:
+    """The knees of several named fits in a line: the lowest, the highest, and how many are sure."""
+    found = sorted(((_knee_value(f), name, f) for name, f in fits if f.knee.load is not None), key=lambda one: one[:2])
+    if not found:
+        return "not reached by any curve"
+    ends = [f"{_lone_knee(f)} ({name})" for _, name, f in (found[0], found[-1])]
+    sure = sum(knee_word(f) == "sure" for _, _, f in found)
+    missing = f", {len(fits) - len(found)} not reached" if len(found) < len(fits) else ""
+    count = "all" if sure == len(fits) else f"{sure} of {len(fits)}" if sure else "none"
+    return f"{at_load(found[0][2].load_type, ' to '.join(dict.fromkeys(ends)))}; {count} sure{missing}"
+
+
+def _knee_value(fit: Fit) -> float:
+    return fit.knee.throughput_per_s if fit.load_type.is_delay else fit.knee.load or 0.0
+
+
+def _lone_knee(fit: Fit) -> str:
+    show = throughput_figure(fit.load_kind) if fit.load_type.is_delay else load_figure(fit.load_kind)
+    return show(_knee_value(fit), 2)
+
+
+def fits_table(fits: Sequence[Fit]) -> str:
+    """A row for each of several fits of one kind of load; what each is fitted to, unless that is the same for all."""
+    first = fits[0].load_type
+    alike = len({f.basis for f in fits}) == 1
+    rows = [
+        (f.series, knee_cell(f), peak_figure(f, "-"), knee_place(f), idle_figure(f, "-"), "" if alike else f.basis)
+        for f in fits
+    ]
+    header = ("", knee_heading(first), "PEAK", "AT THE KNEE", "IDLE LATENCY", "FITTED TO")
+    return table(*without_empty(header, rows), left=1)
+
+
+def knee_heading(load: Load) -> str:
+    """The heading of a column of knees."""
+    return f"KNEE, {load.plural if load.is_counted else load.noun}" if load.is_closed else "KNEE"
+
+
+def knee_cell(fit: Fit) -> str:
+    """The knee in a table: ``23 (13-158) rough``."""
+    if fit.knee.load is None:
+        return "not reached"
+    return f"{knee_figure(fit, '-')} {knee_word(fit) if fit.knee.sharp else 'not sharp'}"
+
+
+def knee_place(fit: Fit) -> str:
+    """Throughput and response time at the knee, in a table."""
+    if fit.knee.load is None:
+        return ""
+    time = format_duration(fit.knee.response_time_s, 2)
+    if fit.load_type.is_throughput or fit.load_type.is_delay:
+        return time
+    return f"{throughput_figure(fit.load_kind)(fit.knee.throughput_per_s, 2)}, {time}"

@@ -1,0 +1,261 @@
+"""The answer of comparisons, in the order in which it is printed: three lines, a table, and what to do about it.
+
+One curve has a table of its points, several have a row each. The worst point is the one missed by the largest factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrate.fitting.answer import knee_cell, knee_heading, knee_line, knee_place, knees_line, labelled, peak_figure
+from calibrate.load_text import Figure, listed, load_text, throughput_figure, with_interval
+from measure.units import counted, format_duration, format_percent, significant
+from qsim.text_table import table, without_empty
+
+if TYPE_CHECKING:
+    from calibrate.inference.parameters import Array, Mask
+    from calibrate.next.load import NextLoad
+    from calibrate.prediction.comparison import Comparison
+
+MOST_POINTS = 9
+"""So many points of a curve are shown."""
+
+FACTOR = 1.5
+"""An error beyond this ratio is written as a factor, and a smaller one in percent."""
+
+WIDE = 2.0
+"""Bands whose ends differ by more than this factor are wide."""
+
+
+def missed_text(percent: float) -> str:
+    """How far a prediction lies from what was measured.
+
+    >>> missed_text(9.24), missed_text(-23.1), missed_text(110.0), missed_text(-60.0)
+    ('+9.2 %', '-23 %', '2.1 times too high', '2.5 times too low')
+    """
+    ratio = 1 + percent / 100
+    if ratio > FACTOR:
+        return f"{significant(ratio, 2)} times too high"
+    if 0 < ratio < 1 / FACTOR:
+        return f"{significant(1 / ratio, 2)} times too low"
+    return f"{'+' if percent >= 0.05 else ''}{format_percent(round(percent, 1) + 0.0)}"
+
+
+def answer(done: Sequence[Comparison]) -> list[str]:
+    """The first lines: what was predicted from what, the knee, and by how much the held-out points are missed."""
+    return [_heading(done), labelled("KNEE", _knees(done)), labelled("MISSED", _missed(done))]
+
+
+def answer_table(done: Sequence[Comparison]) -> str:
+    """The points of one curve, or a row for each of several of one kind of load."""
+    return points_table(done[0], MOST_POINTS) if len(done) == 1 else curves_table(done)
+
+
+def last_lines(done: Sequence[Comparison]) -> list[str]:
+    """How many held-out points are inside their bands, the worst of them, a known truth, and what to measure next."""
+    lines = [labelled("SURE?", _sure(done))]
+    if worst := worst_point(done):
+        lines.append(labelled("WORST", worst.text(named=len(done) > 1)))
+    if len(done) == 1 and done[0].truth is not None:
+        lines.append(labelled("TRUTH", done[0].truth.sentence().rstrip(".")))
+    if following := next_text([(c.series, c.next) for c in done]):
+        lines.append(labelled("NEXT", following))
+    return lines
+
+
+def _heading(done: Sequence[Comparison]) -> str:
+    """The curve or the number of curves, and what each was predicted from."""
+    if len(done) == 1:
+        return f"{done[0].series}, {_basis(done[0])}"
+    ways = {_basis(c) for c in done}
+    if len(ways) == 1:
+        return f"{counted(len(done), 'curve')}, each {ways.pop()}"
+    counts = sorted({len(c.fit.calibrated_on) for c in done})
+    some = "points" if counts[-1] != 1 else "point"
+    told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{counted(len(done), 'curve')}, each predicted from {told} of its {some}"
+
+
+def _basis(comparison: Comparison) -> str:
+    fit = comparison.fit
+    if not fit.calibrated_on:
+        return f"predicted from {fit.basis}"
+    if not comparison.held_out.any():
+        return "fitted to all of its points"
+    where = "" if comparison.calibrated_here else " of another run"
+    return f"predicted from {listed(fit.load_type, fit.calibrated_on)}{where}{'' if where else ' alone'}"
+
+
+def _knees(done: Sequence[Comparison]) -> str:
+    if len(done) > 1:
+        return knees_line([(c.series, c.fit) for c in done])
+    peak = peak_figure(done[0].fit)
+    return f"{knee_line(done[0].fit)}{f'; peak {peak}' if peak else ''}"
+
+
+def _missed(done: Sequence[Comparison]) -> str:
+    """The mean errors at the held-out points of all curves."""
+    held = sum(int(c.held_out.sum()) for c in done)
+    if not held:
+        return "unknown: every point was used to calibrate; leave some out with --use"
+    x, r = (
+        np.concatenate([np.abs(found[c.held_out]) for c, found in ((c, _residuals(c, which)) for c in done)])
+        for which in ("throughput", "response")
+    )
+    response = f"response time by {_mean_text(r)}"
+    parts = [response] if done[0].is_open else [f"throughput by {_mean_text(x)}", response]
+    noise = [n for c in done if (n := c.points.repeat_noise_pct()) is not None]
+    beside = f"; repeats differ by {format_percent(float(np.median(noise)))}" if noise else ""
+    return f"{', '.join(parts)} (mean of {counted(held, 'held-out point')}){beside}"
+
+
+def _short_mean(percent: float) -> str:
+    """A mean error in a table: ``9.6 %``, and beyond 100 % as a factor, ``27 x``."""
+    return format_percent(percent) if percent <= 100 else f"{significant(1 + percent / 100, 2)} x"
+
+
+def _mean_text(missed: Array) -> str:
+    """The mean of errors in percent, as a factor where it is large."""
+    mean = float(missed.mean())
+    return format_percent(mean) if mean <= 100 else f"a factor of {significant(1 + mean / 100, 2)}"
+
+
+def _residuals(comparison: Comparison, which: str) -> Array:
+    return comparison.residual_throughput_pct if which == "throughput" else comparison.residual_response_pct
+
+
+def inside_band(comparison: Comparison) -> Mask:
+    """Whether what was measured lies inside its band (m,): the response time where the throughput is given."""
+    p, points = comparison.predicted, comparison.points
+    if comparison.is_open:
+        r = points.response_time_s
+        return np.asarray((p.response_time_low_s <= r) & (r <= p.response_time_high_s))
+    x = points.throughput_per_s
+    return np.asarray((p.throughput_low_per_s <= x) & (x <= p.throughput_high_per_s))
+
+
+def _widths(comparison: Comparison) -> Array:
+    """The ratio of the ends of the band at every point (m,)."""
+    p = comparison.predicted
+    if comparison.is_open:
+        return np.asarray(p.response_time_high_s / p.response_time_low_s)
+    return np.asarray(p.throughput_high_per_s / p.throughput_low_per_s)
+
+
+def _sure(done: Sequence[Comparison]) -> str:
+    inside = np.concatenate([inside_band(c)[c.held_out] for c in done])
+    if not len(inside):
+        return "no point is held out, so nothing checks the prediction"
+    level = f"{100 * done[0].predicted.level:g} %"
+    count, total = int(inside.sum()), len(inside)
+    wide = float(np.median(np.concatenate([_widths(c)[c.held_out] for c in done])))
+    if total == 1:
+        found = f"The held-out point is {'inside' if count else 'outside'} its {level} band"
+    else:
+        share = f"{count} of {total}" if count < total else "Both" if total == 2 else f"All {total}"
+        found = f"{share} held-out points are inside their {level} bands"
+    if wide > WIDE:
+        return f"{found}, but the bands are wide: typically a factor of {significant(wide, 2)} from end to end"
+    return f"{found}, typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"
+
+
+@dataclass(frozen=True)
+class WorstPoint:
+    """The held-out point of ``comparison`` with the index that is missed by the largest factor."""
+
+    comparison: Comparison
+    index: int
+
+    def text(self, *, named: bool) -> str:
+        """What was measured there and predicted, with the band."""
+        c, i = self.comparison, self.index
+        kind = c.points.load_kind
+        if c.is_open:
+            show: Figure = format_duration
+            measured, predicted = c.points.response_time_s[i], c.predicted.response_band(i)
+            missed = c.residual_response_pct[i]
+        else:
+            show = throughput_figure(kind)
+            measured, predicted = c.points.throughput_per_s[i], c.predicted.throughput_band(i)
+            missed = c.residual_throughput_pct[i]
+        where = c.points.load_type.place(load_text(kind, c.points.load[i]))
+        highest = c.points.throughput_per_s[:i].max(initial=0.0)
+        falls = c.points.load_type.is_closed and missed > 0 and measured < highest
+        why = "; throughput falls there" if falls else ""
+        curve = f"{c.series}, " if named else ""
+        found = f"{show(float(measured), 2)} measured, {with_interval(show, *predicted)} predicted"
+        return f"{curve}{where}: {found}, {missed_text(missed)}{why}"
+
+
+def worst_point(done: Sequence[Comparison]) -> WorstPoint | None:
+    """The held-out point of all curves that is missed by the largest factor; None where nothing is held out."""
+    found = []
+    for c in done:
+        miss = np.abs(np.log1p(_residuals(c, "response" if c.is_open else "throughput") / 100))
+        if c.held_out.any():
+            i = int(np.flatnonzero(c.held_out)[miss[c.held_out].argmax()])
+            found.append((float(miss[i]), WorstPoint(c, i)))
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def next_text(wanted: Sequence[tuple[str, NextLoad | None]]) -> str:
+    """What to measure next of so many curves, the load that most of them want; empty where nothing would tell more."""
+    told = [(name, one) for name, one in wanted if one is not None]
+    if not told:
+        return ""
+    places = [one.where for _, one in told]
+    place = max(places, key=places.count)
+    of_place = [(name, one) for name, one in told if one.where == place]
+    name, best = max(of_place, key=lambda pair: pair[1].half_width_now - pair[1].half_width_then)
+    if len(wanted) == 1:
+        return f"Measure {place}: {best.gain()}"
+    if len(of_place) == 1:
+        return f"Measure {place} of {name}: {best.gain()}"
+    of = "every curve" if len(of_place) == len(wanted) else f"{len(of_place)} of {len(wanted)} curves"
+    return f"Measure {place} for {of}: {best.gain()} ({name})"
+
+
+def curves_table(done: Sequence[Comparison]) -> str:
+    """A row for each curve of one kind of load: the knee, the peak, what is missed, and how many points are in band."""
+    rows = []
+    for c in done:
+        s = c.summary()
+        x, r = s.held_out_mape_throughput_pct, s.held_out_mape_response_pct
+        inside = inside_band(c)[c.held_out]
+        missed = [] if x is None or r is None else [_short_mean(v) for v in ((r,) if c.is_open else (x, r))]
+        rows.append((
+            c.series, knee_cell(c.fit), peak_figure(c.fit, "-"), knee_place(c.fit),
+            " / ".join(missed) or "none held out", f"{int(inside.sum())} of {len(inside)}" if len(inside) else "",
+        ))  # fmt: skip
+    missed_heading = "MISSED R" if done[0].is_open else "MISSED X / R"
+    header = ("", knee_heading(done[0].fit.load_type), "PEAK", "AT THE KNEE", missed_heading, "IN BAND")
+    return table(*without_empty(header, rows))
+
+
+def points_table(comparison: Comparison, most: int | None = None) -> str:
+    """Measured and predicted, with bands, at every load, or at ``most`` of them spread over the curve."""
+    points, p = comparison.points, comparison.predicted
+    show = throughput_figure(points.load_kind)
+    shown = np.arange(len(points))
+    if most is not None and len(shown) > most:
+        shown = np.unique(np.linspace(0, len(points) - 1, most).round().astype(int))
+    inside = inside_band(comparison)
+    rows = []
+    for i in map(int, shown):
+        told = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"
+        x = (show(float(points.throughput_per_s[i])), with_interval(show, *p.throughput_band(i), to="-"),
+             missed_text(comparison.residual_throughput_pct[i]))  # fmt: skip
+        r = (format_duration(points.response_time_s[i]), with_interval(format_duration, *p.response_band(i), to="-"),
+             missed_text(comparison.residual_response_pct[i]))  # fmt: skip
+        given = comparison.is_open  # what arrives leaves
+        rows.append((load_text(points.load_kind, points.load[i]), *(() if given else x), *r, told))
+    half = ("PREDICTED (band)", "ERROR")
+    throughput = () if comparison.is_open else (points.load_type.rate_name.upper(), *half)
+    header = (points.load_type.symbol.upper(), *throughput, "RESPONSE", *half, "")
+    left = [False] * (len(header) - 1) + [True]
+    more = len(points) - len(shown)
+    return table(header, rows, left) + (f"\n... and {counted(more, 'point')} more (--details)" if more else "")

@@ -1,0 +1,142 @@
+"""What a terminal shows first: the answer in few lines and plain words, the exact terms behind --details."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from calibrate import compare, fit
+from calibrate.prediction.answer import missed_text
+from measure import load_dataset
+
+FOUR = ("--dataset", "003-ssd-read")
+ONE = ("--dataset", "004-ssd-depth")
+KNEE = "KNEE    depth 2.2 ("
+
+HIDDEN = ("not identifiable", "anything from", "mostly its prior")
+"""A statistician's words, which a terminal shows with --details alone."""
+
+UNWRITTEN = (
+    r"\d us\b", r"\b1 (?:points|curves|errors|warnings|notes|knees|rows)\b", r"\b[a-z]+\(s\)", r"\b1(?:\.0)? times\b",
+    r"[+-]\d{3,} %",
+)  # fmt: skip
+"""Regular expressions of what no command prints: us for µs, a wrong plural, a ratio in hundreds of percent."""
+
+
+def lines(text: str) -> list[str]:
+    return text.rstrip("\n").splitlines()
+
+
+def test_four_curves_are_compared_in_sixteen_lines(qsim):
+    run = qsim("compare", *FOUR)
+    assert len(lines(run.out)) <= 16
+    assert [row.split("  ")[0] for row in lines(run.out)[5:9]] == ["4 KiB read", "16 KiB read", "32 KiB read",
+                                                                   "128 KiB read"]  # fmt: skip
+    assert all("rough" in row and "3 of 3" in row for row in lines(run.out)[5:9])
+
+
+@pytest.mark.parametrize("source", [ONE, (*FOUR, "--series", "4 KiB read"),
+                                    ("--dataset", "001-memory", "--series", "64 B read")])  # fmt: skip
+def test_one_curve_is_compared_in_twenty_two_lines(qsim, source):
+    assert len(lines(qsim("compare", *source).out)) <= 22
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "show"])
+def test_the_knee_is_in_the_first_three_lines(qsim, command):
+    assert any(line.startswith(KNEE) for line in lines(qsim(command, *ONE).out)[:3])
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "show"])
+def test_the_knees_of_several_curves_are_in_the_first_three_lines(qsim, command):
+    assert any(line.startswith("KNEE    depth ") for line in lines(qsim(command, *FOUR).out)[:3])
+
+
+@pytest.mark.parametrize("source", [FOUR, ONE])
+def test_compare_says_how_many_points_are_inside_the_bands_and_shows_the_bands(qsim, source):
+    out = qsim("compare", *source).out
+    sure = next(line for line in lines(out) if line.startswith("SURE?"))
+    sweep = load_dataset(source[1], corrected=True)
+    done = [compare(sweep, series=name) for name in sweep.series]
+    held = sum(int(c.held_out.sum()) for c in done)
+    inside = sum(round(c.summary().inside_band_pct * c.held_out.sum() / 100) for c in done)
+    assert f"{'All' if inside == held else f'{inside} of'} {held} held-out points are inside their 90 % bands" in sure
+    worst = next(line for line in lines(out) if line.startswith("WORST"))
+    assert re.search(r"measured, .* \(.+ to .+\) predicted", worst)
+    assert sum(line.startswith("AUDIT") for line in lines(out)) == 1
+
+
+@pytest.mark.parametrize("command", [
+    ("compare", *FOUR), ("compare", *ONE), ("compare", "--dataset", "001-memory"),
+    ("fit", *FOUR), ("fit", *ONE, "--knees"),
+    ("predict", *ONE, "--slo", "500us"), ("predict", "--idle-latency", "80us", "--peak-iops", "600k"),
+    ("show", *FOUR), ("show", "--dataset", "001-memory"), ("surface", *FOUR), ("audit", *ONE), ("datasets",),
+])  # fmt: skip
+def test_without_details_there_are_plain_words(qsim, command):
+    run = qsim(*command)
+    assert run.code == 0
+    for text in HIDDEN:
+        assert text not in run.out
+    for pattern in UNWRITTEN:
+        assert not re.search(pattern, run.out), pattern
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_details_hold_the_exact_terms_and_every_point(qsim, command):
+    out = qsim(command, *FOUR, "--details").out
+    assert "not identifiable" in out
+    assert "Rbusy" in out
+    if command == "compare":
+        assert sum(line.startswith(" 256 ") for line in lines(out)) == 4
+
+
+def test_an_objective_is_answered_first_and_the_deepest_point_stands_beside_it(qsim):
+    first = lines(qsim("predict", *ONE, "--slo", "500us").out)[0]
+    assert re.fullmatch(r"Under 500 µs: 107 k/s at depth \d+ \(\d+ to \d+\)\. Depth 1024 gave 94 k/s at 11 ms\.", first)
+
+
+def test_a_second_drive_is_answered_first(qsim):
+    first = lines(qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--what-if", "drives=1:2").out)[0]
+    assert re.match(r"2 drives for 1: about \+\d\d % at depth 256 ", first)
+
+
+def test_an_error_is_a_percentage_and_beyond_one_and_a_half_a_ratio():
+    assert [missed_text(100 * (ratio - 1)) for ratio in (1.04, 0.9, 1.5, 2.13, 0.4, 1.0)] == [
+        "+4 %", "-10 %", "+50 %", "2.1 times too high", "2.5 times too low", "0 %",
+    ]  # fmt: skip
+
+
+def test_a_repr_is_what_the_terminal_says_first(qsim):
+    sweep = load_dataset(ONE[1], corrected=True)
+    for command, result in (("fit", fit(sweep)), ("compare", compare(sweep))):
+        printed = lines(qsim(command, *ONE).out)
+        assert lines(repr(result))[1:3] == printed[1:3]
+        assert len(lines(repr(result))) <= 6
+
+
+def test_a_simulation_says_whether_its_interval_holds_the_theory(qsim):
+    runs = [qsim("simulate", "mm1", "--arrival-rate", "16", "--service-rate", "20", "--customers", "20000",
+                 "--confidence", level, "--seed", "1", "--allow-short").out for level in ("0.999", "0.02")]  # fmt: skip
+    assert "theory: W = 0.25, inside the interval" in runs[0]
+    assert "theory: W = 0.25, outside the interval" in runs[1]
+
+
+def test_an_audit_begins_with_what_it_means_for_the_data(qsim):
+    first, second = lines(qsim("audit", *ONE).out)[:2]
+    assert first == "004-ssd-depth: 1 error, 0 warnings, 1 note: these data contradict themselves"
+    assert second.startswith("ERROR    littles-law (16 KiB, load 1024): ")
+
+
+def test_bands_of_an_open_sweep_are_those_of_the_response_time(qsim, tmp_path):
+    rates = np.array([100.0, 300, 500, 700, 900])
+    rows = [f"{x:g},{x:g},{1e3 / (1000 - x):.6f}" for x in rates]
+    (tmp_path / "open.csv").write_text("\n".join(["arrival_rate,throughput,latency_ms", *rows]))
+    out = qsim("compare", "open.csv", "--columns", "load=arrival_rate,throughput=throughput,latency=latency_ms:ms").out
+    assert "MISSED  response time by " in out
+
+
+def test_all_points_may_be_named(qsim):
+    whole = qsim("fit", *ONE).out
+    assert qsim("fit", *ONE, "--use", "all").out == whole
+    assert "fitted to all of its points" in qsim("compare", *ONE, "--use", "all").out.splitlines()[0]
