@@ -45,7 +45,7 @@ TESTS = (
     "tests/unit/calibrate/knees", "tests/unit/calibrate/models", "tests/unit/calibrate/prediction", "tests/property",
     "tests/golden", "tests/agreement/test_derivations_agree.py", "tests/docs/test_docs_doctests.py",
 )  # fmt: skip
-MOST_S = 20.0
+MOST_S = 8.0
 """The quickest tests of a mutant that take this much processor time together are run."""
 
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "in": "not in", "not in": "in",

@@ -138,6 +138,15 @@ def test_a_rate_that_was_set_is_told(option: str) -> None:
     assert not one(job({option: "0"}, read=section(1000, 1e5))).findings
 
 
+def test_a_slow_job_counts_and_so_does_one_that_did_not_end_a_request() -> None:
+    assert one(job(read=section(0.5, 1e9), write=section(0, 0, runtime=0))).throughput_per_s == 0.5
+    assert set(one(job({"rw": "rw"}, read=section(0.5, 1e9), write=section(0.5, 1e9))).directions) == {"read", "write"}
+    both = one({**job({"rw": "rw"}, read=section(0.5, 1e9)), "mixed": section(0.5, 1e9)})
+    assert both.read_fraction == 1
+    with pytest.raises(DataError, match="yet it records writes"):
+        one(job(write=section(0.5, 1e9), read=section(0.5, 1e9)))
+
+
 def test_what_old_versions_leave_out_is_filled_in() -> None:
     part = {"iops": 1000.5, "runtime": 2000, "bw": 4002, "lat": {"mean": 100.0, "stddev": 10.0}}
     found = one(job(read=part))

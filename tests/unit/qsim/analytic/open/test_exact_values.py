@@ -368,6 +368,13 @@ def test_gi_m_c_by_both_ways(arrivals: Distribution, c: int) -> None:
     assert numbers(full) == pytest.approx(numbers(chain), rel=1e-8, abs=1e-12)
 
 
+@pytest.mark.parametrize(("c", "a"), [(2, 1.0), (4, 3.0), (4, 1.0), (5, 2.0), (2, 1.0004), (3, 1.9)])
+def test_the_sum_for_p_wait_is_whole_where_a_term_vanishes(c: int, a: float) -> None:
+    """Of Poisson arrivals σ = a/c, and the ratio for j = c - a is 0/0 where the load is a whole number."""
+    assert gimc.waiting_probability(Exponential(1 / a), 1.0, c, a / c) == pytest.approx(erlang_c(c, a), rel=1e-7)
+    assert gimc.blocking_probability(Exponential(1 / a), 1.0, c) == pytest.approx(erlang_b(c, a))
+
+
 def test_p_of_gi_m_1_is_known_for_everyone() -> None:
     states = gimc.solve(Open(Erlang(2, 1.0), Exponential(0.5), 1))
     assert states.p(0) == pytest.approx(0.5)
