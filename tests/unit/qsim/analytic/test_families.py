@@ -21,13 +21,27 @@ from qsim import (
     LogNormal,
     MarkovModulated,
     Model,
+    NoFormulaError,
     Open,
     OpenClasses,
+    PhaseType,
     RecordedArrivals,
     Station,
 )
 from qsim.analytic import find_family
-from qsim.analytic.open import disciplines, infinite_servers, load_dependent, loss, markovian
+from qsim.analytic.closed import classes
+from qsim.analytic.open import (
+    approximations,
+    disciplines,
+    first_come,
+    gimc,
+    infinite_servers,
+    load_dependent,
+    loss,
+    markovian,
+    mdc,
+    split,
+)
 
 GAPS, GENERAL, SERVICE = Exponential(1.0), LogNormal(1.0, 0.5), Exponential(0.5)
 SMOOTH = Deterministic(0.5)
@@ -132,6 +146,27 @@ def test_blocked_arrivals_are_no_lost_ones() -> None:
     full = Open(GAPS, SERVICE, 1, 1, when_full="blocked")
     for model in (full, replace(full, discipline="PS"), replace(full, capacity=3), replace(full, speeds=(2.0,))):
         assert find_family(model) is None
+
+
+def test_each_family_takes_as_many_servers_as_it_can() -> None:
+    for family, gaps, service, most in (
+        (approximations, GENERAL, SKEWED, 100_000), (mdc, GAPS, SMOOTH, 2000), (gimc, GENERAL, SERVICE, 1_000_000),
+    ):  # fmt: skip
+        assert family.applies(Open(gaps, service, most))
+        assert not family.applies(Open(gaps, service, most + 1))
+    three = PhaseType.of(Erlang(32, 1.0))
+    assert split.arrivals_at_one(Open(three, SKEWED, 2, queues="round-robin")) is not None  # 64 phases
+    assert split.arrivals_at_one(Open(three, SKEWED, 3, queues="round-robin")) is None
+    assert split.arrivals_at_one(Open(PhaseType.of(Erlang(65, 1.0)), SKEWED, 2, queues="random")) is not None
+
+
+def test_tables_and_lattices_have_a_largest_size() -> None:
+    first_come.require_few_states(Open(GAPS, SERVICE), 2_000_000)
+    with pytest.raises(NoFormulaError, match="2,000,001 states, more than the 2,000,000"):
+        first_come.require_few_states(Open(GAPS, SERVICE), 2_000_001)
+    shared = [ClassStation([SERVICE, SERVICE], discipline="PS")]
+    assert classes.is_small(shared, (1999, 999))  # 2000 x 1000 populations
+    assert not classes.is_small(shared, (2000, 999))
 
 
 def test_phases_of_many_servers_are_counted_up_to_the_largest_level() -> None:

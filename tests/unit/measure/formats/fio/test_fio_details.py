@@ -583,6 +583,29 @@ def test_a_step_is_a_trend_and_noise_is_none() -> None:
     assert course([100, 101, 100, 101, 100, 101, 110, 111, 110, 111, 110, 111]).throughput_trend
 
 
+def test_a_change_stands_out_by_its_standard_errors() -> None:
+    """Of 1, 1, -1, -1 the square is 4 and neighbours are alike by a quarter: an error of sqrt(4/2·5/3) = 1.826."""
+    from measure.formats.fio.steady_state import _stands_out, _step, _unlike_any_later
+
+    left = np.array([1.0, 1.0, -1.0, -1.0])
+    assert [_stands_out(change, 1.0, left, 10.0, 3.0) for change in (5.47, 5.48, -5.48)] == [False, True, True]
+    assert [_stands_out(change, 0.25, left, 10.0, 3.0) for change in (2.73, 2.74)] == [False, True]
+    # Unlike neighbours count as independent ones: an error of sqrt(2); nine tenths is the most that alike ones count.
+    unlike = np.array([1.0, -1.0, 1.0, -1.0])
+    assert [_stands_out(change, 1.0, unlike, 10.0, 3.0) for change in (4.24, 4.25)] == [False, True]
+    same = np.ones(100)
+    error = math.sqrt(100 / 98 * 19)
+    assert [_stands_out(k * error, 1.0, same, 10.0, 3.0) for k in (2.99, 3.01)] == [False, True]
+    assert [_stands_out(change, 1.0, np.zeros(9), 10.0, 3.0) for change in (0.0, 1e-9)] == [False, True]
+    height, variance, rest = _step(np.array([1.0, 3.0, 5.0, 6.0, 7.0]), 2)
+    assert (height, variance, rest.tolist()) == (4, pytest.approx(1 / 2 + 1 / 3), [-1, 1, -1, 0, 1])
+    later = [99.0, 99, 101, 101, 100, 100]
+    assert [_unlike_any_later(np.array([b, b, *later]), 2) for b in (101.4, 101.6, 98.4, 98.6)] == [
+        False, True, True, False]  # fmt: skip
+    assert not _unlike_any_later(np.array([200.0, 200, *later[:5]]), 2)
+    assert _unlike_any_later(np.array([200.0, 200, 0, *[100.0] * 6]), 2)  # what is left over stands before them
+
+
 def test_notes_of_a_kept_point_become_columns() -> None:
     intervals = Intervals(tuple(range(1, 11)), (100.0,) * 10).to_dict()
     closed: dict[str, Any] = {"request": {"arrival_rate_per_s": None}, "intervals": intervals}
