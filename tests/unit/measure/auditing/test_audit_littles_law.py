@@ -81,6 +81,8 @@ def test_a_gap_is_seen_at_depth_one_alone_or_closes_with_the_depth(
 def test_the_host_loses_no_more_than_200_us() -> None:
     assert cause([0.6, 1], implied_s=490e-6) == "submission-gap"
     assert cause([0.6, 1], implied_s=510e-6) == "unexplained"
+    just = ClosedCurve("c", np.array([1.0, 2]), np.array([2500.0, 5000]), np.array([2e-4, 4e-4]), None, None)
+    assert diagnose(just).cause == "submission-gap"  # 400 - 200 us
     many = curve([0.6, 0.9, 1], (2, 4, 8))
     assert "less the longer" in diagnose(many).hypothesis
     assert "less the longer" not in diagnose(curve([0.6, 1])).hypothesis
