@@ -289,6 +289,7 @@ def test_latencies_are_pooled_by_their_rates() -> None:
     assert whole_.bins_s == {1.0: 98, 2.0: 2}
     assert whole_.percentiles_s == {50.0: 1.0, 95.0: 1.0, 99.0: 2.0, 99.9: 2.0}
     assert (whole_.kind, whole_.percentiles_kind, whole_.bins_kind) == ("lat", "lat", "lat")
+    assert (whole_.mean_s, whole_.sd_s) == pytest.approx((1.0, 0.5))
     mixed = pooled([(1.0, binned), (1.0, replace(other, percentiles_kind="clat", bins_kind="clat"))])
     assert (mixed.percentiles_kind, mixed.bins_kind) == ("", "")
     assert pooled([(1.0, binned), (1.0, first)]).bins_s == {}
@@ -449,6 +450,12 @@ def test_a_snapshot_goes_on_where_its_counters_grew(later: dict[str, Any], runs:
 def test_stamps_of_one_run_lie_as_far_apart_as_its_run_times(runtime: int, stamp: int, runs: int) -> None:
     """Within half a second, or a quarter of what passed."""
     assert len(runs_of([snapshot(1000, 10, 5000), snapshot(runtime, 20, stamp)])) == runs
+
+
+def test_a_stamp_that_is_missing_tells_nothing() -> None:
+    for one_, other in ((5000, 0), (0, 5000)):
+        assert len(runs_of([snapshot(1000, 10, one_), snapshot(2000, 20, other)])) == 1
+        assert len(runs_of([snapshot(1000, 10, one_), snapshot(1000, 20, other)])) == 2
 
 
 def test_documents_are_found_among_messages() -> None:
