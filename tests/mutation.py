@@ -1,34 +1,52 @@
 """Mutation testing: the share of small changes to the code that its tests notice.
 
-    python tests/mutation.py [N] [--seed S] [PATH ...]
+    python tests/mutation.py [N] [--seed S] [--calls FILE] [PATH ...]
 
-Draws N mutants (300) at random from the modules under the paths, and runs the tests that mirror each: its own module's
-first, then its folder's and its room's. Works in a copy of the checkout. Prints the share killed and the survivors; a
-survivor that changes no result (an equivalent mutant) stays one.
+Draws N mutants (300) at random from the modules under the paths. First runs the tests once and records which functions
+each test calls (``--calls`` keeps the record in a file and reads it from there). Each mutant then meets the tests that
+call its function, those of its own folder first, then the quickest, until one fails. Works in a copy of the checkout,
+one process at a time, with the lowest priority. Prints the share killed and the survivors. A change that leaves every
+constant equal is not drawn; another survivor that changes no result (an equivalent mutant) counts as a survivor.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
+import multiprocessing
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
+from types import FrameType
+
+# What every test needs: imported once, before the processes fork.
+import hypothesis.strategies  # noqa: F401
+import pandas as pd  # noqa: F401
+import pytest
+import scipy.optimize
+import scipy.special  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ROOMS = ("qsim/analytic", "measure/formats", "measure/auditing", "calibrate/inference")
-WHOLE = {
-    "qsim/analytic": ["tests/unit/qsim/analytic", "tests/agreement/test_derivations_agree.py"],
-    "measure/formats": ["tests/unit/measure/formats", "tests/golden"],
-}
-"""The tests of a whole room, which run last."""
+TESTS = (
+    "tests/unit/qsim/analytic", "tests/unit/qsim/test_metrics.py", "tests/unit/measure/formats",
+    "tests/unit/measure/auditing", "tests/unit/measure/datasets", "tests/unit/measure/test_loading_files.py",
+    "tests/unit/measure/test_repeats.py", "tests/unit/calibrate/inference", "tests/unit/calibrate/fitting",
+    "tests/unit/calibrate/knees", "tests/unit/calibrate/models", "tests/unit/calibrate/prediction", "tests/property",
+    "tests/golden", "tests/agreement/test_derivations_agree.py", "tests/docs/test_docs_doctests.py",
+)  # fmt: skip
+MOST_S = 8.0
+"""The quickest tests of a mutant that take this much processor time together are run."""
 
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "in": "not in", "not in": "in",
                "is": "is not", "is not": "is"}  # fmt: skip
@@ -45,6 +63,7 @@ class Mutant:
     """One expression of one module, and what stands in its place."""
 
     path: str
+    function: str
     line: int
     before: str
     after: str
@@ -54,9 +73,11 @@ class Mutant:
         return f"{self.path}:{self.line}: {' '.join(self.before.split())}  ->  {' '.join(self.after.split())}"
 
 
-def code_of(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node that runs: no annotation, no text that stands alone, no import for types."""
-    yield tree
+def code_of(tree: ast.AST, inside: str = "", called: bool = False) -> Iterator[tuple[ast.AST, str]]:
+    """Every node that runs and the function it is in ("" outside): no annotation, lone text or import for types."""
+    yield tree, inside if called else ""
+    if isinstance(tree, ast.ClassDef | ast.FunctionDef) and not called:
+        inside, called = f"{inside}.{tree.name}".lstrip("."), isinstance(tree, ast.FunctionDef)
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
@@ -64,7 +85,7 @@ def code_of(tree: ast.AST) -> Iterator[ast.AST]:
             types_only = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
             alone = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
             if isinstance(child, ast.AST) and not (types_only or alone or isinstance(child, ast.JoinedStr)):
-                yield from code_of(child)
+                yield from code_of(child, inside, called)
 
 
 def replacements(node: ast.AST) -> Iterator[str]:
@@ -83,7 +104,7 @@ def replacements(node: ast.AST) -> Iterator[str]:
             yield f"(({ast.unparse(orelse)}) if ({ast.unparse(test)}) else ({ast.unparse(body)}))"
         case ast.Constant(bool() as value):
             yield str(not value)
-        case ast.Constant(int() | float() as value):
+        case ast.Constant(int() | float() as value) if value + 1 != value:
             yield repr(value + 1)
 
 
@@ -93,7 +114,7 @@ def mutants_of(path: str) -> Iterator[Mutant]:
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for node in code_of(ast.parse(source)):
+    for node, function in code_of(ast.parse(source)):
         for after in replacements(node):
             assert isinstance(node, ast.expr)
             assert node.end_lineno is not None
@@ -102,59 +123,149 @@ def mutants_of(path: str) -> Iterator[Mutant]:
             raw = source.encode()
             before = raw[begin:end].decode()
             text = (raw[:begin] + after.encode() + raw[end:]).decode()
-            yield Mutant(path, node.lineno, before, after, text)
+            yield Mutant(path, function, node.lineno, before, after, text)
 
 
-def tests_of(path: str) -> list[tuple[str, ...]]:
-    """The module's own tests, those of its folder, and those of its room: what is quick first."""
-    folder = Path("tests/unit") / Path(path).parent
-    own = [(str(test),) for test in (folder / f"test_{Path(path).stem}.py", folder) if (REPOSITORY / test).exists()]
-    return own + [tuple(tests) for room, tests in WHOLE.items() if path.startswith(f"{room}/")]
+@dataclass(eq=False)
+class Recorder:
+    """A plugin of pytest: which functions of the rooms each test calls, and how long it takes.
+
+    What is called while a file is collected or a fixture is set up counts for every test of the file.
+    """
+
+    folder: Path
+    calls: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Of "module:function", the tests and the files of tests that call it."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+
+    def trace(self, frame: FrameType, event: str, arg: object) -> None:
+        path = frame.f_code.co_filename
+        if path.startswith(self.prefixes):
+            function = frame.f_code.co_qualname.split(".<locals>")[0]
+            self.calls[f"{path[len(str(self.folder)) + 1 :]}:{function}"].add(self.current)
+
+    def pytest_sessionstart(self) -> None:
+        self.prefixes, self.current = tuple(f"{self.folder / room}/" for room in ROOMS), ""
+        sys.settrace(self.trace)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, object, object]:
+        self.current = collector.nodeid
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self.current, begun = item.nodeid.split("::")[0], time.process_time()
+        done = yield
+        self.seconds[item.nodeid] = time.process_time() - begun
+        return done
+
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        self.current = item.nodeid
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A plugin of pytest: only these tests run, in this order."""
+
+    tests: Sequence[str]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        place = {test: i for i, test in enumerate(self.tests)}
+        items[:] = sorted((i for i in items if i.nodeid in place), key=lambda item: place[item.nodeid])
 
 
 @dataclass(frozen=True)
-class Copy:
-    """A copy of the checkout, in which mutants are put and tests are run."""
+class Calls:
+    """The record: which tests run for a mutant."""
 
-    folder: Path
-    limits_s: dict[tuple[str, ...], float] = field(default_factory=dict)
+    calls: dict[str, list[str]]
+    seconds: dict[str, float]
 
-    def fails(self, tests: Sequence[str], limit_s: float | None) -> bool:
-        """Whether the tests fail, or do not end in time."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
-                   "-m", "not slow", "--hypothesis-seed=0", *tests]  # fmt: skip
-        environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        try:
-            done = subprocess.run(
-                command, cwd=self.folder, env=environment, capture_output=True, timeout=limit_s, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return True
-        if done.returncode not in (0, 1, 2):  # 2: the tests cannot even be imported
-            raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout.decode()}{done.stderr.decode()}")
-        return done.returncode != 0
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """The tests that call the mutant's function (its module, outside functions), own folder first, quickest first.
 
-    def limit_s(self, tests: tuple[str, ...]) -> float:
-        """Ten seconds, and three times what the tests take without a mutant."""
-        if tests not in self.limits_s:
-            begun = time.monotonic()
-            if self.fails(tests, None):
-                raise SystemExit(f"these tests fail without a mutant: {' '.join(tests)}")
-            self.limits_s[tests] = 10 + 3 * (time.monotonic() - begun)
-        return self.limits_s[tests]
+        The function of a cache is called once only, and any test of the module may see what it gave.
+        """
+        callers = set(self.calls.get(f"{mutant.path}:{mutant.function}", ()))
+        if not mutant.function or not callers:
+            module = f"{mutant.path}:"
+            callers = {test for key, tests in self.calls.items() if key.startswith(module) for test in tests}
+        own = f"tests/unit/{Path(mutant.path).parent}/"
+        able = [test for test in self.seconds if test in callers or test.split("::")[0] in callers]
+        able.sort(key=lambda test: (not test.startswith(own) or self.seconds[test] > 1, self.seconds[test]))
+        until = accumulate(self.seconds[test] for test in able)
+        return [test for test, seconds in zip(able, until, strict=True) if seconds <= MOST_S]
 
-    def kills(self, mutant: Mutant) -> bool:
-        """Whether any test notices the mutant."""
-        return any(self._fails_with(mutant, tests) for tests in tests_of(mutant.path))
 
-    def _fails_with(self, mutant: Mutant, tests: tuple[str, ...]) -> bool:
-        limit_s, module = self.limit_s(tests), self.folder / mutant.path
-        original = module.read_text("utf-8")
-        module.write_text(mutant.text, "utf-8")
-        try:
-            return self.fails(tests, limit_s)
-        finally:
-            module.write_text(original, "utf-8")
+def pytest_in(
+    folder: Path, arguments: Sequence[str], plugin: object, limit_s: float | None, then: Callable[[], None]
+) -> int:
+    """Run pytest in a process that has this one's imports; its exit code, or 1 when it does not end in time."""
+
+    def run() -> None:
+        os.setsid()
+        os.chdir(folder)
+        sys.path[:0] = [str(folder), str(folder / "tests")]
+        os.environ["PYTHONPATH"] = str(folder)
+        with Path("pytest.log").open("w", encoding="utf-8") as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "--hypothesis-seed=0"]
+        code = pytest.main([*options, *arguments], plugins=[plugin])
+        then()
+        os._exit(code)
+
+    process = multiprocessing.get_context("fork").Process(target=run)
+    process.start()
+    process.join(limit_s)
+    if process.exitcode is None:
+        assert process.pid is not None
+        os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+        return 1
+    if process.exitcode not in (0, 1, 2):  # 2: the tests cannot even be imported
+        raise RuntimeError(f"pytest ended with {process.exitcode}:\n{(folder / 'pytest.log').read_text('utf-8')}")
+    return process.exitcode
+
+
+def record(folder: Path, file: Path) -> None:
+    """Run the tests once and write which functions they call."""
+    recorder = Recorder(folder)
+
+    def write() -> None:
+        sys.settrace(None)
+        for test in recorder.failed:
+            recorder.seconds.pop(test, None)
+        calls = {key: sorted(tests) for key, tests in recorder.calls.items()}
+        file.write_text(json.dumps({"calls": calls, "seconds": recorder.seconds, "failed": recorder.failed}))
+
+    pytest_in(folder, TESTS, recorder, None, write)
+    for test in json.loads(file.read_text())["failed"]:
+        print(f"fails without a mutant, and is left out: {test}", flush=True)
+
+
+def kills(folder: Path, mutant: Mutant, calls: Calls) -> bool:
+    """Whether any test notices the mutant."""
+    tests = calls.tests_of(mutant)
+    if not tests:
+        return False
+    module = folder / mutant.path
+    original, times = module.read_text("utf-8"), module.stat()
+    module.write_text(mutant.text, "utf-8")
+    try:
+        limit_s = 20 + 4 * sum(calls.seconds[test] for test in tests)
+        files = dict.fromkeys(test.split("::")[0] for test in tests)
+        return pytest_in(folder, ["-x", *files], Chosen(tests), limit_s, lambda: None) != 0
+    finally:
+        module.write_text(original, "utf-8")
+        os.utime(module, ns=(times.st_atime_ns, times.st_mtime_ns))  # its compiled form still holds
 
 
 def main() -> None:
@@ -163,6 +274,7 @@ def main() -> None:
     arguments.add_argument("N", nargs="?", type=int, default=300)
     arguments.add_argument("PATH", nargs="*", default=list(ROOMS))
     arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--calls", type=Path)
     given = arguments.parse_args()
     modules = sorted(
         str(m.relative_to(REPOSITORY))
@@ -171,12 +283,19 @@ def main() -> None:
     )
     everything = [mutant for module in modules for mutant in mutants_of(module)]
     drawn = random.Random(given.seed).sample(everything, min(given.N, len(everything)))
+    os.nice(19)
     survivors = 0
     with tempfile.TemporaryDirectory() as place:
-        copy = Copy(Path(place) / "checkout")
-        shutil.copytree(REPOSITORY, copy.folder, ignore=shutil.ignore_patterns(".git", ".venv", "build", ".*_cache"))
+        folder = Path(place) / "checkout"
+        shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns(".git", ".venv", "build", ".*_cache"))
+        file = given.calls or Path(place) / "calls.json"
+        if not file.exists():
+            record(folder, file)
+        recorded = json.loads(file.read_text())
+        calls = Calls(recorded["calls"], recorded["seconds"])
+        sys.dont_write_bytecode = True
         for number, mutant in enumerate(drawn, 1):
-            if not copy.kills(mutant):
+            if not kills(folder, mutant, calls):
                 survivors += 1
                 print(f"survived (number {number})  {mutant}", flush=True)
             if number % 10 == 0 or number == len(drawn):

@@ -121,7 +121,7 @@ def _network(model: Closed | ClosedClasses) -> _Network:
         places, laws = list(model.stations), [s.services for s in model.stations]
         visits = np.array([s.visits for s in model.stations])
         populations, think_times = list(model.populations), list(model.think_times)
-    services = np.array([[0.0 if d is None else d.mean for d in row] for row in laws]) * (visits > 0)
+    services = np.array([[0.0 if d is None else d.mean for d in row] for row in laws])
     scv = np.array([[1.0 if d is None else d.scv for d in row] for row in laws])
     return _Network(
         populations=np.array(populations, dtype=float),

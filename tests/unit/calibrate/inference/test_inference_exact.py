@@ -1,0 +1,306 @@
+"""Inference where the answer is exact: linear models, normal evidence, and sums that are worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+from calibrate.inference import even, nodes
+from calibrate.inference.estimates import Estimate, estimates, middle, quantity, reaching
+from calibrate.inference.linearised import ObservedLogs, linearised
+from calibrate.inference.misfit import MisfitProcess, covariance_of
+from calibrate.inference.mixture import quantiles
+from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
+from calibrate.inference.parameters import SIZE_NODES, MisfitPrior, Parameter
+from calibrate.inference.weights import Weights, thinned
+
+LOADS = np.array([1.0, 2.0, 8.0, 64.0])
+NOISE = np.array([0.02, 0.05, 0.03, 0.01])
+PROCESS = MisfitProcess(length=1.0, own=0.3)
+MISFIT = MisfitPrior(0.1)
+SLOPES = np.array([[1.0, 0.0], [1.0, 0.5], [0.5, 1.0], [0.0, 1.0]])
+
+
+def test_sizes_of_the_misfit_are_those_of_a_log_normal_prior() -> None:
+    sizes, log_prior = MisfitPrior(0.1, 0.5).sizes()
+    assert SIZE_NODES.tolist() == pytest.approx([2.1, 1.4, 0.7, 0, -0.7, -1.4, -2.1])
+    assert np.log(sizes / 0.1) == pytest.approx(0.5 * SIZE_NODES)
+    assert log_prior == pytest.approx(norm.logpdf(SIZE_NODES) - norm.logpdf(0))
+
+
+@pytest.mark.parametrize("seen", [0.3, -2.0])
+def test_a_linear_model_has_its_exact_normal_posterior(seen: float) -> None:
+    """Of log measurements A·θ with normal priors: mean, covariance and evidence by the textbook."""
+    medians, sds = np.array([2.0, 5.0]), np.array([0.5, 1.5])
+    parameters = [Parameter(n, "", 1e-9, 1e9, m, s) for n, m, s in zip("ab", medians, sds, strict=True)]
+    observed = SLOPES @ np.log(medians) + seen * np.array([1.0, -0.5, 0.3, 1.2])
+    table = linearised(
+        parameters, lambda v: np.log(v) @ SLOPES.T, ObservedLogs(observed, NOISE, LOADS), PROCESS, MISFIT
+    )
+    log_weight = []
+    for size, log_prior in zip(*MISFIT.sizes(), strict=True):
+        covariance = covariance_of(PROCESS, LOADS, NOISE, size)
+        precision = SLOPES.T @ np.linalg.inv(covariance) @ SLOPES + np.diag(sds**-2.0)
+        mean = np.linalg.solve(precision, SLOPES.T @ np.linalg.solve(covariance, observed)
+                               + np.log(medians) / sds**2)  # fmt: skip
+        whole = covariance + SLOPES @ np.diag(sds**2) @ SLOPES.T
+        log_weight.append(log_prior + multivariate_normal.logpdf(observed, SLOPES @ np.log(medians), whole))
+        row = np.flatnonzero(np.isclose(table.misfit, size))
+        if len(row):
+            assert np.log(table.values[row[0]]) == pytest.approx(mean, abs=1e-4)
+            factor = table.directions[row[0]]
+            np.testing.assert_allclose(factor @ factor.T, np.linalg.inv(precision), rtol=1e-5)
+    weight = np.exp(np.array(log_weight) - max(log_weight))
+    weight /= weight.sum()
+    kept = np.array([np.isclose(table.misfit, s).any() for s in MISFIT.sizes()[0]])
+    assert weight[~kept].sum() < 1e-3
+    assert table.weight == pytest.approx(weight[kept] / weight[kept].sum(), rel=1e-4)
+
+
+def test_a_descent_stops_at_a_bound() -> None:
+    """The measurements ask for e³, the bound is e: there the row ends, whichever bound it is."""
+    for sign in (1, -1):
+        bound = Parameter("a", "", np.exp(-1.0), np.exp(1.0), 1.0, 2.0)
+        measured = ObservedLogs(np.full(4, 3.0 * sign), NOISE, LOADS)
+        table = linearised([bound], lambda v: np.log(v) @ np.ones((1, 4)), measured, PROCESS, MISFIT)
+        assert np.log(table.values) == pytest.approx(np.full((len(table), 1), float(sign)))
+
+
+def test_a_curved_model_is_followed_to_its_most_probable_parameters() -> None:
+    """log of a + N: far from straight; at the mode the slope of the posterior is zero."""
+    prior = Parameter("a", "", 1e-6, 1e6, 100.0, 3.0)
+    truth = np.log(2.0 + LOADS)
+    table = linearised([prior], lambda v: np.log(v + LOADS), ObservedLogs(truth, NOISE, LOADS), PROCESS, MISFIT)
+    for theta, size in zip(np.log(table.values[:, 0]), table.misfit, strict=True):
+        precision = np.linalg.inv(covariance_of(PROCESS, LOADS, NOISE, size))
+
+        def cost(t: float, precision: np.ndarray = precision) -> float:
+            missed = truth - np.log(np.exp(t) + LOADS)
+            return float(missed @ precision @ missed + (t - np.log(100.0)) ** 2 / 9)
+
+        assert cost(theta) <= min(cost(theta - 0.01), cost(theta + 0.01))
+    assert table.values.min() > 1.5
+    assert table.values.max() < 3.0
+
+
+def test_the_evidence_of_a_curve_is_its_normal_density() -> None:
+    misses = np.random.default_rng(1).normal(0, 0.1, (3, 4))
+    evidence = nodes._Evidence.of(Observed(LOADS, np.full(4, 2.0), NOISE), PROCESS, MISFIT, None)
+    log_like, centres = evidence.of_curves(2.0 - misses)
+    apart = []
+    for column, (size, log_prior) in enumerate(zip(*MISFIT.sizes(), strict=True)):
+        covariance = covariance_of(PROCESS, LOADS, NOISE, size)
+        wanted = multivariate_normal.logpdf(misses, np.zeros(4), covariance) + log_prior
+        apart.append(log_like[:, column] - wanted)
+    assert np.array(apart) == pytest.approx(
+        np.full((len(apart), 3), apart[0][0])
+    )  # a constant that all densities share
+    assert not centres.any()
+
+
+def test_a_scale_is_integrated_out_over_its_prior() -> None:
+    misses, mean, sd = np.array([0.3, 0.5, 0.2, 0.4]), 0.1, 0.2
+    evidence = nodes._Evidence.of(Observed(LOADS, misses, NOISE), PROCESS, MISFIT, Scale("X", mean, sd))
+    log_like, centres = evidence.of_curves(np.zeros((1, 4)))
+    scales = np.linspace(-1, 1.6, 2601)
+    densities, best = [], []
+    for size in MISFIT.sizes()[0]:
+        covariance = covariance_of(PROCESS, LOADS, NOISE, size)
+        joint = multivariate_normal.pdf(misses - scales[:, None], np.zeros(4), covariance) * norm.pdf(scales, mean, sd)
+        densities.append(np.trapezoid(joint, scales))
+        best.append(scales[int(joint.argmax())])
+    assert centres[0] == pytest.approx(best, abs=1e-3)
+    relative = log_like[0] - MISFIT.sizes()[1]
+    assert relative - relative[0] == pytest.approx(np.log(densities) - np.log(densities[0]), abs=1e-5)
+
+
+def test_shares_and_effective_numbers_of_weights() -> None:
+    share, worth = nodes._shares(np.log(np.array([[1.0, 4.0], [1.0, 0.0001], [2.0, 0.0001]])))
+    assert share == pytest.approx([0.5, 0.5], abs=1e-4)
+    assert worth == pytest.approx([16 / 6, 1.0], abs=1e-3)
+
+
+def test_a_set_of_nodes_is_a_normal_distribution() -> None:
+    factor = np.linalg.cholesky(np.array([[2.0, 0.6], [0.6, 1.0]]))
+    one = nodes._Set(np.array([1.0, -2.0]), factor)
+    z = np.random.default_rng(2).normal(size=(20, 2))
+    wanted = multivariate_normal.logpdf(z, one.middle, factor @ factor.T) + np.log(2 * np.pi)
+    assert one.log_density(z) == pytest.approx(wanted)
+    drawn = one.nodes(4000, 0)
+    assert drawn.mean(axis=0) == pytest.approx([1, -2], abs=0.02)
+    np.testing.assert_allclose(np.cov(drawn.T), factor @ factor.T, atol=0.05)
+    assert not (one.nodes(10, 10)[:, None] == one.nodes(10, 0)).all(axis=2).any()
+
+
+def test_a_refined_set_is_twice_as_wide_as_the_weight_and_lies_on_it() -> None:
+    z = even.normal_nodes(20_000, 1)
+    log_like = norm.logpdf(z[:, 0], 0.5, 0.4)
+    found = nodes._refined(z, np.zeros(len(z)), log_like)
+    # The weight of a standard normal and of that likelihood: precision 1 + 1/0.16.
+    sd = (1 + 1 / 0.16) ** -0.5
+    assert found.middle[0] == pytest.approx(0.5 / 0.16 * sd**2, abs=2e-3)
+    assert found.factor[0, 0] == pytest.approx(2 * sd, rel=0.02)  # the power of the likelihood stops below 1
+    narrow = nodes._refined(z[:256], np.zeros(256), norm.logpdf(z[:256, 0], 0.5, 1e-5))
+    assert narrow.factor[0, 0] < 1.0
+    assert abs(narrow.middle[0] - 0.5) < 0.3
+
+
+def test_strata_share_the_prior() -> None:
+    """No point tells anything: the shares, and of the free one its log-normal prior, come back."""
+    parameter = Parameter("p", "", 1e-3, 1e3, 2.0, 0.5)
+    strata = (Stratum(0.25, {"p": 7.0}), Stratum(0.75))
+    table = table_of(
+        [parameter], strata, lambda v: np.zeros((len(v), 1)), Observed(np.ones(1), np.zeros(1), np.zeros(1)), PROCESS,
+        MISFIT, None,
+    )  # fmt: skip
+    fixed = table.values[:, 0] == 7.0
+    assert table.weight[fixed].sum() == pytest.approx(0.25, abs=0.01)
+    logs, weight = np.log(table.values[~fixed, 0]), table.weight[~fixed] / table.weight[~fixed].sum()
+    assert weight @ logs == pytest.approx(np.log(2.0), abs=0.02)
+    assert weight @ (logs - np.log(2.0)) ** 2 == pytest.approx(0.25, rel=0.05)
+    assert EVERYWHERE == (Stratum(1.0),)
+
+
+def test_points_of_the_sequence_are_those_of_roberts() -> None:
+    golden, plastic = (1 + 5**0.5) / 2, 1.324717957244746
+    k = np.arange(1, 6)
+    assert even.even(5, 1)[:, 0] == pytest.approx((0.5 + k / golden) % 1)
+    assert even.even(5, 2)[:, 0] == pytest.approx((0.5 + k / plastic) % 1)
+    assert even.even(5, 2)[:, 1] == pytest.approx((0.5 + k / plastic**2) % 1)
+    assert even.even(3, 1, after=2)[:, 0] == pytest.approx((0.5 + k[2:] / golden) % 1)
+    assert even.normal_nodes(5, 2) == pytest.approx(norm.ppf(even.even(5, 2)))
+    assert even.normal_nodes(5, 2).flags.writeable is False
+
+
+def test_nearness_with_a_pivot() -> None:
+    process = MisfitProcess(length=2.0, own=0.25, pivot=3.0)
+    found = process.between(np.array([0.0, 3.0]), np.array([0.0]))[:, 0]
+    assert found == pytest.approx([0.75, 0.75 * np.exp(-np.log(2) / 2)])
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def rows(*values: float, weight: list[float], misfit: list[float] | None = None, sd: float = 0.0) -> Weights:
+    n = len(values)
+    return Weights(
+        np.array(values)[:, None], np.array(misfit or [0.1] * n), np.array(weight), np.full((n, 1, 1), sd)
+    )  # fmt: skip
+
+
+def test_what_stands_for_one_row_lies_along_its_direction() -> None:
+    table = Weights(np.array([[3.0, 5.0]]), np.array([0.1]), np.ones(1), np.array([[[0.2], [-0.4]]]))
+    values, misfit = table.spread(50)
+    z = even.normal_nodes(50, 1)[:, 0]
+    assert values[:, 0] == pytest.approx(3 * np.exp(0.2 * z))
+    assert values[:, 1] == pytest.approx(5 * np.exp(-0.4 * z))
+    assert misfit.tolist() == [0.1] * 50
+
+
+def test_rows_are_spread_by_their_weights() -> None:
+    values, _ = rows(4.0, 1.0, 9.0, weight=[0.5, 0.2, 0.3]).spread(1000)
+    counts = [int((values == v).sum()) for v in (1.0, 4.0, 9.0)]
+    assert counts == pytest.approx([200, 500, 300], abs=3)
+    assert (np.diff(values[:, 0]) >= 0).all()
+    plain = Weights(np.array([[2.0]]), np.zeros(1), np.ones(1), np.zeros((1, 1, 0)))
+    assert plain.spread(3)[0].tolist() == [[2.0]] * 3
+
+
+def test_the_heaviest_row_and_the_median_misfit() -> None:
+    table = rows(4.0, 1.0, 9.0, weight=[0.2, 0.5, 0.3], misfit=[0.3, 0.1, 0.2])
+    assert table.most_probable.tolist() == [1.0]
+    assert table.typical_misfit() == 0.1
+    assert rows(4.0, 1.0, 9.0, weight=[0.4, 0.3, 0.3], misfit=[0.3, 0.1, 0.2]).typical_misfit() == 0.2
+    assert len(table) == 3
+    half = table.at(np.array([True, False, True]))
+    assert half.weight.tolist() == [0.4, 0.6]
+    assert half.values.ravel().tolist() == [4.0, 9.0]
+
+
+def test_mean_and_sd_are_those_of_a_mixture() -> None:
+    table = rows(np.e, np.e**3, weight=[0.25, 0.75], sd=0.5)
+    mean, sd = table.mean_and_sd(lambda v: v[:, 0] ** 2)
+    assert mean == pytest.approx(0.25 * 2 + 0.75 * 6)
+    assert sd == pytest.approx(np.sqrt(0.25 * 9 + 0.75 * 1 + 1.0))  # 3 and 1 off the mean, each 2·0.5 wide
+
+
+def test_light_rows_are_thinned_and_heavy_ones_kept() -> None:
+    weight = np.array([0.3, 0.2, *[0.05] * 10])
+    found = thinned(weight, np.arange(12), 6)
+    assert found[:2].tolist() == [0.3, 0.2]
+    assert found[found > 0].tolist() == pytest.approx([0.3, 0.2, *[0.125] * 4])
+    assert found.sum() == pytest.approx(1)
+    assert np.flatnonzero(found[2:]).tolist() == [1, 3, 6, 8]  # at 1/8, 3/8, 5/8 and 7/8 of ten
+    assert thinned(weight, np.arange(12), 12) is weight
+    assert np.count_nonzero(thinned(np.full(100, 0.01), np.arange(100), 7)) == 7
+
+
+@pytest.mark.parametrize("share", [1e-4, 0.3, 0.5, 0.9999])
+def test_quantiles_of_two_far_apart_components(share: float) -> None:
+    """Each of half the weight: below a half it is a quantile of the first, at twice the share."""
+    mean, deviation = np.array([[0.0], [100.0]]), np.array([[1.0], [3.0]])
+    found = float(quantiles(mean, deviation, np.array([2.0, 2.0]), (share,))[0, 0])
+    if share < 0.5:
+        assert found == pytest.approx(norm.ppf(2 * share), abs=0.15)
+    elif share > 0.5:
+        assert found == pytest.approx(100 + 3 * norm.ppf(2 * share - 1), abs=0.15)
+    else:
+        assert 3 < found < 95
+
+
+# --- estimates --------------------------------------------------------------------------------------------------------
+
+
+def test_quantities_are_said_in_their_units() -> None:
+    said = {
+        ("1/s", 1500.0): "1.50 k/s", ("s", 2e-6): "2.00 us", ("B/s", 3e9): "3.00 GB/s", ("lines/s", 1e9): "64.0 GB/s",
+        ("B", 512.0): "512 B", ("s per line", 2e-9): "2.00 ns per line", ("", 3.14159): "3.14",
+        ("W", 3.14159): "3.14 W",
+    }  # fmt: skip
+    assert {key: quantity(key[1], key[0]) for key in said} == said
+    assert quantity(None, "s") == ""
+    assert str(Estimate(2.0, 1.0, 4.0, True)) == "         2  [1, 4]"
+    assert str(Estimate(2.0, None, 4.0, True)) == str(Estimate(2.0, 1.0, None, True)) == "         2"
+
+
+def test_an_interval_reaches_a_bound_where_the_density_piles_up() -> None:
+    """At 90 % a uniform density has its lower end at 1/19 of the rest."""
+    assert reaching(1.05, 2.0, 1.0, 0.9) == 1.0
+    assert reaching(1.06, 2.0, 1.0, 0.9) == 1.06
+    assert reaching(1.0, 2.0, 1.0, 0.9) == 1.0
+    assert reaching(1.3, 2.0, 1.0, 0.5) == 1.0
+    assert reaching(1.4, 2.0, 1.0, 0.5) == 1.4
+
+
+def test_the_middle_and_the_ends_are_quantiles() -> None:
+    table = rows(3.0, weight=[1.0], sd=0.2)
+    for level, z in ((0.9, 1.644854), (0.5, 0.67449)):
+        found = np.log(np.array(middle(table, lambda v: v[:, 0], level)) / 3)
+        assert found == pytest.approx([0, -0.2 * z, 0.2 * z], abs=2e-3)
+
+
+class Servers:
+    """A model that reports its one parameter as servers and as a time."""
+
+    def report(self, values: np.ndarray) -> dict[str, tuple[str, np.ndarray]]:
+        return {"c": ("", values[:, 0]), "S": ("s", values[:, 0])}
+
+
+@pytest.mark.parametrize(
+    ("sd", "prior", "identified", "note"),
+    [
+        (0.20, None, True, ""), (0.22, None, False, "anything from 3.13 to 6.45 fits these points"),
+        (0.20, 0.34, True, ""), (0.20, 0.32, False, "mostly its prior (a factor of 1.4 either way), not these points"),
+    ],
+)  # fmt: skip
+def test_a_parameter_is_sure_within_a_factor_of_two_and_beyond_its_prior(
+    sd: float, prior: float | None, identified: bool, note: str
+) -> None:
+    """A factor of two over 90 % is a deviation of 0.2107."""
+    priors = {} if prior is None else {"c": prior}
+    found = estimates(Servers(), rows(4.49, weight=[1.0], sd=sd), priors, 0.9)  # type: ignore[arg-type]
+    assert (found["c"].identified, found["c"].note) == (identified, note)
+    assert (found["c"].low, found["c"].high) == (3, 7)
+    assert found["S"].low == pytest.approx(4.49 * np.exp(-1.645 * sd), rel=2e-3)
+    assert (found["S"].unit, found["S"].estimate) == ("s", pytest.approx(4.49, rel=1e-3))

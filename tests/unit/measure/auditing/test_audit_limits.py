@@ -1,0 +1,356 @@
+"""Where the audit's other questions begin: links, repeats, files, known devices, percentiles and saturation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from measure.auditing.all_checks import audit
+from measure.auditing.block_size import block_verdict
+from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
+from measure.auditing.correcting import corrected
+from measure.auditing.known_device import check_arrivals, check_way, not_poisson
+from measure.auditing.labels import check_labels
+from measure.auditing.link import check_link, check_speed, parse_link
+from measure.auditing.runs import check_latency_kind, check_repeats, check_working_set
+from measure.closed_curves import ClosedCurve
+from measure.loads import LoadKind
+from measure.sweep import Provenance, Sweep
+
+
+def swept(
+    kind: LoadKind = "queue_depth", tool: str = "fio", details: dict[str, Any] | None = None, **columns: Any
+) -> Sweep:
+    table = {"series": "c", "load": [4.0], "throughput_per_s": 4e4, "latency_s": 1e-4, **columns}
+    return Sweep(pd.DataFrame(table), kind, provenance=Provenance(tool=tool, details=details or {}))
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "megabytes"),
+    [
+        ("pcie1x1", "PCIe 1 x1", 250), ("pcie2x2", "PCIe 2 x2", 1000), ("pcie3x8", "PCIe 3 x8", 7876.9),
+        ("pcie gen4 x16", "PCIe 4 x16", 31507.7), ("PCI5.0-x4", "PCIe 5 x4", 15753.8), ("pcie6x1", "PCIe 6 x1", 7562.5),
+        ("sata1", "SATA 1", 150), ("sata2", "SATA 2", 300), ("sata", "SATA 3", 600), ("sas1", "SAS 1", 300),
+        ("sas2", "SAS 2", 600), ("sas3", "SAS 3", 1200), ("sas4", "SAS 4", 2400), ("usb2", "USB 2", 60),
+        ("usb2.0", "USB 2.0", 60), ("usb3.0", "USB 3.0", 500), ("usb3.1", "USB 3.1", 1212),
+        ("usb3.2", "USB 3.2", 2424), ("10GbE", "10 Gbit/s Ethernet", 1250), ("100gbit/s", "100 Gbit/s Ethernet", 12500),
+        ("ddr4-3200", "1 memory channel at 3200 MT/s", 25600), ("lpddr5-6400x2", "2 memory channels at 6400 MT/s",
+                                                                102400),
+    ],
+)  # fmt: skip
+def test_every_link_carries_what_its_standard_says(text: str, name: str, megabytes: float) -> None:
+    link = parse_link(text)
+    assert link.name == name
+    assert link.bytes_per_s == pytest.approx(megabytes * 1e6, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("moved", "check"),
+    [(600e6, "at-the-link"), (601e6, "above-the-link"), (511e6, "at-the-link"), (510e6, None), (np.nan, None)],
+)
+def test_the_fastest_point_is_held_against_the_link(moved: float, check: str | None) -> None:
+    sweep = swept(load=[1.0, 4.0, 8.0], bandwidth_bytes_per_s=[np.nan, moved, moved / 2])
+    found = list(check_link(sweep, parse_link("sata3")))
+    assert [f.check for f in found] == ([check] if check else [])
+    assert [f.load for f in found] == ([4.0] if check else [])
+    for f in found:
+        assert f"{100 * moved / 600e6:.0f} % of what" in f.message or check == "above-the-link"
+    memory = swept("injected_delay", "mlc", load=[1.0], bandwidth_bytes_per_s=[700e6])
+    assert "a cache served" in next(check_link(memory, parse_link("sata3"))).hypothesis
+
+
+@pytest.mark.parametrize(
+    ("latency_s", "tool", "more", "told"),
+    [
+        (3.9e-6, "fio", {}, True), (4e-6, "fio", {}, False), (3.9e-6, "csv", {}, False),
+        (3.9e-6, "fio", {"engine": "libaio"}, True), (3.9e-6, "fio", {"engine": "mmap"}, False),
+        (3.9e-6, "fio", {"engine": None}, True),
+    ],
+)  # fmt: skip
+def test_no_drive_answers_within_four_microseconds(
+    latency_s: float, tool: str, more: dict[str, Any], told: bool
+) -> None:
+    sweep = swept(tool=tool, load=[8.0, 2.0], latency_s=[1e-3, latency_s], **more)  # the lightest load counts
+    assert [f.load for f in check_speed(sweep)] == [2.0] * told
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("apart", "severity"), [(0.099, None), (0.101, "warning"), (0.299, "warning"), (0.301, "error")]
+)
+def test_repeats_disagree_from_a_tenth_on(apart: float, severity: str | None) -> None:
+    """Of a rate less a share and the rate plus it the standard deviation is the share times the root of 2."""
+    share = apart / np.sqrt(2)
+    sweep = swept(load=[2.0, 4.0, 4.0], throughput_per_s=[1e4, 1e4 * (1 - share), 1e4 * (1 + share)])
+    found = list(check_repeats(sweep))
+    assert [(f.severity, f.load) for f in found] == ([(severity, 4.0)] if severity else [])
+    for f in found:
+        assert f"2 repeats give {(1 - share) * 10:.3g} k/s to {(1 + share) * 10:.3g} k/s" in f.message
+
+
+def test_up_to_three_files_of_repeats_are_named_and_our_own_repeats_are_one() -> None:
+    def causes(*sources: str | None) -> str:
+        rates = [1e4 * (1 + 0.5 * i) for i in range(len(sources))]
+        (found,) = check_repeats(swept(load=[4.0] * len(sources), throughput_per_s=rates, source=list(sources)))
+        return found.hypothesis
+
+    assert causes("a", "b", "c", "d").endswith("different things: a, b, c.")
+    assert causes("n4.r1.json", "n4.r2.json").endswith("(write cache, temperature, other programs).")
+    assert causes(None, "b").endswith("(write cache, temperature, other programs).")
+
+
+@pytest.mark.parametrize(
+    ("size", "engine", "told"),
+    [("1023m", "libaio", True), ("1g", "libaio", False), ("16m", "null", False), ("16m", "net", False),
+     ("", "libaio", False)],
+)  # fmt: skip
+def test_a_file_of_less_than_a_gibibyte_is_small(size: str, engine: str, told: bool) -> None:
+    found = list(check_working_set(swept(details={"options": {"size": size, "ioengine": engine, "direct": "1"}})))
+    assert [f.severity for f in found] == ["info"] * told
+    if found:
+        assert "the file has 1,023 MiB;" in found[0].message.replace("1023", "1,023")
+        assert "--size=4g" in found[0].remedy
+
+
+def test_a_file_as_large_as_a_cache_fits_it() -> None:
+    def with_cache(size: int) -> str:
+        details = {"options": {"size": "16m"}, "caches": {"L3": size, "L2": 2**20}}
+        (found,) = check_working_set(swept(details=details))
+        return f"{found.severity}: {found.message}"
+
+    assert with_cache(2**24).startswith("warning: the file has 16 MiB and fits the L3 cache of 16 MiB;")
+    assert with_cache(2**24 - 1).startswith("info: the file has 16 MiB;")
+
+
+def test_latencies_of_two_kinds_are_counted() -> None:
+    mixed = swept(load=[1.0, 2.0, 4.0], latency_of=["lat", "clat", "lat"], percentiles_of=[None, None, "clat"])
+    first, second = check_latency_kind(mixed)
+    assert "mixes 2 points of total latency (lat) and 1 points of completion latency (clat)" in first.message
+    assert "at 1 point the mean" in second.message
+    assert not list(check_latency_kind(swept(latency_of=["clat"], percentiles_of=["clat"])))
+    assert not list(check_latency_kind(swept(latency_of=["lat"], percentiles_of=["lat"])))
+    assert not list(check_latency_kind(swept(latency_of=["lat"])))
+
+
+# --- known devices ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scv", "requests", "told"),
+    [
+        (1.19, 1600, False), (1.21, 1600, True), (0.79, 1600, True), (0.81, 1600, False),  # 4 errors of 2/sqrt(1600)
+        (1.09, 10**6, False), (1.11, 10**6, True), (8.9, 0, False), (9.1, 0, True), (np.nan, 1600, False),
+    ],
+)  # fmt: skip
+def test_gaps_are_poisson_within_a_tenth_and_four_standard_errors(scv: float, requests: float, told: bool) -> None:
+    logged = swept("arrival_rate", served_gap_scv=[scv], served_requests=[requests])
+    assert not_poisson(logged).tolist() == [told]
+    assert len(list(check_arrivals(logged))) == told
+    closed = swept(served_gap_scv=[scv], served_requests=[requests])
+    assert not_poisson(closed).tolist() == [False]
+    assert not_poisson(swept("arrival_rate", served_gap_scv=[scv])).tolist() == [False]
+
+
+def test_the_worst_gaps_are_named() -> None:
+    logged = swept("arrival_rate", load=[1.0, 2.0, 4.0], served_gap_scv=[1.5, 0.2, 1.6], served_requests=10**6)
+    (found,) = check_arrivals(logged)
+    assert found.load == 2.0
+    assert "at 3 points" in found.message
+    assert "the worst: 0.2 over 1,000,000 requests" in found.message
+
+
+@pytest.mark.parametrize(
+    ("device_s", "fio_s", "told"),
+    [(5e-3, 5.49e-3, False), (5e-3, 5.51e-3, True), (1e-3, 1.19e-3, False), (1e-3, 1.21e-3, True), (5e-3, 4e-3, False),
+     (np.nan, 1.0, False)],
+)  # fmt: skip
+def test_the_way_to_a_device_adds_a_tenth_and_200_us(device_s: float, fio_s: float, told: bool) -> None:
+    assert len(list(check_way(swept(latency_s=[fio_s], served_response_s=[device_s])))) == told
+
+
+def test_the_worst_way_is_the_greatest_in_proportion() -> None:
+    late = swept(load=[1.0, 2.0, 4.0], latency_s=[3e-3, 1e-2, 5e-3], served_response_s=[1e-3, 5e-3, 5e-3])
+    (found,) = check_way(late)
+    assert (found.load, "at 2 points" in found.message) == (1.0, True)
+    assert "3.00 ms against 1.00 ms" in found.message
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "found"),
+    [(20e-6, 50e-6, 1), (20e-6, 51.1e-6, 0), (15.9e-6, 40e-6, 0), (16.1e-6, 49.9e-6, 1), (40e-6, 20e-6, 0)],
+)
+def test_labels_are_exchanged_within_a_quarter(read: float, write: float, found: int) -> None:
+    assert len(check_labels({"read": read, "write": write}, {"read": 40e-6, "write": 20e-6})) == found
+
+
+def test_labels_that_fit_both_ways_are_left() -> None:
+    assert check_labels({"read": 20e-6, "write": 22e-6}, {"read": 21e-6, "write": 21e-6}) == []
+    assert check_labels({"read": 20e-6, "write": 50e-6}, {"read": 40e-6}) == []
+
+
+# --- what a calibration needs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rates", "told"),
+    [([1.0, 2.0, 2 * 2**0.69], False), ([1.0, 2.0, 2 * 2**0.71], True), ([1.0, 2.0], False), ([1.0, 2.0, 4.0], True)],
+)
+def test_a_rate_that_still_rises_as_the_depth_to_the_power_of_0_7(rates: Sequence[float], told: bool) -> None:
+    depths = [2.0**i for i in range(len(rates))]
+    found = list(check_saturation(swept(load=depths, throughput_per_s=rates)))
+    assert [f.load for f in found] == [depths[-1]] * told
+    if found:
+        assert "--depths 8,16,32 --out" in found[0].remedy
+        assert f"from 2.00 /s at depth 2 to {rates[-1]:.2f} /s at depth 4" in found[0].message
+
+
+@pytest.mark.parametrize(("longest_s", "told"), [(1.29e-4, True), (1.31e-4, False)])
+def test_an_open_device_is_busy_where_the_response_grows_by_three_tenths(longest_s: float, told: bool) -> None:
+    rates = [100.0, 300.0, 200.0]
+    found = list(check_saturation(
+        swept("arrival_rate", load=rates, throughput_per_s=rates, latency_s=[1e-4, 1.1e-4, longest_s])
+    ))  # fmt: skip
+    assert [(f.check, f.load) for f in found] == [("no-saturated-point", 300.0)] * told
+    if found:
+        assert "--arrival-rates 600,1200 --out" in found[0].remedy
+        assert "100 us to 129 us at all rates up to 300 /s" in found[0].message
+
+
+def test_percentiles_are_in_order_to_a_thousandth_and_the_worst_is_named() -> None:
+    def found(p50: Sequence[float], p95: Sequence[float], p99: Sequence[float]) -> list[str]:
+        rows = swept(load=[1.0, 2.0][: len(p50)], latency_p50_s=p50, latency_p95_s=p95, latency_p99_s=p99)
+        return [f"{f.load:g}: {f.message}" for f in check_percentiles(rows)]
+
+    assert not found([1e-3], [0.9995e-3], [1e-3])
+    (first,) = found([1e-3], [0.998e-3], [2e-3])
+    assert first.startswith("1: p95 = 998 us is below p50 = 1.00 ms (at 1 point")
+    (worst,) = found([1e-3, 1e-3], [0.9e-3, 2e-3], [1e-3, 1e-4])
+    assert worst.startswith("2: p99 = 100 us is below p95 = 2.00 ms (at 2 points")
+
+
+def test_a_bin_needs_two_percentiles_at_one_point() -> None:
+    one = swept(load=[1.0, 2.0], latency_p50_s=[1e-4, 1e-4], latency_p99_s=[np.nan, 2e-4])
+    assert not list(check_bins(one))
+    (found,) = check_bins(swept(load=[1.0, 2.0], latency_p50_s=[1e-4] * 2, latency_p99_s=[2e-4, 1e-4]))
+    assert (found.load, "at 1 of 2 points" in found.message) == (2.0, True)
+
+
+def test_requests_handed_over_in_one_way_or_of_other_kinds_are_no_mixture() -> None:
+    of = {"load": [1.0, 4.0], "block_bytes": 4096.0, "read_fraction": 1.0, "pattern": "random"}
+    assert not list(check_submission(swept(**of, engine="libaio")))
+    assert not list(check_submission(swept(**of, engine=[None, "libaio"])))
+    assert not list(check_submission(swept(**{**of, "read_fraction": [0.0, 1.0]}, engine=["psync", "libaio"],
+                                           series=["a", "b"])))  # fmt: skip
+    assert not list(check_submission(swept(**of, engine="libaio", submission=[None, "inline"])))
+    (found,) = check_submission(swept(**of, engine="libaio", submission=[None, "offload"]))
+    assert found.severity == "error"
+
+
+# --- the block, and what is put right ---------------------------------------------------------------------------------
+
+
+def judged(claimed_and_ratio: Sequence[tuple[float | None, float]], told: str = "bandwidth / block") -> float | None:
+    curves = [ClosedCurve(f"c{i}", np.array([1.0]), np.array([1.0]), np.array([ratio]), block, 1.0)
+              for i, (block, ratio) in enumerate(claimed_and_ratio)]  # fmt: skip
+    verdict = block_verdict(swept(details={"throughput_from": told}), curves)
+    return None if verdict is None else verdict.block_bytes
+
+
+@pytest.mark.parametrize(
+    ("curves", "block"),
+    [
+        ([(65536.0, 0.125), (131072.0, 0.0625)], 8192.0), ([(65536.0, 0.125)], None),
+        ([(65536.0, 0.125), (131072.0, 0.0625), (4096.0, 1.0), (None, 1.0)], 8192.0),
+        ([(65536.0, 0.125), (131072.0, 0.0625), (4096.0, 1.0), (None, 1.0), (2048.0, 1.0)], None),
+        ([(65536.0, 2.0**-7), (131072.0, 2.0**-8)], 512.0), ([(65536.0, 2.0**-8), (131072.0, 2.0**-9)], None),
+        ([(65536.0, 0.125 * 1.059), (131072.0, 0.0625)], 8192.0),
+        ([(65536.0, 0.125 * 1.061), (131072.0, 0.0625)], None),
+        ([(65536.0, 0.125 * 0.941), (131072.0, 0.0625)], 8192.0), ([(4096.0, 1.0), (4096.0, 1.0)], None),
+        ([(65536.0, 0.25), (65536.0, 0.125), (131072.0, 0.0625)], 8192.0),
+    ],
+)  # fmt: skip
+def test_a_block_is_a_power_of_two_that_half_of_the_curves_agree_on(
+    curves: Sequence[tuple[float | None, float]], block: float | None
+) -> None:
+    assert judged(curves) == block
+    assert judged(curves, "its own column") is None
+
+
+@pytest.mark.parametrize(("off", "changed"), [(1.04, False), (1.06, True), (0.96, False), (0.94, True)])
+def test_a_latency_is_replaced_where_it_is_off_by_more_than_a_twentieth(off: float, changed: bool) -> None:
+    """Beside a point at depth 8 that is three times too long, so that the curve is in error."""
+    load = np.array([1.0, 2, 8])
+    sweep = swept(load=load, throughput_per_s=1e4, latency_s=load / 1e4 * np.array([1, off, 3]))
+    found = corrected(sweep).points["latency_s"].to_numpy() * 1e4
+    assert found == pytest.approx([1, 2 if changed else 2 * off, 8])
+
+
+@pytest.mark.parametrize(("off", "changed"), [(1.09, False), (1.11, True), (0.91, False), (0.89, True)])
+def test_at_depth_one_a_tenth_may_be_the_host(off: float, changed: bool) -> None:
+    load = np.array([1.0, 2, 8])
+    sweep = swept(load=load, throughput_per_s=1e4, latency_s=load / 1e4 * np.array([off, 1, 3]))
+    assert corrected(sweep).points["latency_s"].iloc[0] * 1e4 == pytest.approx(1 if changed else off)
+
+
+def test_of_one_direction_every_latency_is_replaced() -> None:
+    load = np.array([1.0, 2, 8])
+    sweep = swept(load=load, throughput_per_s=1e4, latency_s=0.4 * load / 1e4, read_fraction=0.5)
+    found = corrected(sweep)
+    assert found.points["latency_s"].to_numpy() * 1e4 == pytest.approx(load)
+    assert "of a read and a write together" in found.findings[-1].message
+    slight = swept(load=load, throughput_per_s=1e4, latency_s=0.95 * load / 1e4)
+    assert corrected(slight) is slight  # an info puts nothing right
+
+
+# --- the whole audit --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("names", "merged"), [(["a", "b"], False), (["a", "b", "c"], True)])
+def test_three_curves_that_say_the_same_are_one_finding(names: Sequence[str], merged: bool) -> None:
+    rows = [{"series": name, "load": 4.0, "throughput_per_s": 1e4, "latency_s": 1.5 * 4e-4} for name in names]
+    found = [f for f in audit(Sweep(pd.DataFrame(rows))) if f.severity == "error"]
+    assert [f.series for f in found] == ([None] if merged else ["a", "b"])
+    if merged:
+        assert found[0].message.startswith("a: ")
+        assert found[0].message.endswith("Likewise 2 more curves: b, c.")
+
+
+def test_of_many_curves_ten_are_named() -> None:
+    def last(count: int) -> str:
+        rows = [{"series": f"s{i}", "load": 4.0, "throughput_per_s": 1e4, "latency_s": 6e-4} for i in range(count)]
+        return audit(Sweep(pd.DataFrame(rows)))[0].message
+
+    assert last(10).endswith("Likewise 9 more curves: s1, s2, s3, s4, s5, s6, s7, s8, s9.")
+    assert last(11).endswith("Likewise 10 more curves: s1, s2, s3, s4, s5, s6, s7, s8, s9, ....")
+
+
+def test_curves_stand_in_the_order_of_their_numbers_and_loads() -> None:
+    rows = [{"series": name, "load": 4.0, "throughput_per_s": 1e4, "latency_s": 6e-4} for name in ("16 KiB", "4 KiB")]
+    assert [f.series for f in audit(Sweep(pd.DataFrame(rows))) if f.severity == "error"] == ["4 KiB", "16 KiB"]
+
+
+def test_the_law_holds_at_so_many_points_by_the_median() -> None:
+    sweep = swept(load=[1.0, 2.0, 4.0], throughput_per_s=1e4, latency_s=[1e-4, 2.02e-4, 4.06e-4])
+    (found,) = [f for f in audit(sweep) if f.check == "littles-law"]
+    assert "holds at 3 points of 1 curve: the deviation is 1.00 % at the median, 1.50 % at most" in found.message
+
+
+def test_one_unit_of_several_curves_is_one_finding() -> None:
+    rows = [{"series": name, "load": n, "throughput_per_s": 1e4, "latency_s": factor * n / 1e4}
+            for name, factor in (("a", 1000), ("b", 990)) for n in (1.0, 2.0)]  # fmt: skip
+    (found,) = [f for f in audit(Sweep(pd.DataFrame(rows))) if f.check == "littles-law"]
+    assert found.series is None
+    assert "is 990 to 1e+03 over all 4 points of 2 curves; with the latency divided by 1,000 it is 0.990 to 1.000" in (
+        found.message
+    )
+    alone = [f for f in audit(Sweep(pd.DataFrame(rows[:2]))) if f.check == "littles-law"]
+    assert [f.series for f in alone] == ["a"]

@@ -1,0 +1,157 @@
+"""Memory curves in the audit: which latencies are a cache's, how many lines may be in flight, and what rises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from measure.auditing.memory import cache_sized, check_bandwidth_curves, check_buffer_sizes, check_memory
+from measure.findings import Finding
+from measure.loads import LoadKind
+from measure.sweep import Provenance, Sweep
+
+
+def memory(
+    latency_s: Sequence[float], rates: Sequence[float] = (), kind: LoadKind = "injected_delay",
+    load: Sequence[float] = (), details: dict[str, Any] | None = None, **columns: Any,
+) -> Sweep:  # fmt: skip
+    """Cache lines a second over injected delays 0, 1, 2, ... where nothing else is given."""
+    table = {"series": "m", "load": load or range(len(latency_s)), "latency_s": latency_s, **columns}
+    points = pd.DataFrame({**table, "throughput_per_s": rates or [10 / r for r in latency_s]}).astype({"load": float})
+    return Sweep(points=points, load_kind=kind, provenance=Provenance(details=details or {}))
+
+
+def one(sweep: Sweep, check: str) -> Finding:
+    (found,) = [f for f in check_memory(sweep) if f.check == check]
+    return found
+
+
+def absent(sweep: Sweep, check: str) -> bool:
+    return check not in {f.check for f in check_memory(sweep)}
+
+
+@pytest.mark.parametrize(
+    ("latencies_ns", "severity"),
+    [([19, 19, 90], "error"), ([20, 20, 90], "warning"), ([44, 90, 90], "warning"), ([45, 90, 90], None),
+     ([90, 90, 19], "warning")],
+)  # fmt: skip
+def test_a_latency_below_20_ns_is_a_caches_and_one_below_45_ns_partly(
+    latencies_ns: Sequence[float], severity: str | None
+) -> None:
+    found = [f for f in check_memory(memory([r * 1e-9 for r in latencies_ns])) if f.check == "fits-a-cache"]
+    assert [f.severity for f in found] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("buffer", "latency_s", "which"),
+    [
+        (32 * 2**10, 1e-9, "a buffer of 32 KiB fits a level-1 cache"),
+        (33 * 2**10, 1e-9, "a buffer of 33 KiB fits a level-2 cache"),
+        (256 * 2**10, 1e-9, "level-2 cache (256 KiB and more)"),
+        (257 * 2**10, 1e-9, "a level-1 or level-2 cache"), (None, 7.9e-9, "the buffer fits a level-1 or level-2 cache"),
+        (None, 8e-9, "a cache of the CPU"),
+    ],
+)  # fmt: skip
+def test_the_cache_is_named_by_the_buffer_or_else_by_the_latency(
+    buffer: float | None, latency_s: float, which: str
+) -> None:
+    found = one(memory([latency_s] * 2, details={"buffer_bytes": buffer}), "fits-a-cache")
+    assert which in found.hypothesis
+
+
+def test_a_buffer_as_large_as_a_cache_fits_it() -> None:
+    def with_buffer(size: Any) -> Sweep:
+        return memory([6e-8] * 2, details={"buffer_bytes": size, "caches": {"L2": 2**20, "L3": 2**25}})
+
+    assert "fits the L2 cache" in one(with_buffer(2**20), "fits-a-cache").hypothesis
+    assert "fits the L3 cache" in one(with_buffer({"m": 2**20 + 1}), "fits-a-cache").hypothesis
+    for size in (2**25 + 1, 0, None, {"other": 4096}, "4096"):
+        assert absent(with_buffer(size), "fits-a-cache")
+    error = cache_sized(with_buffer(2**20))
+    assert error is not None
+    assert (error.severity, error.series) == ("error", "m")
+    assert cache_sized(memory([4.4e-8] * 2)) is None
+    disk = memory([6e-8] * 2, kind="queue_depth", load=[1, 2], details={"buffer_bytes": 1, "caches": {"L2": 2**20}})
+    assert cache_sized(disk) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity", "load", "words"),
+    [
+        ([4, 0.9], "info", 0, "at the peak 4 cache lines are in flight"),
+        ([4, 0.89], "error", 1, "is 0.89 lines in flight"),
+        ([20_000, 2], "info", 0, "at the longest delay 2"), ([20_001, 2], "error", 0, "more than any machine"),
+        ([1, 20_001], "error", 1, "more than any machine"),
+    ],
+)  # fmt: skip
+def test_between_one_and_twenty_thousand_lines_may_be_in_flight(
+    lines: Sequence[float], severity: str, load: float, words: str
+) -> None:
+    found = one(memory([2.0**-23] * 2, [n * 2.0**23 for n in lines]), "lines-in-flight")
+    assert (found.severity, found.load) == (severity, load)
+    assert words in found.message
+
+
+def test_a_thousand_times_too_few_lines_are_a_unit() -> None:
+    assert "(then it is 1)" in one(memory([1e-7] * 2, [1e4] * 2), "lines-in-flight").hypothesis
+    assert "(then it is 0.9)" in one(memory([1.0] * 2, [0.0009] * 2), "lines-in-flight").hypothesis
+    assert "by more than 1000" in one(memory([1.0] * 2, [0.00089] * 2), "lines-in-flight").hypothesis
+
+
+def test_where_the_longest_delay_stands_does_not_matter() -> None:
+    swept = memory([1e-7] * 3, [1e8, 3e7, 5e7], load=[100, 900, 500])
+    assert "at the peak 10 cache lines are in flight" in one(swept, "lines-in-flight").message
+    assert "at the longest delay 3." in one(swept, "lines-in-flight").message
+    curves = memory([1e-7] * 3, [1e8, 3e7, 5e7], "bandwidth", [6.4e9, 1.92e9, 3.2e9])
+    told = {f.check: f for f in check_bandwidth_curves(curves)}
+    assert "at the lowest bandwidth 3." in told["lines-in-flight"].message
+    assert "no-load" in told
+
+
+@pytest.mark.parametrize(("second", "bends"), [(0.98, True), (0.995, False)])
+def test_a_curve_bends_back_where_the_slowest_point_is_below_the_peak(second: float, bends: bool) -> None:
+    curve = memory([1e-7, 2e-7, 3e-7], [1e9] * 3, "bandwidth", [5e9, 10e9, 10e9 * second])
+    found = [f for f in check_bandwidth_curves(curve) if f.check == "bends-back"]
+    assert [f.load for f in found] == [10e9 * second] * bends
+    if found:
+        assert "300 ns, is reached at 9.8 GB/s, below the peak of 10 GB/s" in found[0].message
+
+
+def test_with_a_longer_delay_nothing_rises_by_a_twentieth() -> None:
+    assert absent(memory([1e-7, 1.04e-7], [1e8, 1.04e8]), "not-monotonic")
+    latency = one(memory([1e-7, 1.06e-7, 1.2e-7], [1e8, 9e7, 8e7]), "not-monotonic")
+    assert "the latency rises 2 times by more than 5 % from one delay to a longer one, over 3 delays" in latency.message
+    both = one(memory([1e-7, 1.06e-7], [1e8, 1.06e8]), "not-monotonic")
+    assert "the latency rises 1 time and the bandwidth rises 1 time" in both.message
+    assert absent(memory([1.06e-7, 1e-7], [1.06e8, 1e8]), "not-monotonic")
+
+
+@pytest.mark.parametrize(("reached", "told"), [(109e9, False), (111e9, True)])
+def test_a_curve_above_its_own_listed_peak_by_a_tenth(reached: float, told: bool) -> None:
+    def listed(*mixes: str) -> dict[str, Any]:
+        peaks = {mix: value * 1e9 for mix, value in zip(mixes, (100, 90), strict=False)}
+        return {"run": {"bandwidths_bytes_per_s": {"Peak": peaks}}}
+
+    columns = {"bandwidth_bytes_per_s": [reached, 5e9]}
+    swept = memory([9e-8] * 2, details=listed("ALL Reads", "3:1"), **columns)
+    assert absent(swept, "above-the-peak") != told
+    assert absent(memory([9e-8] * 2, details=listed("3:1"), **columns), "above-the-peak")
+    assert absent(memory([9e-8] * 2, **columns), "above-the-peak")
+    assert absent(memory([9e-8] * 2, details=listed("ALL Reads")), "above-the-peak")
+
+
+def test_buffer_sizes_tell_which_of_them_fit_a_cache() -> None:
+    sizes = [2.0**15, 2.0**16, 2.0**26]
+    swept = memory([1e-9, 1e-9, 9e-8], kind="buffer_size", load=sizes, details={"caches": {"L1": 2**15, "L2": 2**16}})
+    first, *steps = check_buffer_sizes(swept)
+    assert "of 32 KiB to 64 MiB, of which those up to 64 KiB fit the L2 cache of 64 KiB." in first.message
+    unknown, *_ = check_buffer_sizes(memory([9e-8] * 2, kind="buffer_size", load=sizes[1:]))
+    assert "in buffers of 64 KiB to 64 MiB." in unknown.message
+    (step,) = steps
+    assert (step.check, step.load) == ("cache-step", 2.0**26)
+    assert "between 64 KiB and 64 MiB the latency rises by a factor of 90" in step.message
+    # The size between 2^16 and 2^26 is 2^21, a whole number of pages.
+    assert f"--buffers {2**16},{2**21},{2**26} --out" in step.remedy

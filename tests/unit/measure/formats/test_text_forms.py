@@ -1,0 +1,296 @@
+"""What others print, read number by number: fio's report for people, MLC's sections, bandwidth-latency curves."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from measure.errors import DataError
+from measure.formats.by_format import sweep_of
+from measure.formats.detection import InputFile, sniff
+from measure.formats.fio.normal_output import parse_normal
+from measure.formats.histogram_file import read_histogram
+from measure.formats.mess_curves import curves_sweep, looks_like_curves
+from measure.formats.mlc import W_FLAGS, mlc_figures, mlc_sweep, mlc_version
+
+# --- fio's report -----------------------------------------------------------------------------------------------------
+
+NEW = """\
+j: (g=0): rw={rw}, bs=(R) 4096B-4096B, (W) 8192B-8192B, (T) 4096B-4096B, ioengine=libaio, iodepth=8
+fio-3.33
+j: (groupid=0, jobs=1): err= 0: pid=7: Fri Feb 24 22:39:10 2023
+  read: IOPS={iops}, BW={bw} ({decimal})(782MiB/2000msec)
+    clat (usec): min=3, max=5979, avg=90.00, stdev= 9.00
+     lat (usec): min=3, max=5979, avg=100.00, stdev=10.00
+    clat percentiles (usec):
+     |  1.00th=[    5], 50.00th=[   88], 99.00th=[  150],
+     | 99.90th=[  200]
+  IO depths    : 1=0.5%, 2=0.0%, 4=0.0%, 8=99.5%, 16=0.0%, 32=0.0%, >=64=0.0%
+     issued rwts: total={issued},0,0,0 short=0,0,0,0 dropped=0,0,0,0
+"""
+
+
+def report(**changes: object) -> str:
+    usual = {"rw": "randread", "iops": "100k", "bw": "391MiB/s", "decimal": "410MB/s", "issued": 200_040}
+    return NEW.format(**{**usual, **changes})
+
+
+def test_every_field_of_a_report() -> None:
+    (found,) = parse_normal(report(), "f")
+    assert (found.throughput_per_s, found.runtime_s, found.requests) == (100_020, 2, 200_040)
+    assert found.bandwidth_bytes_per_s == 391 * 2**20
+    assert (found.latency.mean_s, found.latency.sd_s) == pytest.approx((1e-4, 1e-5))
+    assert found.latency.percentiles_s == pytest.approx({1.0: 5e-6, 50.0: 88e-6, 99.0: 150e-6, 99.9: 200e-6})
+    assert (found.latency.kind, found.latency.percentiles_kind) == ("lat", "clat")
+    assert found.options == {"rw": "randread", "bs": "4096", "ioengine": "libaio", "iodepth": "8"}
+    assert (found.read_fraction, found.version, found.error, found.records) == (1, "fio-3.33", 0, 1)
+    assert (found.windows, found.findings, found.job, found.depth, found.jobs) == ((), (), "j", 8, 1)
+    assert (found.iodepth_levels["1"], found.iodepth_levels[">=64"]) == (0.5, 0)
+    (write,) = parse_normal(report(rw="randwrite").replace("read:", "write:"), "f")
+    assert (write.options["bs"], write.read_fraction) == ("8192", 0)
+    (failed,) = parse_normal(report().replace("err= 0", "err= 5"), "f")
+    assert failed.error == 5
+
+
+@pytest.mark.parametrize(
+    ("iops", "issued", "rate"),
+    [("100k", 203_900, 101_950), ("100k", 204_100, 100_000), ("100k", 196_100, 98_050), ("100k", 195_900, 100_000),
+     ("40", 81, 40.5), ("40", 83, 40), ("24.0k", 49_906, 24_953), ("24.0k", 50_100, 24_000), ("1.5M", 3e6, 1.5e6)],
+)  # fmt: skip
+def test_the_rate_is_that_of_the_requests_issued_where_they_agree(iops: str, issued: float, rate: float) -> None:
+    """Within 2 %, within one a second below 50, or within the carry that fio lost."""
+    assert parse_normal(report(iops=iops, issued=int(issued)), "f")[0].throughput_per_s == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(
+    ("bw", "decimal", "rate"),
+    [("391MiB/s", "410MB/s", 391 * 2**20), ("100KiB/s", "102kB/s", 102_400), ("410MB/s", "391MiB/s", 410e6),
+     ("1.0GiB/s", "1635MB/s", 1635e6), ("900B/s", "900B/s", 900), ("1.2GiB/s", "1.3GB/s", 1.2 * 2**30)],
+)  # fmt: skip
+def test_bandwidths_of_a_report(bw: str, decimal: str, rate: float) -> None:
+    assert parse_normal(report(bw=bw, decimal=decimal), "f")[0].bandwidth_bytes_per_s == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("nsec", 1e-9), ("usec", 1e-6), ("msec", 1e-3)])
+def test_units_of_a_report(unit: str, scale: float) -> None:
+    found = parse_normal(report().replace("usec", unit), "f")[0].latency
+    assert (found.mean_s, found.percentiles_s[50.0]) == pytest.approx((100 * scale, 88 * scale))
+
+
+def test_snapshots_of_a_report_are_windows_and_clones_are_added() -> None:
+    head, _, body = report().partition("j: (groupid")
+    later = f"j: (groupid{body}".replace("2000msec", "4000msec").replace("200040", "400080")
+    (found,) = parse_normal(f"{head}j: (groupid{body}{later}", "f")
+    assert [(w.start_s, w.end_s, w.requests) for w in found.windows] == [(0, 2, 200_040), (2, 4, 200_040)]
+    assert [w.latency_sum_s for w in found.windows] == pytest.approx([20.004] * 2)
+    clones = head.replace("fio-3.33", "...\nfio-3.33") + f"j: (groupid{body}" + f"j: (groupid{body}".replace("=7", "=8")
+    (both,) = parse_normal(clones, "f")
+    assert (both.records, both.throughput_per_s, both.windows) == (2, 200_040, ())
+    (group,) = parse_normal(report().replace("jobs=1", "jobs=3"), "f")
+    assert (group.options["numjobs"], group.options["group_reporting"]) == ("3", "1")
+    mixed = parse_normal(report().replace("  read:", "  mixed:"), "f")[0]
+    assert (mixed.throughput_per_s, math.isnan(mixed.read_fraction)) == (100_000, True)
+    only = "\n".join(line for line in report().splitlines() if "     lat (" not in line)
+    assert [f.check for f in parse_normal(only, "f")[0].findings] == ["completion-latency-only"]
+
+
+# --- MLC --------------------------------------------------------------------------------------------------------------
+
+MLC = """\
+Intel(R) Memory Latency Checker - v3.11
+Command line parameters: --loaded_latency {flags}
+Using buffer size of 100.000MiB
+Using Read-only traffic type
+Inject  Latency Bandwidth
+Delay   (ns)    MB/sec
+==========================
+ 00000  200.00   64000.0
+ 00100  100.00    6400.0
+"""
+
+
+def test_a_table_of_mlc_in_si_units() -> None:
+    sweep = mlc_sweep({"m": MLC.format(flags="")})
+    assert sweep.points["load"].tolist() == [0, 100]
+    assert sweep.points["latency_s"].tolist() == pytest.approx([2e-7, 1e-7])
+    assert sweep.points["bandwidth_bytes_per_s"].tolist() == [64e9, 6.4e9]
+    assert sweep.points["throughput_per_s"].tolist() == [1e9, 1e8]
+    assert set(sweep.points["block_bytes"]) == {64}
+    assert sweep.provenance.details["buffer_bytes"] == {"read": 100 * 2**20}
+    assert (sweep.provenance.tool_version, sweep.provenance.commands) == ("3.11", ("mlc --loaded_latency",))
+    assert mlc_version("v3") == ""
+    for size, scale in (("K", 2**10), ("G", 2**30)):
+        text = MLC.format(flags="").replace("100.000M", f"2{size}")
+        assert mlc_sweep({"m": text}).provenance.details["buffer_bytes"] == {"read": 2 * scale}
+
+
+@pytest.mark.parametrize(
+    ("flags", "series"),
+    [("-W2", "67/33 mix"), ("-W5", "50/50 mix"), ("-R", "read"), ("-l128", "read stride 128 B"), ("-r", "read random"),
+     ("-b2m", "read buffer 100 MiB"), ("-W6", "non-temporal")],
+)  # fmt: skip
+def test_a_curve_of_mlc_is_named_by_its_flags(flags: str, series: str) -> None:
+    (found,) = mlc_sweep({"m": MLC.format(flags=flags)}).series
+    assert all(word in found for word in series.split())
+    assert ("stride" in found) == (flags == "-l128")
+    assert ("buffer" in found) == (flags == "-b2m")
+
+
+def test_the_mixes_of_mlc_are_those_of_its_readme() -> None:
+    shares = {
+        2: 2 / 3,
+        3: 3 / 4,
+        4: 3 / 5,
+        5: 1 / 2,
+        6: 0,
+        7: 2 / 3,
+        8: 1 / 2,
+        9: 3 / 4,
+        10: 2 / 3,
+        11: 3 / 4,
+        12: 4 / 5,
+    }
+    assert {flag: mix.read_fraction for flag, mix in W_FLAGS.items()} == pytest.approx(shares)
+    assert {flag for flag, mix in W_FLAGS.items() if mix.note} == {6, 7, 8, 9, 10}
+
+
+def test_runs_of_one_kind_are_numbered_and_files_are_named() -> None:
+    twice = mlc_sweep({"m": MLC.format(flags="") * 2})
+    assert list(twice.series) == ["read (run 1)", "read (run 2)"]
+    files = mlc_sweep({"a": MLC.format(flags=""), "b": MLC.format(flags="")})
+    assert list(files.series) == ["a: read", "b: read"]
+    other = mlc_sweep({"m": MLC.format(flags="") + MLC.format(flags="-W5")})
+    assert set(other.points["repeat"]) == {0}
+    assert len(other.series) == 2
+
+
+def test_rows_of_mlc_that_cannot_be() -> None:
+    cut = mlc_sweep({"m": MLC.format(flags="") + " 00200  90.0\n"})
+    assert [f.check for f in cut.findings] == ["mlc-truncated"]
+    assert "after 2 whole rows" in cut.findings[0].message
+    for wrong in (("200.00", "0.00"), ("64000.0", "0.0")):
+        with pytest.raises(DataError, match="cannot be right"):
+            mlc_sweep({"m": MLC.format(flags="").replace(*wrong)})
+    with pytest.raises(DataError, match="MLC's table is in us and MB/sec"):
+        mlc_sweep({"m": MLC.format(flags="").replace("(ns)", "(us)")})
+    with pytest.raises(DataError, match="is in ns and GB/sec"):
+        mlc_sweep({"m": MLC.format(flags="").replace("MB/sec", "GB/sec")})
+
+
+def test_other_sections_of_mlc() -> None:
+    text = """\
+Intel(R) Memory Latency Checker - v3.11
+Measuring idle latencies for random access (in ns)...
+Numa node 0 1
+ 0   80.0  140.0
+ 1  141.0    -
+Measuring Peak Injection Memory Bandwidths for the system
+ALL Reads        :  100000.0
+2:1 Reads-Writes :  90000.0
+Measuring Memory Bandwidths between nodes within system
+ 0   100000.0  40000.0
+Local Socket L2->L2 HIT  latency  25.0
+Each iteration took 250.0 core clocks ( 100.0 ns)
+"""
+    found = mlc_figures(text)
+    assert found["idle_latency_matrix_s"]["0"] == pytest.approx([8e-8, 1.4e-7])
+    assert found["idle_latency_matrix_s"]["1"] == [pytest.approx(1.41e-7), None]
+    assert found["bandwidth_matrix_bytes_per_s"]["0"] == [1e11, 4e10]
+    (peaks,) = found["bandwidths_bytes_per_s"].values()
+    assert peaks == {"ALL Reads": 1e11, "2:1 Reads-Writes": 9e10}
+    assert found["cache_to_cache_s"] == {"Local Socket L2->L2 HIT": pytest.approx(25e-9)}
+    assert (found["idle_latency_s"], found["core_hz"]) == pytest.approx((1e-7, 2.5e9))
+    with pytest.raises(DataError, match=r"it holds .* and .*, which are figures of one state"):
+        mlc_sweep({"m": "Memory Latency Checker - v3\nEach iteration took 250.0 core clocks ( 100.0 ns)\n" + text})
+    zero = mlc_figures("Each iteration took 250.0 core clocks ( 0.0 ns)")
+    assert zero == {"idle_latency_s": 0.0}
+
+
+# --- curves -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("latency_ns", "severity"), [(95, "info"), (89, "warning"), (129, "info"), (131, "warning"), (91, "info")]
+)
+def test_a_chaser_alone_confirms_the_units(latency_ns: float, severity: str) -> None:
+    """640 MB/s are 1e7 lines a second: 0.9 to 1.3 in flight is 90 to 130 ns."""
+    sweep = curves_sweep({"bwlat_50.txt": f"100000 400\n640 {latency_ns}\n"})
+    assert [f.severity for f in sweep.findings] == [severity]
+    assert sweep.points["throughput_per_s"].tolist() == [1.5625e9, 1e7]
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("bwlat_70.txt", 0.7), ("bwlat_100.txt", 1.0), ("bwlat_0.txt", 0.0), ("bwlat_101.txt", math.nan),
+     ("x.txt", math.nan)],
+)  # fmt: skip
+def test_the_share_of_reads_stands_in_the_name(name: str, share: float) -> None:
+    points = curves_sweep({name: "640 95\n1280 96\n"}).points
+    assert points["read_fraction"].tolist() == pytest.approx([share] * 2, nan_ok=True)
+
+
+def test_messs_table_with_what_is_left_out() -> None:
+    header = "pause,bandwidth_mean,latency_mean,read_pct_rounded"
+    sweep = curves_sweep({"m.csv": f"{header}\n0,64,200,100\n10,6.4,100,100\n99,0,80,100\n50,-1,90,100\n"})
+    assert sweep.points["bandwidth_bytes_per_s"].tolist() == [64e9, 6.4e9]
+    assert sweep.points["latency_s"].tolist() == pytest.approx([2e-7, 1e-7])
+    assert sweep.provenance.details["idle_latency_s"] == {"read": pytest.approx(8e-8)}
+    assert {f.check: f.severity for f in sweep.findings} == {"rows-left-out": "warning", "idle-point": "info"}
+    assert "idle latency, 80 ns," in next(f.message for f in sweep.findings if f.check == "idle-point")
+    for rows, says in (("5,64,200,100\n5,6.4,100,100", "same pause"), ("5,0,200,100", "above zero"),
+                       ("5,64,0,100", "cannot be right"), ("5,64,200,101", "cannot be right"),
+                       ("5,64,200", "3 cells under 4 columns"), ("5,x,200,100", "not a number")):  # fmt: skip
+        with pytest.raises(DataError, match=says):
+            curves_sweep({"m.csv": f"{header}\n{rows}\n"})
+    with pytest.raises(DataError, match="line 21 has 3 numbers"):
+        curves_sweep({"x.txt": "1 2\n" * 20 + "5 6 7\n"})
+
+
+def test_files_of_curves_are_told_apart() -> None:
+    same = curves_sweep({"a/bwlat_50.txt": "640 95\n1280 96\n", "b/bwlat_50.txt": "640 95\n1280 96\n"})
+    assert list(same.series) == ["a/bwlat_50.txt: 50/50 mix", "b/bwlat_50.txt: 50/50 mix"]
+    assert same.name == ""
+    two = curves_sweep({"a.txt": "640 95\n1280 96\n", "b.txt": "640 95\n1280 96\n"})
+    assert list(two.series) == ["a.txt", "b.txt"]
+    assert "a.txt and 1 more file: no unit is named" in two.findings[0].message
+    repeats = curves_sweep({"bwlat_50.txt": "640 95\n640 96\n1280 99\n"})
+    assert repeats.points["repeat"].tolist() == [0, 1, 0]
+    assert repeats.name == "bwlat_50.txt"
+    assert not looks_like_curves("1 2\n")
+    assert looks_like_curves("1 2\n3 4\n")
+    with pytest.raises(DataError, match="cannot be one sweep"):
+        curves_sweep({"a": "1 2\n3 4\n", "b": "pause,bandwidth_mean,latency_mean\n1,2,3\n"})
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_has_the_name_and_the_paths_of_its_files() -> None:
+    tables = [InputFile(f"{n}.csv", Path(f"x/{n}.csv"), "depth,iops,latency_us\n4,4000,1000\n") for n in "ab"]
+    one = sweep_of("table", tables[:1], None, None)
+    assert (one.name, one.raw) == ("a.csv", (Path("x/a.csv"),))
+    both = sweep_of("table", tables, None, None)
+    assert both.raw == (Path("x/a.csv"), Path("x/b.csv"))
+    assert len(both) == 2
+    assert sniff("depth,iops,latency_us\n4,4000,1000\n", "f") == "table"
+    fio = InputFile("r.txt", Path("r.txt"), report())
+    assert sweep_of("fio", [fio], None, None).name == "r.txt"
+
+
+def test_a_law_of_service_times_from_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "law.csv"
+    path.write_text("latency_s, count\n0.001,3\n\n0.005,1\n")
+    law = read_histogram(path)
+    assert law.mean == pytest.approx(0.002)
+    for body, says in (("time,count\n1,2\n", "neither fio's"), ("latency_s,count\n0,3\n", "counts no time above zero"),
+                       ("latency_s,count\n0.1,0\n", "counts no time above zero"),
+                       ("latency_s,count\n0.1,3\n-1,2\n", "row 3: a time and a count are zero or more"),
+                       ("latency_s,count\n0.1,-3\n", "row 2: a time"), ("latency_s,count\n0.1\n", "row 2: invalid"),
+                       ("latency_s,count\ninf,3\n", "row 2: a time")):  # fmt: skip
+        path.write_text(body)
+        with pytest.raises(DataError, match=says):
+            read_histogram(path)
+    path.write_text("latency_s,count\n0,1\n0.1,1\n")
+    assert read_histogram(path).mean == pytest.approx(0.05)

@@ -1,0 +1,157 @@
+"""Queues with phases against the Markov chain of every phase, and the matrices they are solved by."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from markov_chains import Moves, stationary
+
+from qsim import (
+    Deterministic,
+    Erlang,
+    Exponential,
+    HyperExponential,
+    MarkovModulated,
+    MMcK,
+    Open,
+    solve,
+    wait_variance,
+)
+from qsim.analytic.open import markovian, mg1
+
+SHARES, MEANS = (0.4, 0.6), (0.5, 1.5)
+
+
+@pytest.mark.parametrize(("c", "K"), [(1, 3), (2, 2), (2, 4), (3, 5), (1, None), (2, None)])
+def test_erlang_arrivals_and_hyperexponential_services_are_their_chain(c: int, K: int | None) -> None:
+    """A state is the phase of the next arrival, those waiting, and the phases in service in order."""
+    gap, most = 1.3 / c, K or 120
+
+    def moves(state: tuple[int, int, tuple[int, ...]]) -> Moves:
+        phase, waiting, serving = state
+        rate = 2 / gap
+        if phase == 0:
+            yield rate, (1, waiting, serving)
+        elif waiting + len(serving) >= most:
+            yield rate, (0, waiting, serving)
+        elif len(serving) < c:
+            for i, share in enumerate(SHARES):
+                yield rate * share, (0, waiting, tuple(sorted((*serving, i))))
+        else:
+            yield rate, (0, waiting + 1, serving)
+        for place, i in enumerate(serving):
+            rest = serving[:place] + serving[place + 1 :]
+            if waiting:
+                for j, share in enumerate(SHARES):
+                    yield share / MEANS[i], (phase, waiting - 1, tuple(sorted((*rest, j))))
+            else:
+                yield 1 / MEANS[i], (phase, 0, rest)
+
+    p = stationary((0, 0, ()), moves)  # type: ignore[arg-type]
+    S = sum(s * m for s, m in zip(SHARES, MEANS, strict=True))
+
+    def mean(of: object) -> float:
+        return math.fsum(q * of(*state) for state, q in p.items())  # type: ignore[operator, misc]
+
+    # An arrival comes from phase 1 alone.
+    comes = mean(lambda phase, w, s: phase == 1)
+    lost = mean(lambda phase, w, s: phase == 1 and w + len(s) >= most) / comes if K else 0.0
+    waits = mean(lambda phase, w, s: phase == 1 and c <= w + len(s) < most) / comes / (1 - lost)
+    X = (1 - lost) / gap
+    L, Lq = mean(lambda phase, w, s: w + len(s)), mean(lambda phase, w, s: w)
+    r = solve(Open(Erlang(2, gap), HyperExponential(SHARES, MEANS), c, K))
+    found = [r.throughput, r.utilization, r.L, r.Lq, r.W, r.Wq, r.p_wait, r.p_block]
+    assert found == pytest.approx([X, X * S / c, L, Lq, L / X, Lq / X, waits, lost], rel=1e-7, abs=1e-10)
+    states = [mean(lambda phase, w, s, n=n: w + len(s) == n) for n in range(7)]
+    assert [r.p(n) for n in range(7)] == pytest.approx(states, rel=1e-6, abs=1e-10)
+    # The times have these means: survival integrated over t.
+    times = r.times
+    assert times is not None
+    t = np.linspace(0, 60, 6001)
+    for of, wanted in (("W", L / X), ("Wq", Lq / X)):
+        survival = [times.survival(float(x), of) for x in t[::20]]  # type: ignore[attr-defined]
+        assert np.trapezoid(survival, t[::20]) == pytest.approx(wanted, rel=0.02, abs=2e-3)
+        assert survival[0] == pytest.approx(1.0 if of == "W" else waits, abs=1e-9)
+
+
+def test_bursts_are_their_chain() -> None:
+    """Two rates of arrival, one server, room for three."""
+    rates, switch = (0.2, 2.0), (0.3, 0.7)
+
+    def moves(state: tuple[int, int]) -> Moves:
+        phase, n = state
+        yield switch[phase], (1 - phase, n)
+        if n < 3:
+            yield rates[phase], (phase, n + 1)
+        if n:
+            yield 1.0, (phase, n - 1)
+
+    p = stationary((0, 0), moves)  # type: ignore[arg-type]
+    arrivals = MarkovModulated(rates, ((-0.3, 0.3), (0.7, -0.7)))
+    r = solve(Open(arrivals, Exponential(1.0), 1, 3))
+    come = sum(q * rates[phase] for (phase, _), q in p.items())  # type: ignore[misc, call-overload]
+    lost = sum(q * rates[phase] for (phase, n), q in p.items() if n == 3) / come  # type: ignore[misc, call-overload]
+    held = sum(q * rates[phase] for (phase, n), q in p.items() if 0 < n < 3) / come  # type: ignore[misc, call-overload, operator]
+    assert (r.p_block, r.p_wait) == pytest.approx((lost, held / (1 - lost)))
+    assert r.throughput == pytest.approx(1 - p[0, 0] - p[1, 0])
+
+
+@pytest.mark.parametrize(("c", "K"), [(1, 4), (2, 5), (3, 3)])
+def test_times_with_limited_places_by_both_ways(c: int, K: int) -> None:
+    known, phases = (
+        solve(MMcK(0.9 * c, 1.0, c, K)),
+        markovian.solve(Open(Exponential(1 / 0.9 / c), Erlang(1, 1.0), c, K)),
+    )
+    for q in (0.1, 0.5, 0.9, 0.999):
+        for of in ("W", "Wq"):
+            assert phases.quantile(q, of) == pytest.approx(known.quantile(q, of), rel=1e-6, abs=1e-9)
+
+
+def test_occupancies_and_the_matrices_of_two_servers() -> None:
+    assert markovian.occupancies(2, 2) == [(2, 0), (1, 1), (0, 2)]
+    assert len(markovian.occupancies(3, 3)) == 10
+    found = markovian.servers_of((np.array([1.0, 0.0]), np.array([[-2.0, 2.0], [0.0, -3.0]])), 2)
+    assert found.begin[0].tolist() == [[1, 0]]
+    assert found.begin[1].tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert found.move[1].tolist() == [[-2, 2], [0, -3]]
+    assert found.move[2].tolist() == [[-4, 4, 0], [0, -5, 2], [0, 0, -6]]
+    assert found.finish[1].tolist() == [[0], [3]]
+    assert found.finish[2].tolist() == [[0, 0], [3, 0], [0, 6]]
+
+
+def test_the_rate_matrix_solves_its_equation_and_m_m_1_s_is_rho() -> None:
+    assert markovian.rate_matrix(*(np.array([[x]]) for x in (0.8, -1.8, 1.0)))[0, 0] == pytest.approx(0.8)
+    up, down = np.array([[0.0, 0.0], [1.5, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    local = np.array([[-2.5, 1.5], [0.0, -2.5]])
+    R = markovian.rate_matrix(up, local, down)
+    np.testing.assert_allclose(R @ R @ down + R @ local + up, 0, atol=1e-12)
+    assert (np.abs(np.linalg.eigvals(R)) < 1).all()
+
+
+@pytest.mark.parametrize("near", [1e-5, 1e-7])
+def test_a_warning_comes_within_a_millionth_of_saturation(near: float) -> None:
+    r = solve(Open(Erlang(2, 1.0), Erlang(2, 1 - near)))
+    assert bool(r.warnings) == (near < 1e-6)
+
+
+def test_the_variance_of_the_wait_by_hand() -> None:
+    """Exponential of mean 1 at rate a half: λE[S³]/(3(1-ρ)) + Wq² = 3/1.5 + 1 = 3; constant: 0.5/1.5 + 0.25."""
+    assert mg1.wait_variance(0.5, Exponential(1.0)) == pytest.approx(3)
+    assert mg1.wait_variance(0.5, Deterministic(1.0)) == pytest.approx(0.5 / 1.5 + 0.25)
+    assert mg1.mean_wait(0.25, Deterministic(2.0)) == pytest.approx(1.0)
+    second = 3 + 1
+    assert wait_variance(0.5, Exponential(1.0), "LCFS") == pytest.approx(second / 0.5 - 1)
+    assert wait_variance(0.5, Exponential(1.0), "SIRO") == pytest.approx(second * 2 / 1.5 - 1)
+
+
+def test_states_of_m_g_1_worked_by_hand() -> None:
+    """Constant services: p(1) = (1 - ρ)(e^ρ - 1), p(2) = (1 - ρ)(e^2ρ - e^ρ(1 + ρ))."""
+    states, rho = mg1.PollaczekStates(0.6, Deterministic(1.0)), 0.6
+    assert states.p(0) == pytest.approx(0.4)
+    assert states.p(1) == pytest.approx(0.4 * (math.exp(rho) - 1))
+    assert states.p(2) == pytest.approx(0.4 * (math.exp(2 * rho) - math.exp(rho) * (1 + rho)))
+    assert states.p(200) < 1e-20
+    with pytest.raises(ValueError, match="n must be below 100000"):
+        states.p(100_000)

@@ -1,0 +1,182 @@
+"""Which family of formulas answers a model: the first whose theory covers it, and none where none does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from qsim import (
+    Batches,
+    ClassStation,
+    Closed,
+    ClosedClasses,
+    CustomerClass,
+    Delay,
+    Deterministic,
+    Erlang,
+    Exponential,
+    HyperExponential,
+    LogNormal,
+    MarkovModulated,
+    Model,
+    NoFormulaError,
+    Open,
+    OpenClasses,
+    PhaseType,
+    RecordedArrivals,
+    Station,
+)
+from qsim.analytic import find_family
+from qsim.analytic.closed import classes
+from qsim.analytic.open import (
+    approximations,
+    disciplines,
+    first_come,
+    gimc,
+    infinite_servers,
+    load_dependent,
+    loss,
+    markovian,
+    mdc,
+    split,
+)
+
+GAPS, GENERAL, SERVICE = Exponential(1.0), LogNormal(1.0, 0.5), Exponential(0.5)
+SMOOTH = Deterministic(0.5)
+SKEWED = LogNormal(0.5, 2.0)
+PHASES = Erlang(2, 0.5)
+BURSTS = MarkovModulated((0.5, 2.0), ((-1.0, 1.0), (1.0, -1.0)))
+PAIRS = Batches(Exponential(2.0), 2)
+
+FAMILIES: list[tuple[Model, str | None]] = [
+    (Open(GAPS, SERVICE), "mm1"), (Open(GAPS, SERVICE, 2), "mmc"), (Open(GAPS, SERVICE, 2, 5), "mmck"),
+    (Open(GAPS, SERVICE, 2, 2), "mmck"), (Open(GAPS, SKEWED, 2, 2), "loss"), (Open(GAPS, SMOOTH, 2, 2), "loss"),
+    (Open(GAPS, SKEWED, 2, 3), None), (Open(GAPS, SMOOTH), "mdc"), (Open(GAPS, SMOOTH, 2), "mdc"),
+    (Open(GAPS, SMOOTH, 2, 3), None), (Open(GAPS, SKEWED), "mg1"), (Open(GAPS, SKEWED, 2), "approximations"),
+    (Open(GAPS, PHASES), "mg1"), (Open(GAPS, PHASES, 2), "markovian"), (Open(GAPS, PHASES, 1, 3), "markovian"),
+    (Open(PHASES, PHASES), "markovian"), (Open(BURSTS, SERVICE), "markovian"), (Open(BURSTS, SKEWED), None),
+    (Open(GENERAL, SERVICE), "gimc"), (Open(GENERAL, SERVICE, 2), "gimc"), (Open(GENERAL, SERVICE, 2, 2), "gimc"),
+    (Open(GENERAL, SERVICE, 2, 3), None), (Open(GENERAL, SKEWED), "approximations"),
+    (Open(RecordedArrivals((1.0, 2.0)), SERVICE), None),
+    (Open(PAIRS, SERVICE), "batches"), (Open(PAIRS, SKEWED), "batches"), (Open(PAIRS, SERVICE, 2), "batches"),
+    (Open(PAIRS, SKEWED, 2), None), (Open(PAIRS, SERVICE, 1, 3), None),
+    (Open(Batches(Deterministic(2.0), 2), SERVICE), None), (Open(PAIRS, SERVICE, speeds=(1.0, 2.0)), None),
+    (Open(PAIRS, SERVICE, discipline="PS"), None), (Open(PAIRS, SERVICE, math.inf), "infinite_servers"),
+    (Open(PAIRS, SERVICE, 2, queues="random"), None),
+    # speeds by the number present
+    (Open(GAPS, SERVICE, speeds=(1.0, 2.0)), "load_dependent"),
+    (Open(GAPS, SKEWED, speeds=(1.0, 2.0)), None), (Open(GENERAL, SERVICE, speeds=(1.0, 2.0)), None),
+    (Open(GAPS, SKEWED, speeds=(1.0, 2.0), discipline="PS"), "load_dependent"),
+    (Open(GAPS, SERVICE, speeds=(1.0, 2.0), discipline="LCFS"), "load_dependent"),
+    (Open(GAPS, SERVICE, speeds=(1.0, 2.0), discipline="SJF"), None),
+    (Open(GAPS, SERVICE, speeds=(1.0, 2.0), discipline="PSJF"), None),
+    (Open(GAPS, SERVICE, 1, 1, speeds=(2.0,)), "load_dependent"),
+    # other orders
+    (Open(GAPS, SKEWED, discipline="SJF"), "disciplines"), (Open(GAPS, SKEWED, discipline="PSJF"), "disciplines"),
+    (Open(GAPS, SKEWED, 2, discipline="SJF"), None), (Open(GAPS, SKEWED, 1, 3, discipline="SJF"), None),
+    (Open(GENERAL, SKEWED, discipline="SJF"), None), (Open(GAPS, SKEWED, 2, discipline="PS"), "disciplines"),
+    (Open(GENERAL, SERVICE, discipline="PS"), None), (Open(GAPS, SKEWED, 1, 3, discipline="PS"), "disciplines"),
+    (Open(GAPS, SKEWED, discipline="LCFS-PR"), "disciplines"), (Open(GAPS, SKEWED, 2, discipline="LCFS-PR"), None),
+    (Open(GAPS, SKEWED, 1, 3, discipline="LCFS-PR"), None),
+    (Open(GAPS, SERVICE, 2, discipline="LCFS-PR"), "disciplines"),
+    (Open(GAPS, SERVICE, 2, 4, discipline="LCFS-PR"), None),
+    (Open(GENERAL, SERVICE, 2, discipline="LCFS-PR"), "disciplines"),
+    (Open(GAPS, SKEWED, discipline="LCFS"), "disciplines"), (Open(GAPS, SKEWED, discipline="SIRO"), "disciplines"),
+    (Open(GAPS, SKEWED, 2, 3, discipline="SIRO"), None), (Open(GAPS, SKEWED, 2, 2, discipline="SIRO"), "loss"),
+    (Open(GAPS, SKEWED, 2, 2, discipline="PS"), "loss"), (Open(GAPS, SKEWED, 2, 2, discipline="LCFS"), "loss"),
+    (Open(GAPS, SKEWED, 2, 2, discipline="SJF"), "loss"), (Open(GAPS, SKEWED, 2, 2, discipline="PSJF"), None),
+    # queues of their own
+    (Open(GAPS, SKEWED, 2, queues="random"), "split"), (Open(GAPS, SKEWED, 2, queues="round-robin"), "split"),
+    (Open(GAPS, SERVICE, 2, queues="round-robin"), "split"), (Open(GAPS, SERVICE, 2, 4, queues="random"), None),
+    (Open(GAPS, SERVICE, 2, queues="shortest"), None), (Open(BURSTS, SERVICE, 2, queues="random"), None),
+    (Open(GENERAL, SERVICE, 2, queues="random"), None), (Open(GAPS, SERVICE, 1, queues="random"), "mm1"),
+    (Open(Deterministic(1.0), SERVICE, 2, queues="round-robin"), "split"),
+    (Open(Deterministic(1.0), SERVICE, 2, queues="random"), None),
+    (Open(GAPS, SERVICE, 2, queues="random", discipline="PS"), "split"),
+    # everyone a server
+    (Open(GENERAL, SKEWED, math.inf), "infinite_servers"), (Open(BURSTS, SERVICE, math.inf), "infinite_servers"),
+    (Open(RecordedArrivals((1.0, 2.0)), SERVICE, math.inf), None),
+    # classes
+    (OpenClasses([CustomerClass(GAPS, SKEWED)]), "priorities"), (OpenClasses([CustomerClass(GENERAL, SERVICE)]), None),
+    # closed
+    (Closed(3, [Delay(1.0), Station(SERVICE)]), "repairman"), (Closed(3, [Station(SERVICE, 2)]), "repairman"),
+    (Closed(3, [Station(SERVICE, 1, queues="random")]), "repairman"),
+    (Closed(3, [Station(SERVICE, 2, queues="random")]), "random_routing"),
+    (Closed(3, [Station(SERVICE, 2, queues="random", visits=2)]), "network"),
+    (Closed(3, [Station(SERVICE, 2, queues="random", discipline="PS")]), "network"),
+    (Closed(3, [Station(SERVICE, visits=2)]), "network"), (Closed(3, [Station(SERVICE, discipline="PS")]), "network"),
+    (Closed(3, [Station(SERVICE, speeds=(1.0, 2.0))]), "network"), (Closed(3, [Station(SKEWED)]), None),
+    (Closed(3, [Station(SKEWED, discipline="PS")]), "network"),
+    (Closed(3, [Station(SKEWED, discipline="LCFS-PR")]), "network"),
+    (Closed(3, [Station(SKEWED, 2, discipline="LCFS-PR")]), None),
+    (Closed(3, [Station(SERVICE, 2, discipline="LCFS-PR")]), "network"),
+    (Closed(3, [Delay(1.0), Station(SERVICE, capacity=2)]), "finite_source"),
+    (Closed(3, [Delay(1.0), Station(SKEWED, capacity=2)]), None),
+    (Closed(3, [Delay(1.0), Station(SERVICE, capacity=2, visits=2)]), None),
+    (Closed(3, [Delay(1.0), Station(SERVICE, capacity=2, discipline="PS")]), None),
+    (Closed(3, [Delay(1.0), Station(SERVICE, 2, queues="random", capacity=2)]), None),
+    (Closed(3, [Delay(1.0), Station(SERVICE, 1, queues="random", capacity=2)]), "finite_source"),
+    (ClosedClasses([1, 1], [ClassStation([SERVICE, SERVICE])]), "classes"),
+    (ClosedClasses([1, 1], [ClassStation([SERVICE, Exponential(0.4)])]), "mean_value"),
+    (ClosedClasses([1, 1], [ClassStation([SKEWED, SKEWED])]), "mean_value"),
+    (ClosedClasses([1, 1], [ClassStation([SKEWED, SERVICE], discipline="PS")]), "classes"),
+    (ClosedClasses([1, 1], [ClassStation([SKEWED, SERVICE], discipline="LCFS-PR")]), "classes"),
+    (ClosedClasses([1, 1], [ClassStation([SKEWED, SERVICE], servers=2, discipline="LCFS-PR")]), "mean_value"),
+    (ClosedClasses([1, 1], [ClassStation([SERVICE, SERVICE], servers=2, discipline="LCFS-PR")]), "classes"),
+    (ClosedClasses([1, 1], [ClassStation([SERVICE, SKEWED], [1, 0]), ClassStation([None, SERVICE], [0, 1])]),
+     "classes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "family"), FAMILIES)
+def test_the_first_family_whose_theory_covers_a_model_answers(model: Model, family: str | None) -> None:
+    found = find_family(model)
+    name = getattr(found, "__name__", "").rpartition(".")[2]
+    assert name == (family or "")
+
+
+@pytest.mark.parametrize("family", [disciplines, infinite_servers, load_dependent, loss, markovian])
+def test_a_family_of_open_queues_leaves_closed_ones_alone(family: object) -> None:
+    assert not family.applies(Closed(3, [Station(SERVICE)]))  # type: ignore[attr-defined]
+
+
+def test_blocked_arrivals_are_no_lost_ones() -> None:
+    full = Open(GAPS, SERVICE, 1, 1, when_full="blocked")
+    for model in (full, replace(full, discipline="PS"), replace(full, capacity=3), replace(full, speeds=(2.0,))):
+        assert find_family(model) is None
+
+
+def test_each_family_takes_as_many_servers_as_it_can() -> None:
+    for family, gaps, service, most in (
+        (approximations, GENERAL, SKEWED, 100_000), (mdc, GAPS, SMOOTH, 2000), (gimc, GENERAL, SERVICE, 1_000_000),
+    ):  # fmt: skip
+        assert family.applies(Open(gaps, service, most))
+        assert not family.applies(Open(gaps, service, most + 1))
+    three = PhaseType.of(Erlang(32, 1.0))
+    assert split.arrivals_at_one(Open(three, SKEWED, 2, queues="round-robin")) is not None  # 64 phases
+    assert split.arrivals_at_one(Open(three, SKEWED, 3, queues="round-robin")) is None
+    assert split.arrivals_at_one(Open(PhaseType.of(Erlang(65, 1.0)), SKEWED, 2, queues="random")) is not None
+
+
+def test_tables_and_lattices_have_a_largest_size() -> None:
+    first_come.require_few_states(Open(GAPS, SERVICE), 2_000_000)
+    with pytest.raises(NoFormulaError, match="2,000,001 states, more than the 2,000,000"):
+        first_come.require_few_states(Open(GAPS, SERVICE), 2_000_001)
+    shared = [ClassStation([SERVICE, SERVICE], discipline="PS")]
+    assert classes.is_small(shared, (1999, 999))  # 2000 x 1000 populations
+    assert not classes.is_small(shared, (2000, 999))
+
+
+def test_phases_of_many_servers_are_counted_up_to_the_largest_level() -> None:
+    """c servers with two phases have c + 1 states, times the phases of the arrivals: up to 400."""
+    gaps = HyperExponential((0.5, 0.5), (1.0, 2.0))
+    assert markovian.applies(Open(gaps, Erlang(2, 100.0), 199, 199))
+    assert not markovian.applies(Open(gaps, Erlang(2, 100.0), 200, 200))
+    # Without a limit on places 60 levels count: 60·364³ + 181·182³ is below 4e9, 60·366³ + 182·184³ is not.
+    assert markovian.applies(Open(gaps, Erlang(2, 100.0), 181))
+    assert not markovian.applies(Open(gaps, Erlang(2, 100.0), 182))
+    # 2 x 100 states cubed are 8e6: with 500 levels 4e9, the most that is worked out.
+    assert markovian.applies(Open(gaps, Erlang(2, 50.0), 99, 99 + 480))
+    assert not markovian.applies(Open(gaps, Erlang(2, 50.0), 99, 99 + 500))
