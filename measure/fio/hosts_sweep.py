@@ -34,9 +34,8 @@ from measure.formats.fio.sweep import sweep_of_records, why_unusable
 from measure.machine.durable import write_durably
 from measure.machine.host import host_facts
 from measure.machine.process import Finished, run_tool
-from measure.progress import Progress
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, Outcome, Run, Tick, measure, printed, read_kept
+from measure.store.measuring import Measurement, Outcome, Progress, Run, Tick, measure, printed, read_kept
 from measure.sweep import Provenance, Sweep
 from measure.units import counted
 

@@ -27,9 +27,8 @@ from measure.formats.fio.sweep import sweep_of_points
 from measure.machine.host import host_facts, storage_behind
 from measure.machine.own_file import check_unchanged, held, mark_filled, remove_leftover
 from measure.machine.process import run_tool
-from measure.progress import Progress
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, More, Outcome, Run, Tick, measure, read_kept
+from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure, read_kept
 from measure.sweep import Provenance, Sweep
 
 __all__ = [

@@ -24,7 +24,7 @@ from measure.formats.fio.json_output import parse_fio
 from measure.known_device.server import MAX_THREADS, known_device
 from measure.known_device.truth import Truth
 from measure.machine.process import run_tool
-from measure.progress import Progress
+from measure.store.measuring import Progress
 from measure.sweep import Sweep
 from measure.units import format_rate
 from qsim.errors import InvalidParameterError, must_be

@@ -96,10 +96,6 @@ class BufferPlan:
         """Seconds that a point takes, of those that its size takes."""
         return self.seconds_at(point.buffer_bytes) / len(self.points(point.buffer_bytes))
 
-    def request(self, point: Point) -> dict[str, Any]:
-        """What a record keeps of what was asked."""
-        return {"kind": point.kind, "buffer_bytes": point.buffer_bytes}
-
     def prepare_seconds(self) -> float:
         """Seconds for compiling and for touching the largest buffers."""
         return COMPILE_S + len(self.cpus) * self.sizes[-1] * PREPARE_S_PER_BYTE

@@ -54,6 +54,11 @@ class Point:
     delay: int = 0
     buffer_bytes: int = 0
 
+    def request(self) -> dict[str, Any]:
+        """What was asked, for the point's record."""
+        varied = {"buffer_bytes": self.buffer_bytes} if self.buffer_bytes else {"delay_iterations": self.delay}
+        return {"kind": self.kind, **varied}
+
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""
         if self.buffer_bytes:
@@ -135,10 +140,6 @@ class MemoryPlan:
         """
         refills = (len(self.traffics) - 1) * self.buffers * self.buffer_bytes * REFILL_S_PER_BYTE
         return self.prepare_seconds() + refills + len(self.points()) * self.seconds_per_point()
-
-    def request(self, point: Point) -> dict[str, Any]:
-        """What a record keeps of what was asked."""
-        return {"kind": point.kind, "delay_iterations": point.delay}
 
     def settings(self) -> dict[str, Any]:
         """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings.

@@ -49,9 +49,8 @@ from measure.memory.quantities import Repeated
 from measure.memory.steps import Plateau, plateaus, steps
 from measure.memory.stores import streaming_instruction
 from measure.memory.sweep import read_memory_store, summarize
-from measure.progress import Progress
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, More, Outcome, Run, Tick, measure
+from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure
 from measure.sweep import Provenance, Sweep
 from measure.units import format_bytes
 from qsim.installed import version
@@ -107,7 +106,7 @@ def _ready(
         command = plan.command(point) if isinstance(plan, MemoryPlan) else plan.command(point.buffer_bytes)
         about = {
             "command": f"{command} --out {shlex.quote(str(store.directory))}", "started_at": now(),
-            "request": plan.request(point),
+            "request": point.request(),
         }  # fmt: skip
         try:
             record = bench.measure(point)

@@ -29,9 +29,8 @@ from measure.formats.mlc import mlc_figures, mlc_sweep, mlc_version
 from measure.machine.host import host_facts
 from measure.machine.process import Finished, run_tool
 from measure.mlc.plan import DELAYS_FILE, MIXES, MlcPlan, MlcRun, Mode, curve_name, plan_mlc
-from measure.progress import Progress
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, Outcome, Tick, measure, printed, read_kept
+from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, printed, read_kept
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_bytes

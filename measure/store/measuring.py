@@ -17,12 +17,14 @@ from typing import Any, Generic, Protocol, TypeVar
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
 from measure.machine.process import Finished
-from measure.progress import Progress, silent
 from measure.store.directory import MANIFEST, SweepStore
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Provenance, Sweep
 
 STDERR_KEPT = 4000
+
+Progress = Callable[[int, int, float, str], None]
+"""on_progress(points done, points in all, seconds left, what is being done)"""
 
 Tick = Callable[[str], None]
 """Called a few times a second with what is being done."""
@@ -115,7 +117,7 @@ def measure(
             target.enter_context(plan.hold())
         store = SweepStore.create(out_dir, plan.tool, plan.settings, plan.provenance().to_dict())
         finished = set(directory.enter_context(store.locked()))
-        clock = _Clock(plan, on_progress or silent)
+        clock = _Clock(plan, on_progress or (lambda *_: None))
         run: Run[P] | None = None
         known: set[str] = set()
         new = list(plan.points)

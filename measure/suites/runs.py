@@ -28,8 +28,8 @@ from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.own_file import remove_leftover
 from measure.machine.safety import TEST_FILE
 from measure.machine.target import Precondition, Target
-from measure.progress import Progress
 from measure.store.directory import MANIFEST, SweepStore
+from measure.store.measuring import Progress
 from measure.suites.questions import Suite, suites
 from measure.sweep import Sweep
 from measure.units import format_duration

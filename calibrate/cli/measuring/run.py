@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from measure import Sweep
-    from measure.progress import Progress
+    from measure.store.measuring import Progress
 
 Result = TypeVar("Result")
 
