@@ -97,9 +97,9 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
 
 def _along(comparison: Comparison, reach: Array) -> Prediction:
     """The curve from the lightest to the heaviest load that is shown."""
-    smooth = comparison.smooth
-    if smooth.load.min() <= reach.min() and reach.max() <= smooth.load.max() * 1.01:
-        return smooth
+    ends = (reach.min(), reach.max())
+    if np.allclose(ends, (comparison.smooth.load.min(), comparison.smooth.load.max())):
+        return comparison.smooth
     if comparison.is_open:
         return predict(comparison.fit, np.linspace(0.02, 1.0, _DRAWN) * float(reach.max()))
     low = 0.0 if (reach == 0).any() else float(reach.min())
