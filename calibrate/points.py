@@ -18,7 +18,7 @@ from measure.auditing.memory import cache_sized
 from measure.errors import DataError
 from measure.formats.fio.host_work import COLUMN as HOST_TIME
 from measure.formats.known_peaks import known_peak
-from measure.loads import LOADS, Load, LoadKind
+from measure.loads import Load, LoadKind, load_of
 from measure.machine.scheduling_delay import COLUMN
 from measure.recorded import recorded_caches
 from measure.sweep import Sweep
@@ -89,7 +89,7 @@ class Points:
     @property
     def load_type(self) -> Load:
         """What varies."""
-        return LOADS[self.load_kind]
+        return load_of(self.load_kind, self.load_unit)
 
     @property
     def throughput_is_given(self) -> bool:

@@ -38,7 +38,9 @@ PAGES: dict[str, Callable[[], str]] = {
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
     from accuracy import collected, figures, in_short
+    from doctools.column_names import column_table
     from doctools.still import still
+    from doctools.systems import systems_table
     from doctools.weights_picture import picture
     from surface_accuracy import table as surface_table
 
@@ -49,6 +51,8 @@ def regions() -> dict[str, Callable[[], str]]:
         "accuracy in short": in_short,
         "drives": lambda: figures(collected()),
         "surfaces": surface_table,
+        "names of columns": column_table,
+        "systems": systems_table,
     }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from measure.loads import Load
 from measure.sweep import Sweep
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,7 @@ class ClosedCurve:
     latency: Floats
     block_bytes: float | None
     read_fraction: float | None
+    load_type: Load
     file_bytes: float | None = None  # set where the claimed block turned out to be the size of the file
 
     @property
@@ -44,6 +46,10 @@ class ClosedCurve:
     def implied_latency(self) -> Floats:
         """N / X, seconds: what the depth and the throughput say about the response time."""
         return self.load / self.throughput
+
+    def at(self, point: int) -> str:
+        """Where a point lies: "depth 8", "8 clients"."""
+        return self.load_type.at(float(self.load[point]))
 
     @property
     def worst(self) -> int:
@@ -71,7 +77,8 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
         if len(points):
             load, throughput, latency = (points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
             block, read = _single(points["block_bytes"]), _single(points["read_fraction"].round(2))
-            curves.append(ClosedCurve(str(series), load, throughput, latency, block, read, files.get(series)))
+            of, file = sweep.load_type, files.get(series)
+            curves.append(ClosedCurve(str(series), load, throughput, latency, block, read, of, file))
     return curves
 
 

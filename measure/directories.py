@@ -109,6 +109,10 @@ def load_store(directory: Path) -> Sweep:
             from measure.memory.probe import read_memory_store
 
             return read_memory_store(store)
+        if tool == "known-device":
+            from measure.known_device.in_python import read_device_store
+
+            return read_device_store(store)
         if tool == "mlc":
             from measure.mlc.sweep import read_mlc_store
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from measure.units import format_bandwidth, format_bytes, format_rate
@@ -93,6 +93,49 @@ class Load:
             return self.text(value)
         return f"{self.symbol}{' =' if self.is_closed else ''} {self.text(value)}"
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is a number of clients, users, threads: what a table calls its outstanding requests."""
+        return self.is_closed and not self.option
+
+    @property
+    def things(self) -> str:
+        """What a closed load is a number of, "outstanding requests" or "clients"."""
+        return self.name.removesuffix(" N")
+
+    def at(self, *values: float) -> str:
+        """Values as a place of the curve.
+
+        >>> LOADS["queue_depth"].at(1, 8), LOADS["queue_depth"].counted_in("clients").at(8)
+        ('depth 1, 8', '8 clients')
+        """
+        return self.place(", ".join(f"{value:g}" for value in values))
+
+    def place(self, values: str) -> str:
+        """The same with values in words, as ``1 to 8``."""
+        if self.is_counted:
+            return f"{values} {self.noun if values == '1' else self.plural}"
+        return f"{self.noun} {values}"
+
+    def measure(self, values: str, options: str = "") -> str:
+        """What measures closed or open loads, in words: the command with its ``options``, or the tool of the table."""
+        if self.is_counted:
+            return f"measure {self.place(values)} with the tool that made the table"
+        return f"qsim measure fio TARGET {self.option} {values}{options} --out DIR"
+
+    def counted_in(self, unit: str) -> Load:
+        """The same for a table that calls its outstanding requests ``unit``: clients, users, threads.
+
+        >>> LOADS["queue_depth"].counted_in("clients").name
+        'clients N'
+        """
+        if not self.is_closed or unit == self.unit:
+            return self
+        return replace(
+            self, name=f"{unit} N", noun=_SINGULAR.get(unit, unit.removesuffix("s")), plural=unit, knee_unit=unit,
+            unit=unit, option="", more=f"1 and 32 {unit}; with three, 1, 8 and 64",
+        )  # fmt: skip
+
     def named(self, unit: str) -> str:
         """The name with the unit; requests need none."""
         return self.name if self.is_closed else f"{self.name} ({unit})"
@@ -132,3 +175,10 @@ LOADS: Mapping[str, Load] = _by_kind(
     ),
 )  # fmt: skip
 """Every kind of load, by its name in files and in JSON."""
+
+_SINGULAR = {"processes": "process"}
+
+
+def load_of(kind: LoadKind, unit: str) -> Load:
+    """What varies in data over this kind of load that count it in ``unit``."""
+    return LOADS[kind].counted_in(unit)

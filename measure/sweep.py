@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.loads import LOADS, Load, LoadKind
+from measure.loads import LOADS, Load, LoadKind, load_of
 from measure.repeats import intervals
 from measure.units import counted, format_bytes
 from qsim.result import Result
@@ -118,7 +118,7 @@ class Sweep(Result):
             )
         if not self.load_type.may_be_zero and (idle := self.points["load"] == 0).any():
             raise DataError(
-                f"{where or 'the table'}: {self.load_type.noun} 0 in row {int(idle.to_numpy().argmax()) + 1} "
+                f"{where or 'the table'}: {self.load_type.at(0)} in row {int(idle.to_numpy().argmax()) + 1} "
                 f"(series {self.points['series'][idle].iloc[0]!r}) asks for nothing; remove it, or say which column is "
                 "the load (--columns load=COLUMN)"
             )
@@ -126,7 +126,7 @@ class Sweep(Result):
     @property
     def load_type(self) -> Load:
         """What varies."""
-        return LOADS[self.load_kind]
+        return load_of(self.load_kind, self.load_unit)
 
     @cached_property
     def series(self) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ class Sweep(Result):
         return self._means.plot(
             kind="line", x="throughput_per_s", y="latency_s", color="series", markers=True, hover_data=["load"],
             labels={"throughput_per_s": "throughput (1/s)", "latency_s": "latency (s)",
-                    "load": f"{self.load_type.name} ({self.load_unit})"},
+                    "load": self.load_type.named(self.load_unit)},
             backend="plotly",
         )  # fmt: skip
 

@@ -128,7 +128,7 @@ def _told_peak(points: Points, peak_per_s: float | None) -> Peak | None:
     highest = each * float(points.throughput_per_s[best])
     if highest >= peak_per_s * (1 + TOLERANCE):
         load = points.load_type
-        where = "" if load.is_throughput else f" at {load.noun} {points.load[best]:g}"
+        where = "" if load.is_throughput else f" at {load.at(points.load[best])}"
         raise DataError(
             f"{points.series}: {written(highest)}{where} is above the given peak, {written(peak_per_s)}; check its unit"
             f"{' and the traffic' if memory else ', block size and direction'}"
@@ -146,8 +146,10 @@ def _assumed(points: Points, peak: Peak | None) -> list[str]:
         notes.append(f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %")
     if len(points) == 1 and points.load_type.is_closed:
         rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
-        deep = "a second, deep point" if points.load[0] <= 4 else "depth 1"
-        notes.append(f"1 point (depth {points.load[0]:g}): {rest} are assumed as on public devices; measure {deep}")
+        deep = "a second, deep point" if points.load[0] <= 4 else points.load_type.at(1)
+        notes.append(
+            f"1 point ({points.load_type.at(points.load[0])}): {rest} are assumed as on public devices; measure {deep}"
+        )
     return notes
 
 

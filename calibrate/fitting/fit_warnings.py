@@ -108,7 +108,7 @@ def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
         return ()
     what = "response times" if points.throughput_is_given else "throughputs"
     again = "measure it again with --repeats 5"
-    if points.load_type.is_drive:
+    if points.load_type.is_drive and points.load_type.option:
         precision = max(1, round(50 * error))
         load = f"{points.load_type.option} {points.load[worst]:g}"
         again = f"qsim measure fio TARGET {load} --repeats auto:20 --precision {precision}% --out DIR"

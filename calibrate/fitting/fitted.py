@@ -22,7 +22,7 @@ from calibrate.models.names import model_named
 from calibrate.models.servers_and_delay import servers_and_think
 from calibrate.points import Points
 from measure.errors import DataError
-from measure.loads import LOADS, Load, LoadKind
+from measure.loads import Load, LoadKind, load_of
 from measure.units import counted
 from qsim.result import Result
 
@@ -100,7 +100,7 @@ class Fit(Result):
     @property
     def load_type(self) -> Load:
         """What varies."""
-        return LOADS[self.load_kind]
+        return load_of(self.load_kind, self.load_unit)
 
     @property
     def load_name(self) -> str:

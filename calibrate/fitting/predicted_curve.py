@@ -155,7 +155,7 @@ def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
         return ()
     return (
         f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
-        f"measure depth {loads.max():g}, and the decline is fitted",
+        f"measure {fit.load_type.at(loads.max())}, and the decline is fitted",
     )
 
 

@@ -35,6 +35,7 @@ SOFT = 0.5
 """A knee at which less than this share of the peak is reached is not sharp."""
 
 MEASURED = "N* = R1 Xpeak, both measured"
+_DEEPER = ("deepest calibrated point", "deeper")
 
 SHEET = "data sheet"
 """Where a fit's details keep the figures of a data sheet."""
@@ -105,10 +106,13 @@ def _closed(fit: Fit) -> Knee:
     at = fit.measurements(np.array([load])).quantiles((0.5,))[0, 0]
     peak = fit.table.quantiles(_peak_of(fit), (0.5,))[0]
     beyond = bool(fit.used) and load > max(fit.used)
+    counts = fit.load_type.is_counted
+    words = ("largest load calibrated on", f"more {fit.load_type.plural}") if counts else _DEEPER
     return Knee(
         load=load, low=low, high=high, throughput_per_s=float(at), response_time_s=float(load / at),
         definition=definition, load_name=fit.load_name, identified=bool(high / low < ROUGH),
-        note=_beyond(fit, "deepest calibrated point", "deeper") if beyond else "", sharp=bool(at >= SOFT * peak),
+        note=_beyond(fit, *words) if beyond else "",
+        sharp=bool(at >= SOFT * peak),
     )  # fmt: skip
 
 
@@ -116,7 +120,7 @@ def _lacking(fit: Fit) -> str:
     """Why the knee is not straight from measurements."""
     if not fit.used:
         return ""
-    return ": depth 1 was not measured" if min(fit.used) != 1 else ": the peak was not measured"
+    return f": {fit.load_type.at(1)} was not measured" if min(fit.used) != 1 else ": the peak was not measured"
 
 
 def _around(fit: Fit, crossing: float) -> tuple[float, float]:

@@ -10,7 +10,6 @@ it found itself.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from measure.errors import DataError, MeasureError, StoreError
+from measure.machine import system
 
 if TYPE_CHECKING:
     from measure import Sweep
@@ -128,7 +128,7 @@ def opened(root: Path) -> Iterator[LabFolder]:
         raise MeasureError(f"the lab's folder {root} cannot be used: {error.strerror or error}") from error
     with lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.lock(lock.fileno())
         except OSError as error:
             raise MeasureError(f"another lab uses {root}; close it, or name another folder: --folder DIR") from error
         yield LabFolder(root.resolve())

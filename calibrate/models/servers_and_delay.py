@@ -67,7 +67,7 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
     It is the depth where they differ most, if that is by more than the error of the model; else no depth tells.
     """
     if found.share(found.crossing > 0.5 * BEYOND * found.crossing.min()) > UNSATURATED:
-        return f"the peak may lie far beyond these points: measure depth {4 * points.load[-1]:g}"
+        return f"the peak may lie far beyond these points: measure {points.load_type.at(4 * points.load[-1])}"
     means = np.exp(np.average(np.log(found.crossing), weights=found.mass))
     depths = np.array([n for n in (*range(1, 17), *(2.0**i for i in range(5, 12))) if n <= max(4.0, 2 * means)])
     best_cells = []
@@ -84,9 +84,10 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
     apart = np.ptp(np.vstack(curves), axis=0)
     best = int(np.argmax(apart))
     if apart[best] > 2 * found.median_error():
-        return f"depth {depths[best]:g}, repeated, would tell them apart"
+        return f"{points.load_type.at(depths[best])}, repeated, would tell them apart"
     rate = 0.7 * float(points.throughput_per_s.max())
     return (
-        "no depth would settle it: measure the delay by itself, or the response time under Poisson arrivals "
+        f"no {'other load' if points.load_type.is_counted else 'depth'} would settle it: measure the delay by itself, "
+        "or the response time under Poisson arrivals "
         f"(--arrival-rates {rate:.3g}), of which more servers keep fewer waiting"
     )

@@ -21,7 +21,7 @@ from calibrate.inference.weights import Predictive
 from calibrate.load_text import knee_text
 from calibrate.models.past_the_peak import DECLINE_FROM
 from calibrate.next.fourth import fourth_point
-from measure.loads import LOADS, Load, LoadKind
+from measure.loads import Load, LoadKind, load_of
 from measure.units import format_bandwidth, format_percent, format_rate
 
 Goal = Literal["curve", "knee"]
@@ -56,20 +56,21 @@ class NextLoad:
     half_width_then: float
     knee_now: tuple[float, float] | None
     knee_then: tuple[float, float] | None
+    load_unit: str = "requests"
 
     @property
     def load_type(self) -> Load:
         """What varies."""
-        return LOADS[self.load_kind]
+        return load_of(self.load_kind, self.load_unit)
 
     @property
     def where(self) -> str:
-        """``depth 8``, ``delay 100``, ``8.00 k/s``, ``80.0 GB/s``."""
+        """``depth 8``, ``8 clients``, ``delay 100``, ``8.00 k/s``, ``80.0 GB/s``."""
         if self.load_type.is_open:
             return f"a rate of {format_rate(self.load)}"
         if self.load_type.is_bandwidth:
             return f"near {format_bandwidth(self.load)}"
-        return f"{self.load_type.noun} {self.load:g}"
+        return self.load_type.at(self.load)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
@@ -180,7 +181,7 @@ class _Design:
         return NextLoad(
             float(self.loads[best]), self.fit.load_kind, goal,
             float(np.expm1(wide * now)), float(np.expm1(wide * then)),
-            ends, narrower,
+            ends, narrower, self.fit.load_unit,
         )  # fmt: skip
 
 

@@ -82,11 +82,11 @@ def _depth_knee_sentence(fit: Fit) -> str:
     if not knee.identified:
         return (
             f"The knee is not identifiable from these points: N* = {knee.load:.3g} is the best guess, anywhere in "
-            f"{interval} outstanding requests fits{more}."
+            f"{interval} {fit.load_type.things} fits{more}."
         )
     return (
-        f"The knee is at N* = {knee.load:.3g} outstanding requests {interval}: {rate} at {time}{more}. "
-        "Deeper queues buy mostly latency."
+        f"The knee is at N* = {knee.load:.3g} {fit.load_type.things} {interval}: {rate} at {time}{more}. "
+        f"{'More ' + fit.load_type.things if fit.load_type.is_counted else 'Deeper queues'} buy mostly latency."
     )
 
 

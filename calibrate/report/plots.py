@@ -72,7 +72,7 @@ def fit_figure(fit: Fit) -> Figure:
 
 
 def _figure(curve: Prediction, lines: Sequence[Line]) -> Figure:
-    depths = any(load.is_closed and load.name == curve.load_name for load in LOADS.values())
+    depths = not any(curve.load_name.startswith(load.name) for load in LOADS.values() if not load.is_closed)
     figure = figure_of(lines, curve.load_name, in_seconds=True, log_x=depths)
     if depths:
         depth_ticks(figure, curve.load)

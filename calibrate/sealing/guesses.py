@@ -7,7 +7,6 @@ could hash the knees from 1 to 1000. Guess and nonce stay in a file of the guess
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import re
 import secrets
@@ -33,6 +32,7 @@ from calibrate.sealing.sealed_prediction import (
     write_new,
 )
 from measure.errors import DataError, MeasureError
+from measure.machine import system
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep
 from measure.text_files import read_document
@@ -130,7 +130,7 @@ def add_guess(
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     try:
         with path.with_name(f".{path.name}.lock").open("w") as lock:  # a class writes at the same time
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            system.lock(lock.fileno(), wait=True)
             entries = read_list(path) if path.exists() else ()
             standing = [e.name.casefold() for e in entries if e.commitment not in taken_back]
             if guess.name.casefold() in standing:

@@ -36,13 +36,13 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
         if sweep.load_type.is_open:
             yield from _never_busy(str(series), x, r)
         elif (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
-            deeper = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8))
+            deeper, of = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8)), sweep.load_type
             yield Finding(
                 "no-saturated-point", "warning",
-                f"the throughput still rises from {format_rate(x[-2])} at depth {load[-2]:g} to {format_rate(x[-1])} "
-                f"at depth {load[-1]:g}, as the depth to the power of {slope:.2f}.",
+                f"the throughput still rises from {format_rate(x[-2])} at {of.at(load[-2])} to {format_rate(x[-1])} at "
+                f"{of.at(load[-1])}, as the {of.plural if of.is_counted else of.noun} to the power of {slope:.2f}.",
                 "the sweep ends below the knee, so that the peak and the knee of any model are extrapolations.",
-                f"measure deeper: qsim measure fio TARGET --depths {deeper} --out DIR.",
+                f"{'' if of.is_counted else 'measure deeper: '}{of.measure(deeper)}.",
                 str(series), float(load[-1]),
             )  # fmt: skip
 

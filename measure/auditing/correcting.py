@@ -76,8 +76,8 @@ def _apply(points: pd.DataFrame, diagnosis: Diagnosis) -> Finding | None:
     if diagnosis.cause != "one-direction":
         changed &= (points["latency_s"] / implied - 1).abs().gt(0.1) | points["load"].gt(1)
     points.loc[changed, "latency_s"] = implied[changed]
-    depths = ", ".join(f"{n:g}" for n in sorted(points.loc[changed, "load"].unique()))
-    words = f"the latency was replaced by N / X at depth {depths}"
+    at = curve.load_type.at(*sorted(points.loc[changed, "load"].unique()))
+    words = f"the latency was replaced by N / X at {at}"
     if diagnosis.cause == "one-direction":
         words += ", which is the time of a read and a write together, as the throughput counts one of the two"
     return _note(curve.series, words, diagnosis)

@@ -78,10 +78,11 @@ def _drift(curve: ClosedCurve) -> Iterator[Finding]:
         return
     yield Finding(
         "drift", "warning",
-        f"the throughput falls from {format_rate(first)} at depth {curve.load[0]:g} to {format_rate(second)} at depth "
-        f"{curve.load[1]:g} ({100 * (second / first - 1):.0f} %) and does not come back.",
+        f"the throughput falls from {format_rate(first)} at {curve.at(0)} to "
+        f"{format_rate(second)} at {curve.at(1)} ({100 * (second / first - 1):.0f} %) and "
+        "does not come back.",
         "the drive left its write cache, or throttled, during the sweep: drift, not queueing.",
-        "precondition the drive until its throughput is steady, or measure the depths in another order and again.",
+        "precondition the drive until its throughput is steady, or measure the points in another order and again.",
         curve.series, float(curve.load[1]),
     )  # fmt: skip
 
@@ -93,10 +94,10 @@ def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
         return
     yield Finding(
         "past-the-peak", "info",
-        f"the throughput peaks at {format_rate(curve.throughput[peak])} at depth {curve.load[peak]:g} and falls to "
+        f"the throughput peaks at {format_rate(curve.throughput[peak])} at {curve.at(peak)} and falls to "
         f"{format_rate(last)} at {curve.load[-1]:g} ({100 * (last / curve.throughput[peak] - 1):.0f} %).",
         "overhead of the host or of the drive beyond the knee, a regime of its own.",
-        "give the model a measured point beyond the peak, or leave those depths out.",
+        "give the model a measured point beyond the peak, or leave the points beyond it out.",
         curve.series, float(curve.load[peak]),
     )  # fmt: skip
 
@@ -108,8 +109,8 @@ def _latency_order(curve: ClosedCurve) -> Iterator[Finding]:
     i = int(falls[0])
     yield Finding(
         "latency-order", "info",
-        f"the latency falls from {format_duration(curve.latency[i])} at depth {curve.load[i]:g} to "
-        f"{format_duration(curve.latency[i + 1])} at depth {curve.load[i + 1]:g}.",
+        f"the latency falls from {format_duration(curve.latency[i])} at {curve.at(i)} to "
+        f"{format_duration(curve.latency[i + 1])} at {curve.at(i + 1)}.",
         "idle states of host or drive at low depth." if curve.load[i] < 4 else "noise, or a drive that changed.",
-        "" if curve.load[i] < 4 else "repeat the two depths.", curve.series, float(curve.load[i + 1]),
+        "" if curve.load[i] < 4 else "repeat the two points.", curve.series, float(curve.load[i + 1]),
     )  # fmt: skip

@@ -31,6 +31,7 @@ TOLERANCE = 0.02
 _WARNING, _ERROR = 0.10, 0.20
 #: The longest time a request that a host can lose between a completion and the next submission, seconds.
 _LONGEST_GAP = 200e-6
+_OF_FIO = " (fio's iops, lat and iodepth_level; not clat)"
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagno
             return found
     return Diagnosis(
         curve, "unexplained", _severity(curve), _evidence(curve),
-        remedy=f"measure one of these depths again (qsim measure fio TARGET --depths {curve.load[curve.worst]:g} --out "
-        "DIR) and compare fio's iops, lat (not clat) and iodepth_level.",
+        remedy=f"measure one of these points again ({curve.load_type.measure(f'{curve.load[curve.worst]:g}')}) and "
+        f"compare its throughput and mean latency{_OF_FIO if not curve.load_type.is_counted else ''}.",
     )  # fmt: skip
 
 
@@ -149,7 +150,7 @@ def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagn
     return Diagnosis(
         curve, "one-direction", "error", f"{_evidence(curve)}{context}",
         "only one direction of the mix was tabulated. If it was half of the requests, the other half took "
-        f"{format_duration(missing)} each at depth {curve.load[0]:g}{beside}.",
+        f"{format_duration(missing)} each at {curve.at(0)}{beside}.",
         "add fio's read and write IOPS, and weight their mean latencies by them.",
     )  # fmt: skip
 
@@ -170,7 +171,7 @@ def _submission_gap(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis |
         return None
     return Diagnosis(
         curve, "submission-gap", "info" if ratio.min() >= 0.8 else "warning",
-        f"{_evidence(curve)} The gap N/X - R is {format_duration(gap[0])} a request at depth {curve.load[0]:g}.",
+        f"{_evidence(curve)} The gap N/X - R is {format_duration(gap[0])} a request at {curve.at(0)}.",
         "the host's own time between a completion and the next submission, which the latency does not hold"
         f"{'' if only_first else '; it matters less the longer a request waits'}.",
         "" if ratio.min() >= 0.8 else "fewer depths at idle, a faster engine (io_uring), or a CPU without idle states.",
@@ -200,7 +201,7 @@ def _half_latency(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | N
         return None
     return Diagnosis(
         curve, "half-latency", "error",
-        f"{_evidence(curve)} At depth {curve.load[-1]:g} N/X is {format_duration(curve.implied_latency[-1])}, and "
+        f"{_evidence(curve)} With {curve.at(-1)} N/X is {format_duration(curve.implied_latency[-1])}, and "
         f"{format_duration(curve.latency[-1])} is printed.",
         "one side of the latency: the completion time (clat) without the submission time (slat), which blocks where "
         "the I/O is not direct; or half of the requests never reached the device.",
@@ -266,11 +267,11 @@ def _severity(curve: ClosedCurve) -> Severity:
 def _evidence(curve: ClosedCurve) -> str:
     """The ratios with their depths: all of them where they are few, else their range and the worst."""
     ratios = [ratio_text(r) for r in curve.ratio]
-    depths = [f"{n:g}" for n in curve.load]
+    loads, of = [f"{n:g}" for n in curve.load], curve.load_type
     if len(ratios) <= 8:
-        return f"X R / N is {', '.join(ratios)} at depth {', '.join(depths)}."
+        return f"X R / N is {', '.join(ratios)} at {of.place(', '.join(loads))}."
     worst = curve.worst
     return (
-        f"X R / N is {ratio_range(curve.ratio)} over depths {depths[0]} to {depths[-1]} "
-        f"(worst {ratios[worst]} at {depths[worst]})."
+        f"X R / N is {ratio_range(curve.ratio)} from {of.place(f'{loads[0]} to {loads[-1]}')} (worst "
+        f"{ratios[worst]} at {loads[worst]})."
     )

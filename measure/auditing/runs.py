@@ -57,7 +57,7 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
 
 def _again(sweep: Sweep, row: pd.Series) -> str:
     """The command that measures a point five times, in brackets; empty where none of ours measures the like."""
-    if sweep.load_type.is_drive:
+    if sweep.load_type.is_drive and sweep.load_type.option:
         command = f"fio TARGET {sweep.load_type.option} {row['load']:g}{_workload(row)}"
     elif sweep.load_type.is_delay and sweep.provenance.tool in _MEMORY_TOOLS:
         command = f"{_MEMORY_TOOLS[sweep.provenance.tool]} {sweep.load_type.option} {row['load']:g}"

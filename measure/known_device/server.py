@@ -20,6 +20,7 @@ from subprocess import Popen
 from typing import get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from measure.errors import ToolFailedError
 from measure.known_device import plugin as device_plugin
@@ -55,6 +56,12 @@ def truth_of(
 ) -> Truth:
     """The truth of a device, before it is started. Arguments and errors as of ``known_device``."""
     return _drawn(service, servers, queueing, seed, early_s, delay_s)[0]
+
+
+def drawn_times(truth: Truth) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
+    """The service times that the device plays back, and the server of each request (none where there is one queue)."""
+    _, times, routes = _drawn(truth.service, truth.servers, truth.queueing, truth.seed, truth.early_s, truth.delay_s)
+    return times, routes
 
 
 @contextmanager

@@ -31,7 +31,7 @@ class Truth:
     ``queueing`` is "central" (one queue, the next free server takes its head) or "per-server" (each request joins the
     queue of a server drawn at random). ``served_mean_s`` and ``served_scv`` are those of the sample of the law that the
     device plays back, drawn with ``seed``; ``early_s`` is by how much it answers early, to make up for the way.
-    ``delay_s`` is a constant part of every latency that keeps no server busy.
+    ``delay_s`` is a constant part of every latency that keeps no server busy. ``player`` is what plays the device.
     """
 
     service: Distribution
@@ -42,6 +42,7 @@ class Truth:
     served_scv: float
     early_s: float = 0.0
     delay_s: float = 0.0
+    player: str = "nbdkit"
 
     @property
     def law(self) -> str:
@@ -56,7 +57,7 @@ class Truth:
         one = self.servers == 1
         behind = "" if one else ", one queue" if self.queueing == "central" else ", a queue each"
         delay = f", and a delay of {format_duration(self.delay_s)}" if self.delay_s else ""
-        return f"nbdkit, {self.servers} server{'' if one else 's'}{behind}, {self.law}{delay}"
+        return f"{self.player}, {self.servers} server{'' if one else 's'}{behind}, {self.law}{delay}"
 
     @property
     def peak_throughput_per_s(self) -> float:

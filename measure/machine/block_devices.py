@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from measure.machine import system
+
 # Where filesystems, volume managers and partition tables keep their signatures: (offset, magic, name).
 SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0x438, b"\x53\xef", "ext2/3/4"),
@@ -56,7 +58,7 @@ def device_in_use(device: Path) -> str | None:
 
 def _held_or_not_blank(device: Path) -> str | None:
     try:
-        descriptor = os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+        descriptor = os.open(device, system.flags("O_EXCL"))
     except OSError as error:
         return f"cannot be had exclusively ({error.strerror or error})"
     try:

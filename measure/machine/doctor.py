@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from measure.machine.host import (
+    HostFacts,
     host_facts,
     io_uring_allowed,
     nearest_existing,
@@ -16,6 +18,7 @@ from measure.machine.host import (
     tool_version,
 )
 from measure.machine.process import HOW_TO_GET, WITHOUT_MLC
+from measure.machine.systems import WORKS, named_system
 from measure.units import format_bytes, format_duration
 
 
@@ -32,16 +35,15 @@ class DoctorPart:
 
 def doctor(folder: Path | None = None) -> list[DoctorPart]:
     """Everything that a measurement may need, present or not; free space is looked up in ``folder`` (default: here)."""
-    facts = host_facts()
+    facts, linux = host_facts(), platform.system() == "Linux"
     storage = storage_behind(folder or Path())
     parts = [
+        _system_part(),
         _tool_part("fio", "drives cannot be measured; fio files of others can be read"),
         _tool_part("nbdkit", "no device of known truth to check the measuring with (tests only)"),
         _mlc_part(),
         _browser_part(),
     ]
-    ring, why = io_uring_allowed()
-    pages = facts.huge_pages in ("always", "madvise")
     cache, where = _numba_cache()
     resolution = timer_resolution_s()
     parts += [
@@ -50,18 +52,12 @@ def doctor(folder: Path | None = None) -> list[DoctorPart]:
             "no memory curve under load: the probe and a loader need a core each", "give the process two or more CPUs",
         ),
         DoctorPart(
-            "timer", resolution < 1e-6, f"steps of {format_duration(resolution)}, clock source {facts.clocksource}",
+            "timer", resolution < 1e-6,
+            f"steps of {format_duration(resolution)}"
+            + (f", clock source {facts.clocksource}" if facts.clocksource else ""),
             "short latencies are rounded", "use the tsc clock source where the machine has it",
         ),
-        DoctorPart(
-            "huge pages", pages, f"transparent huge pages: {facts.huge_pages or 'not known'}",
-            "memory latency includes page-table walks",
-            "as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
-        ),
-        DoctorPart(
-            "io_uring", ring, why, "fio sweeps use libaio, which costs more CPU per request",
-            "as root: sysctl kernel.io_uring_disabled=0; in a container: allow it in the seccomp profile",
-        ),
+        *(_linux_parts(facts) if linux else []),
         DoctorPart(
             "numba cache", cache, where, "each start compiles the kernels again, which takes seconds",
             "set NUMBA_CACHE_DIR to a folder that can be written",
@@ -73,6 +69,30 @@ def doctor(folder: Path | None = None) -> list[DoctorPart]:
         ),
     ]  # fmt: skip
     return [part if not part.present else DoctorPart(part.name, True, part.detail) for part in parts]
+
+
+def _system_part() -> DoctorPart:
+    system = platform.system()
+    lacking = [work.what for work in WORKS if not work.on(system)]
+    return DoctorPart(
+        "Linux", not lacking, f"{named_system(system)} {platform.release()}", f"not here: {'; '.join(lacking)}",
+        "measure on Linux and bring the directory here: qsim compare DIR",
+    )  # fmt: skip
+
+
+def _linux_parts(facts: HostFacts) -> list[DoctorPart]:
+    ring, why = io_uring_allowed()
+    return [
+        DoctorPart(
+            "huge pages", facts.huge_pages in ("always", "madvise"),
+            f"transparent huge pages: {facts.huge_pages or 'not known'}", "memory latency includes page-table walks",
+            "as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        ),
+        DoctorPart(
+            "io_uring", ring, why, "fio sweeps use libaio, which costs more CPU per request",
+            "as root: sysctl kernel.io_uring_disabled=0; in a container: allow it in the seccomp profile",
+        ),
+    ]  # fmt: skip
 
 
 def _tool_part(name: str, costs: str) -> DoctorPart:

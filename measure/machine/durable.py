@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import glob
 import os
+import platform
 from pathlib import Path
 
-from measure.machine.process import is_alive
+from measure.machine.system import flags, is_alive
 
 _SUFFIX = ".tmp"
 
@@ -22,11 +23,11 @@ def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+        with os.fdopen(os.open(temporary, flags("O_WRONLY", "O_CREAT", "O_TRUNC"), mode), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        temporary.rename(path)
+        temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -36,7 +37,7 @@ def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 def move_durably(source: Path, target: Path) -> None:
     """Give a file on the same file system another name, with all it holds on the disk; OSError where that fails."""
-    with source.open("rb") as file:
+    with source.open("rb+") as file:  # Windows brings to the disk what was opened for writing only
         os.fsync(file.fileno())
     source.rename(target)
     sync_directory(target.parent)
@@ -53,7 +54,9 @@ def make_directory(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Bring the names in a directory to the disk."""
+    """Bring the names in a directory to the disk. Windows, where a directory cannot be opened, does so by itself."""
+    if platform.system() == "Windows":
+        return
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -9,6 +9,7 @@ import ctypes
 import os
 import platform
 import re
+import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -69,6 +70,8 @@ class Storage:
     free_bytes: int
 
     def __str__(self) -> str:
+        if not self.filesystem:
+            return "the drive of this folder"
         model = f" ({self.model})" if self.model else ""
         return f"{self.device or 'no block device'}{model}, {self.filesystem}"
 
@@ -77,16 +80,15 @@ def host_facts() -> HostFacts:
     """The facts about this machine that a measurement should carry."""
     cpuinfo = _text(Path("/proc/cpuinfo"))
     meminfo = _text(Path("/proc/meminfo"))
-    name = re.search(r"^(?:model name|Model|Hardware|cpu)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     return HostFacts(
         hostname=platform.node(),
         kernel=f"{platform.system()} {platform.release()}",
         machine=platform.machine(),
-        cpu_model=name.group(1).strip() if name else platform.processor() or platform.machine(),
+        cpu_model=_cpu_model(cpuinfo),
         cores=usable_cores(),
         cpus_online=os.cpu_count() or 1,
         caches=tuple(_caches()),
-        memory_bytes=_kib(meminfo, "MemTotal"),
+        memory_bytes=_kib(meminfo, "MemTotal") or _pages_of_memory(),
         memory_available_bytes=_kib(meminfo, "MemAvailable"),
         huge_pages=_bracketed(_text(Path("/sys/kernel/mm/transparent_hugepage/enabled"))),
         clocksource=_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")).strip(),
@@ -105,7 +107,6 @@ def storage_behind(path: Path) -> Storage:
     """The filesystem and device behind ``path``, or behind its nearest existing parent; a device is its own."""
     place = nearest_existing(path)
     status = place.stat()
-    space = os.statvfs(place)
     filesystem, mount_point, source = _mount_of(place)
     if stat.S_ISBLK(status.st_mode):  # the device itself, not the folder of device files that it is in
         filesystem, mount_point, source = "raw device", "", str(place)
@@ -118,7 +119,7 @@ def storage_behind(path: Path) -> Storage:
         device=f"/dev/{block.name}" if block else source if source.startswith("/dev/") else "",
         model=_text(disk / "device" / "model").strip() if disk else "",
         rotational=_flag(disk / "queue" / "rotational") if disk else None,
-        free_bytes=space.f_bavail * space.f_frsize,
+        free_bytes=shutil.disk_usage(place).free,
     )
 
 
@@ -154,6 +155,8 @@ def tool_version(name: str) -> str | None:
 
 def io_uring_allowed() -> tuple[bool, str]:
     """Whether the kernel lets this process set up an io_uring, and the reason where not."""
+    if platform.system() != "Linux":
+        return False, "Linux alone has it"
     disabled = _text(Path("/proc/sys/kernel/io_uring_disabled")).strip()
     libc = ctypes.CDLL(None, use_errno=True)
     parameters = ctypes.create_string_buffer(256)  # struct io_uring_params has 120 bytes; all zero is a plain ring
@@ -165,6 +168,24 @@ def io_uring_allowed() -> tuple[bool, str]:
     if disabled in ("1", "2"):
         reason += f"; kernel.io_uring_disabled is {disabled}"
     return False, f"the kernel refuses it ({reason})"
+
+
+def _cpu_model(cpuinfo: str) -> str:
+    name = re.search(r"^(?:model name|Model|Hardware|cpu)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    if name:
+        return name.group(1).strip()
+    known = platform.processor() or platform.machine()
+    if platform.system() != "Darwin":
+        return known
+    told = run_tool(["sysctl", "-n", "machdep.cpu.brand_string"], timeout_s=10)
+    return told.stdout.decode("utf-8", "replace").strip() or known
+
+
+def _pages_of_memory() -> int | None:
+    """The bytes of all memory where the system counts its pages (macOS)."""
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return None
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _caches() -> Iterator[Cache]:
@@ -208,7 +229,9 @@ def _mount_of(path: Path) -> tuple[str, str, str]:
 
 
 def _block_folder(number: int) -> Path | None:
-    """/sys folder of the block device with this device number."""
+    """The folder of /sys for the block device with this number; None where the system does not have one."""
+    if not hasattr(os, "major"):
+        return None
     link = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
     return link.resolve() if link.exists() else None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import mmap
 import os
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from measure.errors import UnsafeTargetError
+from measure.machine import system
 from measure.machine.durable import write_durably
 from measure.machine.host import storage_behind
 from measure.machine.target import MARK_SUFFIX, Target
@@ -56,7 +56,7 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
     descriptor = _open_own(target)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.lock(descriptor)
         except OSError as error:
             keep = True  # it is the other run's to remove
             raise UnsafeTargetError(
@@ -110,14 +110,14 @@ def remove_leftover(target: Target) -> None:
     if target.kind != "own file":
         return
     try:
-        descriptor = os.open(target.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(target.path, system.flags("O_NOFOLLOW"))
     except FileNotFoundError:
         remove_own(target.path)
         return
     except OSError as error:
         raise UnsafeTargetError(f"{target.path} cannot be removed: {error.strerror or error}") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock(descriptor)
         remove_own(target.path)
     except BlockingIOError:
         return
@@ -153,7 +153,7 @@ def _open_own(target: Target) -> int:
         if target.exists:
             if not is_ours(path):
                 raise UnsafeTargetError(f"{path} has changed since it was looked at; start again")
-            return os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            return os.open(path, system.flags("O_RDWR", "O_NOFOLLOW"))
         return _create_own(path)
     except FileExistsError as error:
         raise UnsafeTargetError(f"{path} has appeared since it was looked at, and is not ours; start again") from error
@@ -165,7 +165,7 @@ def _create_own(path: Path) -> int:
     try:
         if not path.exists():
             _write_mark(path, None)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, system.flags("O_RDWR", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), 0o600)
         try:
             _write_mark(path, os.fstat(descriptor))
         except BaseException:
@@ -181,10 +181,8 @@ def _create_own(path: Path) -> int:
 
 def _try_direct_io(target: Target) -> None:
     """Write and read one block with O_DIRECT; the file is to be filled anyway. Nothing is written to a filled one."""
-    if not hasattr(os, "O_DIRECT"):
-        raise UnsafeTargetError("this system has no direct I/O (O_DIRECT), so a drive cannot be measured here")
     try:
-        descriptor = os.open(target.path, os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC)
+        descriptor = os.open(target.path, system.flags("O_RDWR", "O_DIRECT"))
         try:
             with mmap.mmap(-1, DIRECT_BYTES) as block:  # anonymous memory is page-aligned, as O_DIRECT wants it
                 if not target.filled:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from measure.machine.process import is_alive
+from measure.machine.system import is_alive, user_number
 
 
 @contextmanager
@@ -47,6 +47,6 @@ def _namespace() -> int:
 
 def _is_ours(path: Path) -> bool:
     try:
-        return path.is_dir() and not path.is_symlink() and path.lstat().st_uid == os.getuid()
+        return path.is_dir() and not path.is_symlink() and path.lstat().st_uid == user_number()
     except OSError:  # gone in the meantime
         return False

@@ -2,23 +2,27 @@
 
 Benchmark tools hang, ignore SIGTERM and fork workers. So each runs in its own session, and whatever happens (time
 limit, Ctrl-C, an exception in a callback) the whole group gets a signal, a short grace, and is killed. Where
-this program itself is killed outright, the kernel kills the tool (Linux, PR_SET_PDEATHSIG).
+this program itself is killed outright, the kernel kills the tool (Linux, PR_SET_PDEATHSIG). Windows has no groups that
+take signals: there the program alone is ended, and at once.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import selectors
+import platform
+import queue
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import IO
 
 from measure.errors import ToolFailedError, ToolMissingError
 
@@ -40,7 +44,9 @@ TICK_S = 0.2
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
-_libc = ctypes.CDLL(None, use_errno=True)
+_LAST_WORDS_S = 1.0
+"""How long to wait for output after a program has ended, from a program of its own that is not in its group."""
+_QUEUED = 64
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,8 @@ def run_tool(
     with _started([program, *argv[1:]], cwd, grace_s) as child:
         stdout, stderr = bytearray(), bytearray()
         timed_out = False
-        for chunk, is_stdout in _chunks(child, start + timeout_s, start, on_tick):
+        output = _Output(child)
+        for chunk, is_stdout in output.chunks(start + timeout_s, start, on_tick):
             if chunk is None:
                 timed_out = True
                 break
@@ -125,7 +132,7 @@ def run_tool(
                     "ask it for less output (fewer points, no per-I/O logs)"
                 )
         if timed_out:
-            rest_out, rest_err = _stop(child, grace_s)
+            rest_out, rest_err = _stop(child, grace_s, output)
             stdout += rest_out
             stderr += rest_err
         returncode = _reap(child)
@@ -150,19 +157,11 @@ def running(
 def _started(
     argv: Sequence[str], cwd: Path | None, grace_s: float, timer_slack_ns: int | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    parent = os.getpid()
-
-    def prepare() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-        if timer_slack_ns is not None:
-            _libc.prctl(_PR_SET_TIMERSLACK, timer_slack_ns)
-        if os.getppid() != parent:  # the parent died before prctl took effect
-            os._exit(127)
-
     try:
         child = subprocess.Popen(
-            list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
-            start_new_session=True, preexec_fn=prepare,  # noqa: PLW1509 - system calls only, no lock is taken
+            list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, bufsize=0,
+            start_new_session=True,
+            preexec_fn=_die_with_parent(timer_slack_ns),  # noqa: PLW1509 - system calls only, no lock is taken
         )  # fmt: skip
     except OSError as error:
         raise ToolFailedError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
@@ -175,91 +174,139 @@ def _started(
                 if not _ended(child):
                     _stop(child, grace_s)
             finally:
-                _kill_group(child, signal.SIGKILL)
+                _kill(child)
 
 
-def _chunks(
-    child: subprocess.Popen[bytes], deadline: float, start: float, on_tick: Callable[[float], None] | None
-) -> Iterator[tuple[bytes | None, bool]]:
-    """(chunk, is it stdout) until both pipes are closed or the program has ended; (None, ...) at the deadline."""
-    with selectors.DefaultSelector() as selector:
-        for pipe in (child.stdout, child.stderr):
-            if pipe is not None and not pipe.closed:
-                os.set_blocking(pipe.fileno(), False)
-                selector.register(pipe, selectors.EVENT_READ, pipe is child.stdout)
-        while selector.get_map():
+def _die_with_parent(timer_slack_ns: int | None) -> Callable[[], None] | None:
+    """What a new process does before it becomes the program, where the kernel is Linux; None elsewhere."""
+    if platform.system() != "Linux":
+        return None
+    parent, prctl = os.getpid(), ctypes.CDLL(None).prctl
+
+    def prepare() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        if timer_slack_ns is not None:
+            prctl(_PR_SET_TIMERSLACK, timer_slack_ns)
+        if os.getppid() != parent:  # the parent died before prctl took effect
+            os._exit(127)
+
+    return prepare
+
+
+class _Output:
+    """What a program prints, read by a thread for each pipe: not every system can wait for several pipes at once."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+        self._queue: queue.Queue[tuple[bytes, bool]] = queue.Queue(_QUEUED)
+        self._pipes = [pipe for pipe in (child.stdout, child.stderr) if pipe is not None and not pipe.closed]
+        self._open = len(self._pipes)
+        for pipe in self._pipes:
+            threading.Thread(target=self._read, args=(pipe, pipe is child.stdout), name="output", daemon=True).start()
+
+    def _read(self, pipe: IO[bytes], is_stdout: bool) -> None:
+        chunk = b"-"
+        while chunk:
+            try:
+                chunk = pipe.read(1 << 16)
+            except (OSError, ValueError):  # closed by who has enough
+                chunk = b""
+            while True:
+                try:
+                    self._queue.put((chunk, is_stdout), timeout=TICK_S)
+                    break
+                except queue.Full:
+                    if self._child.returncode is not None:  # reaped: nobody listens any more
+                        return
+
+    def chunks(
+        self, deadline: float, start: float, on_tick: Callable[[float], None] | None
+    ) -> Iterator[tuple[bytes | None, bool]]:
+        """(chunk, is it stdout) until both pipes are closed or the program has ended; (None, ...) at the deadline."""
+        ended_s: float | None = None
+        while self._open or not _ended(self._child):
             now = time.monotonic()
             if now >= deadline:
                 yield None, False
                 return
-            ended = _ended(child)  # asked first: what it printed before its end is then in the pipes
-            events = selector.select(0 if ended else min(TICK_S, deadline - now))
+            if ended_s is None and _ended(self._child):
+                _kill(self._child)  # workers that hold the pipes open; what they print is of no interest
+                ended_s = now
+            try:
+                chunk, is_stdout = self._queue.get(timeout=min(0.01 if not self._open else TICK_S, deadline - now))
+            except queue.Empty:
+                chunk, is_stdout = None, False
             if on_tick is not None:
                 on_tick(time.monotonic() - start)
-            for key, _ in events:
-                chunk = os.read(key.fd, 1 << 16)
-                if chunk:
-                    yield chunk, bool(key.data)
-                else:
-                    selector.unregister(key.fileobj)
-            # A grandchild may keep the pipes open after the tool has ended; its output is of no interest.
-            if not events and ended:
+            if chunk:
+                yield chunk, is_stdout
+            elif chunk is not None:
+                self._open -= 1
+            elif ended_s is not None and time.monotonic() > ended_s + _LAST_WORDS_S:
                 return
-    while not _ended(child):
-        if time.monotonic() >= deadline:
-            yield None, False
-            return
-        time.sleep(0.01)
 
 
 def _ended(child: subprocess.Popen[bytes]) -> bool:
-    """Whether the program has ended, without reaping it: until it is reaped its group's number is not reused."""
+    """Whether the program has ended, if possible without reaping it: until then its group's number is not reused."""
     if child.returncode is not None:
         return True
+    if not hasattr(os, "waitid"):
+        return child.poll() is not None
     return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _stop(child: subprocess.Popen[bytes], grace_s: float) -> tuple[bytes, bytes]:
-    """SIGTERM to the group, the grace, SIGKILL to the group; what it still printed meanwhile."""
-    _kill_group(child, signal.SIGTERM)
+def _stop(child: subprocess.Popen[bytes], grace_s: float, output: _Output | None = None) -> tuple[bytes, bytes]:
+    """Ask the group to end, wait for the grace, and kill it; what it still printed meanwhile."""
+    _terminate(child)
     rest = {True: bytearray(), False: bytearray()}
     start = time.monotonic()
-    for chunk, is_stdout in _chunks(child, start + grace_s, start, None):
+    for chunk, is_stdout in (output or _Output(child)).chunks(start + grace_s, start, None):
         if chunk is None:
             break
         if len(rest[is_stdout]) < MAX_STDERR_BYTES:
             rest[is_stdout] += chunk
-    _kill_group(child, signal.SIGKILL)
+    _kill(child)
     return bytes(rest[True]), bytes(rest[False])
 
 
-def _kill_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    if child.returncode is not None:  # reaped: the number may belong to someone else by now
+def _terminate(child: subprocess.Popen[bytes]) -> None:
+    if hasattr(os, "killpg"):
+        _signal_group(child, signal.SIGTERM)
+    else:
+        child.terminate()
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    if hasattr(os, "killpg"):
+        _signal_group(child, signal.SIGKILL)
+    else:
+        child.kill()
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    if child.returncode is not None and hasattr(os, "waitid"):  # reaped: the number may be somebody else's by now
         return
     try:
         os.killpg(child.pid, number)
     except ProcessLookupError:
         return
+    except PermissionError:
+        if platform.system() != "Darwin":  # which says so of a group whose members have all ended
+            raise
 
 
 def _reap(child: subprocess.Popen[bytes]) -> int:
     """The exit code, after what is left of the group (workers of a dead tool) was killed."""
     while not _ended(child):
         time.sleep(0.01)
-    _kill_group(child, signal.SIGKILL)
+    _kill(child)
     return child.wait()
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process of this number may run, ours or another user's."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):  # another user's, or a number that tells nothing
-        return True
-    return True
 
 
 def _iso(time: datetime) -> str:
     return time.isoformat(timespec="milliseconds")
+
+
+def now() -> str:
+    """The time of day, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")

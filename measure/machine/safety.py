@@ -17,20 +17,34 @@ kernels accept O_DIRECT on tmpfs, so both the type and an actual direct write ar
 from __future__ import annotations
 
 import os
+import platform
 import stat
 from pathlib import Path
 from typing import Literal
 
 from measure.errors import UnsafeTargetError
+from measure.machine import system
 from measure.machine.block_devices import device_in_use
 from measure.machine.host import storage_behind
 from measure.machine.own_file import DIRECT_BYTES, is_ours, read_mark
+from measure.machine.systems import named_system
 from measure.machine.target import FILE_STATES, Target
 from measure.units import format_bytes
 
 TEST_FILE = "qsim-test-file"
 MEMORY_FILESYSTEMS = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs", "proc", "sysfs"})
 SPARE_BYTES = 64 * 2**20  # left free on the filesystem, whatever the test file takes
+
+
+def why_no_drive() -> str:
+    """Why this system cannot measure a drive at all; empty where it can."""
+    if hasattr(os, "O_DIRECT"):
+        return ""
+    system = named_system(platform.system())
+    return (
+        f"{system} has no direct I/O (O_DIRECT), so the page cache would be measured and not the drive; measure on "
+        "Linux and bring the directory here: qsim compare DIR"
+    )
 
 
 def check_target(
@@ -46,6 +60,8 @@ def check_target(
     ``size_bytes`` is the part to be measured (None: all of what exists; needed for a file of our own). ``writes`` is
     whether the workload writes. Raises UnsafeTargetError, in one sentence with the reason and the remedy.
     """
+    if reason := why_no_drive():
+        raise UnsafeTargetError(reason)
     if not str(target):
         raise UnsafeTargetError("the target is empty; name a file that does not exist yet, or a directory")
     path = _resolved(target)
@@ -180,7 +196,7 @@ def _block_device(
             "{read} (nothing is written to it), or name a file that does not exist yet",
         )
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, system.flags())
     except OSError as error:
         raise UnsafeTargetError(
             f"{shown} cannot be opened: {error.strerror or error}; run with the right to read it (group disk), or name "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from measure.flagged import RETRY_SHARE
+from measure.machine.process import now
 from measure.memory.plan import WARM_UP_S, MemoryPlan, Point
 from measure.memory.record import ProbeRecord, Trial, off_cpu_share
 from measure.memory.threads import (
@@ -110,8 +110,3 @@ def calm_trials(measure: Callable[[], Trial], repeats: int) -> tuple[tuple[Trial
     ranked = sorted(range(len(trials)), key=lambda i: off_cpu_share(trials[i]))
     kept, others = sorted(ranked[:repeats]), ranked[repeats:]
     return tuple(trials[i] for i in kept), tuple(trials[i] for i in others)
-
-
-def now() -> str:
-    """The time of day, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -39,7 +39,8 @@ from pathlib import Path
 from typing import Any
 
 from measure.machine.host import host_facts, timer_resolution_s
-from measure.memory.bench import Bench, now
+from measure.machine.process import now
+from measure.memory.bench import Bench
 from measure.memory.buffers import BufferBench, BufferPlan, plan_buffers
 from measure.memory.figures import idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
 from measure.memory.placement import allowed_cpus

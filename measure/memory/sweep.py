@@ -212,7 +212,8 @@ def _on_pages(facts: dict[str, Any]) -> list[Finding]:
         Finding(
             "huge-pages", "info" if share is None else "warning", evidence,
             "The latency includes page-table walks (TLB misses).",
-            "set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always, free some memory, measure again",
+            f"{'on Linux: ' if share is None else ''}set /sys/kernel/mm/transparent_hugepage/enabled to madvise or "
+            "always, free some memory, measure again",
         )
     ]  # fmt: skip
 

@@ -325,6 +325,6 @@ def _refuse_more_than_memory(
 
 
 def _notes(keep_prefetchers: bool) -> tuple[str, ...]:
-    if keep_prefetchers or os.geteuid() == 0:
+    if keep_prefetchers or getattr(os, "geteuid", lambda: 0)() == 0:
         return ()
     return ("not root: MLC cannot switch the hardware prefetchers off and will chase at random instead",)

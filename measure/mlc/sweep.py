@@ -49,7 +49,7 @@ _ASKED = ("mode", "mix", "buffer_bytes", "stride_bytes", "repeat")
 _STILL_OFF = "if it had switched the hardware prefetchers off they still are, until MLC ends well once or a restart"
 _SIGNALS: Mapping[int, str] = {
     signal.SIGILL: "this build of MLC uses an instruction that the CPU lacks; take the other binary of its package",
-    signal.SIGKILL: f"killed from outside, as when memory runs out; take smaller buffers; {_STILL_OFF}",
+    getattr(signal, "SIGKILL", 9): f"killed from outside, as when memory runs out; take smaller buffers; {_STILL_OFF}",
     signal.SIGSEGV: f"it crashed; {_STILL_OFF}",
 }
 _COMPLAINT = re.compile(

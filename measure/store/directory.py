@@ -16,7 +16,6 @@ measures it again. The order of the points is the number that each got, not the 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +26,7 @@ from typing import Any
 
 from measure.errors import StoreError
 from measure.findings import Finding
+from measure.machine import system
 from measure.machine.durable import make_directory, move_durably, remove_leftovers, write_durably
 from measure.store.stored_point import DamagedPoint, StoredPoint, attached_of, in_time, json_object, raw_of, read_raw
 
@@ -118,7 +118,7 @@ class SweepStore:
             lock = (self.directory / ".lock").open("w")
         with lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                system.lock(lock.fileno())
             except BlockingIOError as error:
                 raise StoreError(
                     f"another run is measuring into {self.directory}; wait for it or choose another --out"

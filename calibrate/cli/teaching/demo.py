@@ -21,6 +21,7 @@ from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError
 from calibrate.cli.options import AsJson
 from calibrate.cli.progress import Bar
 from calibrate.cli.report_files import check_report_path, free_report_path
+from measure.machine.system import user_number
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
             return str(error)
         except (UnsafeTargetError, OSError) as error:
             reasons.append(str(error))
-    return "no folder on a real disk was found; " + "; ".join(reasons)
+    return "no folder on a real disk was found; " + "; ".join(dict.fromkeys(reasons))
 
 
 @contextmanager
@@ -169,12 +170,12 @@ def _private_folder(place: Path, out: Path) -> Iterator[Path]:
     Its name depends on ``out`` alone, so that a demo that goes on measures the same file as before. Raises OSError
     where a folder of that name is somebody else's.
     """
-    folder = place / f"qsim-demo-{os.getuid()}-{zlib.crc32(os.fsencode(out.resolve())):08x}"
+    folder = place / f"qsim-demo-{user_number()}-{zlib.crc32(os.fsencode(out.resolve())):08x}"
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         status = folder.lstat()
-        if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
+        if status.st_uid != user_number() or not stat.S_ISDIR(status.st_mode):
             raise
     try:
         yield folder

@@ -83,6 +83,6 @@ def _open(address: str) -> None:
     """Open the page. Without a screen nothing is tried: a browser for the terminal would take the terminal."""
     import webbrowser
 
-    has_screen = sys.platform == "darwin" or any(os.environ.get(name) for name in SCREENS)
+    has_screen = sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in SCREENS)
     if not has_screen or not webbrowser.open(address):
         remark("no browser can be opened here; open the address yourself")

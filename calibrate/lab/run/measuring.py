@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from calibrate.lab.folder import DISK
-from calibrate.lab.run.orders import DISK_BYTES, Device
+from calibrate.lab.run.orders import DISK_BYTES, Device, why_no_tools
 from calibrate.lab.run.worker_messages import RAMP_S, Teller, first_loads
 from measure.sweep import Sweep
 
@@ -42,18 +43,26 @@ def _disk(teller: Teller) -> Sweep:
 
 
 def _known(teller: Teller) -> Sweep:
-    """nbdkit with the truth that the order drew; its first depths are a sweep of their own, which then goes on."""
+    """A device with the truth that the order drew; its first depths are a sweep of their own, which then goes on.
+
+    nbdkit plays it and fio drives it; where one is missing, and on Windows, threads of Python do both.
+    """
+    from measure.known_device.in_python import PythonDevice
     from measure.known_device.server import truth_of
     from measure.known_device.sweep import DeviceSweep
     from qsim import Exponential
 
     order = teller.order
     truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
-    sweep = None
+    sweep, in_python = None, bool(why_no_tools("fio", "nbdkit")) or platform.system() == "Windows"
     for loads in (first_loads(order), order.loads):
         depths = tuple(int(n) for n in loads)
-        ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
-        sweep = ordered.run(teller.sweep_directory, teller.progress)
+        if in_python:
+            python = PythonDevice(truth, order.seconds_per_point, RAMP_S)
+            sweep = python.run(depths, teller.sweep_directory, teller.progress)
+        else:
+            ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
+            sweep = ordered.run(teller.sweep_directory, teller.progress)
         teller.points(sweep)
         teller.seal(sweep)
     assert sweep is not None  # noqa: S101 - the loop has two rounds

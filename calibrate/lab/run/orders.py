@@ -89,8 +89,8 @@ def choices(folder: LabFolder) -> list[DeviceChoice]:
     """The devices of this machine, then everything that can be replayed."""
     live = [
         DeviceChoice("memory", "the memory of this machine", _why_no_memory()),
-        DeviceChoice("disk", "the disk of this machine: fio on a file of the lab", _why_no_tools("fio")),
-        DeviceChoice("known", "a device whose truth is known, shown at the reveal", _why_no_tools("fio", "nbdkit")),
+        DeviceChoice("disk", "the disk of this machine: fio on a file of the lab", _why_no_disk()),
+        DeviceChoice("known", "a device whose truth is known, shown at the reveal"),
     ]
     return [*live, *(DeviceChoice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
 
@@ -112,10 +112,9 @@ def order_for(folder: LabFolder, value: object, series: object, seconds_per_poin
         _need(_why_no_memory())
         return Order("memory", "the memory of this machine", "injected_delay", _floats(DELAYS), pace)
     if value == "disk":
-        _need(_why_no_tools("fio"))
+        _need(_why_no_disk())
         return Order("disk", "the disk of this machine", "queue_depth", _floats(DEPTHS), pace)
     if value == "known":
-        _need(_why_no_tools("fio", "nbdkit"))
         order = Order("known", "a device whose truth is known", "queue_depth", _floats(DEPTHS[:-1]), pace)
         draw = secrets.SystemRandom()
         return replace(order, servers=draw.randint(*KNOWN_SERVERS), service_s=draw.choice(KNOWN_SERVICE_S),
@@ -141,7 +140,8 @@ def _need(missing: str) -> None:
         raise ToolMissingError(missing)
 
 
-def _why_no_tools(*names: str) -> str:
+def why_no_tools(*names: str) -> str:
+    """Which of these programs is missing, and how to get it; empty where all are here."""
     from measure.machine.process import find_tool
 
     try:
@@ -150,6 +150,12 @@ def _why_no_tools(*names: str) -> str:
     except ToolMissingError as error:
         return str(error)
     return ""
+
+
+def _why_no_disk() -> str:
+    from measure.machine.safety import why_no_drive
+
+    return why_no_drive() or why_no_tools("fio")
 
 
 def _why_no_memory() -> str:

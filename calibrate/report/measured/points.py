@@ -17,7 +17,7 @@ from measure.auditing.all_checks import audit
 from measure.datasets import about, dataset_table, load_dataset
 from measure.datasets.audited import audit_dataset
 from measure.findings import SEVERITIES, Finding
-from measure.loads import LOADS, Load, LoadKind
+from measure.loads import Load, LoadKind, load_of
 from measure.repeats import flag_outliers, half_width, intervals
 from measure.sweep import Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
@@ -62,7 +62,7 @@ class MeasuredData:
     @property
     def load_type(self) -> Load:
         """What varies."""
-        return LOADS[self.load_kind]
+        return load_of(self.load_kind, self.load_unit)
 
     @property
     def memory(self) -> bool:

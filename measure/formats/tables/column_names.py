@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from measure.errors import DataError
 
 _TIME = {
-    "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3,
+    "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3,
     "milliseconds": 1e-3, "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "microsecond": 1e-6,
     "microseconds": 1e-6, "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanoseconds": 1e-9,
 }  # fmt: skip
@@ -58,36 +58,65 @@ SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "rea
 #: The unit of a column whose unit only Little's law can tell.
 OPEN_UNIT = "?"
 
-_MEAN = r"(?:(?:mean|avg|average)_)?"
-_TIME_UNIT = r"_(?:in_)?(?P<unit>s|sec|seconds?|ms|msec|milliseconds?|us|usec|µs|μs|microseconds?|ns|nsec|nanoseconds?)"
+#: The words for what a column holds. A space stands for a blank, a dash, an underscore or nothing; capitals make no
+#: difference. ``accepted_names`` lists them for the documentation.
+_DEPTHS = ("queue depth", "io depth", "i/o depth", "qd", "depth")
+_CLIENTS = (
+    "clients", "connections", "conns", "users", "vus", "sessions", "concurrency", "concurrency level",
+    "max concurrency", "concurrent requests", "in flight", "outstanding", "outstanding requests", "outstanding ios",
+)  # fmt: skip
+_JOBS = ("jobs", "threads", "workers", "processes", "procs")
+_COUNTED = ("num", "n", "nr", "number of", "concurrent", "active", "virtual", "parallel", "total", "max")
+_RATES = ("iops", "rps", "qps", "tps")
+_THINGS = (
+    "requests", "reqs", "http reqs", "http requests", "queries", "query", "transactions", "txns", "trans", "operations",
+    "ops", "completions", "calls", "messages", "msgs", "ios", "i/os",
+)  # fmt: skip
+_LATENCIES = (
+    "latency", "lat", "latencies", "total lat", "total latency", "request latency", "e2e latency", "end to end latency",
+    "e2el", "response time", "resp time", "response", "rt", "time per request", "request time", "request duration",
+    "req duration", "http req duration",
+)  # fmt: skip
+_MEANS = ("mean", "avg", "average")
+
+
+def _any(words: Iterable[str], *, or_one: bool = False) -> str:
+    """A pattern for one of these words; ``or_one`` lets a last s be missing."""
+    patterns = (re.sub("s$", "s?", word) if or_one else word for word in words)
+    return "(?i:" + "|".join(pattern.replace(" ", "_?") for pattern in patterns) + ")"
+
+
+_MEAN = rf"(?:{_any(_MEANS)}_)?"
+_THEN_MEAN = rf"(?:_{_any(_MEANS)})?"
+_TIME_UNIT = (
+    r"_(?:in_)?(?P<unit>s|secs?|seconds?|ms|msec|milliseconds?|us|usec|µs|μs|microseconds?|ns|nsec|nanoseconds?)"
+)
 _BW_UNIT = r"(?P<unit>(?:[kKMG]i?)?B(?:/s|ps|_per_s|/sec|_s))"
 _BLOCK_UNIT = r"_(?P<unit>B|bytes|k|K|kB|KB|KiB|MB|MiB)"
-_LATENCY = r"(?i:(?:total_)?lat|(?:e2e_|end_to_end_|total_|request_)?latency|latencies|(?:response|resp)_?time|rt|e2el)"
-_LATENCY_MEAN = rf"(?i:{_MEAN}){_LATENCY}(?i:_mean|_avg|_average)?"
-_THINGS = (
-    r"(?:requests?|reqs?|quer(?:y|ies)|transactions?|txns?|trans|operations?|ops|completions?|calls?|messages?"
-    r"|msgs?|i/?os?)"
-)
-_RATES = rf"(?:{_THINGS}(?:/|_per_|_)(?:s|sec|second)|throughput_per_s|rps|qps|tps|iops)"
-_CLIENTS = (
-    r"(?:(?:num|n|nr|number_of|concurrent|active|virtual|parallel|total|max)_?)?"
-    r"(?:clients?|connections?|conns?|users?|vus?|sessions?|in_?flight|outstanding(?:_(?:requests|ios?))?)"
-    r"|(?:max_)?concurrency(?:_level)?|concurrent_requests"
-)
-_JOBS = r"(?:(?:num|n|nr|number_of|parallel)_?)?(?:jobs|threads?|workers?|processes|procs)|thread_count"
+_LATENCY = _any(_LATENCIES)
+_LATENCY_MEAN = rf"{_MEAN}{_LATENCY}{_THEN_MEAN}"
+_SECOND = r"(?i:(?:/|_per_|_)(?:s|secs?|second))"
+_PER_SECOND = rf"(?:{_any(_THINGS, or_one=True)}{_SECOND}|{_any((*_RATES, 'throughput per s'))})"
+
+
+def _percentile(digits: str) -> str:
+    """A pattern for the names of one percentile, before or behind the word for a latency."""
+    name = rf"(?i:p{digits}|{digits}(?:th|st)?_?(?:%|%ile|percentile))"
+    return rf"(?:{_LATENCY}_)?{name}(?:_{_LATENCY})?{_TIME_UNIT}"
+
 
 _NAMES: tuple[tuple[str, str], ...] = (
-    ("depth", r"(?i:(?:queue|i/?o)_?depth|qd|depth)"),
-    ("clients", rf"(?i:{_CLIENTS})"),
-    ("jobs", rf"(?i:{_JOBS})"),
+    ("depth", _any(_DEPTHS)),
+    ("clients", rf"(?:{_any(_COUNTED)}_?)?{_any(_CLIENTS, or_one=True)}(?i:_count)?"),
+    ("jobs", rf"(?!(?i:job)$)(?:{_any(_COUNTED)}_?)?{_any(_JOBS, or_one=True)}(?i:_count)?"),
     ("delay", r"(?i:inject(?:ed|ion)?_?delay|delay)(?:_(?P<unit>cycles|ns|us))?"),
     ("arrival_rate", r"(?i:arrival_rate|asked_rate)(?i:_per_s)?"),
-    ("latency", rf"{_LATENCY_MEAN}{_TIME_UNIT}(?i:_mean|_avg|_average)?"),
-    ("read_latency", rf"(?i:read_{_MEAN}){_LATENCY}(?i:_mean|_avg)?{_TIME_UNIT}"),
-    ("write_latency", rf"(?i:write_{_MEAN}){_LATENCY}(?i:_mean|_avg)?{_TIME_UNIT}"),
+    ("latency", rf"{_LATENCY_MEAN}{_TIME_UNIT}{_THEN_MEAN}"),
+    ("read_latency", rf"(?i:read_){_LATENCY_MEAN}{_TIME_UNIT}"),
+    ("write_latency", rf"(?i:write_){_LATENCY_MEAN}{_TIME_UNIT}"),
     ("throughput", r"(?i:iops)_(?P<unit>k)|(?i:(?P<prefix>k|m)iops)"),
-    ("throughput", rf"(?i:(?:{_MEAN}|total_|request_)(?:throughput_)?{_RATES})"),
-    ("throughput", rf"(?i:{_MEAN}throughput)_(?P<unit>[kM]?/s)"),
+    ("throughput", rf"(?:{_MEAN}|(?i:total_|request_))(?i:throughput_)?{_PER_SECOND}(?:_#/sec)?{_THEN_MEAN}"),
+    ("throughput", rf"{_MEAN}(?i:throughput)_(?P<unit>[kM]?/s)"),
     ("read_throughput", r"(?i:read_iops)(?:_(?P<unit>k))?"),
     ("write_throughput", r"(?i:write_iops)(?:_(?P<unit>k))?"),
     ("bandwidth", rf"(?:(?i:bandwidth|bw|throughput)_)?{_BW_UNIT}"),
@@ -97,11 +126,11 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("buffer", rf"(?i:buffer|buffer_?size){_BLOCK_UNIT}"),
     ("read_percent", r"(?i:reads?_?(?:pct|percent|%)|rwmixread|percent(?:age)?_of_reads?(?:_?%)?)"),
     ("write_percent", r"(?i:writes?_?(?:pct|percent|%)|rwmixwrite|percent(?:age)?_of_writes?(?:_?%)?)"),
-    ("latency_sd", rf"(?i:lat|latency)_(?i:sd|std|stddev){_TIME_UNIT}"),
-    ("latency_p50", rf"(?i:(?:lat|latency)_)?p50{_TIME_UNIT}"),
-    ("latency_p95", rf"(?i:(?:lat|latency)_)?p95{_TIME_UNIT}"),
-    ("latency_p99", rf"(?i:(?:lat|latency)_)?p99{_TIME_UNIT}"),
-    ("latency_p999", rf"(?i:(?:lat|latency)_)?p99_?9{_TIME_UNIT}"),
+    ("latency_sd", rf"(?:{_LATENCY}_(?i:sd|std|stdev|stddev)|(?i:sd|std|stdev|stddev)_{_LATENCY}){_TIME_UNIT}"),
+    ("latency_p50", _percentile("50")),
+    ("latency_p95", _percentile("95")),
+    ("latency_p99", _percentile("99")),
+    ("latency_p999", _percentile("99_?9")),
     ("mix", r"(?i:mix|direction|rw|read_?write(?:_mix)?|traffic)"),
     ("series", r"(?i:series)"),
     ("pattern", r"(?i:pattern)"),
@@ -109,10 +138,10 @@ _NAMES: tuple[tuple[str, str], ...] = (
 )
 #: Names that count only where no better one is there, best first: role, pattern.
 _WEAK: tuple[tuple[str, str], ...] = (
-    ("latency", rf"(?i:mean|avg|average)(?i:_time|_duration)?{_TIME_UNIT}"),
+    ("latency", rf"{_any(_MEANS)}(?i:_time|_duration)?{_TIME_UNIT}"),
     ("latency", _LATENCY_MEAN),
-    ("latency", r"(?i:mean|avg|average)(?i:_time|_duration)?"),
-    ("throughput", rf"(?i:{_MEAN}(?:throughput|ops))"),
+    ("latency", rf"{_any(_MEANS)}(?i:_time|_duration)?"),
+    ("throughput", rf"{_MEAN}(?i:throughput|ops)"),
 )
 _COMPILED = tuple((role, re.compile(pattern)) for role, pattern in _NAMES)
 _COMPILED_WEAK = tuple((role, re.compile(pattern)) for role, pattern in _WEAK)
@@ -121,6 +150,7 @@ _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")
 _NOUNS = (
     ("clients", r"client"), ("connections", r"conn"), ("users", r"user|vu"), ("sessions", r"session"),
     ("threads", r"thread"), ("workers", r"worker"), ("processes", r"proc"), ("jobs", r"jobs"),
+    ("concurrent requests", r"concurren"),
 )  # fmt: skip
 
 
@@ -209,11 +239,36 @@ def counts_tokens(header: Iterable[str]) -> bool:
     return any(_TOKENS.fullmatch(word) for column in header for word in re.split(r"[_/\d]+", plain_name(column)))
 
 
+def accepted_names() -> list[tuple[str, str]]:
+    """What a column may hold, and the names that say so, for the documentation."""
+    counted = f"with {_listed(_COUNTED)} before it, or count behind it"
+    return [
+        ("load: what one job has outstanding", _listed(_DEPTHS)),
+        ("load: all requests outstanding", f"{_listed(_CLIENTS)}; {counted}"),
+        ("jobs, or the load where there is no other", f"{_listed(_JOBS)}; {counted}"),
+        ("load: others", _listed(("delay", "injected delay", "arrival rate"))),
+        ("throughput", f"{_listed(_RATES)}; {_listed(_THINGS)} per second, /s or /sec; kIOPS, MIOPS"),
+        (
+            "latency, with its unit",
+            f"{_listed(_LATENCIES)}; with {_listed(_MEANS)} beside it, or these alone",
+        ),
+        ("units of a latency", _listed(_TIME)),
+        (
+            "percentiles and the deviation",
+            _listed(("p50", "p95", "p99", "p99.9", "95th percentile", "99%", "latency stddev")),
+        ),
+    ]
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
 def load_noun(column: str) -> str:
     """What a table calls its outstanding requests: clients, connections, users, threads; else requests.
 
-    >>> load_noun("Concurrent users"), load_noun("io_depth")
-    ('users', 'requests')
+    >>> load_noun("Concurrent users"), load_noun("concurrency"), load_noun("io_depth")
+    ('users', 'concurrent requests', 'requests')
     """
     name = plain_name(column).lower()
     return next((noun for noun, pattern in _NOUNS if re.search(pattern, name)), "requests")

@@ -17,6 +17,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.column_names import load_noun
 from measure.formats.tables.columns import Roles
+from measure.formats.tables.refusals import columns_option
 from measure.formats.tables.unit_choice import outstanding
 from measure.sweep import describe_series
 
@@ -54,7 +55,7 @@ def count_jobs(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tu
         )]  # fmt: skip
     return False, [Finding(
         "outstanding", "info", f"{name}: the load is {load} alone, which counts all {jobs}{evidence}.",
-        "", f"if it is the depth of one of them, say so: --columns depth={load},jobs={jobs}",
+        "", f"if each of these has as many, say so: {columns_option([f'depth={load}', f'jobs={jobs}'])}",
     )]  # fmt: skip
 
 

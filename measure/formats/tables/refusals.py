@@ -37,6 +37,15 @@ def ready_line(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> str:
             continue
         unit = known.unit if known and known.unit != OPEN_UNIT else unit_in_name("latency", column) or "ms"
         parts.append(f"{role}={column}:{unit}" if role == "latency" else f"{role}={column}")
+    return columns_option(parts)
+
+
+def columns_option(parts: Sequence[str]) -> str:
+    """The option ``--columns`` with these parts, each ``role=column``, quoted as a shell needs it.
+
+    >>> columns_option(["latency=Latency (ms):ms"])
+    "--columns 'latency=Latency (ms):ms'"
+    """
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(parts)
     text = line.getvalue()
@@ -58,7 +67,7 @@ def ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequenc
     role = "load" if first.role in (*LOAD_ROLES, "clients", "jobs") else first.role
     return (
         f"{where}: both {first.column!r} and {second.column!r} can be the {role}; say which, for example "
-        f"--columns {role}={second.column} ({found_columns(header)})"
+        f"{columns_option([f'{role}={second.column}'])} ({found_columns(header)})"
     )
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from measure.errors import DataError
 from measure.text_files import check_rows
 
 _MOST_COLUMNS = 1000
+_MOST_TITLE_LINES = 5
+#: A byte order mark, also as text where a program took it for letters or escaped it.
+_MARKS = re.compile(r"\A(?:\ufeff|\u00ef\u00bb\u00bf|%EF%BB%BF)+", re.IGNORECASE)
 _MARKDOWN_RULE = re.compile(r"[|:\s-]*-[|:\s-]*")
 
 
@@ -27,6 +31,7 @@ class TextTable:
 def looks_like_table(text: str) -> bool:
     """Whether the first lines are those of a table: a header of two or more names over a row of as many cells."""
     lines = [line for line in text[:65536].splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = lines[_title_lines(lines) :]
     if len(lines) < 1 or (separator := _separator(lines[0])) is None:
         return False
     names = [n.strip() for n in lines[0].split(separator)]
@@ -41,10 +46,22 @@ def _separator(line: str) -> str | None:
     return best if counts[best] else None
 
 
+def _title_lines(lines: Sequence[str]) -> int:
+    """How many lines above the header hold one cell at most, and a row with a number is below the header; else 0."""
+    for i, (line, below) in enumerate(pairwise(lines[: _MOST_TITLE_LINES + 3])):
+        separator = _separator(line)
+        if separator is not None and sum(bool(cell.strip()) for cell in line.split(separator)) > 1:
+            under = lines[i + 2] if _MARKDOWN_RULE.fullmatch(below.strip()) and i + 2 < len(lines) else below
+            cells = [cell.strip(' "') for cell in under.split(separator)]
+            return i if len(cells) > 1 and any(cell[:1].isdigit() for cell in cells) else 0
+    return 0
+
+
 def read_table(text: str, name: str) -> TextTable:
     """The table in a text; lines that begin with # are notes, ``key: value`` each. ``name`` tells it in messages.
 
-    Of a table in Markdown the outer bars and the line of dashes are left out.
+    Lines above the header that hold one cell at most, as a title does, are left out, and so are the outer bars and the
+    line of dashes of a table in Markdown.
 
     Raises DataError where it is empty, ragged, or no table.
     """
@@ -52,6 +69,8 @@ def read_table(text: str, name: str) -> TextTable:
     if not body:
         raise DataError(f"{name} is empty; measure again or name another file")
     check_rows(len(body) - 1, name)
+    above = _title_lines(body)
+    body, numbers = body[above:], numbers[above:]
     separator = _separator(body[0])
     if separator is None:
         raise DataError(
@@ -86,7 +105,7 @@ def read_table(text: str, name: str) -> TextTable:
 
 def _lines(text: str) -> tuple[list[str], list[int], dict[str, str]]:
     """The lines of the table, their numbers in the text, and the notes beside them."""
-    lines = [f"{line}\n" for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))]
+    lines = [f"{line}\n" for line in re.split(r"\r\n|\r|\n", _MARKS.sub("", text))]
     notes: dict[str, str] = {}
     body: list[str] = []
     numbers: list[int] = []

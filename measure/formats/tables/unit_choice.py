@@ -21,7 +21,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.column_names import OPEN_UNIT, ColumnRole, unit_scale
 from measure.formats.tables.columns import Roles
-from measure.formats.tables.refusals import ready_line
+from measure.formats.tables.refusals import columns_option, ready_line
 from measure.units import counted
 
 _LATENCY_UNITS = ("s", "ms", "us", "ns")
@@ -148,14 +148,14 @@ def _told(roles: Roles, best: _Reading, name: str) -> Iterator[Finding]:
             yield Finding(
                 f"{role}-unit", "info",
                 f"{name}: the column {column!r} names no unit; it is read as {unit.replace('us', 'µs')}, {because}.",
-                "", f"say the unit where it is another: --columns {role}={column}:{unit}",
+                "", f"say the unit where it is another: {columns_option([f'{role}={column}:{unit}'])}",
             )  # fmt: skip
     if roles.rivals:
         column = best.roles["throughput"].column
         others = " and ".join(repr(r.column) for r in (roles["throughput"], *roles.rivals) if r.column != column)
         yield Finding(
             "throughput-column", "info", f"{name}: {column!r} is the throughput and not {others}, {because}.",
-            "", f"say which where it is another: --columns throughput={roles['throughput'].column}",
+            "", f"say which where it is another: {columns_option(['throughput=' + roles['throughput'].column])}",
         )  # fmt: skip
 
 

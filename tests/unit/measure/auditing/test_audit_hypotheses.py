@@ -17,6 +17,7 @@ from measure.auditing.littles_law import diagnose
 from measure.closed_curves import ClosedCurve
 from measure.findings import Finding
 from measure.formats.tables.table import csv_sweep
+from measure.loads import LOADS
 from measure.sweep import Provenance, Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -28,7 +29,8 @@ def _curve(
     """A truthful closed curve (X = N / (80 us + waiting), R = N / X) with its latency changed."""
     n = np.asarray(depths, dtype=float)
     x = n / (80e-6 * (1 + n / 16))
-    return ClosedCurve("c", n, x, np.asarray(change(n / x)), kept.get("block_bytes"), kept.get("read_fraction"))
+    r, of = np.asarray(change(n / x)), LOADS["queue_depth"]
+    return ClosedCurve("c", n, x, r, kept.get("block_bytes"), kept.get("read_fraction"), of)
 
 
 def _sweep(load: Sequence[float], x: Sequence[float], r: Sequence[float], **kept: Any) -> Sweep:

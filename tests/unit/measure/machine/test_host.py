@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,8 @@ def test_cpu_lists(listing: str, count: int) -> None:
 
 
 def test_the_storage_behind_a_path_that_does_not_exist_is_its_parents(tmp_path: Path) -> None:
-    assert storage_behind(tmp_path / "a" / "b") == storage_behind(tmp_path)
+    parents, own = (replace(storage_behind(p), free_bytes=0) for p in (tmp_path / "a" / "b", tmp_path))
+    assert parents == own
     assert storage_behind(tmp_path).free_bytes > 0
     assert storage_behind(Path("/proc/self")).filesystem == "proc"
 

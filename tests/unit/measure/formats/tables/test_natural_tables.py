@@ -21,7 +21,7 @@ Rows = Sequence[tuple[float, float, float]]
         ("threads,Requests/sec,mean (us)\n2,20000,100\n16,80000,200\n", [(2, 2e4, 1e-4), (16, 8e4, 2e-4)], "threads"),
         ("connections;rps;avg ms\n10;1000;10,0\n50;4000;12,5\n", [(10, 1e3, 1e-2), (50, 4e3, 0.0125)], "connections"),
         ("concurrency\tqps\tresponse time [ms]\n4\t400\t10\n32\t1600\t20\n", [(4, 400, 0.01), (32, 1600, 0.02)],
-         "requests"),
+         "concurrent requests"),
         ("vus,requests per second,avg latency (s)\n1,10,0.1\n10,50,0.2\n", [(1, 10, 0.1), (10, 50, 0.2)], "users"),
         ("Concurrent users,Throughput (req/s),Average response time (sec)\n5,50,0.1\n20,100,0.2\n",
          [(5, 50, 0.1), (20, 100, 0.2)], "users"),
@@ -37,10 +37,10 @@ Rows = Sequence[tuple[float, float, float]]
         ("iodepth,numjobs,iops,lat_us\n1,4,40000,100\n8,4,160000,200\n", [(4, 4e4, 1e-4), (32, 1.6e5, 2e-4)],
          "requests"),
         ("max_concurrency,request_throughput (req/s),output_throughput (tok/s),mean_ttft_ms,mean_e2el_ms\n"
-         "1,2,400,30,500\n16,20,4000,60,800\n", [(1, 2, 0.5), (16, 20, 0.8)], "requests"),
-        ("concurrency,rps\n2,100\n8,200\n", [(2, 100, 0.02), (8, 200, 0.04)], "requests"),
+         "1,2,400,30,500\n16,20,4000,60,800\n", [(1, 2, 0.5), (16, 20, 0.8)], "concurrent requests"),
+        ("concurrency,rps\n2,100\n8,200\n", [(2, 100, 0.02), (8, 200, 0.04)], "concurrent requests"),
         ("clients,mean_ms\n2,20\n8,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "clients"),
-        ("concurrency,throughput,mean\n2,100,20\n8,200,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "requests"),
+        ("concurrency,throughput,mean\n2,100,20\n8,200,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "concurrent requests"),
     ],
 )  # fmt: skip
 def test_a_natural_table_is_read_in_si(text: str, points: Rows, unit: str) -> None:
@@ -90,3 +90,21 @@ def test_a_declared_latency_without_a_unit_is_settled_or_refused() -> None:
 @pytest.mark.parametrize("text", ["depth;kIOPS;ms\n1;0,500;2\n2;1,000;2\n", "depth;kIOPS;ms\n1;1.000,5;2\n"])
 def test_decimal_commas_are_told_by_a_cell_that_leaves_no_choice(text: str) -> None:
     assert csv_sweep(text, {"latency": "ms"}).points["throughput_per_s"].iloc[0] in (500, 1_000_500)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "qd;iops;lat (us)\n1;12.345;81,2\n2;24.100;83,0\n",
+        'qd,iops,lat (us)\n1,"12,345",81.2\n2,"24,100",83.0\n',
+        "qd;iops;lat (us)\n1;12'345;81.2\n2;24'100;83.0\n",
+        "qd;iops;lat (us)\n1;12 345,0;81,2\n2;24\u202f100,0;83,0\n",
+        "Drive A, spring;;\n;;\nqd;iops;lat (us)\n1;12345;81,2\n2;24100;83,0\n",
+        "%EF%BB%BFqd,iops,lat (us)\n\n# second try\n1,12345,81.2\n2,24100,83.0\n",
+        "\u00ef\u00bb\u00bfqd,iops,lat (us)\n1,12345,81.2\n2,24100,83.0\n",
+    ],
+)
+def test_marks_between_thousands_titles_and_byte_order_marks_are_read(text: str) -> None:
+    points = csv_sweep(text, name="t.csv").points
+    assert points["throughput_per_s"].tolist() == [12345, 24100]
+    assert points["latency_s"].tolist() == pytest.approx([81.2e-6, 83e-6])

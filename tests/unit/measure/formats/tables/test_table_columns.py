@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from measure.errors import DataError
-from measure.formats.tables.column_names import recognise
+from measure.formats.tables.column_names import accepted_names, recognise
 from measure.formats.tables.columns import assign_roles, parse_columns
 
 
@@ -108,3 +110,30 @@ def test_a_declaration_settles_what_was_ambiguous() -> None:
     header = ["io_depth", "delay", "latency_us", "latency_ms", "iops"]
     roles = assign_roles(header, {"depth": "io_depth", "latency": "latency_us"}, None, "t.csv")
     assert (roles["depth"].column, roles["latency"].column) == ("io_depth", "latency_us")
+
+
+def test_every_name_of_the_documentation_is_read_as_what_it_says() -> None:
+    rows = dict(accepted_names())
+    named = {what: re.findall(r"`([^`]+)`", names.partition(";")[0]) for what, names in rows.items()}
+    roles = {what: {getattr(recognise(n), "role", None) for n in names} for what, names in named.items()}
+    assert roles["load: what one job has outstanding"] == {"depth"}
+    assert roles["load: all requests outstanding"] == {"clients"}
+    assert roles["jobs, or the load where there is no other"] == {"jobs"}
+    assert roles["load: others"] == {"delay", "arrival_rate"}
+    things = re.findall(r"`([^`]+)`", rows["throughput"].partition(";")[2].partition("kIOPS")[0])
+    for second in ("/s", "/sec", " per second"):
+        assert {recognise(f"{thing}{second}").role for thing in things} == roles["throughput"] == {"throughput"}
+    latencies = named["latency, with its unit"]
+    for unit in named["units of a latency"]:
+        assert {recognise(f"{name} ({unit})").role for name in latencies} == {"latency"}
+        assert {recognise(f"mean_{name}_{unit}").role for name in latencies} == {"latency"}
+    percentiles = [recognise(f"{name} (ms)").role for name in named["percentiles and the deviation"]]
+    assert percentiles == [
+        "latency_p50",
+        "latency_p95",
+        "latency_p99",
+        "latency_p999",
+        "latency_p95",
+        "latency_p99",
+        "latency_sd",
+    ]

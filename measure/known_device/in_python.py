@@ -1,0 +1,157 @@
+"""A device of known truth in this very process, for machines without fio and nbdkit.
+
+The device is the one that nbdkit plays (:class:`measure.known_device.plugin.Server`). N threads are the N requests that
+circulate: each sends its next one when its last is answered. The threads sleep by the answer of the device, so that c
+servers need no processors; how much later than asked this machine ends a sleep is measured first, and the device
+answers early by that much.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from array import array
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from measure.known_device.plugin import Server
+from measure.known_device.server import drawn_times
+from measure.known_device.truth import Truth
+from measure.machine.host import host_facts
+from measure.machine.process import now
+from measure.progress import Progress
+from measure.store.directory import SweepStore
+from measure.store.measuring import Measurement, Outcome, Tick, measure, read_kept
+from measure.sweep import Provenance, Sweep
+
+TOOL = "known-device"
+NAP_S, NAPS = 1e-3, 200
+PERCENTILES = {"latency_p50_s": 50.0, "latency_p95_s": 95.0, "latency_p99_s": 99.0, "latency_p999_s": 99.9}
+
+
+@dataclass(frozen=True)
+class Depth:
+    """A point: how many requests circulate."""
+
+    depth: int
+
+    @property
+    def key(self) -> str:
+        """What the point is stored as."""
+        return f"depth-{self.depth}.0"
+
+    def describe(self) -> str:
+        """What is shown while it runs."""
+        return f"depth {self.depth}"
+
+
+@dataclass(frozen=True)
+class PythonDevice:
+    """The device ``truth``, driven by closed loops of ``runtime_s`` seconds, after ``ramp_s`` that do not count."""
+
+    truth: Truth
+    runtime_s: float = 1.0
+    ramp_s: float = 0.3
+
+    def run(self, depths: Sequence[int], out_dir: Path, on_progress: Progress) -> Sweep:
+        """Measure what is missing of ``depths`` in ``out_dir`` and return all of it. Raises StoreError."""
+        early_s = lateness_s()
+        truth = self.truth
+        settings = {
+            "servers": truth.servers, "law": truth.law, "seed": truth.seed, "queueing": truth.queueing,
+            "runtime_s": self.runtime_s, "ramp_s": self.ramp_s,
+        }  # fmt: skip
+        plan = Measurement(
+            TOOL, [Depth(n) for n in depths], settings, partial(self._provenance, early_s),
+            lambda _store, _missing, _tick: nullcontext(partial(self._run, early_s)), read_device_store,
+            lambda _: self.runtime_s + self.ramp_s,
+        )  # fmt: skip
+        return measure(plan, out_dir, on_progress)
+
+    def _provenance(self, early_s: float) -> Provenance:
+        truth, host = replace(self.truth, early_s=early_s, player="threads of Python"), host_facts()
+        return Provenance(
+            tool="qsim known device", host=host.hostname, kernel=host.kernel, cpu=host.cpu_model, device=truth.label,
+            details={"truth": truth.to_dict(), "host_facts": host.to_dict()},
+        )  # fmt: skip
+
+    def _run(self, early_s: float, point: Depth, _: Tick) -> Outcome:
+        command = f"a closed loop of {point.depth} threads"
+        about = {"command": command, "request": {"depth": point.depth}, "started_at": now()}
+        times, routes = drawn_times(self.truth)
+        rng = np.random.default_rng([self.truth.seed, point.depth])  # other draws at each depth
+        server = Server(
+            array("d", rng.permutation(times).tobytes()), self.truth.servers,
+            array("H", routes.tobytes()) if len(routes) else None,
+        )  # fmt: skip
+        rows = closed_loop(server, point.depth, self.ramp_s + self.runtime_s, early_s - self.truth.delay_s)
+        counted = rows[(rows[:, 0] >= self.ramp_s) & (rows[:, 0] < self.ramp_s + self.runtime_s), 1]
+        if len(counted) < 2:
+            reason = f"at depth {point.depth} fewer than two requests were answered; give the points more time"
+            return Outcome(None, about, reason)
+        measured = {
+            "requests": len(counted), "throughput_per_s": len(counted) / self.runtime_s,
+            "latency_s": float(counted.mean()), "latency_sd_s": float(counted.std()),
+            **{name: float(np.percentile(counted, share)) for name, share in PERCENTILES.items()},
+        }  # fmt: skip
+        return Outcome(json.dumps(measured).encode(), {**about, "ended_at": now()})
+
+
+def closed_loop(server: Server, threads: int, seconds: float, early_s: float = 0.0) -> NDArray[np.float64]:
+    """When requests were answered, in seconds from the start, and how long each took: (n, 2), in no order.
+
+    Each of the ``threads`` sends its next request when its last was answered, for so many ``seconds``.
+    """
+    lock, rows = threading.Lock(), [list[tuple[float, float]]() for _ in range(threads)]
+    begin = time.perf_counter()
+
+    def send(own: list[tuple[float, float]]) -> None:
+        answered = time.perf_counter()
+        while answered - begin < seconds:
+            with lock:
+                sent = time.perf_counter()
+                _, departs = server.admit(sent)
+            time.sleep(max(0.0, departs - early_s - time.perf_counter()))
+            answered = time.perf_counter()
+            own.append((answered - begin, answered - sent))
+
+    started = [threading.Thread(target=send, args=(own,), name="request", daemon=True) for own in rows]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    return np.array([row for own in rows for row in own], dtype=np.float64).reshape(-1, 2)
+
+
+def lateness_s() -> float:
+    """How much later than asked this machine ends a short sleep: the median, in seconds."""
+    late = []
+    for _ in range(NAPS):
+        start = time.perf_counter()
+        time.sleep(NAP_S)
+        late.append(time.perf_counter() - start - NAP_S)
+    return max(0.0, float(np.median(late)))
+
+
+def read_device_store(store: SweepStore) -> Sweep:
+    """The sweep kept in a directory. Raises DataError where no point is finished, StoreError where it is damaged."""
+    kept = read_kept(store, lambda text, _: json.loads(text))
+    kept.check_any()
+    rows: list[dict[str, Any]] = []
+    for point, measured in zip(kept.finished, kept.values, strict=True):
+        depth = float(point.record["request"]["depth"])
+        rows.append({
+            "series": "requests", "load": depth, "depth": depth, "jobs": 1.0, "repeat": 0,
+            "source": point.raw.name if point.raw else None, "started_at": point.record["started_at"], **measured,
+        })  # fmt: skip
+    table = pd.DataFrame(rows).sort_values("load", kind="stable")
+    return Sweep(table, provenance=kept.provenance, findings=kept.findings, name=store.directory.name, raw=kept.raw)

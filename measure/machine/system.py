@@ -1,0 +1,81 @@
+"""What systems have under different names, or not at all: locks, flags of ``open``, numbers of users and processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+from functools import reduce
+from importlib import import_module
+from operator import or_
+
+_RETRY_S = 0.05
+
+
+def flags(*names: str) -> int:
+    """The flags of ``os.open`` by these names; one that this system does not have is 0. Files are always binary."""
+    return reduce(or_, (getattr(os, name, 0) for name in (*names, "O_CLOEXEC", "O_BINARY")))
+
+
+def user_number() -> int:
+    """The number of the user, as ``stat`` gives it for the user's files: 0 where users have none (Windows)."""
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def lock(file: int, *, wait: bool = False) -> None:
+    """Hold an open file until it is closed, or until this process ends in whatever way.
+
+    Raises BlockingIOError where another process holds it, unless ``wait``; OSError where the file cannot be locked.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        while not _locked_on_windows(file):
+            if not wait:
+                raise BlockingIOError(errno.EAGAIN, "another process holds it") from None
+            time.sleep(_RETRY_S)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def _locked_on_windows(file: int) -> bool:
+    """Try to lock the first byte, which need not exist; False where another process has it."""
+    msvcrt = import_module("msvcrt")
+    os.lseek(file, 0, os.SEEK_SET)
+    try:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EDEADLK):
+            return False
+        raise
+    return True
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process of this number may run, ours or another user's."""
+    if sys.platform == "win32":  # os.kill would end it there
+        return _runs_on_windows(pid)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):  # another user's, or a number that tells nothing
+        return True
+    return True
+
+
+if sys.platform == "win32":
+    import ctypes
+
+    _MAY_ASK, _RUNNING, _NOT_ALLOWED = 0x1000, 259, 5
+
+    def _runs_on_windows(pid: int) -> bool:
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        handle = kernel.OpenProcess(_MAY_ASK, False, pid)
+        if not handle:
+            return ctypes.get_last_error() == _NOT_ALLOWED
+        code = ctypes.c_ulong()
+        kernel.GetExitCodeProcess(handle, ctypes.byref(code))
+        kernel.CloseHandle(handle)
+        return code.value == _RUNNING

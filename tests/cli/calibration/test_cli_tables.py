@@ -1,0 +1,89 @@
+"""Tables as people bring them (tests/data/tables): each loads, fits and compares, in the words of its own header."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from measure import audit, load
+
+TABLES = Path(__file__).resolve().parents[2] / "data" / "tables"
+
+#: The file, what it counts its load in, and its last row: load, requests a second, seconds.
+READ = (
+    ("ab.md", "concurrent requests", (128, 9036.31, 13.983e-3)),
+    ("hey.csv", "concurrent requests", (100, 653.1648, 0.1521)),
+    ("k6.csv", "users", (200, 886.249, 0.22557)),
+    ("load-test.csv", "users", (150, 167.86, 0.878)),
+    ("locust.csv", "users", (80, 207.63, 0.379977)),
+    ("memtier.csv", "clients", (200, 119492.99, 1.66588e-3)),
+    ("no-unit.csv", "threads", (64, 30738, 2.065e-3)),
+    ("pgbench.tsv", "clients", (64, 5327.005599, 11.824e-3)),
+    ("spreadsheet.csv", "requests", (128, 400159.9, 315.95e-6)),
+    ("sysbench.csv", "threads", (64, 794.13, 79.94e-3)),
+    ("vendor-sheet.csv", "requests", (256, 1066811, 238.3e-6)),
+    ("workers.csv", "workers", (24, 934.42, 0.02551)),
+    ("wrk.csv", "connections", (256, 11909.09, 21.43e-3)),
+)
+REFUSED = ("jmeter-averages.csv", "tokens.csv")
+
+
+def test_every_table_is_either_read_or_refused_here() -> None:
+    assert sorted(p.name for p in TABLES.iterdir()) == sorted([*(name for name, *_ in READ), *REFUSED])
+
+
+@pytest.mark.parametrize(("name", "unit", "last"), READ)
+def test_a_table_is_read_in_si_and_obeys_littles_law(name: str, unit: str, last: tuple[float, ...]) -> None:
+    sweep = load(TABLES / name)
+    assert (sweep.load_kind, sweep.load_unit) == ("queue_depth", unit)
+    row = sweep.points[["load", "throughput_per_s", "latency_s"]].iloc[-1]
+    assert row.tolist() == pytest.approx(last)
+    assert [f for f in audit(sweep) if f.severity == "error"] == []
+
+
+@pytest.mark.parametrize(("name", "unit", "last"), READ)
+def test_a_table_fits_and_compares_in_its_own_words(
+    qsim: Callable[..., Any], name: str, unit: str, last: tuple[float, ...]
+) -> None:
+    told = [qsim(command, str(TABLES / name)) for command in ("fit", "compare")]
+    assert [run.code for run in told] == [0, 0], told
+    compared = qsim("compare", str(TABLES / name), "--json").json
+    compared = compared[0] if isinstance(compared, list) else compared
+    if unit == "requests":
+        return
+    for run in told:
+        assert not re.search(r"\bdepths?\b(?!=)", run.out + run.err), run
+    assert f"{unit} N" in str(compared)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_ambiguous_table_is_refused_with_a_line_that_can_be_pasted(qsim: Callable[..., Any], name: str) -> None:
+    refused = qsim("fit", str(TABLES / name))
+    assert refused.code == 1
+    assert refused.out == ""
+    words = shlex.split(refused.error[refused.error.index("--columns ") :])
+    header = (TABLES / name).read_text().splitlines()[0].split(",")
+    for part in words[1].split(","):
+        assert part.partition("=")[2].partition(":")[0] in header
+    assert qsim("fit", str(TABLES / name), *words[:2]).code == 0
+
+
+def test_littles_law_settles_a_missing_unit_and_says_so() -> None:
+    told = {f.check: f.message for f in load(TABLES / "no-unit.csv").findings}
+    assert "names no unit; it is read as µs, because N = X R then holds" in told["latency-unit"]
+
+
+def test_the_next_point_is_named_in_the_words_of_the_table(qsim: Callable[..., Any]) -> None:
+    assert re.search(r"[Mm]easure \d+ clients", qsim("fit", str(TABLES / "pgbench.tsv")).out)
+
+
+def test_the_report_has_the_words_of_the_table_on_its_axes(qsim: Callable[..., Any]) -> None:
+    assert qsim("compare", str(TABLES / "wrk.csv"), "--report", "report.html").code == 0
+    report = Path("report.html").read_text(encoding="utf-8")
+    assert "connections N" in report
+    assert "outstanding requests N" not in report

@@ -1,0 +1,144 @@
+"""What works on which system, tried out on this one without the modules and functions that the others lack.
+
+``as_on/sitecustomize.py`` takes them away. Each command of the documentation's table runs as a program of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from qsim_program import QSIM
+
+from measure.machine.systems import SYSTEMS, WORKS, Work
+
+HERE = Path(__file__).parent
+TABLE = HERE.parent / "data" / "tables" / "pgbench.tsv"
+OTHERS = tuple(system for system in SYSTEMS if system != "Linux")
+LIMIT_S = 600
+#: What makes a command short; the table shows it without.
+QUICK = {"qsim measure memory": ["--delays", "0,100,500", "--seconds", "0.1"],
+         "qsim simulate": ["--customers", "10000"]}  # fmt: skip
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def environment(system: str, **more: str) -> dict[str, str]:
+    path = os.pathsep.join([str(HERE / "as_on"), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "AS_ON": system, "PYTHONPATH": path, **more}
+
+
+@pytest.fixture(params=OTHERS)
+def system(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def run(system: str, tmp_path: Path) -> Run:
+    """``run(["solve", ...])`` runs qsim as on that system, in an empty directory."""
+
+    def start(args: list[str], **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*QSIM, *args], cwd=tmp_path, env=environment(system, **more), capture_output=True, text=True,
+            timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+
+    return start
+
+
+def arguments(work: Work, folder: Path) -> list[str]:
+    """The command of the table with files in the place of its capitals."""
+    places = {"DATA": str(TABLE), "DIR": str(folder / "out"), "TARGET": str(folder)}
+    quick = next((more for command, more in QUICK.items() if work.command.startswith(command)), [])
+    return [*(places.get(word, word) for word in work.command.split()[1:]), *quick]
+
+
+def test_the_systems_are_told_apart(system: str) -> None:
+    lacking = "import os, platform; print(platform.system(), hasattr(os, 'O_DIRECT'), hasattr(os, 'getuid'))"
+    told = subprocess.check_output([sys.executable, "-c", lacking], env=environment(system), text=True)
+    assert told.split() == [system, "False", str(system != "Windows")]
+
+
+@pytest.mark.parametrize("work", [w for w in WORKS if w.command != "qsim lab"], ids=lambda w: w.what)
+def test_what_the_table_says_works_and_the_rest_is_refused_in_one_line(
+    run: Run, system: str, work: Work, tmp_path: Path
+) -> None:
+    if work.command.startswith("qsim measure memory") and (os.cpu_count() or 1) < 2:
+        pytest.skip("a memory under load needs two processors")
+    if work.on(system):
+        done = run(arguments(work, tmp_path))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout or (tmp_path / "plot.html").exists()
+        return
+    refused = run(arguments(work, tmp_path), PATH=str(tmp_path))
+    assert refused.returncode == 1, refused.stderr
+    assert refused.stdout == ""
+    (line,) = refused.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert "internal error" not in line
+
+
+def test_a_drive_is_not_measured_through_the_page_cache(run: Run, tmp_path: Path) -> None:
+    fio = tmp_path / "bin" / "fio"
+    fio.parent.mkdir()
+    fio.write_text("#!/bin/sh\necho fio-3.36\n", encoding="utf-8")
+    fio.chmod(0o755)
+    search = os.pathsep.join([str(fio.parent), os.environ["PATH"]])
+    refused = run(["measure", "fio", str(tmp_path), "--out", "out"], PATH=search)
+    assert refused.returncode == 1
+    assert "has no direct I/O (O_DIRECT)" in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_doctor_says_what_this_system_does_not_do(run: Run, system: str) -> None:
+    parts = {p["name"]: p for p in json.loads(run(["doctor", "--json"]).stdout)["parts"]}
+    lacking = parts["Linux"]["costs"].removeprefix("not here: ").split("; ")
+    for work in WORKS:
+        assert (work.what in lacking) == (not work.on(system))
+    assert not {"io_uring", "huge pages"} & parts.keys()
+
+
+def test_the_lab_answers(system: str, tmp_path: Path) -> None:
+    lab = [*QSIM, "lab", "--no-browser", "--port", "0"]
+    with subprocess.Popen(
+        lab, cwd=tmp_path, env=environment(system), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as started:
+        try:
+            assert started.stdout is not None
+            found = re.search(r"http://\S+", started.stdout.readline())
+            assert found, started.communicate()
+            with urllib.request.urlopen(found[0], timeout=60) as answer:  # noqa: S310 - the lab's own
+                assert answer.status == 200
+            second = subprocess.run(lab, cwd=tmp_path, env=environment(system), capture_output=True, text=True,
+                                    timeout=LIMIT_S, check=False)  # fmt: skip
+            assert second.returncode == 1
+            assert "another lab uses" in second.stderr
+        finally:
+            started.send_signal(signal.SIGINT)
+            started.communicate(timeout=LIMIT_S)
+    assert started.returncode == 130
+
+
+def test_the_lab_compares_and_measures(system: str, tmp_path: Path) -> None:
+    pytest.importorskip("dash")
+    done = subprocess.run(
+        [sys.executable, str(HERE / "lab_session.py"), str(tmp_path / "lab")], env=environment(system),
+        capture_output=True, text=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["curves"] == 4
+    assert told["problem"] == ""
+    assert told["shown"] > 0
+    assert "disk" in told["missing"]
+    assert "known" not in told["missing"]
+    assert told["dataset-003-ssd-read"] == {"phase": "revealed", "points": 5, "report": True}, told
+    assert told["known"] == {"phase": "revealed", "points": 4, "report": True}, told
