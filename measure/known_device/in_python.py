@@ -28,7 +28,7 @@ from measure.known_device.server import drawn_times
 from measure.known_device.truth import Truth
 from measure.machine.host import host_facts
 from measure.machine.process import now
-from measure.progress import Progress
+from measure.store.measuring import Progress
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Tick, measure, read_kept
 from measure.sweep import Provenance, Sweep
