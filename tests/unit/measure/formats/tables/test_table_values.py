@@ -153,6 +153,13 @@ def test_whether_jobs_multiply_the_depth_follows_from_littles_law(in_flight: flo
     assert near.points["load"].tolist() == [8, 16]
 
 
+@pytest.mark.parametrize(("in_flight", "load"), [(8, 8), (4, 4), (2.8, 4), (5.6, 4)])
+def test_clients_count_everything_unless_only_the_product_fits(in_flight: float, load: float) -> None:
+    """Within 15 % of 4 clients or of 8 = 4 x 2 threads; what fits neither is left as it is named."""
+    rows = [f"{4 * k},2,{4000 * k},{in_flight / 4000 * 1e6:.12g}" for k in (1, 2)]
+    assert table("clients,threads,iops,latency_us", *rows).points["load"].tolist() == [load, 2 * load]
+
+
 def test_jobs_that_are_declared_are_counted_as_said() -> None:
     rows = ["4,2,4000,1000", "8,2,8000,1000"]
     declared = table("depth,workers,iops,latency_us", *rows, columns={"jobs": "workers", "depth": "depth"})
