@@ -133,6 +133,11 @@ def test_the_unit_of_a_latency_follows_from_littles_law(scale: float, unit: str)
     assert f"it is read as {unit}, because" in found.message
 
 
+def test_of_arrival_rates_littles_law_tells_no_unit() -> None:
+    with pytest.raises(DataError, match="tells it for numbers of outstanding requests only"):
+        table("arrival_rate,iops,latency", "1000,1000,1", "2000,2000,1")
+
+
 @pytest.mark.parametrize(("ratio", "fits"), [(0.51, True), (0.49, False), (1.24, True), (1.26, False)])
 def test_a_reading_fits_between_a_half_and_five_quarters(ratio: float, fits: bool) -> None:
     rows = [f"{n},{8000 * n},{ratio / 8:.12g}" for n in (1, 2, 4)]
