@@ -14,9 +14,11 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import math
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -207,10 +209,15 @@ class Calls:
 def pytest_in(
     folder: Path, arguments: Sequence[str], plugin: object, limit_s: float | None, then: Callable[[], None]
 ) -> int:
-    """Run pytest in a process that has this one's imports; its exit code, or 1 when it does not end in time."""
+    """Run pytest in a process that has this one's imports; its exit code, or 1 when it does not end.
+
+    ``limit_s`` is processor time, so that a busy machine kills no mutant; who waits may take fifty times as long.
+    """
 
     def run() -> None:
         os.setsid()
+        if limit_s is not None:
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit_s), math.ceil(limit_s) + 5))
         os.chdir(folder)
         sys.path[:0] = [str(folder), str(folder / "tests")]
         os.environ["PYTHONPATH"] = str(folder)
@@ -224,15 +231,15 @@ def pytest_in(
 
     process = multiprocessing.get_context("fork").Process(target=run)
     process.start()
-    process.join(limit_s)
+    process.join(None if limit_s is None else 50 * limit_s)
     if process.exitcode is None:
         assert process.pid is not None
         os.killpg(process.pid, signal.SIGKILL)
         process.join()
-        return 1
-    if process.exitcode not in (0, 1, 2):  # 2: the tests cannot even be imported
-        raise RuntimeError(f"pytest ended with {process.exitcode}:\n{(folder / 'pytest.log').read_text('utf-8')}")
-    return process.exitcode
+    code = process.exitcode or 0
+    if code > 2:  # 2: the tests cannot even be imported
+        raise RuntimeError(f"pytest ended with {code}:\n{(folder / 'pytest.log').read_text('utf-8')}")
+    return 1 if code < 0 else code  # below 0: ended by a signal, too late or since Python itself crashed
 
 
 def record(folder: Path, file: Path) -> None:
@@ -260,7 +267,7 @@ def kills(folder: Path, mutant: Mutant, calls: Calls) -> bool:
     original, times = module.read_text("utf-8"), module.stat()
     module.write_text(mutant.text, "utf-8")
     try:
-        limit_s = 20 + 4 * sum(calls.seconds[test] for test in tests)
+        limit_s = 20 + 3 * sum(calls.seconds[test] for test in tests)
         files = dict.fromkeys(test.split("::")[0] for test in tests)
         return pytest_in(folder, ["-x", *files], Chosen(tests), limit_s, lambda: None) != 0
     finally:

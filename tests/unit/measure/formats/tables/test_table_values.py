@@ -133,6 +133,11 @@ def test_the_unit_of_a_latency_follows_from_littles_law(scale: float, unit: str)
     assert f"it is read as {unit}, because" in found.message
 
 
+def test_of_arrival_rates_littles_law_tells_no_unit() -> None:
+    with pytest.raises(DataError, match="tells it for numbers of outstanding requests only"):
+        table("arrival_rate,iops,latency", "1000,1000,1", "2000,2000,1")
+
+
 @pytest.mark.parametrize(("ratio", "fits"), [(0.51, True), (0.49, False), (1.24, True), (1.26, False)])
 def test_a_reading_fits_between_a_half_and_five_quarters(ratio: float, fits: bool) -> None:
     rows = [f"{n},{8000 * n},{ratio / 8:.12g}" for n in (1, 2, 4)]
@@ -151,6 +156,13 @@ def test_whether_jobs_multiply_the_depth_follows_from_littles_law(in_flight: flo
     assert points["depth"].tolist() == [depth, 2 * depth]
     near = table("depth,numjobs,iops,latency_us", f"4,2,4000,{1.14 * 2000}", f"8,2,8000,{1.14 * 2000}")
     assert near.points["load"].tolist() == [8, 16]
+
+
+@pytest.mark.parametrize(("in_flight", "load"), [(8, 8), (4, 4), (2.8, 4), (5.6, 4)])
+def test_clients_count_everything_unless_only_the_product_fits(in_flight: float, load: float) -> None:
+    """Within 15 % of 4 clients or of 8 = 4 x 2 threads; what fits neither is left as it is named."""
+    rows = [f"{4 * k},2,{4000 * k},{in_flight / 4000 * 1e6:.12g}" for k in (1, 2)]
+    assert table("clients,threads,iops,latency_us", *rows).points["load"].tolist() == [load, 2 * load]
 
 
 def test_jobs_that_are_declared_are_counted_as_said() -> None:
