@@ -28,9 +28,8 @@ from measure.known_device.server import drawn_times
 from measure.known_device.truth import Truth
 from measure.machine.host import host_facts
 from measure.machine.process import now
-from measure.store.measuring import Progress
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, Outcome, Tick, measure, read_kept
+from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, read_kept
 from measure.sweep import Provenance, Sweep
 
 TOOL = "known-device"
@@ -62,7 +61,7 @@ class PythonDevice:
     runtime_s: float = 1.0
     ramp_s: float = 0.3
 
-    def run(self, depths: Sequence[int], out_dir: Path, on_progress: Progress) -> Sweep:
+    def run(self, depths: Sequence[int], out_dir: Path, on_progress: Progress | None = None) -> Sweep:
         """Measure what is missing of ``depths`` in ``out_dir`` and return all of it. Raises StoreError."""
         early_s = lateness_s()
         truth = self.truth

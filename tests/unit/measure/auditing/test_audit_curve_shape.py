@@ -12,13 +12,16 @@ import pytest
 from measure.auditing.curve_shape import check_bandwidth, check_curve, check_open
 from measure.closed_curves import ClosedCurve
 from measure.findings import Finding
+from measure.loads import LOADS
 from measure.sweep import Sweep
+
+DEPTH = LOADS["queue_depth"]
 
 
 def shape(throughput: Sequence[float], latency: Sequence[float] = (), check: str = "") -> list[Finding]:
     n = 2.0 ** np.arange(len(throughput))
     r = np.array(latency) if len(latency) else n
-    found = list(check_curve(ClosedCurve("c", n, np.array(throughput, dtype=float), r, None, None)))
+    found = list(check_curve(ClosedCurve("c", n, np.array(throughput, dtype=float), r, None, None, DEPTH)))
     return [f for f in found if f.check == check] if check else found
 
 

@@ -18,8 +18,10 @@ from measure.auditing.labels import check_labels
 from measure.auditing.link import check_link, check_speed, parse_link
 from measure.auditing.runs import check_latency_kind, check_repeats, check_working_set
 from measure.closed_curves import ClosedCurve
-from measure.loads import LoadKind
+from measure.loads import LOADS, LoadKind
 from measure.sweep import Provenance, Sweep
+
+DEPTH = LOADS["queue_depth"]
 
 
 def swept(
@@ -222,7 +224,7 @@ def test_an_open_device_is_busy_where_the_response_grows_by_three_tenths(longest
     assert [(f.check, f.load) for f in found] == [("no-saturated-point", 300.0)] * told
     if found:
         assert "--arrival-rates 600,1200 --out" in found[0].remedy
-        assert "100 us to 129 us at all rates up to 300 /s" in found[0].message
+        assert "100 µs to 129 µs at all rates up to 300 /s" in found[0].message
 
 
 def test_percentiles_are_in_order_to_a_thousandth_and_the_worst_is_named() -> None:
@@ -232,7 +234,7 @@ def test_percentiles_are_in_order_to_a_thousandth_and_the_worst_is_named() -> No
 
     assert not found([1e-3], [0.9995e-3], [1e-3])
     (first,) = found([1e-3], [0.998e-3], [2e-3])
-    assert first.startswith("1: p95 = 998 us is below p50 = 1.00 ms (at 1 point")
+    assert first.startswith("1: p95 = 998 µs is below p50 = 1.00 ms (at 1 point")
     (worst,) = found([1e-3, 1e-3], [0.9e-3, 2e-3], [1e-3, 1e-4])
     assert worst.startswith("2: p99 = 100 us is below p95 = 2.00 ms (at 2 points")
 
@@ -259,7 +261,7 @@ def test_requests_handed_over_in_one_way_or_of_other_kinds_are_no_mixture() -> N
 
 
 def judged(claimed_and_ratio: Sequence[tuple[float | None, float]], told: str = "bandwidth / block") -> float | None:
-    curves = [ClosedCurve(f"c{i}", np.array([1.0]), np.array([1.0]), np.array([ratio]), block, 1.0)
+    curves = [ClosedCurve(f"c{i}", np.array([1.0]), np.array([1.0]), np.array([ratio]), block, 1.0, DEPTH)
               for i, (block, ratio) in enumerate(claimed_and_ratio)]  # fmt: skip
     verdict = block_verdict(swept(details={"throughput_from": told}), curves)
     return None if verdict is None else verdict.block_bytes

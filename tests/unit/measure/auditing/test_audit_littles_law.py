@@ -11,6 +11,9 @@ import pytest
 
 from measure.auditing.littles_law import diagnose
 from measure.closed_curves import ClosedCurve
+from measure.loads import LOADS
+
+DEPTH = LOADS["queue_depth"]
 
 IMPLIED_S = 2.0**-14
 """N / X, a power of two so that a latency of ratio times it gives back exactly that ratio."""
@@ -21,7 +24,7 @@ def curve(
 ) -> ClosedCurve:
     """A curve with these ratios X R / N, at depths 1, 2, 4, ... where none are given."""
     n = np.array(loads or 2.0 ** np.arange(len(ratios)), dtype=float)
-    of = {"block_bytes": None, "read_fraction": None, **kept}
+    of = {"block_bytes": None, "read_fraction": None, "load_type": DEPTH, **kept}
     return ClosedCurve("c", n, n / implied_s, np.array(ratios, dtype=float) * implied_s, **of)
 
 
@@ -81,7 +84,7 @@ def test_a_gap_is_seen_at_depth_one_alone_or_closes_with_the_depth(
 def test_the_host_loses_no_more_than_200_us() -> None:
     assert cause([0.6, 1], implied_s=490e-6) == "submission-gap"
     assert cause([0.6, 1], implied_s=510e-6) == "unexplained"
-    just = ClosedCurve("c", np.array([1.0, 2]), np.array([2500.0, 5000]), np.array([2e-4, 4e-4]), None, None)
+    just = ClosedCurve("c", np.array([1.0, 2]), np.array([2500.0, 5000]), np.array([2e-4, 4e-4]), None, None, DEPTH)
     assert diagnose(just).cause == "submission-gap"  # 400 - 200 us
     many = curve([0.6, 0.9, 1], (2, 4, 8))
     assert "less the longer" in diagnose(many).hypothesis
@@ -170,7 +173,9 @@ def test_a_share_of_a_few_per_cent_is_an_info_and_its_gap_may_grow() -> None:
     assert "a few per cent" in diagnose(curve([0.9, 0.9])).hypothesis
     more = diagnose(curve([0.89, 0.89]))
     assert ("a share of the depth" in more.hypothesis, more.severity) == (True, "warning")
-    at_one_rate = ClosedCurve("c", np.array([1.0, 2.0]), np.full(2, 1e4), np.array([0.78e-4, 1.56e-4]), None, None)
+    at_one_rate = ClosedCurve(
+        "c", np.array([1.0, 2.0]), np.full(2, 1e4), np.array([0.78e-4, 1.56e-4]), None, None, DEPTH
+    )
     assert "N/X - R grows from 22.0 us to 44.0 us" in diagnose(at_one_rate).evidence
     assert "grows" not in diagnose(curve([0.79, 0.79])).evidence
     assert "grows" not in diagnose(curve([0.8, 0.797])).evidence  # by 1.5 %

@@ -13,7 +13,6 @@ from measure.known_device.in_python import PythonDevice, closed_loop, lateness_s
 from measure.known_device.plugin import Server
 from measure.known_device.server import truth_of
 from measure.known_device.truth import Truth
-from measure.progress import silent
 from qsim import Exponential
 
 SERVICE_S, SERVERS, SECONDS = 5e-3, 2, 0.5
@@ -31,7 +30,7 @@ def test_the_servers_limit_the_rate_and_no_request_is_answered_before_it_was_ser
 def test_a_sweep_is_kept_with_its_truth_and_goes_on_where_it_was(tmp_path: Path) -> None:
     truth = truth_of(Exponential(SERVICE_S), SERVERS, seed=3)
     device = PythonDevice(truth, runtime_s=1.0, ramp_s=0.1)
-    first = device.run([1, 4], tmp_path / "sweep", silent)
+    first = device.run([1, 4], tmp_path / "sweep")
     told: list[str] = []
     device.run([1, 4, 8], tmp_path / "sweep", lambda *what: told.append(what[3]))
     assert told == ["depth 8", "done"]
