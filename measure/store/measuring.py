@@ -30,7 +30,7 @@ Tick = Callable[[str], None]
 """Called a few times a second with what is being done."""
 
 
-class Point(Protocol):
+class PlannedPoint(Protocol):
     """A point to be measured: its key in the store, and the words for a progress bar."""
 
     @property
@@ -39,7 +39,7 @@ class Point(Protocol):
     def describe(self) -> str: ...
 
 
-P = TypeVar("P", bound=Point)
+P = TypeVar("P", bound=PlannedPoint)
 R = TypeVar("R")
 T = TypeVar("T")
 More = Callable[[R], Sequence[P]]

@@ -12,7 +12,7 @@ from doctools.site import pages_of
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = pages_of(DOCS)
 WRITTEN = [page for page in PAGES if page.name not in regenerate.PAGES]
-MOST_PAGES, MOST_WORDS = 35, 31_500
+MOST_PAGES, MOST_WORDS = 35, 32_500
 MOST_WORDS_OF_PROSE = {"howto-read-other-tools": 900, "howto": 540, "tutorial": 900}
 """Of a page without its blocks and tables, by its name or the first word of it; of any other 1,000."""
 

@@ -254,14 +254,14 @@ def test_quantiles_of_two_far_apart_components(share: float) -> None:
 
 def test_quantities_are_said_in_their_units() -> None:
     said = {
-        ("1/s", 1500.0): "1.50 k/s", ("s", 2e-6): "2.00 us", ("B/s", 3e9): "3.00 GB/s", ("lines/s", 1e9): "64.0 GB/s",
+        ("1/s", 1500.0): "1.50 k/s", ("s", 2e-6): "2.00 µs", ("B/s", 3e9): "3.00 GB/s", ("lines/s", 1e9): "64.0 GB/s",
         ("B", 512.0): "512 B", ("s per line", 2e-9): "2.00 ns per line", ("", 3.14159): "3.14",
         ("W", 3.14159): "3.14 W",
     }  # fmt: skip
     assert {key: quantity(key[1], key[0]) for key in said} == said
     assert quantity(None, "s") == ""
-    assert str(Estimate(2.0, 1.0, 4.0, True)) == "         2  [1, 4]"
-    assert str(Estimate(2.0, None, 4.0, True)) == str(Estimate(2.0, 1.0, None, True)) == "         2"
+    assert str(Estimate(2.0, 1.0, 4.0, True)) == "2  [1, 4]"
+    assert str(Estimate(2.0, None, 4.0, True)) == str(Estimate(2.0, 1.0, None, True)) == "2"
 
 
 def test_an_interval_reaches_a_bound_where_the_density_piles_up() -> None:

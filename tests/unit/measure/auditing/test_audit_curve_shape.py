@@ -58,7 +58,7 @@ def test_a_latency_that_falls_by_a_twentieth_is_told_at_the_first_place() -> Non
     assert "from 100 s at depth 1 to 94.0 s at depth 2" in low.message
     assert "idle states" in low.hypothesis
     (high,) = shape(x, [100, 100, 100, 90])
-    assert (high.load, high.remedy) == (8.0, "repeat the two depths.")
+    assert (high.load, high.remedy) == (8.0, "repeat the two points.")
     assert "noise" in high.hypothesis
     assert not shape([1.0], [1.0])
 

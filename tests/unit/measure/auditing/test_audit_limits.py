@@ -236,7 +236,7 @@ def test_percentiles_are_in_order_to_a_thousandth_and_the_worst_is_named() -> No
     (first,) = found([1e-3], [0.998e-3], [2e-3])
     assert first.startswith("1: p95 = 998 µs is below p50 = 1.00 ms (at 1 point")
     (worst,) = found([1e-3, 1e-3], [0.9e-3, 2e-3], [1e-3, 1e-4])
-    assert worst.startswith("2: p99 = 100 us is below p95 = 2.00 ms (at 2 points")
+    assert worst.startswith("2: p99 = 100 µs is below p95 = 2.00 ms (at 2 points")
 
 
 def test_a_bin_needs_two_percentiles_at_one_point() -> None:

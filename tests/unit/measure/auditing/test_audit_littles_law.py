@@ -118,8 +118,8 @@ def test_one_direction_is_held_against_reads_and_writes_alone() -> None:
     found = diagnose(mix, [writes, reads])
     assert found.cause == "one-direction"
     assert "In the same table: reads alone 1.00, writes alone 0.90." in found.evidence
-    assert "(writes alone take 54.9 us)" in found.hypothesis  # 0.9 of 61 us
-    assert "the other half took 36.6 us each" in found.hypothesis  # N/X - R = 0.6 of 61 us
+    assert "(writes alone take 54.9 µs)" in found.hypothesis  # 0.9 of 61 us
+    assert "the other half took 36.6 µs each" in found.hypothesis  # N/X - R = 0.6 of 61 us
     assert diagnose(replace(mix, read_fraction=None), [reads]).cause == "one-direction"
     assert diagnose(mix, [replace(reads, block_bytes=4096.0)]).cause == "mostly-outside"
     assert diagnose(mix, [curve([0.7], read_fraction=1.0)]).cause == "one-direction"
@@ -176,7 +176,7 @@ def test_a_share_of_a_few_per_cent_is_an_info_and_its_gap_may_grow() -> None:
     at_one_rate = ClosedCurve(
         "c", np.array([1.0, 2.0]), np.full(2, 1e4), np.array([0.78e-4, 1.56e-4]), None, None, DEPTH
     )
-    assert "N/X - R grows from 22.0 us to 44.0 us" in diagnose(at_one_rate).evidence
+    assert "N/X - R grows from 22.0 µs to 44.0 µs" in diagnose(at_one_rate).evidence
     assert "grows" not in diagnose(curve([0.79, 0.79])).evidence
     assert "grows" not in diagnose(curve([0.8, 0.797])).evidence  # by 1.5 %
     assert "grows" in diagnose(curve([0.8, 0.79])).evidence
@@ -192,12 +192,12 @@ def test_the_severity_is_that_of_the_worst_point(ratio: float, severity: str) ->
 def test_up_to_eight_ratios_are_listed_and_more_are_a_range() -> None:
     assert diagnose(curve([1.0] * 8)).evidence.endswith("at depth 1, 2, 4, 8, 16, 32, 64, 128.")
     nine = diagnose(curve([1.0] * 8 + [1.01]))
-    assert nine.evidence == "X R / N is 1.000 to 1.010 over depths 1 to 256 (worst 1.010 at 256)."
+    assert nine.evidence == "X R / N is 1.000 to 1.010 from depth 1 to 256 (worst 1.010 at 256)."
 
 
 @pytest.mark.parametrize(
     ("ratio", "words", "right", "wrong"),
-    [(1000, "divided by 1,000", "61.0 us", "61.0 ms"), (1e-3, "multiplied by 1,000", "61.0 us", "61.0 ns")],
+    [(1000, "divided by 1,000", "61.0 µs", "61.0 ms"), (1e-3, "multiplied by 1,000", "61.0 µs", "61.0 ns")],
 )
 def test_the_unit_is_named_with_what_the_latency_is(ratio: float, words: str, right: str, wrong: str) -> None:
     found = diagnose(curve([ratio, ratio]))
