@@ -38,10 +38,12 @@ PAGES: dict[str, Callable[[], str]] = {
 def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
     from accuracy import collected, figures, in_short
+    from approximations import table as approximations_table
     from doctools.column_names import column_table
     from doctools.still import still
     from doctools.systems import systems_table
     from doctools.weights_picture import picture
+    from heavy_tails import table as heavy_tails_table
     from surface_accuracy import table as surface_table
 
     return {
@@ -51,6 +53,8 @@ def regions() -> dict[str, Callable[[], str]]:
         "accuracy in short": in_short,
         "drives": lambda: figures(collected()),
         "surfaces": surface_table,
+        "approximations": approximations_table,
+        "heavy tails": heavy_tails_table,
         "names of columns": column_table,
         "systems": systems_table,
     }
@@ -59,7 +63,7 @@ def regions() -> dict[str, Callable[[], str]]:
 _REGION = re.compile(r"(<!-- begin: (.*?) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
-SLOW = ("drives", "accuracy in short")
+SLOW = ("drives", "accuracy in short", "approximations", "heavy tails")
 """Regions that take a minute or more."""
 
 

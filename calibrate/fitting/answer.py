@@ -89,7 +89,7 @@ def ninety_text(fit: Fit) -> str:
 
 def peak_figure(fit: Fit, to: str = " to ") -> str:
     """The peak throughput with its interval; empty where the model has none."""
-    found = fit.parameters.get("B" if "B" in fit.parameters else "Xmax")
+    found = fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")
     if found is None or found.estimate is None:
         return ""
     show: Figure = format_bandwidth if found.unit == "B/s" else throughput_figure(fit.load_kind)
@@ -98,7 +98,7 @@ def peak_figure(fit: Fit, to: str = " to ") -> str:
 
 def peak_line(fit: Fit) -> str:
     """The peak with how sure it is, and where 90 % of it is had."""
-    found = fit.parameters.get("B" if "B" in fit.parameters else "Xmax")
+    found = fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")
     parts = []
     if found is not None and found.estimate is not None:
         alone = not fit.used or (len(fit.used) == 1 and not found.identified)
@@ -111,7 +111,7 @@ def peak_line(fit: Fit) -> str:
 
 def idle_figure(fit: Fit, to: str = " to ") -> str:
     """The latency of a lone request, with its interval; empty where the model has none."""
-    found = fit.parameters.get("R1" if "R1" in fit.parameters else "L0")
+    found = fit.curve_parameters.get("R1" if "R1" in fit.curve_parameters else "L0")
     if found is None or found.estimate is None:
         return ""
     return with_interval(format_duration, found.estimate, found.low, found.high, to=to)

@@ -114,6 +114,13 @@ class Fit(Result):
     @cached_property
     def parameters(self) -> Mapping[str, Estimate]:
         """The parameters as people name them, with intervals; of queue depths also c, S and Z."""
+        if self.told is not None or self.points is None:
+            return self.curve_parameters
+        return {**self.curve_parameters, **servers_and_think(self.points, self.level)}
+
+    @cached_property
+    def curve_parameters(self) -> Mapping[str, Estimate]:
+        """Those of the curve alone, without c, S and Z."""
         if self.told is not None:
             return self.told
         columns = (self.used, self.used_throughput_per_s, self.used_response_s)
@@ -127,7 +134,7 @@ class Fit(Result):
             found["N*"] = replace(
                 found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
             )
-        return {**found, **(servers_and_think(self.points, self.level) if self.points is not None else {})}
+        return found
 
     @cached_property
     def knee(self) -> Knee:

@@ -273,7 +273,7 @@ def sealed_late(rows: Sequence[Row], sweep: Sweep) -> list[str]:
 
 def peak_of(fit: Fit) -> float | None:
     """The estimate of Xmax; None for a model without one."""
-    return fit.parameters["Xmax"].estimate if "Xmax" in fit.parameters else None
+    return fit.curve_parameters["Xmax"].estimate if "Xmax" in fit.curve_parameters else None
 
 
 def _predicted(name: str, seal: SealedPrediction, observed: Fit, sweep: Sweep) -> Guess | str:

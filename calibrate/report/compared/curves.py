@@ -214,8 +214,8 @@ def little_table(comparison: Comparison) -> pd.DataFrame:
 
 def _bounds(comparison: Comparison, load: Array, what: str) -> list[tuple[str, Array]]:
     fit = comparison.fit
-    name = "Rbusy" if "Rbusy" in fit.parameters else "R1"
-    least, peak = fit.parameters.get(name), fit.parameters.get("Xmax")
+    name = "Rbusy" if "Rbusy" in fit.curve_parameters else "R1"
+    least, peak = fit.curve_parameters.get(name), fit.curve_parameters.get("Xmax")
     if least is None or peak is None or least.estimate is None or peak.estimate is None:
         return []
     if what == "throughput":
