@@ -41,3 +41,7 @@ def test_all_written_pages_together_are_short() -> None:
 def test_a_page_is_short(page: Path) -> None:
     most = MOST_WORDS_OF_PROSE.get(page.stem) or MOST_WORDS_OF_PROSE.get(page.stem.partition("-")[0], 1000)
     assert len(prose(page).split()) <= most
+
+
+def test_the_readme_is_a_hundred_and_twenty_lines() -> None:
+    assert len((DOCS.parent / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
