@@ -1,6 +1,6 @@
 """How often 95 % intervals hold the mean response of M/G/1 whose services are skewed or heavy-tailed.
 
-python examples/accuracy/heavy_tails.py [RUNS]        a row a law: coverage, bias, and whether qsim objects
+python examples/accuracy/heavy_tails.py [RUNS]        a row a law: coverage, bias, and whether qsim refuses
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LAWS: tuple[Distribution, ...] = (
     Exponential(1.0), *(LogNormal(1.0, scv) for scv in (2, 5, 10, 20)), Gamma(1.0, 20), Weibull(0.3, 1.0),
     Weibull(0.2, 1.0), *(BurrXII(tail, 1.0, 1.0) for tail in (2.2, 2.7, 3.2, 4.5)),
 )  # fmt: skip
-HEAD = ("law", "intervals that hold", "bias", "services needed", "qsim objects")
+HEAD = ("service times", "intervals that hold", "bias", "customers needed", "refused")
 
 
 def rows(runs: int) -> Iterator[tuple[str, ...]]:
@@ -32,7 +32,8 @@ def rows(runs: int) -> Iterator[tuple[str, ...]]:
         bias = np.mean([r.W for r in found]) / truth - 1
         needed = heavy_tails.customers_needed(model)
         yield (
-            str(law), f"{100 * held:.0f} %", f"{100 * bias:+.1f} %", "none" if math.isinf(needed) else f"{needed:.1e}",
+            f"`{law}`", f"{100 * held:.0f} %", f"{100 * bias:+.1f} %",
+            "no number will do" if math.isinf(needed) else f"{float(f'{needed:.1e}'):,.0f}",
             "yes" if found[0].warnings else "no",
         )  # fmt: skip
 

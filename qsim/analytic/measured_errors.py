@@ -12,5 +12,5 @@ ERRORS = {
     "Kimura": (1.4, 7),
     "non-preemptive": (1.5, 9),
     "preemptive-resume": (2.8, 11),
-    "closed FCFS classes": (0.3, 19),
+    "closed FCFS classes": (0.3, 21),
 }
