@@ -11,7 +11,7 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.open import gimc, mdc
-from qsim.analytic.open.approximations import PREFERRED, kimura, phase_fit, whitt
+from qsim.analytic.open.approximations import PREFERRED, kimura, phase_type, whitt
 from qsim.arrivals import Batches
 from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA, erlang_c
@@ -162,7 +162,7 @@ def moments(page: Page, model: Open) -> None:
 def by_authors(page: Page, model: Model) -> bool:
     """G/G/c by the approximation that is preferred, the bound beside it."""
     assert isinstance(model, Open)  # noqa: S101
-    if model.arrival_rate == 0 or phase_fit(model) is not None:
+    if model.arrival_rate == 0 or phase_type(model) is not None:
         return False
     moments(page, model)
     page.let("p_wait", "C", "taken from M/M/c")

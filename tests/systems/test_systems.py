@@ -127,8 +127,8 @@ def test_the_lab_answers(system: str, tmp_path: Path) -> None:
     assert started.returncode == 130
 
 
-def test_the_lab_compares_and_measures(system: str, tmp_path: Path) -> None:
-    pytest.importorskip("dash")
+def test_the_lab_compares_and_measures(system: str, tmp_path: Path, require_module: Callable[[str, str], None]) -> None:
+    require_module("dash", "pip install 'qsim-queue[lab]'")
     done = subprocess.run(
         [sys.executable, str(HERE / "lab_session.py"), str(tmp_path / "lab")], env=environment(system),
         capture_output=True, text=True, timeout=LIMIT_S, check=False,

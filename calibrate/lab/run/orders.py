@@ -141,7 +141,7 @@ def _need(missing: str) -> None:
 
 
 def why_no_tools(*names: str) -> str:
-    """Which of these programs is missing, and how to get it; empty where all are here."""
+    """The first of these programs that is missing, with how to get it; empty if none is."""
     from measure.machine.process import find_tool
 
     try:

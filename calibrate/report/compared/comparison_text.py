@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from calibrate.fitting.answer import knee_word
 from calibrate.fitting.curve_fit import quantity
 from calibrate.load_text import load_text, throughput_text
 from calibrate.prediction.comparison import Comparison
@@ -56,21 +57,27 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     """(value, its interval, what it is), the few numbers that stand at the top."""
     knee, summary = comparison.knee, comparison.summary()
     numbers: list[tuple[str, str, str]] = []
-    if comparison.points.load_type.is_memory:
+    load, word = comparison.points.load_type, knee_word(comparison.fit)
+    doubt = "" if word == "sure" else f" ({word})"
+    if load.is_memory:
         low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0
         numbers.append((
             format_bandwidth(knee.throughput_per_s * CACHE_LINE_BYTES),
             f"{format_bandwidth(low * CACHE_LINE_BYTES)} to {format_bandwidth(high * CACHE_LINE_BYTES)}",
-            "bandwidth at the knee" + ("" if knee.identified else " (not identifiable)"),
+            f"bandwidth at the knee{doubt}",
         ))  # fmt: skip
     elif knee.load is not None:
         show = format_rate if comparison.is_open else "{:.3g}".format
         interval = f"{show(knee.low)} to {show(knee.high)}" if knee.low is not None and knee.high is not None else ""
         name = "knee λ*, arrivals" if comparison.is_open else "knee N*" if knee.sharp else "N* (no sharp knee)"
-        numbers.append((show(knee.load), interval, name + ("" if knee.identified else " (not identifiable)")))
-        if comparison.points.load_type.is_closed and (ninety := comparison.fit.ninety).load is not None:
+        numbers.append((show(knee.load), interval, f"{name}{doubt}"))
+        if load.is_closed and (ninety := comparison.fit.ninety).load is not None:
             ends = " to ".join("..." if end is None else show(end) for end in (ninety.low, ninety.high))
-            numbers.insert(1 if knee.sharp else 0, (show(ninety.load), ends, "depth with 90 % of the peak"))
+            noun = load.plural if load.is_counted else load.noun
+            numbers.insert(
+                1 if knee.sharp else 0,
+                (show(ninety.load), ends, f"{noun} with 90 % of the peak"),
+            )
     numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
     for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("S", "mean service time S"),
                        ("Xmax", "peak throughput Xmax")):  # fmt: skip

@@ -211,13 +211,13 @@ def applies(model: Model) -> bool:
     )
 
 
-def phase_fit(model: Open) -> Metrics | None:
-    """The queue with phase-type laws instead, solved exactly; None where that is a large chain or unlike the laws."""
+def phase_type(model: Open) -> Open | None:
+    """The queue with phase-type laws instead; None where that is a large chain or unlike the laws."""
     laws = model.arrivals, model.service
     if any(not isinstance(law, Distribution) or (law.phases() is None and law.scv < LEAST_SCV) for law in laws):
         return None
     fitted = replace(model, arrivals=PhaseType.matching(laws[0]), service=PhaseType.matching(laws[1]))  # type: ignore[arg-type]
-    return markovian.solve(fitted) if markovian.applies(fitted, MOST_WORK) else None
+    return fitted if markovian.applies(fitted, MOST_WORK) else None
 
 
 def solve(model: Model) -> Metrics:
@@ -229,7 +229,8 @@ def solve(model: Model) -> Metrics:
     known = table(lam, S, model.arrivals.scv, model.service.scv, c)
     name = next(n for n in PREFERRED if n in known) if c > 1 else "Krämer-Langenbach-Belz"
     p_wait = erlang_c(c, model.offered_load)
-    if fit := phase_fit(model):
+    if fitted := phase_type(model):
+        fit = markovian.solve(fitted)
         name, p_wait = FIT, fit.p_wait
         known = {FIT: Approximation(fit.Wq, "approximation", "mean, scv and third moment; solved exactly"), **known}
     Wq = min(known[name].Wq, known["Kingman"].Wq)
