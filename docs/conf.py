@@ -8,6 +8,7 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS))
 
+from doctools.api_reference import api_in_full  # noqa: E402
 from doctools.gallery import write_gallery  # noqa: E402
 from doctools.site import inside, write_changes, write_labs  # noqa: E402
 
@@ -32,5 +33,6 @@ def setup(app: object) -> None:
     """Write the pages that are made of other files, and mend links that leave the folder of the pages."""
     write_gallery(DOCS.parent / "examples" / "gallery", DOCS / "gallery")
     write_changes(DOCS.parent / "CHANGELOG.md", DOCS / "changes.md")
+    (DOCS / "api.md").write_text(api_in_full(), encoding="utf-8")
     write_labs(DOCS.parent / "examples" / "labs", DOCS / "labs")
     app.connect("source-read", lambda _app, _name, text: text.__setitem__(0, inside(text[0])))  # type: ignore[attr-defined]

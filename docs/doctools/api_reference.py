@@ -1,4 +1,4 @@
-"""The reference of the public names of the three packages, written from their signatures and docstrings."""
+"""The public names of the three packages: a list of them, and their whole docstrings for the site."""
 
 from __future__ import annotations
 
@@ -9,22 +9,48 @@ from types import ModuleType
 from typing import Any
 
 PACKAGES = ("qsim", "measure", "calibrate")
-HEAD = """\
+LIST_HEAD = """\
 # Python reference
 
-This page is written from the docstrings by `make docs`. Below are the public names of the three packages; imports go
-one way, `calibrate` -> `measure` -> `qsim`.
+The public names of the three packages, each with the first line of its docstring; imports go one way, `calibrate` ->
+`measure` -> `qsim`. In Python, `help(qsim.solve)` shows the rest: parameters, units, errors, sources, an example. The
+site (`make site`) shows it too, under *Python in full*.
 """
+FULL_HEAD = "# Python in full\n\nThe docstrings of all public names.\n"
 
 
-def api_reference() -> str:
-    """The whole page."""
-    return "\n".join([HEAD, *(part for name in PACKAGES for part in _package(importlib.import_module(name)))])
+def api_list() -> str:
+    """The page that lists the names."""
+    return "\n".join([LIST_HEAD, *(part for package in _packages() for part in _listed(package))])
+
+
+def api_in_full() -> str:
+    """The page of the site that says everything of each name."""
+    return "\n".join([FULL_HEAD, *(part for package in _packages() for part in _package(package))])
+
+
+def _packages() -> list[ModuleType]:
+    return [importlib.import_module(name) for name in PACKAGES]
+
+
+def _listed(module: ModuleType) -> list[str]:
+    rows = "".join(f"| `{name}` | {_cell(_first_paragraph(getattr(module, name)))} |\n" for name in _names(module))
+    return [f"## {module.__name__}\n", f"| Name | What it is |\n|---|---|\n{rows}"]
+
+
+def _first_paragraph(thing: Any) -> str:
+    documented = inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing)
+    doc = (inspect.getdoc(thing) or "") if documented else ""
+    return doc.split("\n\n")[0] or f"`{thing!r}`"
+
+
+def _names(module: ModuleType) -> list[str]:
+    return sorted(module.__all__, key=str.lower)
 
 
 def _package(module: ModuleType) -> list[str]:
     parts = [f"## {module.__name__}\n", _text(inspect.getdoc(module) or "")]
-    for name in sorted(module.__all__, key=str.lower):
+    for name in _names(module):
         parts += _entry(f"{module.__name__}.{name}", getattr(module, name))
     return parts
 
@@ -62,9 +88,13 @@ def _members(thing: type) -> list[str]:
         if name.startswith("_") or not (inspect.isfunction(function) and function.__doc__):
             continue
         call = "" if hasattr(member, "fget") or hasattr(member, "func") else "()"
-        summary = " ".join(_code((inspect.getdoc(function) or "").split("\n\n")[0]).split())
-        rows.append(f"| `{name}{call}` | {_escaped(summary).replace('|', chr(92) + '|')} |\n")
+        rows.append(f"| `{name}{call}` | {_cell(_first_paragraph(function))} |\n")
     return ["| | |\n|---|---|\n" + "".join(rows)] if rows else []
+
+
+def _cell(paragraph: str) -> str:
+    """A paragraph in a cell of a table."""
+    return _escaped(" ".join(_code(paragraph).split())).replace("|", chr(92) + "|")
 
 
 def _text(doc: str, path: str = "") -> str:

@@ -11,7 +11,7 @@ from doctools.gallery import html_block, large, scripts
 INSIDE = {"../CHANGELOG.md": "changes.md", "../README.md": "index.md"}
 """Files beside the folder of the pages, and the page of the site that stands for each."""
 
-MADE = ("gallery", "labs", "changes.md")
+MADE = ("gallery", "labs", "changes.md", "api.md")
 """What the building of the site writes into the folder of the pages, out of other files."""
 
 DATA = "data"
