@@ -12,6 +12,9 @@ from typing import Literal
 
 from measure.units import format_bandwidth, format_bytes, format_rate, plain_number
 
+OUTSTANDING = "outstanding"
+"""The unit of a load that was watched: the mean number of requests in the device, whoever sent them."""
+
 LoadKind = Literal["queue_depth", "injected_delay", "arrival_rate", "bandwidth", "buffer_size"]
 
 
@@ -97,6 +100,11 @@ class Load:
     def is_counted(self) -> bool:
         """Whether it is a number of clients, users, threads: what a table calls its outstanding requests."""
         return self.is_closed and not self.option
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the load came by itself, so that no one chose how high it went."""
+        return self.unit == OUTSTANDING
 
     @property
     def things(self) -> str:

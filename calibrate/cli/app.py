@@ -57,6 +57,7 @@ class Commands(Root):
         },
         "Measuring": {
             "measure": "",
+            "watch": "calibrate.cli.calibration.watch:watch",
             "audit": "calibrate.cli.measuring.audit:audit",
             "show": "calibrate.cli.measuring.show:show",
         },

@@ -38,6 +38,20 @@ AsPublished: TypeAlias = Annotated[
     bool,
     typer.Option("--as-published", help="Take a dataset as printed, without the corrections that its audit proves."),
 ]
+IdleLatency: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--idle-latency", metavar="TIME", parser=parsing.seconds, show_default=False,
+        help="Data sheet: latency of one request alone, as 80us.",
+    ),
+]  # fmt: skip
+PeakIops: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--peak-iops", metavar="RATE", parser=parsing.per_second, show_default=False,
+        help="Data sheet, or beside one measured point (--use 1): peak requests a second, as 600k.",
+    ),
+]  # fmt: skip
 Use: TypeAlias = Annotated[
     parsing.Numbers | None,
     typer.Option(

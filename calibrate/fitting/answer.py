@@ -69,6 +69,9 @@ def knee_line(fit: Fit) -> str:
     k = fit.knee
     if k.load is None:
         return f"none: {k.note}"
+    if never_approached(fit):
+        least = f"; at {k.low:.2g} outstanding or more" if k.low is not None else ""
+        return f"not told: the peak was never approached{least}"
     found = f"{at_load(fit.load_type, knee_figure(fit))}, {knee_word(fit)}: {there(fit.load_kind, k)}"
     if k.sharp:
         return found
@@ -103,10 +106,23 @@ def peak_line(fit: Fit) -> str:
     if found is not None and found.estimate is not None:
         alone = not fit.used or (len(fit.used) == 1 and not found.identified)
         word = "assumed" if alone else how_sure(found.identified, found.low, found.high)
-        parts.append(f"{peak_figure(fit)}, {word}")
-    if fit.knee.sharp and (ninety := ninety_text(fit)):
+        parts.append(least_peak(fit) if never_approached(fit) else f"{peak_figure(fit)}, {word}")
+    if fit.knee.sharp and not never_approached(fit) and (ninety := ninety_text(fit)):
         parts.append(ninety)
     return "; ".join(parts)
+
+
+def never_approached(fit: Fit) -> bool:
+    """Whether a load that came by itself stayed so low that it tells no peak, only a bound."""
+    found = fit.curve_parameters.get("Xmax")
+    if not fit.load_type.is_watched or found is None:
+        return False
+    return len(fit.used) < 2 or how_sure(found.identified, found.low, found.high) != "sure"
+
+
+def least_peak(fit: Fit) -> str:
+    """The bound on the peak of such a load: the highest throughput that was seen."""
+    return f"at least {throughput_figure(fit.load_kind)(max(fit.used_throughput_per_s))}"
 
 
 def idle_figure(fit: Fit, to: str = " to ") -> str:

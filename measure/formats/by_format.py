@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +12,13 @@ from measure.formats.detection import Format, InputFile
 from measure.formats.mess_curves import curves_sweep, looks_like_pairs
 from measure.formats.mlc import mlc_sweep
 from measure.formats.tables.table import csv_sweep
+from measure.formats.watched.record import record_sweep
+from measure.formats.watched.sysstat import sysstat_sweep
 from measure.join_sweeps import join
 from measure.sweep import Sweep
+
+WATCHED: Mapping[str, Callable[[str, str], Sweep]] = {"record": record_sweep, "sysstat": sysstat_sweep}
+"""What a device did second by second: its steady stretches."""
 
 
 def sweep_of(
@@ -30,6 +35,9 @@ def sweep_of(
         sweep = mlc_sweep(texts)
     elif kind == "curves" and (not columns or all(looks_like_pairs(text) for text in texts.values())):
         sweep = curves_sweep(texts, units)
+    elif kind in WATCHED:
+        watched = [(f.name if len(files) > 1 else "", WATCHED[kind](f.text, f.name)) for f in files]
+        sweep = watched[0][1] if len(files) == 1 else join(watched, ", ".join(texts))
     else:
         tables = [(f.name, csv_sweep(f.text, columns, units, name=f.name)) for f in files]
         sweep = tables[0][1] if len(tables) == 1 else join(tables, ", ".join(texts))

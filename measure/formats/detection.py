@@ -15,14 +15,17 @@ from measure.formats.fio.terse_output import looks_like_terse
 from measure.formats.mess_curves import looks_like_curves
 from measure.formats.mlc import looks_like_mlc
 from measure.formats.tables.text import looks_like_table
+from measure.formats.watched.record import looks_like_record
+from measure.formats.watched.sysstat import looks_like_sysstat
 from measure.text_files import read_head, read_text
 
-Format = Literal["fio", "mlc", "curves", "table", "log"]
+Format = Literal["fio", "mlc", "curves", "record", "sysstat", "table", "log"]
 
 MAX_TEXT = 2**29  # characters of all files together, logs aside
 
 NAMES: Mapping[Format, str] = {
-    "fio": "fio JSON", "mlc": "MLC text", "curves": "bandwidth-latency text", "table": "table", "log": "fio log",
+    "fio": "fio JSON", "mlc": "MLC text", "curves": "bandwidth-latency text",
+    "record": "record of qsim watch", "sysstat": "log of iostat or sar", "table": "table", "log": "fio log",
 }  # fmt: skip
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 
@@ -44,6 +47,10 @@ def sniff(text: str, name: str) -> Format:
         return "mlc"
     if looks_like_curves(text):
         return "curves"
+    if looks_like_record(text):
+        return "record"
+    if looks_like_sysstat(text):
+        return "sysstat"
     if start.startswith(("{", "[")):
         raise NoMeasurementError(
             f'{name} is JSON, but not fio\'s (no "fio version"); run fio with --output-format=json+'

@@ -22,9 +22,11 @@ from calibrate.cli.options import (
     Dataset,
     Details,
     DeviceModel,
+    IdleLatency,
     KneeOptions,
     Level,
     Peak,
+    PeakIops,
     Series,
     Use,
 )
@@ -60,16 +62,8 @@ def predict(
     ] = None,
     at: At = None,
     series: Series = None,
-    idle_latency: Annotated[
-        float | None,
-        typer.Option(metavar="TIME", parser=parsing.seconds, show_default=False,
-                     help="Data sheet: latency of one request alone, as 80us."),
-    ] = None,
-    peak_iops: Annotated[
-        float | None,
-        typer.Option(metavar="RATE", parser=parsing.per_second, show_default=False,
-                     help="Data sheet, or beside one measured point (--use 1): peak requests a second, as 600k."),
-    ] = None,
+    idle_latency: IdleLatency = None,
+    peak_iops: PeakIops = None,
     sharpness: Annotated[
         float | None,
         typer.Option(metavar="P", parser=parsing.number, show_default=False,

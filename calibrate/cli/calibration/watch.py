@@ -1,0 +1,203 @@
+"""``qsim watch``: what a device at work does, every second, and where that lies on its curve."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.calibration.prediction_source import Sheet
+from calibrate.cli.console import plain, say, warn
+from calibrate.cli.failures import CommandError, wrong_usage
+from calibrate.cli.options import AsJson, IdleLatency, PeakIops
+from measure.units import format_duration, format_rate, plain_number
+
+if TYPE_CHECKING:
+    from calibrate.fitting.fitted import Fit
+    from calibrate.watched import Curves
+    from measure.formats.watched.interval import DeviceInterval
+    from measure.watching.watch import Lost
+
+HELP = """Watch a device at work: throughput, response time, requests outstanding, and where that is on its curve.
+
+Reads the kernel's counters (/proc/diskstats) every second. Nothing is written to the device, no request is sent to it,
+and no root is needed. Ctrl-C ends it.
+
+\b
+Examples:
+qsim watch nvme0n1
+qsim watch nvme0n1 --fit fit.json
+qsim watch /dev/nvme0n1 --idle-latency 80us --peak-iops 600k
+qsim watch sda sdb --for 1h --record watched.csv
+qsim watch nvme0n1 --for 10s --json
+"""
+
+WHY = {
+    "gone": "is gone", "reset": "began to count anew; this interval is left out",
+    "suspended": "the machine was suspended; this interval is left out",
+}  # fmt: skip
+
+LEAST_S, MOST_S = 0.1, 3600.0
+ENDING_S = 0.05
+"""An interval that ends so shortly before --for is the last one."""
+
+
+def watch(
+    *,
+    devices: Annotated[
+        list[str],
+        typer.Argument(metavar="DEVICE...", help="Block devices or partitions: nvme0n1, /dev/sda1, /dev/mapper/root."),
+    ],
+    fit_file: Annotated[
+        Path | None,
+        typer.Option("--fit", metavar="FILE", parser=parsing.path, show_default=False,
+                     help="The device's curve, a file of qsim fit. Default: what the watch itself has seen so far."),
+    ] = None,
+    idle_latency: IdleLatency = None,
+    peak_iops: PeakIops = None,
+    every: Annotated[
+        float, typer.Option(metavar="TIME", parser=parsing.seconds, show_default="1s", help="How long an interval is.")
+    ] = 1.0,
+    for_: Annotated[
+        float | None,
+        typer.Option("--for", metavar="TIME", parser=parsing.seconds, show_default=False, help="End after this time."),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
+                     help="Also keep every interval in a new CSV file, for qsim fit FILE."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Look every second; say, record, and sum up at the end."""
+    if not LEAST_S <= every <= MOST_S:
+        raise wrong_usage(f"--every {format_duration(every)} is out of reach; give 0.1s to 1h")
+    if for_ is not None and for_ < every:
+        raise wrong_usage(f"--for {format_duration(for_)} is shorter than an interval, {format_duration(every)}")
+    known = _known(fit_file, Sheet(idle_latency, peak_iops, None))
+
+    from calibrate.watched import Curves
+    from measure.watching.watch import Lost
+    from measure.watching.watch import watch as watched
+
+    curves, seen = Curves(known), Totals()
+    with ExitStack() as stack:
+        file = stack.enter_context(_new_record(record)) if record else None
+        try:
+            for found in _until(watched(devices, every), for_):
+                if isinstance(found, Lost):
+                    warn(f"{found.device} {WHY[found.why]}")
+                    continue
+                curves.add(found)
+                seen.add(found)
+                _keep(found, file)
+                _show(found, curves, as_json=as_json, several=len(devices) > 1)
+        except KeyboardInterrupt:
+            if for_ is not None or not seen.by_device:
+                raise
+    if not seen.by_device:
+        raise CommandError(f"{', '.join(devices)} vanished before an interval was over")
+    if not as_json:
+        say(_summary(seen, curves, record))
+
+
+@dataclass
+class Totals:
+    """All intervals of each device as one, and the one with the highest throughput."""
+
+    by_device: dict[str, DeviceInterval] = field(default_factory=dict)
+    highest: dict[str, DeviceInterval] = field(default_factory=dict)
+
+    def add(self, interval: DeviceInterval) -> None:
+        """One more interval."""
+        from measure.formats.watched.interval import pooled
+
+        name = interval.device
+        self.by_device[name] = pooled([self.by_device[name], interval]) if name in self.by_device else interval
+        if name not in self.highest or interval.throughput_per_s > self.highest[name].throughput_per_s:
+            self.highest[name] = interval
+
+
+def _known(fit_file: Path | None, sheet: Sheet) -> Fit | None:
+    """The curve that was given; None where the watch is to learn it."""
+    if fit_file is None:
+        return sheet.fit() if sheet.given() else None
+    if sheet.given():
+        raise wrong_usage(f"--fit and {sheet.given()[0]} were both given: the curve is known from one of them")
+    from calibrate.cli.fit_files import read_fits
+
+    fits = read_fits(fit_file)
+    if len(fits) > 1:
+        raise wrong_usage(
+            f"--fit {fit_file} holds {len(fits)} curves; keep one: qsim fit DATA --series NAME --out FILE"
+        )
+    if not fits[0].load_type.is_closed:
+        raise wrong_usage(f"--fit {fit_file} is no curve over requests outstanding; fit a sweep over the depth")
+    return fits[0]
+
+
+def _until(
+    looks: Iterator[list[DeviceInterval | Lost]], seconds: float | None
+) -> Iterator[DeviceInterval | Lost]:  # fmt: skip
+    """What is found, until so many seconds are over."""
+    end = None if seconds is None else time.monotonic() + seconds
+    for found in looks:
+        yield from found
+        if end is not None and time.monotonic() >= end - ENDING_S:
+            return
+
+
+def _new_record(path: Path) -> TextIO:
+    """A new file with the first line of a record, whose lines reach the kernel one by one."""
+    from calibrate.cli.new_files import write_new
+    from measure.formats.watched.record import header
+
+    write_new(path, header(), "--record")
+    return path.open("a", encoding="utf-8", buffering=1)
+
+
+def _keep(interval: DeviceInterval, file: TextIO | None) -> None:
+    from measure.formats.watched.record import line
+
+    if file is not None:
+        file.write(line(interval))
+
+
+def _show(interval: DeviceInterval, curves: Curves, *, as_json: bool, several: bool) -> None:
+    if as_json:
+        say(json.dumps(plain({**interval.to_dict(), **curves.facts(interval)}), allow_nan=False))
+    else:
+        say(f"{f'{interval.device}: ' if several else ''}now {curves.sentence(interval)}")
+
+
+def _summary(seen: Totals, curves: Curves, record: Path | None) -> str:
+    """The whole watch of each device in three lines, and what to do next."""
+    lines = [line for name, whole in seen.by_device.items() for line in _summed(whole, seen.highest[name], curves)]
+    if record is not None:
+        lines += ["", f"MORE    qsim fit {record}: the curve;   qsim show {record}: the steady stretches"]
+    return "\n".join(["", *lines])
+
+
+def _summed(whole: DeviceInterval, highest: DeviceInterval, curves: Curves) -> list[str]:
+    lines = [f"{whole.device}, {format_duration(whole.seconds)}: {curves.sentence(whole)}"]
+    if whole.requests:
+        reads = f"{format_rate(whole.reads / whole.seconds)} reads at {_each(whole.read_s, whole.reads)}"
+        writes = f"{format_rate(whole.writes / whole.seconds)} writes at {_each(whole.write_s, whole.writes)}"
+        outstanding, looks = plain_number(whole.outstanding, 2), plain_number(whole.in_flight, 2)
+        lines += [
+            f"MOST    {format_rate(highest.throughput_per_s)} at {format_duration(highest.response_time_s)}",
+            f"LITTLE  X R = {outstanding} outstanding; 50 looks a second saw {looks} in the device",
+            f"APART   {reads}; {writes}",
+        ]
+    return lines
+
+
+def _each(seconds: float, count: float) -> str:
+    return format_duration(seconds / count) if count else "-"

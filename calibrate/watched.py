@@ -1,0 +1,100 @@
+"""Where a device at work lies on its curve: one that is known, or what it has shown itself so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from calibrate.fitting.answer import at_load, knee_figure, never_approached
+from measure.errors import DataError
+from measure.formats.watched.interval import DeviceInterval
+from measure.formats.watched.steady import watched_sweep
+from measure.units import format_duration, format_rate, plain_number
+
+if TYPE_CHECKING:
+    from calibrate.fitting.fitted import Fit
+
+REMEMBERED = 3600
+"""So many intervals of each device are kept to learn from."""
+LEARN_EVERY = 5
+SERIAL = 1.5
+"""Below this knee a device serves one request at a time, and %util means what it says."""
+
+
+@dataclass
+class Curves:
+    """The curve of each device: ``known`` for all of them, or learnt from the intervals that are added.
+
+    >>> from calibrate import from_datasheet
+    >>> curves = Curves(from_datasheet(idle_latency=80e-6, peak_iops=600e3))
+    >>> print(curves.sentence(DeviceInterval("nvme0n1", "", 1, reads=180e3, read_s=18, busy_s=0.9)))
+    180 k/s at 100 µs with 18 outstanding: 30 % of the peak, knee at 48 (40 to 57); %util says 90 and means nothing here
+    """
+
+    known: Fit | None = None
+    _seen: dict[str, deque[DeviceInterval]] = field(default_factory=dict)
+    _learnt: dict[str, Fit | None] = field(default_factory=dict)
+
+    def add(self, interval: DeviceInterval) -> None:
+        """One more interval to learn from."""
+        seen = self._seen.setdefault(interval.device, deque(maxlen=REMEMBERED))
+        seen.append(interval)
+        if self.known is None and len(seen) % LEARN_EVERY == 0:
+            self._learnt[interval.device] = learnt(seen)
+
+    def curve(self, device: str) -> Fit | None:
+        """The curve of a device; None where nothing is known of it yet."""
+        return self.known or self._learnt.get(device)
+
+    def sentence(self, interval: DeviceInterval) -> str:
+        """What the device does, and where that is on its curve."""
+        if not interval.requests:
+            return "idle"
+        now = (
+            f"{format_rate(interval.throughput_per_s)} at {format_duration(interval.response_time_s)} with "
+            f"{plain_number(interval.outstanding, 2)} outstanding"
+        )
+        return f"{now}: {place(interval, self.curve(interval.device))}"
+
+    def facts(self, interval: DeviceInterval) -> Mapping[str, float | None]:
+        """The place on the curve as numbers: ``peak_share`` and ``knee``; None where they are not known."""
+        fit = self.curve(interval.device)
+        told = fit is not None and not never_approached(fit)
+        peak = _peak(fit) if fit is not None and told else None
+        return {
+            "peak_share": interval.throughput_per_s / peak if peak else None,
+            "knee": fit.knee.load if fit is not None and told else None,
+        }
+
+
+def learnt(intervals: deque[DeviceInterval]) -> Fit | None:
+    """The curve that the steady stretches of one device tell; None where there is none yet."""
+    from calibrate.fitting.curve_fit import fit
+
+    try:
+        return fit(watched_sweep(intervals, "qsim watch"))
+    except DataError:  # nothing was steady for long enough yet: the sentence says so
+        return None
+
+
+def place(interval: DeviceInterval, fit: Fit | None) -> str:
+    """Where an interval is on the curve, in words."""
+    busy = f"%util says {100 * min(interval.busy_share, 1):.0f}"
+    if fit is None:
+        return f"no steady stretch yet that tells the curve; {busy}"
+    if never_approached(fit):
+        most = format_rate(max(fit.used_throughput_per_s))
+        return f"the peak was not approached yet, it is at least {most}; {busy}"
+    peak, knee = _peak(fit), fit.knee.load
+    share = f"{100 * interval.throughput_per_s / peak:.0f} % of the peak" if peak else "peak unknown"
+    if knee is None:
+        return f"{share}; {busy}"
+    means = " and means nothing here" if knee > SERIAL else ""
+    return f"{share}, knee at {at_load(fit.load_type, knee_figure(fit)).removeprefix('depth ')}; {busy}{means}"
+
+
+def _peak(fit: Fit) -> float | None:
+    found = fit.curve_parameters.get("Xmax")
+    return None if found is None else found.estimate

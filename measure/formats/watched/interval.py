@@ -1,0 +1,131 @@
+"""What a block device did in one interval, as the kernel counts it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+COLUMNS = (
+    "time", "device", "seconds", "throughput_per_s", "response_time_s", "outstanding", "in_flight",
+    "in_flight_variance", "reads_per_s", "read_response_time_s", "read_bytes_per_s", "writes_per_s",
+    "write_response_time_s", "write_bytes_per_s", "busy_share", "io_pressure_share",
+)  # fmt: skip
+"""Of the record that ``qsim watch --record`` writes, in SI units."""
+
+
+@dataclass(frozen=True)
+class DeviceInterval:
+    """What ``device`` did in ``seconds`` until ``time`` (ISO 8601, UTC).
+
+    ``reads`` and ``writes`` are requests completed, ``read_s`` and ``write_s`` the time that they took in all,
+    ``others`` and ``other_s`` those of a log that does not tell reads from writes,
+    ``busy_s`` how long at least one was there (what %util divides by the interval). ``in_flight`` is the mean number
+    of requests seen in the device, sampled, and ``in_flight_variance`` its variance; NaN where nobody looked.
+    ``io_pressure_share`` is the share of the interval in which a task of this machine waited for a disk (PSI, some).
+
+    >>> DeviceInterval("sda", "", 2, reads=1000, read_s=8).response_time_s
+    0.008
+    """
+
+    device: str
+    time: str
+    seconds: float
+    reads: float = 0.0
+    read_s: float = 0.0
+    read_bytes: float = 0.0
+    writes: float = 0.0
+    write_s: float = 0.0
+    written_bytes: float = 0.0
+    others: float = 0.0
+    other_s: float = 0.0
+    busy_s: float = math.nan
+    in_flight: float = math.nan
+    in_flight_variance: float = math.nan
+    io_pressure_share: float = math.nan
+
+    @property
+    def requests(self) -> float:
+        """Requests completed."""
+        return self.reads + self.writes + self.others
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Requests completed a second."""
+        return self.requests / self.seconds
+
+    @property
+    def response_time_s(self) -> float:
+        """Mean time of a request in the device; NaN where none was completed."""
+        return _ratio(self.read_s + self.write_s + self.other_s, self.requests)
+
+    @property
+    def outstanding(self) -> float:
+        """Mean number of requests in the device by Little's law, X R."""
+        return (self.read_s + self.write_s + self.other_s) / self.seconds
+
+    @property
+    def read_share(self) -> float:
+        """The share of reads; NaN where it is unknown."""
+        return math.nan if self.others else _ratio(self.reads, self.requests)
+
+    @property
+    def busy_share(self) -> float:
+        """The share of the time in which the device had something to do: %util."""
+        return self.busy_s / self.seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """The interval under the names of ``COLUMNS``."""
+        values = (
+            self.time, self.device, self.seconds, self.throughput_per_s, self.response_time_s, self.outstanding,
+            self.in_flight, self.in_flight_variance, self.reads / self.seconds, _ratio(self.read_s, self.reads),
+            self.read_bytes / self.seconds, self.writes / self.seconds, _ratio(self.write_s, self.writes),
+            self.written_bytes / self.seconds, self.busy_share, self.io_pressure_share,
+        )  # fmt: skip
+        return dict(zip(COLUMNS, values, strict=True))
+
+    @classmethod
+    def of_rates(cls, row: Mapping[str, Any]) -> DeviceInterval:
+        """The inverse of ``to_dict``: from means over the interval. A column that is missing counts nothing.
+
+        >>> DeviceInterval.of_rates({"device": "sda", "seconds": 2, "reads_per_s": 500}).reads
+        1000.0
+        """
+
+        def number(name: str, missing: float = math.nan) -> float:
+            value = row.get(name)
+            return missing if value in ("", None) else float(value)
+
+        seconds = number("seconds", 1.0)
+
+        def count(name: str) -> float:
+            value = number(name, 0.0)
+            return 0.0 if math.isnan(value) else value
+
+        reads, writes = seconds * count("reads_per_s"), seconds * count("writes_per_s")
+        return cls(
+            str(row["device"]), str(row.get("time") or ""), seconds,
+            reads, reads * count("read_response_time_s"), seconds * count("read_bytes_per_s"),
+            writes, writes * count("write_response_time_s"), seconds * count("write_bytes_per_s"),
+            0.0, 0.0, seconds * number("busy_share"), number("in_flight"), number("in_flight_variance"),
+            number("io_pressure_share"),
+        )  # fmt: skip
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
+SUMS = (
+    "reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "others", "other_s", "busy_s",
+)  # fmt: skip
+MEANS = ("in_flight", "in_flight_variance", "io_pressure_share")
+
+
+def pooled(parts: Sequence[DeviceInterval]) -> DeviceInterval:
+    """Several intervals of one device as one."""
+    seconds = sum(p.seconds for p in parts)
+    values = {name: sum(getattr(p, name) for p in parts) for name in SUMS}
+    values |= {name: sum(getattr(p, name) * p.seconds for p in parts) / seconds for name in MEANS}
+    return DeviceInterval(parts[0].device, parts[-1].time, seconds, **values)

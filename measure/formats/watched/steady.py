@@ -1,0 +1,128 @@
+"""From what a device did second by second to a sweep: the load as it came, where it was steady for long enough.
+
+An interval belongs to a stretch where its throughput is that of the stretch, up to what independent requests scatter
+by (three times the root of their number) and ``TOLERANCE``, and its mean number outstanding is within ``FACTOR``.
+Stretches of at least ``LEAST_S`` count; those whose loads are within ``ALIKE`` are one point, cut into repeats.
+
+The load is the mean number outstanding, X R: whatever sends the requests, Little's law gives throughput over the number
+outstanding, and the knee is R1 Xpeak. Requests that arrive by themselves only bend the curve more softly than a fixed
+number that circulates (M/M/1: X = mu L / (1 + L), the p-norm with p = 1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import pandas as pd
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.formats.watched.interval import DeviceInterval, pooled
+from measure.loads import OUTSTANDING
+from measure.sweep import Provenance, Sweep
+
+LEAST_S = 5.0
+TOLERANCE = 0.25
+FACTOR = 1.5
+ALIKE = 0.15
+MOST_REPEATS = 10
+
+
+def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = "") -> Sweep:
+    """One curve a device, throughput over the mean number outstanding, from its steady stretches.
+
+    Raises DataError where no stretch is steady for ``LEAST_S`` seconds.
+    """
+    by_device: dict[str, list[DeviceInterval]] = {}
+    for interval in intervals:
+        by_device.setdefault(interval.device, []).append(interval)
+    steady = {device: parts for device, own in by_device.items() if (parts := list(stretches(own)))}
+    if not steady:
+        seconds = sum(i.seconds for own in by_device.values() for i in own)
+        raise DataError(
+            f"{name or tool}: no {LEAST_S:g} s of a steady load in {seconds:.0f} s of "
+            f"{', '.join(by_device) or 'no device'}; watch longer, or while the load holds still"
+        )
+    rows = [row for device, parts in steady.items() for row in _rows(device, parts)]
+    return Sweep(
+        pd.DataFrame(rows), "queue_depth", OUTSTANDING,
+        Provenance(tool=tool, device=", ".join(steady), source=name),
+        tuple(_used(device, by_device[device], parts) for device, parts in steady.items()), name=name,
+    )  # fmt: skip
+
+
+def stretches(intervals: Iterable[DeviceInterval]) -> Iterator[list[DeviceInterval]]:
+    """The steady stretches of one device, in their order."""
+    current: list[DeviceInterval] = []
+    for interval in intervals:
+        if current and not _belongs(interval, pooled(current)):
+            if _long_enough(current):
+                yield current
+            current = []
+        if interval.throughput_per_s > 0:
+            current.append(interval)
+    if current and _long_enough(current):
+        yield current
+
+
+def _belongs(interval: DeviceInterval, stretch: DeviceInterval) -> bool:
+    expected = stretch.throughput_per_s * interval.seconds
+    scatter = 3 * math.sqrt(expected) + TOLERANCE * expected
+    if abs(interval.requests - expected) > scatter:
+        return False
+    few = 3 * math.sqrt(stretch.outstanding / max(expected, 1.0))
+    return stretch.outstanding / FACTOR - few <= interval.outstanding <= stretch.outstanding * FACTOR + few
+
+
+def _long_enough(stretch: Sequence[DeviceInterval]) -> bool:
+    return sum(i.seconds for i in stretch) >= LEAST_S
+
+
+def _rows(device: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, float | str]]:
+    """Each point as its repeats: stretches of nearly the same load, in pieces of at least ``LEAST_S``."""
+    rows: list[dict[str, float | str]] = []
+    for group in _alike(sorted(parts, key=lambda part: pooled(part).outstanding)):
+        load = float(f"{pooled([interval for part in group for interval in part]).outstanding:.3g}")
+        for repeat, piece in enumerate(_pieces(group)):
+            rows.append({
+                "series": device, "load": load, "throughput_per_s": piece.throughput_per_s,
+                "latency_s": piece.response_time_s, "repeat": repeat,
+                "read_fraction": piece.read_share,
+                "bandwidth_bytes_per_s": (piece.read_bytes + piece.written_bytes) / piece.seconds,
+            })  # fmt: skip
+    return rows
+
+
+def _alike(parts: Iterable[list[DeviceInterval]]) -> Iterator[list[list[DeviceInterval]]]:
+    """Stretches in the order of their loads, together where these are within ``ALIKE``."""
+    group: list[list[DeviceInterval]] = []
+    for part in parts:
+        if group and pooled(part).outstanding > (1 + ALIKE) * pooled(group[0]).outstanding:
+            yield group
+            group = []
+        group.append(part)
+    yield group
+
+
+def _pieces(group: Sequence[list[DeviceInterval]]) -> list[DeviceInterval]:
+    """The stretches in pieces of equal length: at least ``LEAST_S`` each, ``MOST_REPEATS`` at most in all."""
+    seconds = sum(i.seconds for part in group for i in part)
+    length = max(LEAST_S, seconds / MOST_REPEATS)
+    pieces: list[list[DeviceInterval]] = []
+    for part in group:
+        many = min(len(part), max(1, int(sum(i.seconds for i in part) / length)))
+        cuts = [round(len(part) * k / many) for k in range(many + 1)]
+        pieces += [part[a:b] for a, b in pairwise(cuts)]
+    return [pooled(piece) for piece in pieces]
+
+
+def _used(device: str, seen: Sequence[DeviceInterval], parts: Sequence[list[DeviceInterval]]) -> Finding:
+    steady_s = sum(i.seconds for part in parts for i in part)
+    return Finding(
+        "steady-load", "info",
+        f"{steady_s:.0f} of {sum(i.seconds for i in seen):.0f} s were steady, in "
+        f"{len(parts)} stretch{'' if len(parts) == 1 else 'es'} of {LEAST_S:g} s or more; the rest is left out",
+        series=device,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Watching devices at work: the kernel's counters every second, without touching the device."""

@@ -1,0 +1,118 @@
+"""The kernel's counters of block devices, /proc/diskstats, and what happened between two looks at them.
+
+The fields are those of the kernel's Documentation/admin-guide/iostats.rst. Since Linux 5.0 the weighted time is the sum
+of the times of completed requests, so that it says no more than X R; the number in flight is the other side of Little's
+law, and it is sampled.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from measure.errors import MeasureError
+from measure.formats.watched.interval import DeviceInterval
+
+DISKSTATS = Path("/proc/diskstats")
+PRESSURE = Path("/proc/pressure/io")
+SECTOR_BYTES = 512
+WRAPS = 2**32
+"""Times in ms are printed in 32 bits, and on 32-bit machines the other counters are kept in as many."""
+
+_TOTAL = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the kernel had counted of one device since it appeared; ``in_flight`` is of this moment."""
+
+    reads: int
+    sectors_read: int
+    read_ms: int
+    writes: int
+    sectors_written: int
+    write_ms: int
+    in_flight: int
+    busy_ms: int
+
+
+def read_counters(text: str) -> dict[str, Counters]:
+    """The counters of every device in the text of /proc/diskstats.
+
+    >>> text = " 8 0 sda 10 0 80 5 4 0 32 2 1 6 7"
+    >>> read_counters(text)["sda"].writes
+    4
+    """
+    found = {}
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) >= 14:
+            v = [int(field) for field in fields[3:14]]
+            found[fields[2]] = Counters(v[0], v[2], v[3], v[4], v[6], v[7], v[8], v[9])
+    return found
+
+
+def counters_now() -> dict[str, Counters]:
+    """Those of this machine. Raises MeasureError where its kernel does not count."""
+    try:
+        return read_counters(DISKSTATS.read_text("ascii"))
+    except OSError as error:
+        raise MeasureError(
+            f"{DISKSTATS} cannot be read ({error.strerror}): only Linux counts what its devices do; on another machine "
+            "give the log of a tool: qsim fit FILE"
+        ) from error
+
+
+def pressure_now() -> float | None:
+    """How many seconds tasks have waited for disks since the machine started; None where the kernel does not say."""
+    try:
+        found = _TOTAL.search(PRESSURE.read_text("ascii"))
+    except OSError:
+        return None
+    return int(found[1]) / 1e6 if found else None
+
+
+def device_name(given: str, known: dict[str, Counters]) -> str:
+    """The kernel's name of a device that was given as ``nvme0n1``, /dev/nvme0n1, /dev/mapper/root, /dev/disk/by-id/....
+
+    Raises MeasureError listing the devices there are.
+    """
+    path = Path(given)
+    name = path.resolve().name if path.is_absolute() else given
+    if name in known:
+        return name
+    if path.is_absolute() and not path.exists():
+        problem = "there is no such device"
+    elif path.exists() and not path.is_block_device():
+        problem = "it is no block device"
+    else:
+        problem = "the kernel counts no such block device"
+    used = [n for n, c in known.items() if c.reads or c.writes]
+    raise MeasureError(f"{given}: {problem}; there are: {', '.join(used) or 'none'}")
+
+
+def between(
+    device: str, before: Counters, after: Counters, seconds: float, time: str, in_flight: list[int]
+) -> DeviceInterval | None:
+    """What happened between two looks; None where the counters began anew (the device was replaced)."""
+    steps = {name: _step(getattr(before, name), getattr(after, name)) for name in Counters.__dataclass_fields__}
+    counts = {name: step for name, step in steps.items() if name != "in_flight" and step is not None}
+    if len(counts) < len(steps) - 1:
+        return None
+    mean = sum(in_flight) / len(in_flight)
+    return DeviceInterval(
+        device, time, seconds,
+        counts["reads"], counts["read_ms"] / 1e3, counts["sectors_read"] * SECTOR_BYTES,
+        counts["writes"], counts["write_ms"] / 1e3, counts["sectors_written"] * SECTOR_BYTES,
+        busy_s=counts["busy_ms"] / 1e3, in_flight=mean,
+        in_flight_variance=sum((n - mean) ** 2 for n in in_flight) / len(in_flight),
+    )  # fmt: skip
+
+
+def _step(before: int, after: int) -> int | None:
+    """How far a counter went on; over its end where it is nearly there, and None where it began anew."""
+    if after >= before:
+        return after - before
+    wrapped = after - before + WRAPS
+    return wrapped if before < WRAPS and wrapped < WRAPS // 2 else None

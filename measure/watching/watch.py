@@ -1,0 +1,78 @@
+"""Look at the counters every second, and sample the number in flight in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from measure.formats.watched.interval import DeviceInterval
+from measure.watching.counters import Counters, between, counters_now, device_name, pressure_now
+
+SAMPLES_PER_S = 50.0
+ASLEEP_S = 0.5
+"""The clock that counts suspension runs ahead of the other by more than this only where the machine was suspended."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """An interval of which nothing is known, and why: ``gone`` (the device vanished), ``reset`` or ``suspended``."""
+
+    device: str
+    why: str
+
+
+def watch(
+    devices: Sequence[str], every_s: float = 1.0, *, look: Callable[[], dict[str, Counters]] = counters_now,
+    clock: Callable[[], float] = time.monotonic, asleep: Callable[[], float] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[list[DeviceInterval | Lost]]:  # fmt: skip
+    """What each of ``devices`` did in every interval, for ever, or until all of them are gone.
+
+    Nothing is written and no request is sent. Raises MeasureError for a device that there is not. A device that
+    vanishes is ``Lost`` once; when it comes back its counters are followed again.
+    """
+    known = look()
+    names = list(dict.fromkeys(device_name(given, known) for given in devices))
+    boot = asleep or (lambda: time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic())
+    before, began, waited, slept = known, clock(), pressure_now(), boot()
+    present = set(names)
+    while present:
+        samples = _sample(names, began + every_s, look, clock, sleep)
+        after, ended, waits, sleeps = look(), clock(), pressure_now(), boot()
+        gone = present - after.keys()
+        found: list[DeviceInterval | Lost] = [Lost(name, "gone") for name in names if name in gone]
+        for name in names:
+            if name not in before or name not in after:
+                continue
+            if sleeps - slept > ASLEEP_S:
+                found.append(Lost(name, "suspended"))
+                continue
+            looks = samples[name] or [after[name].in_flight]
+            did = between(name, before[name], after[name], ended - began, _now(), looks)
+            if did is not None and waits is not None and waited is not None:
+                did = replace(did, io_pressure_share=min(1.0, (waits - waited) / (ended - began)))
+            found.append(did or Lost(name, "reset"))
+        present = (present - gone) | (after.keys() & set(names))
+        yield found
+        before, began, waited, slept = after, ended, waits, sleeps
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _sample(
+    names: Sequence[str], until: float, look: Callable[[], dict[str, Counters]], clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> dict[str, list[int]]:  # fmt: skip
+    """The number in flight in each device, again and again until then."""
+    seen: dict[str, list[int]] = {name: [] for name in names}
+    while (left := until - clock()) > 0:
+        sleep(min(left, 1 / SAMPLES_PER_S))
+        counters = look()
+        for name in names:
+            if name in counters:
+                seen[name].append(counters[name].in_flight)
+    return seen

@@ -1,0 +1,92 @@
+"""``qsim watch`` on counters of the test's own, and what its record gives."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from measure.formats.watched.record import header
+from measure.watching import counters
+
+LOGS = Path(__file__).parents[2] / "data" / "sysstat"
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device ``sda`` that completes 100 reads of 1 ms between two looks, and ``sdb`` that does nothing."""
+    looks = itertools.count()
+
+    class File:
+        def read_text(self, _encoding: str) -> str:
+            n = 1 + next(looks)
+            return f"8 0 sda {100 * n} 0 {800 * n} {100 * n} 0 0 0 0 1 {10 * n} 0\n8 1 sdb 1 0 8 1 0 0 0 0 0 1 1\n"
+
+    monkeypatch.setattr(counters, "DISKSTATS", File())
+
+
+def test_each_interval_is_a_line_and_the_end_sums_up(qsim, device):
+    run = qsim("watch", "sda", "--every", "0.1s", "--for", "0.3s")
+    lines = run.out.splitlines()
+    assert run.code == 0
+    assert sum(line.startswith("now ") for line in lines) == 3
+    assert lines[4].startswith("sda, 30")
+    assert [line.split()[0] for line in lines[5:]] == ["MOST", "LITTLE", "APART"]
+
+
+def test_json_is_an_object_a_line_with_reads_and_writes_apart(qsim, device):
+    run = qsim("watch", "sda", "--every", "0.1s", "--for", "0.2s", "--json")
+    first = json.loads(run.out.splitlines()[0])
+    assert {"time", "throughput_per_s", "response_time_s", "outstanding", "reads_per_s", "writes_per_s"} <= set(first)
+    assert first["response_time_s"] == pytest.approx(1e-3)
+    assert first["write_response_time_s"] is None
+    assert first["peak_share"] is None
+
+
+def test_a_record_is_new_complete_and_never_replaced(qsim, device, tmp_path):
+    args = ("watch", "sda", "sdb", "--every", "0.1s", "--for", "0.2s", "--record", "w.csv")
+    assert qsim(*args).code == 0
+    rows = (tmp_path / "w.csv").read_text().splitlines()
+    assert rows[0] + "\n" == header()
+    assert [row.split(",")[1] for row in rows[1:]] == ["sda", "sdb"] * 2
+    again = qsim(*args)
+    assert (again.code, again.error) == (1, "w.csv exists and is not replaced; choose another name for --record")
+    assert (tmp_path / "w.csv").read_text().splitlines() == rows
+
+
+def test_a_data_sheet_places_the_load_on_its_curve(qsim, device):
+    run = qsim("watch", "sda", "--every", "0.1s", "--for", "0.1s", "--idle-latency", "1ms", "--peak-iops", "1M")
+    assert " % of the peak, knee at " in run.out.splitlines()[0]
+
+
+def test_a_fit_places_it_too_and_not_both(qsim, device, sweep_csv):
+    assert qsim("fit", str(sweep_csv), "--out", "fit.json").code == 0
+    assert "knee at 10" in qsim("watch", "sda", "--every", "0.1s", "--for", "0.1s", "--fit", "fit.json").out
+    both = qsim("watch", "sda", "--fit", "fit.json", "--idle-latency", "1ms", "--peak-iops", "1M")
+    assert (both.code, both.error) == (
+        2,
+        "--fit and --idle-latency were both given: the curve is known from one of them",
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [(["sdq"], 1, "sdq: the kernel counts no such block device; there are: sda, sdb"),
+     (["sda", "--every", "1ms"], 2, "--every 1.00 ms is out of reach; give 0.1s to 1h"),
+     (["sda", "--for", "0.5s"], 2, "--for 500 ms is shorter than an interval, 1.00 s"),
+     (["sda", "--fit", "none.json"], 1, "none.json"),
+     (["sda", "--idle-latency", "1ms"], 2, "a data sheet needs --peak-iops too")],
+)  # fmt: skip
+def test_what_cannot_be_watched_is_one_line(qsim, device, args, code, words):
+    run = qsim("watch", *args)
+    assert run.code == code
+    assert words in run.error
+
+
+def test_a_log_of_iostat_is_fitted_and_no_peak_told_that_was_not_approached(qsim):
+    run = qsim("fit", str(LOGS / "iostat-12.6.1.txt"))
+    assert "KNEE    not told: the peak was never approached; at 2" in run.out
+    assert "PEAK    at least 53.1 k/s" in run.out
+    assert "12 of 17 s were steady, in 2 stretches" in run.err

@@ -1,0 +1,75 @@
+"""``qsim watch`` beside a real fio: every request that fio counts is counted, and a killed watch keeps its seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from qsim_program import QSIM
+
+pytestmark = pytest.mark.live
+RUNTIME_S = 6
+
+
+@pytest.fixture
+def device(disk: Path) -> str:
+    """The block device that holds the folder."""
+    number = disk.stat().st_dev
+    folder = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    if not folder.exists():
+        pytest.skip(f"{disk} is on no block device of its own (an overlay or a volume of btrfs)")
+    return folder.resolve().name
+
+
+def fio(disk: Path, depth: int) -> dict:
+    done = subprocess.run(
+        ["fio", "--name=a", f"--filename={disk / 'file'}", "--size=64M", "--rw=randread", "--bs=4k", "--direct=1",
+         "--ioengine=libaio", f"--iodepth={depth}", "--time_based", f"--runtime={RUNTIME_S}", "--output-format=json"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]["read"]
+
+
+@pytest.mark.parametrize("depth", [1, 8])
+def test_throughput_and_littles_law_beside_fio(
+    require_tool: Callable[..., str], disk: Path, device: str, tmp_path: Path, depth: int
+) -> None:
+    require_tool("fio")
+    fio(disk, 1)  # writes the file
+    watched = subprocess.Popen(
+        [*QSIM, "watch", device, "--json", "--record", "w.csv"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    assert watched.stdout is not None
+    watched.stdout.readline()
+    said = fio(disk, depth)
+    time.sleep(1.5)
+    watched.send_signal(signal.SIGINT)
+    rows = [json.loads(line) for line in watched.stdout]
+    assert watched.wait() == 0
+    completed = sum(row["reads_per_s"] * row["seconds"] for row in rows)
+    in_device = sum(
+        row["reads_per_s"] * row["seconds"] * row["read_response_time_s"] for row in rows if row["reads_per_s"]
+    )
+    assert completed == pytest.approx(said["total_ios"], rel=0.02)
+    # What fio has outstanding and the block layer has not is the time in the host: never the other way round.
+    assert 0 < in_device / (said["runtime"] / 1e3) <= depth * 1.05
+    assert (tmp_path / "w.csv").read_text().count("\n") >= len(rows)
+
+
+def test_a_watch_killed_with_9_keeps_every_finished_second(device: str, tmp_path: Path) -> None:
+    watched = subprocess.Popen(
+        [*QSIM, "watch", device, "--every", "0.5s", "--json", "--record", "w.csv"],
+        cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert watched.stdout is not None
+    seen = [watched.stdout.readline() for _ in range(4)]
+    watched.kill()
+    watched.wait()
+    kept = (tmp_path / "w.csv").read_text().splitlines()[1:]
+    assert [json.loads(row)["time"] for row in seen] == [row.split(",")[0] for row in kept[:4]]

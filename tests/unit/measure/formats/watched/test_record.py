@@ -1,0 +1,46 @@
+"""The record of a watch is read as it was written, up to its last whole line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import pytest
+
+from measure.errors import DataError
+from measure.formats.watched.interval import DeviceInterval
+from measure.formats.watched.record import header, line, looks_like_record, record_sweep
+
+SECOND = DeviceInterval(
+    "vda", "2026-11-22T22:00:00+00:00", 1.001, reads=700, read_s=0.07, read_bytes=700 * 4096, writes=300, write_s=0.06,
+    written_bytes=300 * 8192, busy_s=0.4, in_flight=0.2, in_flight_variance=0.3, io_pressure_share=0.01,
+)  # fmt: skip
+
+
+def test_an_interval_comes_back_from_its_names():
+    again = DeviceInterval.of_rates(SECOND.to_dict())
+    for name in (f.name for f in fields(DeviceInterval)):
+        assert getattr(again, name) == pytest.approx(getattr(SECOND, name)), name
+
+
+def test_what_is_not_known_stays_empty():
+    text = line(DeviceInterval("vda", "", 1.0))
+    assert text == ",".join(["", "vda", "1", "0", "", "0", "", "", "0", "", "0", "0", "", "0", "", ""]) + "\n"
+    assert math.isnan(DeviceInterval.of_rates({"device": "vda", "in_flight": ""}).in_flight)
+
+
+def test_a_record_cut_off_in_its_last_line_keeps_the_seconds_before():
+    text = header() + line(SECOND) * 6
+    assert looks_like_record(text)
+    sweep, torn = record_sweep(text, "w.csv"), record_sweep(text[:-30], "w.csv")
+    assert sweep.points["throughput_per_s"].iloc[0] == pytest.approx(1000 / 1.001)
+    assert sweep.points["read_fraction"].iloc[0] == pytest.approx(0.7)
+    assert "6 of 6 s" in sweep.findings[0].message
+    assert "5 of 5 s" in torn.findings[0].message
+
+
+def test_a_record_of_nothing_and_a_damaged_line_are_told():
+    with pytest.raises(DataError, match=r"w.csv holds no second yet; watch longer"):
+        record_sweep(header() + line(SECOND)[:20], "w.csv")
+    with pytest.raises(DataError, match=r"w.csv, line 3: could not convert .*remove the line"):
+        record_sweep(header() + line(SECOND) + line(SECOND).replace("1.001", "x"), "w.csv")

@@ -1,0 +1,72 @@
+"""What a device did second by second becomes points where it was steady."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from calibrate import fit
+from measure.errors import DataError
+from measure.formats.watched.interval import DeviceInterval, pooled
+from measure.formats.watched.steady import stretches, watched_sweep
+from qsim import MMcN, solve
+
+
+def second(rate: float, response_s: float, device: str = "sda", seconds: float = 1.0) -> DeviceInterval:
+    return DeviceInterval(device, "", seconds, reads=rate * seconds, read_s=rate * response_s * seconds)
+
+
+def test_a_stretch_ends_where_the_throughput_changes():
+    loads = [second(1000, 1e-3)] * 6 + [second(1600, 1e-3)] * 7 + [second(1000, 1e-3)] * 4
+    assert [len(part) for part in stretches(loads)] == [6, 7]  # the last four are too few
+
+
+def test_a_stretch_ends_where_only_the_number_outstanding_changes():
+    loads = [second(1000, 1e-3)] * 5 + [second(1000, 4e-3)] * 5
+    assert [len(part) for part in stretches(loads)] == [5, 5]
+
+
+def test_idle_seconds_belong_to_no_stretch():
+    assert list(stretches([second(0, 0)] * 20)) == []
+    assert [len(part) for part in stretches([second(0, 0)] * 3 + [second(50, 1e-3)] * 5)] == [5]
+
+
+def test_the_scatter_of_few_requests_does_not_end_a_stretch():
+    assert [len(part) for part in stretches([second(n, 5e-3) for n in (20, 31, 12, 25, 17, 22)])] == [6]
+
+
+def test_stretches_of_one_load_are_one_point_with_repeats():
+    loads = [second(1000, 1e-3)] * 12 + [second(3000, 2e-3)] * 5 + [second(1050, 1e-3)] * 6
+    sweep = watched_sweep(loads, "test")
+    assert sorted(set(sweep.points["load"])) == [1.02, 6.0]
+    assert list(sweep.points.loc[sweep.points["load"] < 2, "repeat"]) == [0, 1, 2]
+    assert "23 of 23 s were steady, in 3 stretches" in sweep.findings[0].message
+
+
+def test_devices_are_curves_of_their_own():
+    sweep = watched_sweep([second(1000, 1e-3, d) for d in ("sda", "sdb") for _ in range(5)], "test")
+    assert sweep.series == ("sda", "sdb")
+
+
+def test_a_restless_load_is_refused_in_a_line():
+    with pytest.raises(DataError, match=r"no 5 s of a steady load in 6 s of sda; watch longer"):
+        watched_sweep([second(1000 * 2**k, 1e-3) for k in range(6)], "test")
+
+
+def test_the_curve_of_a_known_queue_is_found_from_the_load_as_it_came():
+    """Exact M/M/8//N: the knee and the peak that come out are those of the queue."""
+    loads = []
+    for population in (1, 4, 16, 64):
+        truth = solve(MMcN(population, think_time=0, service_time=1e-3, servers=8))
+        loads += [second(truth.throughput, truth.W)] * 12
+    found = fit(watched_sweep(loads, "test"))
+    assert found.parameters["Xmax"].estimate == pytest.approx(8000, rel=0.02)
+    assert found.knee.load == pytest.approx(8, rel=0.05)
+
+
+def test_intervals_are_pooled_by_their_counts():
+    whole = pooled([second(1000, 1e-3), second(4000, 2e-3, seconds=3)])
+    assert (whole.seconds, whole.reads) == (4, 13000)
+    assert whole.response_time_s == pytest.approx((1 + 24) / 13000)
+    assert replace(whole, others=1).read_share != whole.read_share

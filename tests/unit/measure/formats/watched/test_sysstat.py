@@ -1,0 +1,80 @@
+"""Logs of iostat and sar: those that sysstat 12.6.1 wrote here at once of one device, and older forms of the same."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from measure import load
+from measure.errors import DataError
+from measure.formats.watched.sysstat import looks_like_sysstat, sysstat_sweep
+
+LOGS = Path(__file__).parents[4] / "data" / "sysstat"
+NAMES = ("iostat-12.6.1.txt", "iostat-12.6.1-time-mb.txt", "iostat-12.6.1.json", "sar-12.6.1.txt")
+OLD_HEADER = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util"
+OLD_ROW = "sda 0,00 1,00 900,00 100,00 7200,00 800,00 16,00 2,00 2,00 1,80 3,80 0,50 50,00"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_log_of_the_same_seconds_gives_the_same_two_points(name):
+    sweep, first = load(LOGS / name), load(LOGS / NAMES[0])
+    assert sweep.series == ("vda",)
+    assert len(sweep.points) == len(first.points) == 2
+    for column, within in (("throughput_per_s", 0.01), ("latency_s", 0.02), ("bandwidth_bytes_per_s", 0.01)):
+        assert list(sweep.points[column]) == pytest.approx(list(first.points[column]), rel=within)
+    shares = sweep.points["read_fraction"]
+    assert shares.isna().all() if name.startswith("sar") else shares.between(0.68, 0.72).all()
+
+
+def test_little_s_law_gives_the_response_time_more_digits_than_await_has():
+    """At depth 1 await says 0.06 or 0.07 ms; the number outstanding has three digits."""
+    points = load(LOGS / NAMES[0]).points
+    assert (points["load"] / points["throughput_per_s"]).to_numpy() == pytest.approx(points["latency_s"], rel=0.01)
+
+
+def test_sysstat_before_12_and_decimal_commas_are_read():
+    text = "\n\n".join(["Linux 2.6.32 (host)"] + [f"{OLD_HEADER}\n{OLD_ROW}"] * 7)
+    assert looks_like_sysstat(text)
+    point = sysstat_sweep(text, "old.txt").points.iloc[0]
+    assert point["throughput_per_s"] == 1000
+    assert point["latency_s"] == pytest.approx(2e-3)
+    assert point["bandwidth_bytes_per_s"] == 8000 * 1024
+    assert point["read_fraction"] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "bytes_per_s"),
+    [("rd_sec/s  wr_sec/s", "1000.00 3000.00", 4000 * 512), ("rkB/s wkB/s", "500.00 1500.00", 2000 * 1024)],
+)
+def test_sar_in_both_unit_styles_with_twelve_hours(columns, row, bytes_per_s):
+    clock = [f"11:59:{10 * k:02d} PM" for k in range(6)] + ["12:00:00 AM"]
+    lines = ["Linux 3.10.0 (host)  11/22/2026  _x86_64_  (4 CPU)"]
+    for before, now in pairwise(clock):
+        lines += ["", f"{before}  DEV  tps  {columns}  avgrq-sz  avgqu-sz  await  svctm  %util",
+                  f"{now}  dev8-0  400.00  {row}  8.00  0.80  2.00  0.10  4.00"]  # fmt: skip
+    lines += ["", "Average:  dev8-0  999.00 " + row + " 8.00 0.80 2.00 0.10 4.00"]
+    sweep = sysstat_sweep("\n".join(lines), "sar.txt")
+    point = sweep.points.iloc[0]
+    assert (point["throughput_per_s"], point["latency_s"]) == (400, pytest.approx(2e-3))
+    assert point["bandwidth_bytes_per_s"] == bytes_per_s
+    assert "60 of 60 s were steady" in sweep.findings[0].message
+
+
+def test_an_idle_device_is_no_curve_and_a_log_without_times_says_so():
+    text = (LOGS / NAMES[0]).read_text()
+    sweep = sysstat_sweep(text, "iostat.txt")
+    assert "does not say how long its intervals are" in sweep.findings[-1].message
+    assert "does not say" not in sysstat_sweep((LOGS / NAMES[1]).read_text(), "t").findings[-1].message
+
+
+def test_damaged_logs_are_refused_in_a_line():
+    text = (LOGS / NAMES[2]).read_text()
+    with pytest.raises(DataError, match=r"x.json is damaged or cut off"):
+        sysstat_sweep(text[: len(text) // 2], "x.json")
+    damaged = "\n".join([OLD_HEADER, OLD_ROW, OLD_ROW.replace("900,00", "abc")])
+    with pytest.raises(DataError, match=r"x.txt, line 3: could not convert string to float: 'abc'"):
+        sysstat_sweep(damaged, "x.txt")
+    with pytest.raises(DataError, match=r"holds no report of a device"):
+        sysstat_sweep(OLD_HEADER, "x.txt")

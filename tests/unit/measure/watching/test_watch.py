@@ -1,0 +1,79 @@
+"""The loop that looks: on a device whose counters, clock and sleep are the test's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+
+import pytest
+
+from measure.errors import MeasureError
+from measure.formats.watched.interval import DeviceInterval
+from measure.watching.counters import Counters
+from measure.watching.watch import Lost, watch
+
+
+@dataclass
+class Machine:
+    """Devices that complete 1,000 reads of 2 ms a second; each is there from one time until another."""
+
+    there: dict[str, list[tuple[float, float]]]
+    now: float = 0.0
+    slept: dict[float, float] = field(default_factory=dict)
+
+    def look(self) -> dict[str, Counters]:
+        return {
+            name: Counters(round(1000 * (self.now - start)), 0, round(2000 * (self.now - start)), 0, 0, 0, 2, 0)
+            for name, spans in self.there.items()
+            for start, end in spans
+            if start <= self.now < end
+        }
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def asleep(self) -> float:
+        return sum(seconds for at, seconds in self.slept.items() if at <= self.now)
+
+    def watch(self, *names: str, count: int) -> list[DeviceInterval | Lost]:
+        found = watch(names, look=self.look, clock=lambda: self.now, asleep=self.asleep, sleep=self.sleep)
+        return [one for together in islice(found, count) for one in together]
+
+
+def test_each_second_is_an_interval_and_both_sides_of_littles_law_agree():
+    for interval in Machine({"sda": [(0, 9)]}).watch("sda", count=3):
+        assert isinstance(interval, DeviceInterval)
+        assert interval.seconds == pytest.approx(1)
+        assert interval.throughput_per_s == pytest.approx(1000, rel=0.002)
+        assert interval.outstanding == pytest.approx(interval.in_flight, rel=0.002)
+
+
+def test_a_device_that_vanishes_is_told_once_and_ends_the_watch():
+    found = Machine({"sda": [(0, 2.5)]}).watch("sda", count=9)
+    assert [type(one) for one in found] == [DeviceInterval, DeviceInterval, Lost]
+    assert found[-1] == Lost("sda", "gone")
+
+
+def test_the_others_go_on_and_a_device_that_returns_is_followed_from_then():
+    found = Machine({"sda": [(0, 99)], "sdb": [(0, 1.5), (3.5, 99)]}).watch("sda", "sdb", count=8)
+    assert [one.why for one in found if isinstance(one, Lost)] == ["gone"]
+    of_b = [one for one in found if isinstance(one, DeviceInterval) and one.device == "sdb"]
+    assert [round(one.reads) for one in of_b] == [1000] * len(of_b)
+    assert len(of_b) > 2
+
+
+def test_an_interval_in_which_the_machine_slept_is_left_out():
+    found = Machine({"sda": [(0, 99)]}, slept={1.5: 3600.0}).watch("sda", count=3)
+    assert [type(one) for one in found] == [DeviceInterval, Lost, DeviceInterval]
+    assert found[1] == Lost("sda", "suspended")
+
+
+def test_a_device_named_twice_is_watched_once():
+    assert len(Machine({"sda": [(0, 9)]}).watch("sda", "/dev/sda", count=2)) == 2
+
+
+def test_an_unknown_device_is_refused_before_anything_is_waited_for():
+    machine = Machine({"sda": [(0, 9)]})
+    with pytest.raises(MeasureError, match="sdq: the kernel counts no such block device"):
+        machine.watch("sdq", count=1)
+    assert machine.now == 0
