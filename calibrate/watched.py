@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from calibrate.fitting.fitted import Fit
 
 REMEMBERED = 3600
-"""So many intervals of each device are kept to learn from."""
+"""So many intervals of each device are remembered to learn from."""
 LEARN_EVERY = 5
 SERIAL = 1.5
 """Below this knee a device serves one request at a time, and %util means what it says."""
 
 
 @dataclass
-class Curves:
+class WatchedCurves:
     """The curve of each device: ``known`` for all of them, or learnt from the intervals that are added.
 
     >>> from calibrate import from_datasheet
-    >>> curves = Curves(from_datasheet(idle_latency=80e-6, peak_iops=600e3))
+    >>> curves = WatchedCurves(from_datasheet(idle_latency=80e-6, peak_iops=600e3))
     >>> print(curves.sentence(DeviceInterval("nvme0n1", "", 1, reads=180e3, read_s=18, busy_s=0.9)))
-    180 k/s at 100 µs with 18 outstanding: 30 % of the peak, knee at 48 (40 to 57); %util says 90 and means nothing here
+    180 k/s at 100 µs with 18 outstanding: 30 % of the peak, knee at 48 (36 to 65); %util says 90 and means nothing here
     """
 
     known: Fit | None = None

@@ -18,7 +18,7 @@ DISKSTATS = Path("/proc/diskstats")
 PRESSURE = Path("/proc/pressure/io")
 SECTOR_BYTES = 512
 WRAPS = 2**32
-"""Times in ms are printed in 32 bits, and on 32-bit machines the other counters are kept in as many."""
+"""Times in ms are printed in 32 bits, and on 32-bit machines so are the other counters."""
 
 _TOTAL = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
 
@@ -83,11 +83,11 @@ def device_name(given: str, known: dict[str, Counters]) -> str:
     if name in known:
         return name
     if path.is_absolute() and not path.exists():
-        problem = "there is no such device"
+        problem = "this path does not exist"
     elif path.exists() and not path.is_block_device():
         problem = "it is no block device"
     else:
-        problem = "the kernel counts no such block device"
+        problem = "the kernel counts no block device of this name"
     used = [n for n, c in known.items() if c.reads or c.writes]
     raise MeasureError(f"{given}: {problem}; there are: {', '.join(used) or 'none'}")
 
@@ -95,7 +95,7 @@ def device_name(given: str, known: dict[str, Counters]) -> str:
 def between(
     device: str, before: Counters, after: Counters, seconds: float, time: str, in_flight: list[int]
 ) -> DeviceInterval | None:
-    """What happened between two looks; None where the counters began anew (the device was replaced)."""
+    """What happened between two looks; None where the counters are back at zero (the device was replaced)."""
     steps = {name: _step(getattr(before, name), getattr(after, name)) for name in Counters.__dataclass_fields__}
     counts = {name: step for name, step in steps.items() if name != "in_flight" and step is not None}
     if len(counts) < len(steps) - 1:
@@ -111,7 +111,7 @@ def between(
 
 
 def _step(before: int, after: int) -> int | None:
-    """How far a counter went on; over its end where it is nearly there, and None where it began anew."""
+    """How far a counter went on; over its end where it is nearly there, and None where it is back at zero."""
     if after >= before:
         return after - before
     wrapped = after - before + WRAPS

@@ -21,7 +21,7 @@ from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
     from calibrate.fitting.fitted import Fit
-    from calibrate.watched import Curves
+    from calibrate.watched import WatchedCurves
     from measure.formats.watched.interval import DeviceInterval
     from measure.watching.watch import Lost
 
@@ -40,7 +40,7 @@ qsim watch nvme0n1 --for 10s --json
 """
 
 WHY = {
-    "gone": "is gone", "reset": "began to count anew; this interval is left out",
+    "gone": "is gone", "reset": "counts from zero again; this interval is left out",
     "suspended": "the machine was suspended; this interval is left out",
 }  # fmt: skip
 
@@ -83,11 +83,11 @@ def watch(
         raise wrong_usage(f"--for {format_duration(for_)} is shorter than an interval, {format_duration(every)}")
     known = _known(fit_file, Sheet(idle_latency, peak_iops, None))
 
-    from calibrate.watched import Curves
+    from calibrate.watched import WatchedCurves
     from measure.watching.watch import Lost
     from measure.watching.watch import watch as watched
 
-    curves, seen = Curves(known), Totals()
+    curves, seen = WatchedCurves(known), WatchedTotals()
     with ExitStack() as stack:
         file = stack.enter_context(_new_record(record)) if record else None
         try:
@@ -109,7 +109,7 @@ def watch(
 
 
 @dataclass
-class Totals:
+class WatchedTotals:
     """All intervals of each device as one, and the one with the highest throughput."""
 
     by_device: dict[str, DeviceInterval] = field(default_factory=dict)
@@ -170,14 +170,14 @@ def _keep(interval: DeviceInterval, file: TextIO | None) -> None:
         file.write(line(interval))
 
 
-def _show(interval: DeviceInterval, curves: Curves, *, as_json: bool, several: bool) -> None:
+def _show(interval: DeviceInterval, curves: WatchedCurves, *, as_json: bool, several: bool) -> None:
     if as_json:
         say(json.dumps(plain({**interval.to_dict(), **curves.facts(interval)}), allow_nan=False))
     else:
         say(f"{f'{interval.device}: ' if several else ''}now {curves.sentence(interval)}")
 
 
-def _summary(seen: Totals, curves: Curves, record: Path | None) -> str:
+def _summary(seen: WatchedTotals, curves: WatchedCurves, record: Path | None) -> str:
     """The whole watch of each device in three lines, and what to do next."""
     lines = [line for name, whole in seen.by_device.items() for line in _summed(whole, seen.highest[name], curves)]
     if record is not None:
@@ -185,7 +185,7 @@ def _summary(seen: Totals, curves: Curves, record: Path | None) -> str:
     return "\n".join(["", *lines])
 
 
-def _summed(whole: DeviceInterval, highest: DeviceInterval, curves: Curves) -> list[str]:
+def _summed(whole: DeviceInterval, highest: DeviceInterval, curves: WatchedCurves) -> list[str]:
     lines = [f"{whole.device}, {format_duration(whole.seconds)}: {curves.sentence(whole)}"]
     if whole.requests:
         reads = f"{format_rate(whole.reads / whole.seconds)} reads at {_each(whole.read_s, whole.reads)}"

@@ -57,8 +57,8 @@ def sysstat_sweep(text: str, name: str) -> Sweep:
     if all(r.seconds is not None for r in reports):
         return sweep
     unsaid = Finding(
-        "interval-length", "info", "the log does not say how long its intervals are: 1 s is taken, by which only the "
-        "length of the steady stretches is told", remedy="run iostat with -t",
+        "interval-length", "info", "the log does not say how long its intervals are: 1 s is taken, on which only the "
+        "length of the steady stretches depends", remedy="run iostat with -t",
     )  # fmt: skip
     return replace(sweep, findings=(*sweep.findings, unsaid))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from calibrate import from_datasheet
-from calibrate.watched import Curves
+from calibrate.watched import WatchedCurves
 from measure.formats.watched.interval import DeviceInterval
 from qsim import MMcN, solve
 
@@ -18,19 +18,19 @@ def second(population: int, servers: int = 8) -> DeviceInterval:
 
 
 def test_the_share_of_the_peak_and_the_knee_come_from_the_curve():
-    curves, interval = Curves(SHEET), second(2)
+    curves, interval = WatchedCurves(SHEET), second(2)
     assert curves.facts(interval) == {"peak_share": pytest.approx(0.25, rel=0.01), "knee": pytest.approx(8, rel=0.03)}
     assert "with 2 outstanding: 25 % of the peak, knee at 8" in curves.sentence(interval)
     assert curves.sentence(interval).endswith("%util says 90 and means nothing here")
 
 
 def test_a_device_that_serves_one_at_a_time_leaves_util_its_meaning():
-    serial = Curves(from_datasheet(idle_latency=1e-3, peak_iops=1010))
+    serial = WatchedCurves(from_datasheet(idle_latency=1e-3, peak_iops=1010))
     assert serial.sentence(second(1, servers=1)).endswith("%util says 90")
 
 
 def test_the_curve_is_learnt_and_no_peak_is_told_before_it_was_approached():
-    curves = Curves()
+    curves = WatchedCurves()
     for _ in range(4):
         curves.add(second(1))
     assert "no steady stretch yet" in curves.sentence(second(1))
@@ -46,4 +46,4 @@ def test_the_curve_is_learnt_and_no_peak_is_told_before_it_was_approached():
 
 
 def test_an_idle_second_is_idle():
-    assert Curves(SHEET).sentence(DeviceInterval("sda", "", 1)) == "idle"
+    assert WatchedCurves(SHEET).sentence(DeviceInterval("sda", "", 1)) == "idle"

@@ -57,8 +57,8 @@ def test_a_link_leads_to_its_device(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("given", "why"),
-    [("sdz", "sdz: the kernel counts no such block device; there are: vda"),
-     ("/dev/no-such", "/dev/no-such: there is no such device; there are: vda"),
+    [("sdz", "sdz: the kernel counts no block device of this name; there are: vda"),
+     ("/dev/no-such", "/dev/no-such: this path does not exist; there are: vda"),
      ("/etc/passwd", "/etc/passwd: it is no block device; there are: vda")],
 )  # fmt: skip
 def test_what_is_no_device_is_refused_in_a_line(given, why):

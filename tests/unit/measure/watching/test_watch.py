@@ -74,6 +74,6 @@ def test_a_device_named_twice_is_watched_once():
 
 def test_an_unknown_device_is_refused_before_anything_is_waited_for():
     machine = Machine({"sda": [(0, 9)]})
-    with pytest.raises(MeasureError, match="sdq: the kernel counts no such block device"):
+    with pytest.raises(MeasureError, match="sdq: the kernel counts no block device of this name"):
         machine.watch("sdq", count=1)
     assert machine.now == 0
