@@ -217,6 +217,13 @@ def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     flight = curve.in_flight
     held = ", ".join(f"{f:.2g} at {n:g}" for n, f in zip(curve.load, flight, strict=True))
     evidence = f"{_evidence(curve)} In flight were X R = {held}."
+    if curve.load_type.is_counted:
+        return Diagnosis(
+            curve, "depth-not-filled", "error", evidence,
+            f"the {curve.load_type.plural} think between requests, or the load generator is the bottleneck: it was "
+            "busy when an answer came.",
+            "give the load generator more threads or a machine of its own; then X R / N is 1.",
+        )  # fmt: skip
     settle = "look at fio's iodepth_level, and run again with an asynchronous engine, --direct=1 and a large file."
     if curve.file_bytes and curve.block_bytes and np.all(flight <= curve.file_bytes / curve.block_bytes * 1.05):
         blocks = curve.file_bytes / curve.block_bytes

@@ -11,6 +11,7 @@ from measure.findings import unreadable
 from measure.formats.detection import Format, InputFile
 from measure.formats.mess_curves import curves_sweep, looks_like_pairs
 from measure.formats.mlc import mlc_sweep
+from measure.formats.servers.tools import server_runs_sweep
 from measure.formats.tables.table import csv_sweep
 from measure.formats.watched.record import record_sweep
 from measure.formats.watched.sysstat import sysstat_sweep
@@ -35,6 +36,8 @@ def sweep_of(
         sweep = mlc_sweep(texts)
     elif kind == "curves" and (not columns or all(looks_like_pairs(text) for text in texts.values())):
         sweep = curves_sweep(texts, units)
+    elif kind == "server":
+        sweep = server_runs_sweep(texts)
     elif kind in WATCHED:
         watched = [(f.name if len(files) > 1 else "", WATCHED[kind](f.text, f.name)) for f in files]
         sweep = watched[0][1] if len(files) == 1 else join(watched, ", ".join(texts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,18 +14,20 @@ from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.terse_output import looks_like_terse
 from measure.formats.mess_curves import looks_like_curves
 from measure.formats.mlc import looks_like_mlc
+from measure.formats.servers.tools import looks_like_server_run
 from measure.formats.tables.text import looks_like_table
 from measure.formats.watched.record import looks_like_record
 from measure.formats.watched.sysstat import looks_like_sysstat
 from measure.text_files import read_head, read_text
 
-Format = Literal["fio", "mlc", "curves", "record", "sysstat", "table", "log"]
+Format = Literal["fio", "mlc", "curves", "record", "sysstat", "server", "table", "log"]
 
 MAX_TEXT = 2**29  # characters of all files together, logs aside
 
 NAMES: Mapping[Format, str] = {
     "fio": "fio JSON", "mlc": "MLC text", "curves": "bandwidth-latency text",
-    "record": "record of qsim watch", "sysstat": "log of iostat or sar", "table": "table", "log": "fio log",
+    "record": "record of qsim watch", "sysstat": "log of iostat or sar", "server": "run of a load generator",
+    "table": "table", "log": "fio log",
 }  # fmt: skip
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 
@@ -38,19 +40,23 @@ class NoMeasurementError(DataError):
         self.text = text
 
 
+def _looks_like_fio(text: str) -> bool:
+    return '"fio version"' in text or looks_like_terse(text) or looks_like_normal(text)
+
+
+_TOLD_BY: Mapping[Format, Callable[[str], bool]] = {
+    "fio": _looks_like_fio, "mlc": looks_like_mlc, "curves": looks_like_curves, "record": looks_like_record,
+    "sysstat": looks_like_sysstat, "server": looks_like_server_run,
+}  # fmt: skip
+"""What each format is known by; a table is what is none of these."""
+
+
 def sniff(text: str, name: str) -> Format:
     """Which tool's output a text is; DataError saying what it looks like where it is none that is read."""
     start = text.lstrip("\ufeff \t\r\n")
-    if '"fio version"' in text or looks_like_terse(text) or looks_like_normal(text):
-        return "fio"
-    if looks_like_mlc(text):
-        return "mlc"
-    if looks_like_curves(text):
-        return "curves"
-    if looks_like_record(text):
-        return "record"
-    if looks_like_sysstat(text):
-        return "sysstat"
+    kind = next((kind for kind, looks_like in _TOLD_BY.items() if looks_like(text)), None)
+    if kind is not None:
+        return kind
     if start.startswith(("{", "[")):
         raise NoMeasurementError(
             f'{name} is JSON, but not fio\'s (no "fio version"); run fio with --output-format=json+'

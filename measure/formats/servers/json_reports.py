@@ -1,0 +1,111 @@
+"""The JSON of oha, k6 (--summary-export and handleSummary) and vLLM's benchmark of a language-model server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from measure.errors import DataError
+from measure.formats.servers.run import ServerRun
+from measure.formats.servers.text_reports import CLOSED_LOOP
+from measure.units import plain_number
+
+
+def document(text: str) -> Mapping[str, Any]:
+    """The JSON object in the text; empty where it is none."""
+    try:
+        found = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def is_oha(found: Mapping[str, Any]) -> bool:
+    """Whether the document is oha's."""
+    return isinstance(found.get("summary"), dict) and "requestsPerSec" in found["summary"]
+
+
+def is_k6(found: Mapping[str, Any]) -> bool:
+    """Whether the document is k6's summary."""
+    return isinstance(found.get("metrics"), dict) and "http_reqs" in found["metrics"]
+
+
+def is_vllm(found: Mapping[str, Any]) -> bool:
+    """Whether the document is that of a benchmark of a language-model server."""
+    return "request_throughput" in found and "output_throughput" in found
+
+
+def oha(found: Mapping[str, Any], name: str) -> list[ServerRun]:
+    """oha --output-format json (or --json), which names no number of connections."""
+    summary = found["summary"]
+    percents = {float(k[1:]): float(v) for k, v in found.get("latencyPercentiles", {}).items() if v is not None}
+    codes = {int(code): int(n) for code, n in found.get("statusCodeDistribution", {}).items()}
+    broken = sum(int(n) for n in found.get("errorDistribution", {}).values())
+    return [ServerRun(
+        "oha", _number(summary, "requestsPerSec", name), _number(summary, "average", name), percentiles=percents,
+        requests=(sum(codes.values()) + broken) or None,
+        failed=sum(n for code, n in codes.items() if code >= 400) + broken, notes=(CLOSED_LOOP,),
+    )]  # fmt: skip
+
+
+def k6(found: Mapping[str, Any], name: str) -> list[ServerRun]:
+    """k6's summary: virtual users that wait between iterations are no closed loop of requests, X R tells how many."""
+    metrics = {key: value.get("values", value) for key, value in found["metrics"].items()}
+    times = metrics.get("http_req_duration", {})
+    rate, mean = _number(metrics["http_reqs"], "rate", name), _number(times, "avg", name) / 1e3
+    users = float(metrics.get("vus_max", metrics.get("vus", {})).get("max", 0)) or None
+    pause = users is not None and rate * mean < 0.8 * users
+    note = f"the virtual users think: the load is the {rate * mean:.3g} that wait for an answer, not {users:g} users"
+    percents = {50.0: times["med"] / 1e3} if "med" in times else {}
+    percents |= {float(k[2:-1]): float(v) / 1e3 for k, v in times.items() if k.startswith("p(")}
+    failed = metrics.get("http_req_failed", {})
+    count = float(metrics["http_reqs"].get("count", 0)) or None
+    share = float(failed.get("rate", failed.get("value", 0)) or 0)
+    return [ServerRun(
+        "k6", rate, mean, clients=float(f"{rate * mean:.3g}") if pause else users, unit="clients" if pause else "users",
+        percentiles=percents, requests=count, failed=share * (count or 0),
+        notes=(note,) if pause else (CLOSED_LOOP,),
+    )]  # fmt: skip
+
+
+def vllm(found: Mapping[str, Any], name: str) -> list[ServerRun]:
+    """vLLM's (and SGLang's) serving benchmark: requests and their end-to-end time; tokens are told apart."""
+    if found.get("mean_e2el_ms") is None and found.get("mean_e2e_latency_ms") is None:
+        raise DataError(
+            f"{name} has times of tokens and none of whole requests (mean_e2el_ms); run the benchmark with "
+            "--percentile-metrics ttft,tpot,itl,e2el"
+        )
+    mean = float(found.get("mean_e2el_ms") or found["mean_e2e_latency_ms"]) / 1e3
+    rate, asked = _number(found, "request_throughput", name), found.get("request_rate")
+    at_once = found.get("max_concurrency")
+    opened = asked not in (None, "inf") and at_once is None
+    if not opened and at_once is None:
+        raise DataError(
+            f"{name}: all requests were sent at once (request_rate inf, no max_concurrency), so that no load held; run "
+            "the benchmark with --max-concurrency N or --request-rate R"
+        )
+    percents = {float(p): float(found[key]) / 1e3 for p in (50, 95, 99) if (key := _percentile(found, p))}
+    first = (
+        f", the first after {plain_number(found['mean_ttft_ms'])} ms" if found.get("mean_ttft_ms") is not None else ""
+    )
+    tokens = f"{plain_number(found['output_throughput'])} tokens/s{first}"
+    return [ServerRun(
+        "vllm", rate, mean, clients=None if opened else float(at_once),  # type: ignore[arg-type]
+        rate_per_s=float(asked) if opened else None,  # type: ignore[arg-type]
+        percentiles=percents, requests=found.get("completed"), notes=(tokens,),
+    )]  # fmt: skip
+
+
+def _percentile(found: Mapping[str, Any], percent: int) -> str:
+    names = ("median_e2el_ms",) if percent == 50 else (f"p{percent}_e2el_ms",)
+    return next((name for name in names if found.get(name) is not None), "")
+
+
+def _number(values: Mapping[str, Any], key: str, name: str) -> float:
+    try:
+        return float(values[key])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} has no number {key!r}: the run gave no answer, or the file was edited; run again"
+        ) from error

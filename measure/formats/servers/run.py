@@ -1,0 +1,112 @@
+"""One run of a load generator, and several runs as a sweep over clients, or over rates where they were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.sweep import Provenance, Sweep
+from measure.units import plain_number
+
+NEAR_WHOLE = 0.1
+"""X R of a tool that prints no number of clients is taken for a whole number that it is so near to (relative)."""
+
+
+@dataclass(frozen=True)
+class ServerRun:
+    """What one run of ``tool`` printed.
+
+    ``clients`` is how many circulate, ``rate_per_s`` what arrived by itself (open loop); both None: not printed.
+    ``response_s`` None: not printed, and then ``clients`` / throughput stands for it. ``percentiles`` are seconds by
+    percent; ``failed`` are answers that are errors or time-outs among ``requests``.
+    """
+
+    tool: str
+    throughput_per_s: float
+    response_s: float | None
+    clients: float | None = None
+    unit: str = "clients"
+    rate_per_s: float | None = None
+    percentiles: Mapping[float, float] = field(default_factory=dict)
+    requests: float | None = None
+    failed: float = 0.0
+    seconds: float | None = None
+    series: str = ""
+    notes: tuple[str, ...] = ()
+    """What a reader should know, in sentences without a stop."""
+
+
+_COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
+
+
+def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
+    """The runs of several files, {file: runs}, as one sweep. DataError where loads or tools do not go together."""
+    listed = [(file, run) for file, found in runs.items() for run in found]
+    tools = {run.tool for _, run in listed}
+    if len(tools) > 1:
+        raise DataError(f"{name}: runs of {' and '.join(sorted(tools))} cannot be one sweep; load one tool's at a time")
+    opened = {run.rate_per_s is not None for _, run in listed}
+    if len(opened) > 1:
+        raise DataError(f"{name}: runs at a rate and runs of so many clients cannot be one sweep; load one kind")
+    rows, findings = [], []
+    for file, run in listed:
+        load, said = _load(run, file)
+        rows.append({
+            "series": run.series or run.tool, "load": load, "throughput_per_s": run.throughput_per_s,
+            "latency_s": run.response_s or load / run.throughput_per_s, "source": file, "pattern": None,
+            **{_COLUMNS[p]: t for p, t in run.percentiles.items() if p in _COLUMNS},
+        })  # fmt: skip
+        findings += [*said, *_doubts(run, file, load)]
+    table = pd.DataFrame(rows).sort_values(["series", "load"], kind="stable", ignore_index=True)
+    table["repeat"] = table.groupby(["series", "load"], sort=False).cumcount()
+    kind, unit = ("arrival_rate", "requests/s") if opened.pop() else ("queue_depth", listed[0][1].unit)
+    return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=name), _alike(findings), name=name)  # type: ignore[arg-type]
+
+
+def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
+    """What was varied; where no load was printed, Little's law tells the number of clients."""
+    if run.rate_per_s is not None:
+        return run.rate_per_s, []
+    if run.clients is not None:
+        return run.clients, []
+    outstanding = run.throughput_per_s * (run.response_s or 0.0)
+    whole = max(1, round(outstanding))
+    if abs(outstanding / whole - 1) > NEAR_WHOLE:
+        raise DataError(
+            f"{file}: {run.tool} prints no number of clients, and X R = {outstanding:.3g} is no whole one; give a "
+            "table with the columns clients, requests_per_s and latency_ms"
+        )
+    return float(whole), [Finding(
+        "clients-by-littles-law", "info", f"{run.tool} prints no number of clients; X R tells it ({file}: "
+        f"{outstanding:.3g})",
+    )]  # fmt: skip
+
+
+def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
+    if run.failed:
+        share = (
+            f"{plain_number(100 * run.failed / run.requests, 2)} % of the answers"
+            if run.requests
+            else f"{run.failed:g} answers"
+        )
+        yield Finding(
+            "failed-answers", "warning", f"{file}: {share} are errors or time-outs, and they count as answers",
+            "an error is often quicker than an answer, a time-out slower", "mend the errors and run again",
+            load=load,
+        )  # fmt: skip
+    for note in run.notes:
+        yield Finding("load-generator", "info", note, load=load)
+
+
+def _alike(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Each finding once, whatever load it is of."""
+    first: dict[Any, Finding] = {}
+    for finding in findings:
+        key = (finding.check, finding.message) if finding.severity != "info" else (finding.check, finding.message[:20])
+        first.setdefault(key, finding)
+    return tuple(first.values())

@@ -1,0 +1,144 @@
+"""The texts of wrk and wrk2, ab, hey, pgbench, sysbench, redis-benchmark and memtier_benchmark."""
+
+from __future__ import annotations
+
+import re
+
+from measure.errors import DataError
+from measure.formats.servers.run import ServerRun
+from measure.units import parse_duration
+
+CLOSED_LOOP = (
+    "percentiles are those of a closed loop: while the server stalls nothing is asked (coordinated omission), so that "
+    "the tail under arrivals at a rate is longer"
+)
+
+
+def number(pattern: str, text: str, what: str = "", name: str = "") -> float:
+    """The number that ``pattern`` captures; DataError naming ``what`` is missing."""
+    found = re.search(pattern, text, re.MULTILINE)
+    if found is None:
+        raise DataError(f"{name} has no {what}: the run was interrupted or its text is cut off; run it again")
+    return float(found[1])
+
+
+def maybe(pattern: str, text: str, missing: float = 0.0) -> float:
+    """The same, or ``missing``."""
+    found = re.search(pattern, text, re.MULTILINE)
+    return float(found[1]) if found else missing
+
+
+def wrk(text: str, name: str) -> list[ServerRun]:
+    """wrk and wrk2. wrk2 holds a rate (-R), which it does not print: the rate reached stands for it."""
+    threads = number(r"^\s*(\d+) threads? and ", text, "number of threads", name)
+    asked = number(r" threads? and (\d+) connections?", text, "number of connections", name)
+    clients = threads * (asked // threads)
+    latency = re.search(r"^\s*Latency\s+([\d.]+\w+)", text, re.MULTILINE)
+    spectrum = "HdrHistogram" in text
+    rate = number(r"^Requests/sec:\s+([\d.]+)", text, "Requests/sec", name)
+    mean = float(m[1]) / 1e3 if (m := re.search(r"#\[Mean\s+=\s+([\d.]+)", text)) else None
+    percents = {
+        float(p): parse_duration(t) for p, t in re.findall(r"^\s*([\d.]+)%\s+([\d.]+[a-z]+)", text, re.MULTILINE)
+    }
+    notes = [] if spectrum else [CLOSED_LOOP]
+    if clients < asked:
+        notes.append(f"{asked:g} connections over {threads:g} threads are {clients:g}: wrk divides them evenly")
+    socket = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
+    failed = maybe(r"Non-2xx or 3xx responses: (\d+)", text) + (sum(map(int, socket.groups())) if socket else 0)
+    return [ServerRun(
+        "wrk2" if spectrum else "wrk", rate, mean or (parse_duration(latency[1]) if latency else None),
+        clients=None if spectrum else clients, unit="connections", rate_per_s=rate if spectrum else None,
+        percentiles=percents, requests=maybe(r"^\s*(\d+) requests in ", text) or None, failed=failed,
+        notes=tuple(notes),
+    )]  # fmt: skip
+
+
+def ab(text: str, name: str) -> list[ServerRun]:
+    """ApacheBench. Its mean time per request is clients / throughput; connection times are measured, in whole ms."""
+    clients = number(r"^Concurrency Level:\s+(\d+)", text, "Concurrency Level", name)
+    rate = number(r"^Requests per second:\s+([\d.]+)", text, "Requests per second", name)
+    measured = maybe(r"^Total:\s+\d+\s+(\d+)", text) / 1e3
+    percents = {float(p): float(t) / 1e3 for p, t in re.findall(r"^\s*(\d+)%\s+(\d+)", text, re.MULTILINE)}
+    coarse = measured < 0.01
+    notes = ["ab measures whole milliseconds: the mean is clients / throughput (Little's law)"] if coarse else []
+    return [ServerRun(
+        "ab", rate, clients / rate if coarse else measured, clients=clients, percentiles=percents,
+        requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
+        failed=maybe(r"^Failed requests:\s+(\d+)", text) + maybe(r"^Non-2xx responses:\s+(\d+)", text),
+        notes=(CLOSED_LOOP, *notes),
+    )]  # fmt: skip
+
+
+def hey(text: str, name: str) -> list[ServerRun]:
+    """hey, which prints no number of workers."""
+    rate = number(r"^\s*Requests/sec:\s+([\d.]+)", text, "Requests/sec", name)
+    mean = number(r"^\s*Average:\s+([\d.]+) secs", text, "Average", name)
+    percents = {float(p): float(t) for p, t in re.findall(r"^\s*(\d+)%+ in ([\d.]+) secs", text, re.MULTILINE)}
+    answers = [(int(code), int(n)) for code, n in re.findall(r"^\s*\[(\d{3})\]\s+(\d+) responses", text, re.MULTILINE)]
+    _, _, errors = text.partition("Error distribution:")
+    broken = sum(int(n) for n in re.findall(r"^\s*\[(\d+)\]", errors, re.MULTILINE))
+    return [ServerRun(
+        "hey", rate, mean, percentiles=percents, unit="clients", requests=(sum(n for _, n in answers) + broken) or None,
+        failed=sum(n for code, n in answers if code >= 400) + broken, notes=(CLOSED_LOOP,),
+    )]  # fmt: skip
+
+
+def pgbench(text: str, name: str) -> list[ServerRun]:
+    """pgbench; with --rate it is open loop, and its latency is from when a transaction was due."""
+    rate = number(r"^tps = ([\d.]+)", text, "tps", name)
+    mean = number(r"^latency average = ([\d.]+) ms", text, "latency average", name) / 1e3
+    clients = number(r"^number of clients: (\d+)", text, "number of clients", name)
+    scheduled = "rate limit schedule lag" in text
+    return [ServerRun(
+        "pgbench", rate, mean, clients=None if scheduled else clients, rate_per_s=rate if scheduled else None,
+        requests=maybe(r"^number of transactions actually processed: (\d+)", text) or None,
+        failed=maybe(r"^number of failed transactions: (\d+)", text),
+    )]  # fmt: skip
+
+
+def sysbench(text: str, name: str) -> list[ServerRun]:
+    """sysbench 1.0: transactions of a database, or events of its other tests; only its 95th percentile."""
+    rate = maybe(r"transactions:\s+\d+\s+\(([\d.]+) per sec", text) or maybe(r"events per second:\s+([\d.]+)", text)
+    events = number(r"total number of events:\s+(\d+)", text, "total number of events", name)
+    rate = rate or events / number(r"total time:\s+([\d.]+)s", text, "total time", name)
+    return [ServerRun(
+        "sysbench", rate, number(r"^\s*avg:\s+([\d.]+)", text, "mean latency", name) / 1e3,
+        clients=number(r"^Number of threads: (\d+)", text, "Number of threads", name), unit="threads",
+        percentiles={95.0: p / 1e3} if (p := maybe(r"95th percentile:\s+([\d.]+)", text)) else {},
+        requests=events, failed=maybe(r"ignored errors:\s+(\d+)", text),
+    )]  # fmt: skip
+
+
+def redis_benchmark(text: str, name: str) -> list[ServerRun]:
+    """redis-benchmark's text: a run for each command that it tests."""
+    runs = []
+    for part in re.split(r"^====== ", text.replace("\r", "\n"), flags=re.MULTILINE)[1:]:
+        rate = number(r"throughput summary: ([\d.]+)", part, "throughput summary", name)
+        row = re.search(r"avg\s+min\s+p50\s+p95\s+p99\s+max\s+([\d.]+)\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)", part)
+        if row is None:
+            raise DataError(f"{name} has no latency summary (redis-benchmark before 6.2): run a newer one")
+        clients = number(r"^\s*(\d+) parallel clients", part, "number of clients", name)
+        mean, p50, p95, p99 = (float(cell) / 1e3 for cell in row.groups())
+        runs.append(ServerRun(
+            "redis-benchmark", rate, mean, clients=clients,
+            percentiles={50.0: p50, 95.0: p95, 99.0: p99}, series=part.split(" ======")[0],
+        ))  # fmt: skip
+    return runs
+
+
+def memtier(text: str, name: str) -> list[ServerRun]:
+    """memtier_benchmark: the row of totals."""
+    header = next((line for line in text.splitlines() if line.startswith("Type ")), "")
+    totals = next((line for line in text.splitlines() if line.startswith("Totals")), "")
+    names, cells = re.split(r"\s{2,}", header.strip()), totals.split()
+    if not header or len(names) != len(cells):
+        raise DataError(f"{name} has no row of totals: the run was interrupted or its text is cut off; run it again")
+    row = dict(zip(names, cells, strict=True))
+    mean = next((float(v) for k, v in row.items() if k in ("Avg. Latency", "Latency")), None)
+    percents = {float(k[1:-8]): float(v) / 1e3 for k, v in row.items() if re.fullmatch(r"p[\d.]+ Latency", k)}
+    threads = number(r"^\s*(\d+)\s+Threads", text, "number of threads", name)
+    each = number(r"^\s*(\d+)\s+Connections per thread", text, "number of connections", name)
+    return [ServerRun(
+        "memtier_benchmark", float(row["Ops/sec"]), None if mean is None else mean / 1e3, clients=threads * each,
+        unit="connections", percentiles=percents,
+    )]  # fmt: skip

@@ -1,0 +1,31 @@
+"""An HTTP server whose truth is known, C workers of S seconds: ``known_http_server.py C S`` prints its port."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+
+
+async def serve(workers: int, service_s: float) -> None:
+    """Answer every request after a worker was free and worked for ``service_s``."""
+    free = asyncio.Semaphore(workers)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                async with free:
+                    await asyncio.sleep(service_s)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok")
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1]), float(sys.argv[2])))

@@ -1,0 +1,206 @@
+"""What each load generator printed here against a server of 8 workers of 5 ms, or a database, becomes its runs.
+
+Run here: wrk 4.1, ApacheBench 2.3, hey 0.1.5, k6 0.49 and Locust against a known server; pgbench 15, redis-benchmark
+7.0 and sysbench 1.0.20 on this machine. wrk2, oha, memtier_benchmark and vLLM's benchmark by their documented forms.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calibrate import fit
+from measure import audit, load
+from measure.errors import DataError
+from measure.formats.servers.tools import reader_of
+
+RUNS = Path(__file__).parents[4] / "data" / "servers"
+
+KNOWN = {"wrk": [1, 4, 8, 16, 64], "ab": [1, 4, 8, 16], "hey": [1, 8, 32], "k6": [1, 8, 32], "locust": [1, 8, 32]}
+
+
+@pytest.mark.parametrize("tool", KNOWN)
+def test_runs_against_the_known_server_give_its_clients_and_its_workers(tool):
+    sweep = load(RUNS / tool)
+    assert list(sweep.points["load"]) == KNOWN[tool]
+    assert sweep.load_type.is_counted
+    found = fit(sweep)
+    assert found.knee.low is not None
+    assert found.knee.low < 8 < found.knee.high  # the 8 workers
+    assert 5e-3 < found.parameters["R1"].estimate < 8e-3  # 5 ms and what Python and the machine add
+
+
+def test_words_follow_the_tool():
+    units = {tool: load(RUNS / tool).load_unit for tool in (*KNOWN, "pgbench", "redis", "sysbench")}
+    assert units == {
+        "wrk": "connections", "ab": "clients", "hey": "clients", "k6": "users", "locust": "users", "pgbench": "clients",
+        "redis": "clients", "sysbench": "threads",
+    }  # fmt: skip
+
+
+def row(name: str) -> dict:
+    return load(RUNS / name).points.iloc[0].to_dict()
+
+
+def test_figures_are_those_that_the_text_prints():
+    wrk = row("wrk/wrk-c16.txt")
+    assert (wrk["load"], wrk["throughput_per_s"], wrk["latency_s"]) == (16, 1292.30, 12.59e-3)
+    assert (wrk["latency_p50_s"], wrk["latency_p99_s"]) == (11.33e-3, 37.86e-3)
+    pgbench = row("pgbench/pgbench-c4.txt")
+    assert (pgbench["load"], pgbench["throughput_per_s"], pgbench["latency_s"]) == (4, 17505.331072, 0.229e-3)
+    sysbench = row("sysbench/sysbench-t4.txt")
+    assert (sysbench["throughput_per_s"], sysbench["latency_s"], sysbench["latency_p95_s"]) == (
+        3064.91,
+        1.27e-3,
+        10.09e-3,
+    )
+    redis = load(RUNS / "redis" / "redis-c8.txt").points.set_index("series")
+    assert redis.loc["SET", "throughput_per_s"] == 4827.42
+    assert redis.loc["SET", "latency_p99_s"] == pytest.approx(16.239e-3)
+    assert redis.loc["GET", "latency_s"] == pytest.approx(0.386e-3)
+    hey = row("hey/hey-c8.txt")
+    assert (hey["load"], hey["throughput_per_s"], hey["latency_p95_s"]) == (8, 1130.4434, 0.0102)
+
+
+def test_a_rate_makes_an_open_curve():
+    sweep = load(RUNS / "pgbench-rate.txt")
+    assert sweep.load_kind == "arrival_rate"
+    assert row("pgbench-rate.txt")["latency_s"] == pytest.approx(1.278e-3)
+
+
+def checks(name: str) -> dict[str, str]:
+    sweep = load(RUNS / name)
+    return {f.check: f.message for f in (*sweep.findings, *audit(sweep))}
+
+
+def test_answers_that_are_errors_and_lost_connections_are_told():
+    found = checks("wrk-404.txt")
+    assert found["failed-answers"].startswith("wrk-404.txt: 100 % of the answers are errors")
+    notes = [f.message for f in load(RUNS / "wrk-404.txt").findings if f.check == "load-generator"]
+    assert any(note == "16 connections over 3 threads are 15: wrk divides them evenly" for note in notes)
+    assert row("wrk-404.txt")["load"] == 15
+
+
+def test_users_that_think_are_no_closed_load():
+    assert row("k6-think.json")["load"] == pytest.approx(2.36)
+    assert "the virtual users think" in checks("k6-think.json")["load-generator"]
+
+
+def test_a_load_generator_that_is_the_bottleneck_is_told_by_little_s_law():
+    findings = [f for f in audit(load(RUNS / "redis")) if f.check == "littles-law" and f.severity == "error"]
+    assert len(findings) == 2
+    assert "the load generator is the bottleneck" in findings[0].hypothesis
+    assert "more threads" in findings[0].remedy
+
+
+def test_ab_takes_the_mean_from_little_s_law_where_its_milliseconds_are_coarse():
+    ab = load(RUNS / "ab")
+    coarse = ab.points[ab.points["load"] == 1].iloc[0]
+    assert coarse["latency_s"] == pytest.approx(1 / coarse["throughput_per_s"])
+    assert ab.points[ab.points["load"] == 16].iloc[0]["latency_s"] == 0.013
+
+
+WRK2 = """Running 30s test @ http://127.0.0.1:80/index.html
+  2 threads and 100 connections
+  Thread calibration: mean lat.: 10087 usec, rate sampling interval: 22 msec
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     6.60ms    1.92ms  12.50ms   68.46%
+    Req/Sec     1.04k     1.08k    2.50k    72.79%
+  Latency Distribution (HdrHistogram - Recorded Latency)
+ 50.000%    6.67ms
+ 99.000%   11.39ms
+ 99.900%   12.30ms
+  Detailed Percentile spectrum:
+#[Mean    =        6.602, StdDeviation   =        1.919]
+  60018 requests in 30.00s, 19.81MB read
+Requests/sec:   2000.28
+Transfer/sec:    676.18KB
+"""
+MEMTIER = """4         Threads
+50        Connections per thread
+10000     Requests per client
+
+
+ALL STATS
+======================================================================================================
+Type         Ops/sec     Hits/sec   Misses/sec    Avg. Latency     p50 Latency     p99 Latency   p99.9 Latency       KB/sec
+------------------------------------------------------------------------------------------------------
+Sets         9090.00          ---          ---         2.01000         1.90300         4.09500         6.01500       700.00
+Gets        90910.00         0.00     90910.00         1.99900         1.89500         4.07900         5.98300      3541.00
+Totals     100000.00         0.00     90910.00         2.00000         1.89500         4.07900         5.98300      4241.00
+"""  # noqa: E501
+OHA = {
+    "summary": {"successRate": 0.9, "total": 10.0, "slowest": 0.2, "fastest": 0.001, "average": 0.008,
+                "requestsPerSec": 1000.0},
+    "latencyPercentiles": {"p10": 0.001, "p50": 0.007, "p95": 0.012, "p99": 0.02, "p99.9": 0.1},
+    "statusCodeDistribution": {"200": 9000, "503": 1000}, "errorDistribution": {},
+}  # fmt: skip
+VLLM = {
+    "backend": "vllm", "request_rate": "inf", "max_concurrency": 16, "duration": 50.0, "completed": 400,
+    "request_throughput": 8.0, "output_throughput": 1600.0, "mean_ttft_ms": 60.0, "mean_tpot_ms": 9.0,
+    "mean_e2el_ms": 2000.0, "median_e2el_ms": 1950.0, "p99_e2el_ms": 2900.0,
+}  # fmt: skip
+
+
+def runs_of(text: str, name: str = "x"):
+    read = reader_of(text)
+    assert read is not None
+    return read(text, name)
+
+
+def test_wrk2_holds_a_rate_and_its_corrected_percentiles_are_taken():
+    run = runs_of(WRK2)[0]
+    assert (run.tool, run.rate_per_s, run.clients) == ("wrk2", 2000.28, None)
+    assert run.response_s == pytest.approx(6.602e-3)
+    assert run.percentiles[99.9] == pytest.approx(12.3e-3)
+
+
+def test_memtier_s_totals_are_its_run():
+    run = runs_of(MEMTIER)[0]
+    assert (run.clients, run.throughput_per_s, run.response_s) == (200, 100000, 2e-3)
+    assert run.percentiles == {50.0: 1.895e-3, 99.0: 4.079e-3, 99.9: pytest.approx(5.983e-3)}
+
+
+def test_oha_s_clients_come_from_little_s_law_and_its_errors_are_counted():
+    run = runs_of(json.dumps(OHA))[0]
+    assert (run.throughput_per_s, run.response_s, run.failed, run.requests) == (1000, 0.008, 1000, 10000)
+
+
+def test_language_models_are_read_as_requests_with_tokens_apart(tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps(VLLM))
+    sweep = load(tmp_path / "m.json")
+    assert (sweep.points["load"][0], sweep.points["throughput_per_s"][0], sweep.points["latency_s"][0]) == (16, 8, 2)
+    assert any(f.message == "1600 tokens/s, the first after 60 ms" for f in sweep.findings)
+
+
+def without(document: dict, *keys: str) -> str:
+    return json.dumps({key: value for key, value in document.items() if key not in keys})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(without(VLLM, "mean_e2el_ms"), "has times of tokens and none of whole requests"),
+     (without(VLLM, "max_concurrency"), "all requests were sent at once"),
+     (json.dumps({**OHA, "summary": {**OHA["summary"], "average": None}}), "has no number 'average'"),
+     (json.dumps({**OHA, "summary": {**OHA["summary"], "average": 0.0014}}), "X R = 1.4 is no whole one"),
+     (WRK2.replace("Requests/sec", "x"), "has no Requests/sec: the run was interrupted"),
+     (MEMTIER.replace("Totals ", "x "), "has no row of totals"),
+     ((RUNS / "locust-u8_stats.csv").read_text(), "tells no number of users"),
+     ("pgbench (15.2)\nnumber of transactions actually processed: 0\n", "has no tps: the run was interrupted")],
+    ids=["no whole requests", "no load", "null", "no whole number", "cut off", "no totals", "no users", "no answer"],
+)  # fmt: skip
+def test_what_is_no_run_is_refused_in_a_line(tmp_path, text, why):
+    (tmp_path / "run").write_text(text)
+    with pytest.raises(DataError, match=f"^run:? .*{why}"):
+        load(tmp_path / "run")
+
+
+def test_tools_and_kinds_of_load_are_not_mixed(tmp_path):
+    for name in ("wrk/wrk-c1.txt", "ab/ab-c4.txt"):
+        (tmp_path / Path(name).name).write_text((RUNS / name).read_text())
+    with pytest.raises(DataError, match="runs of ab and wrk cannot be one sweep"):
+        load([tmp_path / "ab-c4.txt", tmp_path / "wrk-c1.txt"])
+    with pytest.raises(DataError, match="runs at a rate and runs of so many clients"):
+        load([RUNS / "pgbench-rate.txt", RUNS / "pgbench" / "pgbench-c1.txt"])
