@@ -6,7 +6,8 @@ Draws N mutants (300) at random from the modules under the paths. First runs the
 each test calls (``--calls`` keeps the record in a file and reads it from there). Each mutant then meets the tests that
 call its function, those of its own folder first, then the quickest, until one fails. Works in a copy of the checkout,
 one process at a time, with the lowest priority. Prints the share killed and the survivors. A change that leaves every
-constant equal is not drawn; another survivor that changes no result (an equivalent mutant) counts as a survivor.
+constant equal is not drawn, nor the guard ``strict=`` of zip; another survivor that changes no result (an equivalent
+mutant) counts as a survivor.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def code_of(tree: ast.AST, inside: str = "", called: bool = False) -> Iterator[t
         for child in value if isinstance(value, list) else [value]:
             types_only = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
             alone = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-            if isinstance(child, ast.AST) and not (types_only or alone or isinstance(child, ast.JoinedStr)):
+            guard = isinstance(child, ast.keyword) and child.arg == "strict"  # of zip, over what is of one length
+            if isinstance(child, ast.AST) and not (types_only or alone or guard or isinstance(child, ast.JoinedStr)):
                 yield from code_of(child, inside, called)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from calibrate.inference.estimates import how_sure
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.nodes import Observed, Scale, table_of
 from calibrate.inference.weights import Weights, predictive
@@ -104,3 +105,8 @@ def test_a_quantile_beyond_every_number_is_infinite_and_warns_of_nothing() -> No
     assert low == 0
     assert middle == pytest.approx(1.0, rel=0.5)
     assert high == np.inf
+
+
+def test_an_interval_that_reaches_zero_is_rough():
+    assert how_sure(False, 0.0, 5.0) == "rough"
+    assert how_sure(False, 3.0, 5.0) == "assumed"

@@ -128,3 +128,9 @@ def test_three_errors_of_counting_excuse_a_rate() -> None:
 def test_what_was_asked_is_held_against_what_came_where_both_are_recorded() -> None:
     assert opened([900], [900], asked_rate_per_s=[1000.0]).severity == "warning"
     assert opened([1000, 500], [1000, 500], asked_rate_per_s=[0.0, 500.0]).severity == "info"
+
+
+def test_rates_are_told_in_the_order_of_the_curves():
+    points = {"load": [100.0, 200] * 2, "throughput_per_s": [100.0, 200] * 2, "latency_s": [1e-3, 1.1e-3] * 2}
+    table = pd.DataFrame({"series": ["z", "z", "a", "a"], **points})
+    assert [f.series for f in check_open(Sweep(table, "arrival_rate", "1/s"))] == ["z", "a"]

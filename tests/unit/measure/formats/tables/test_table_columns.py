@@ -9,6 +9,7 @@ import pytest
 from measure.errors import DataError
 from measure.formats.tables.column_names import accepted_names, recognise
 from measure.formats.tables.columns import assign_roles, parse_columns
+from measure.formats.tables.text import looks_like_table
 
 
 @pytest.mark.parametrize(
@@ -137,3 +138,13 @@ def test_every_name_of_the_documentation_is_read_as_what_it_says() -> None:
         "latency_p99",
         "latency_sd",
     ]
+
+
+def test_tokens_a_second_are_no_throughput_but_requests_a_second_beside_them_are():
+    roles = assign_roles(["clients", "requests_per_s", "output_tps", "ttft_ms", "latency_ms"], {}, {}, "t.csv")
+    assert roles["throughput"].column == "requests_per_s"
+
+
+def test_a_header_alone_is_a_table_so_that_its_reader_says_what_is_missing():
+    assert looks_like_table("depth,iops\n")
+    assert not looks_like_table("depth\n")

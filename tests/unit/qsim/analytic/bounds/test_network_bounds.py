@@ -84,3 +84,9 @@ def test_the_largest_population_is_the_one_at_which_the_bound_is_met() -> None:
 def test_nonsense_is_refused_by_name(make: Callable[[], object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_proportional_bounds_where_the_slowest_station_limits_what_circles():
+    """Four stations of 1/2, a delay of 10, 30 customers: X(29) <= min(29/12, 2) = 2, so R >= 2 + (29 - 20)/2 = 6.5."""
+    bounds = proportional_bounds([30], think_time=10.0, demands=[0.5] * 4)
+    assert bounds.throughput_high[0] == pytest.approx(30 / 16.5)
