@@ -58,7 +58,7 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     knee, summary = comparison.knee, comparison.summary()
     numbers: list[tuple[str, str, str]] = []
     load, word = comparison.points.load_type, knee_word(comparison.fit)
-    doubt = "" if word == "sure" else f" ({word})"
+    doubt = "" if word == "sure" else f" ({word or 'not reached'})"
     if load.is_memory:
         low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0
         numbers.append((
