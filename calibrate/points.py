@@ -16,12 +16,11 @@ from calibrate.load_text import loads_text
 from measure.auditing.known_device import not_poisson
 from measure.auditing.memory import cache_sized
 from measure.errors import DataError
-from measure.formats.fio.host_work import COLUMN as HOST_TIME
+from measure.formats.fio.record import HOST_TIME
 from measure.formats.known_peaks import known_peak
 from measure.loads import Load, LoadKind, load_of
 from measure.machine.scheduling_delay import COLUMN
-from measure.recorded import recorded_caches
-from measure.sweep import Sweep
+from measure.sweep import Sweep, recorded_caches
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import Any
 import pandas as pd
 
 from measure.fio.plan import FioPlan
-from measure.flagged import TRIES, flags
 from measure.memory.plan import MemoryPlan
-from measure.repeats import precision
+from measure.repeats import TRIES, flags, precision
 from measure.store.measuring import More
 from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError, must_be

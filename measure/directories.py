@@ -16,11 +16,17 @@ from pathlib import Path
 
 from measure.errors import DataError, MeasureError, StoreError
 from measure.findings import Finding, unreadable
-from measure.formats.by_format import sweep_of
-from measure.formats.detection import NAMES, Format, InputFile, NoMeasurementError, counted_characters, read_file
-from measure.join_sweeps import join
+from measure.formats.by_format import (
+    NAMES,
+    Format,
+    InputFile,
+    NoMeasurementError,
+    counted_characters,
+    read_file,
+    sweep_of,
+)
 from measure.store.directory import MANIFEST, SweepStore
-from measure.sweep import Sweep
+from measure.sweep import Sweep, join
 from measure.units import counted
 
 _MAX_FILES = 20_000

@@ -15,10 +15,8 @@ from pathlib import Path
 
 from measure.directories import load_directory
 from measure.errors import DataError
-from measure.formats.by_format import sweep_of
-from measure.formats.detection import NAMES, Format, InputFile, counted_characters, read_file
-from measure.join_sweeps import join
-from measure.sweep import Sweep
+from measure.formats.by_format import NAMES, Format, InputFile, counted_characters, read_file, sweep_of
+from measure.sweep import Sweep, join
 
 
 def load(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from measure.findings import Finding
 from measure.units import format_rate
+
+if TYPE_CHECKING:
+    from measure.sweep import Sweep
 
 LEVEL = 0.95
 MATTERS = 0.05
@@ -43,6 +47,10 @@ VALLEY = 0.10
 FEWEST_POINTS = 5
 
 Floats = NDArray[np.float64]
+TRIES = 2
+"""How often a flagged point is measured again: with the first run three, of which the median is a majority."""
+RETRY_SHARE = 0.25
+"""A thread of the memory probe that was off its CPU for more of its time than this: worth measuring again."""
 
 
 def half_width(deviations: ArrayLike, level: float = LEVEL) -> float:
@@ -216,3 +224,26 @@ def _course_told(curve: pd.DataFrame, rows: pd.DataFrame) -> str:
         beside = [f"{format_rate(c.iloc[i])} at {c.index[i]:g}" for c, i in ((below, -1), (above, 0)) if len(c)]
         told.append(f"{format_rate(medians[load])} at load {load:g}, beside {' and '.join(beside)}")
     return "; ".join(told) + ": the curve leaves its course and comes back."
+
+
+def flags(sweep: Sweep) -> pd.Series[str]:
+    """What is wrong with each row: "outlier", "off the curve", "disturbed", "warm-up", "drift", "never settled"; or "".
+
+    The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
+    """
+    points = sweep.points
+    outliers = flag_outliers(points, closed=sweep.load_type.is_closed)
+    told = outliers.map({"repeat": "outlier", "curve": "off the curve", "": ""})
+    for flag, holds in _of_runs(points):
+        told = told.mask((told == "") & holds, flag)
+    return told
+
+
+def _of_runs(points: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
+    if "off_cpu_share" in points:
+        yield "disturbed", points["off_cpu_share"] > RETRY_SHARE
+    if "warmup_s" in points:
+        yield "warm-up", points["warmup_s"] > 0
+        yield "drift", (points["steady"] == 0) & (points["throughput_trend"] == 1)
+    if "settled" in points:
+        yield "never settled", points["settled"] == 0

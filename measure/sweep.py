@@ -19,7 +19,7 @@ and these where the tool tells them, NaN or None elsewhere:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +39,7 @@ from qsim.result import Result
 if TYPE_CHECKING:
     from measure.formats.fio.latency_bins import Histogram
 
+
 RowKey = tuple[str, float, float]
 """A row by its source, throughput and latency, which stay when curves are renamed, chosen or joined."""
 
@@ -47,6 +48,9 @@ OPTIONAL = (
     "bandwidth_bytes_per_s", "block_bytes", "read_fraction", "pattern", "depth", "jobs", "repeat",
     "latency_sd_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s", "source", "started_at",
 )  # fmt: skip
+_NAMED = 3  # curves in a short text
+_LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
+_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 
 
 @dataclass(frozen=True)
@@ -250,11 +254,6 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-_NAMED = 3  # curves in a short text
-_LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
-_TEXT = frozenset({"series", "pattern", "source", "started_at"})
-
-
 def describe_series(
     block_bytes: float | None, read_fraction: float | None, pattern: str | None, parts: Sequence[str] = ()
 ) -> str:
@@ -285,3 +284,72 @@ def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
         for series, load, repeat, source, rate, latency in sweep.points[columns].itertuples(index=False)
         if (source, rate, latency) in sweep.latencies
     }
+
+
+def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
+    """Several sweeps as one, each curve under the name of where it comes from."""
+    labelled = list(parts)
+    kinds = {s.load_kind for _, s in labelled}
+    if len(kinds) > 1:
+        raise DataError(f"{name}: curves over {' and over '.join(sorted(kinds))} cannot be one sweep; load one of them")
+    load_units = {s.load_unit for _, s in labelled}
+    if len(load_units) > 1:
+        raise DataError(f"{name}: loads in {' and in '.join(sorted(load_units))} cannot be one sweep; load one of them")
+    tables, findings = [], []
+    details: dict[str, Any] = {label or s.name: dict(s.provenance.details) for label, s in labelled}
+    buffers: dict[str, float] = {}
+    for label, sweep in labelled:
+        prefix = f"{label}: " if label else ""
+        tables.append(sweep.points.assign(series=prefix + sweep.points["series"]))
+        given = sweep.provenance.details.get("buffer_bytes")
+        if isinstance(given, int | float):
+            given = dict.fromkeys(sweep.series, given)
+        buffers.update({prefix + series: float(size) for series, size in (given or {}).items()})
+        findings += [replace(f, series=prefix + f.series) if f.series else f for f in sweep.findings]
+    first = labelled[0][1]
+    provenances = [s.provenance for _, s in labelled]
+    provenance = Provenance(
+        tool=_common(p.tool for p in provenances),
+        tool_version=_common(p.tool_version for p in provenances),
+        commands=tuple(c for p in provenances for c in p.commands),
+        host=_common(p.host for p in provenances), kernel=_common(p.kernel for p in provenances),
+        cpu=_common(p.cpu for p in provenances), device=_common(p.device for p in provenances),
+        source=name, details=details,
+    )  # fmt: skip
+    if buffers:
+        details["buffer_bytes"] = buffers
+    raw = tuple(r for _, s in labelled for r in s.raw)
+    with_rows = [t.dropna(axis="columns", how="all") for t in tables]
+    return Sweep(pd.concat(with_rows, ignore_index=True), first.load_kind, first.load_unit, provenance,
+                 tuple(findings), raw, name, {k: v for _, s in labelled for k, v in s.latencies.items()})  # fmt: skip
+
+
+def _common(values: Iterable[str]) -> str:
+    """The values without repetition, for a field that may differ between the parts."""
+    return ", ".join(dict.fromkeys(v for v in values if v))
+
+
+def recorded_options(details: Mapping[str, Any], key: str = "options") -> Iterator[Mapping[str, str]]:
+    """fio's shared options, those of joined sweeps included."""
+    for name, value in details.items():
+        if isinstance(value, Mapping):
+            if name == key:
+                yield value
+            else:
+                yield from recorded_options(value, key)
+
+
+def recorded_caches(details: Mapping[str, Any]) -> dict[str, float]:
+    """The data caches that the machine of the measurement was seen to have, smallest first; {name: bytes}."""
+    given = details.get("caches")
+    if isinstance(given, Mapping):
+        sizes = {str(k): float(v) for k, v in given.items() if isinstance(v, int | float)}
+    else:
+        facts = details.get("host_facts")
+        listed = facts.get("caches", ()) if isinstance(facts, Mapping) else ()
+        sizes = {
+            f"level-{c['level']}": float(c["size_bytes"])
+            for c in listed
+            if isinstance(c, Mapping) and c.get("kind") != "Instruction" and {"level", "size_bytes"} <= c.keys()
+        }
+    return dict(sorted(sizes.items(), key=lambda item: item[1]))

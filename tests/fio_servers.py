@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from measure.fio.host_names import Host
+from measure.fio.hosts_plan import Host
 from measure.machine.process import running
 
 

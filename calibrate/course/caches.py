@@ -7,8 +7,7 @@ import pandas as pd
 from calibrate.report.measured import shown
 from calibrate.report.view import View
 from measure.memory.steps import LatencyStep, plateaus, steps
-from measure.recorded import recorded_caches
-from measure.sweep import Sweep
+from measure.sweep import Sweep, recorded_caches
 from measure.units import format_bytes
 
 

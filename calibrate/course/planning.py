@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from measure.machine.target import Precondition
+from measure.machine.own_file import Precondition
 from measure.memory.probe import DEMO_DELAYS, BufferPlan, MemoryPlan, plan_buffers, plan_memory
 from measure.store.directory import MANIFEST, SweepStore
 from measure.suites.questions import COURSE

@@ -12,7 +12,7 @@ import pandas as pd
 
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
 from measure.errors import DataError
-from measure.fio.request_samples import samples
+from measure.fio.request_logs import samples
 from measure.sweep import Sweep, histograms
 from measure.units import parse_duration
 

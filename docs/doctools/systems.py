@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from measure.machine.systems import SYSTEMS, WORKS, named_system
+from measure.machine.system import SYSTEMS, WORKS, named_system
 
 
 def systems_table() -> str:

@@ -28,11 +28,11 @@ from measure.auditing.runs import FILELESS_ENGINES, check_latency_kind, check_re
 from measure.closed_curves import COMPUTED, closed_curves
 from measure.findings import SEVERITIES, Finding
 from measure.fio.preconditioning import check_preconditioning
+from measure.formats.fio.record import is_direct
 from measure.formats.fio.steady_state import check_steady
 from measure.machine.scheduling_delay import check_wakeups
-from measure.recorded import is_direct, recorded_options
 from measure.repeats import check_outliers
-from measure.sweep import Sweep
+from measure.sweep import Sweep, recorded_options
 from measure.units import counted, format_bytes
 
 _MOST_NAMED = 10

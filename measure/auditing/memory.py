@@ -14,8 +14,7 @@ import numpy as np
 
 from measure.findings import Finding
 from measure.memory.steps import plateaus, steps
-from measure.recorded import recorded_caches
-from measure.sweep import Sweep
+from measure.sweep import Sweep, recorded_caches
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
 
 CACHE_LATENCY_S = 20e-9

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from measure.findings import Finding
-from measure.formats.fio.record import parse_fio_size
-from measure.recorded import is_direct, recorded_caches, recorded_options
-from measure.sweep import Sweep
+from measure.formats.fio.record import is_direct, parse_fio_size
+from measure.sweep import Sweep, recorded_caches, recorded_options
 from measure.units import counted, format_bytes, format_rate
 
 #: The relative standard deviation between repeats of one point from which on they disagree, and badly so.

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 from measure.fio.workload import FioJob
 from measure.formats.fio.record import SYNC_ENGINES
-from measure.machine.target import Target
+from measure.machine.own_file import Target
 
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})
 

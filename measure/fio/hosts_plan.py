@@ -1,6 +1,6 @@
 """Planning a fio sweep on many hosts at once, by fio's own client/server mode; nothing is run.
 
-The user starts ``fio --server`` on each host. Here one fio, the client, sends each host a job file and collects the
+The user starts ``fio --server`` on each host and names it with its port. Here one fio, the client, sends each host a job file and collects the
 results; every point runs on all hosts at the same time.
 
 What cannot be looked at from here is made safe by what is asked of fio:
@@ -19,33 +19,84 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from measure.errors import UnsafeTargetError
+from measure.errors import DataError, UnsafeTargetError
 from measure.fio.command import Common, fill_command, point_command
-from measure.fio.engines import USUAL
-from measure.fio.host_names import Host
 from measure.fio.plan import MARGIN_S, START_S, FioPoint
 from measure.fio.preconditioning import SEQUENTIAL_BYTES_PER_S
-from measure.fio.settings import RunSettings
-from measure.fio.target import DEFAULT_FILE_BYTES, check_room
+from measure.fio.settings import DEFAULT_FILE_BYTES, USUAL, RunSettings, check_room
 from measure.fio.workload import FioJob
+from measure.formats.fio.json_output import SERVER_PORT
 from measure.machine.host import tool_version
+from measure.machine.own_file import Target
 from measure.machine.process import find_tool
-from measure.machine.target import Target
 from measure.units import counted, format_bytes, format_duration
 from qsim.errors import InvalidParameterError
 
+MAX_HOSTS = 1000
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")  # never an option, never fio's ip6: or sock:
 ENGINE = "libaio"
 CONNECT_S = 1.5  # what client and servers take to find each other and to part, beside fio's own start
-
 _PATH = re.compile(r"/[A-Za-z0-9._+@=/~-]*")
 _TOKEN_BYTES = 8
-
 _LOOK = ("[look]", "ioengine=null", "rw=read", "bs=4096", "size=4096")  # touches nothing
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host and the port of its fio server."""
+
+    name: str
+    port: int = SERVER_PORT
+
+    def __str__(self) -> str:
+        """As the user types it, and as it is called in what fio measured there."""
+        return self.name if self.port == SERVER_PORT else f"{self.name}:{self.port}"
+
+    @property
+    def client(self) -> str:
+        """fio's option that names it."""
+        return f"--client={self.name},{self.port}"
+
+
+def parse_hosts(texts: Iterable[str]) -> tuple[Host, ...]:
+    """Hosts from ``NAME`` and ``NAME:PORT``, each once. ValueError naming what is none.
+
+    >>> [str(host) for host in parse_hosts(["a", "b:8766"])]
+    ['a', 'b:8766']
+    """
+    hosts: list[Host] = []
+    for text in (t.strip() for t in texts):
+        name, colon, port = text.partition(":")
+        if not _NAME.fullmatch(name) or (colon and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536)):
+            hint = "; give a host with an IPv6 address a name" if text.count(":") > 1 else ""
+            raise InvalidParameterError("hosts", f"holds {text!r}", f"write NAME or NAME:PORT{hint}", value=text)
+        host = Host(name, int(port)) if colon else Host(name)
+        if host in hosts:
+            raise InvalidParameterError("hosts", f"names {host} twice", "name each server once")
+        hosts.append(host)
+    if not 1 <= len(hosts) <= MAX_HOSTS:
+        raise InvalidParameterError(
+            "hosts", f"holds {len(hosts)}", f"name from 1 to {MAX_HOSTS}, as a,b:8766", value=len(hosts)
+        )
+    return tuple(hosts)
+
+
+def read_hosts(path: Path) -> tuple[Host, ...]:
+    """The hosts in a file, one a line; what follows # is left out. DataError where it cannot be read or names none."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise DataError(f"{path} cannot be read: {reason}; give a file with one host a line") from error
+    try:
+        return parse_hosts(text for line in lines if (text := line.partition("#")[0].strip()))
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ import pandas as pd
 
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
-from measure.fio.host_names import Host, parse_hosts, read_hosts
-from measure.fio.hosts_plan import HostsPlan, client_command, plan_hosts
+from measure.fio.hosts_plan import Host, HostsPlan, client_command, parse_hosts, plan_hosts, read_hosts
 from measure.fio.plan import FioPoint
 from measure.fio.points import request_of
 from measure.formats.fio.json_output import parse_fio

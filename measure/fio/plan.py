@@ -15,17 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measure.fio.command import Common, point_command, stagger_s
-from measure.fio.engines import choose_engine, choose_submitting_engine
 from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
-from measure.fio.settings import FioSettings
+from measure.fio.settings import FioSettings, check_room, choose_engine, choose_submitting_engine, file_for
 from measure.fio.settling import Settling
-from measure.fio.target import check_room, file_for
-from measure.fio.workload import FioJob, Mixing, Pattern
-from measure.fio.workloads import combinations
+from measure.fio.workload import FioJob, Mixing, Pattern, combinations
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import tool_version
+from measure.machine.own_file import Target
 from measure.machine.process import find_tool
-from measure.machine.target import Target
 from measure.units import format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 

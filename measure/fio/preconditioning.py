@@ -25,7 +25,7 @@ import pandas as pd
 from measure.findings import Finding
 from measure.fio.command import fill_command
 from measure.fio.workload import FioJob
-from measure.machine.target import FILE_STATES, Precondition, Target
+from measure.machine.own_file import FILE_STATES, Precondition, Target
 from qsim.errors import InvalidParameterError, must_be
 
 SEQUENTIAL_BYTES_PER_S = 200e6  # for the estimates only

@@ -1,7 +1,7 @@
 """fio's log of every request, written beside a point's result on request.
 
 fio keeps the log in memory and writes it when the point ends, one file for each job, about 30 bytes a request. The
-files of a point are joined, in the order of the jobs and with every line as fio wrote it, and kept as one.
+files of a point are joined, in the order of the jobs and with every line as fio wrote it, and kept as one. ``samples`` gives the requests of each point of such a sweep.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from measure.errors import StoreError
 from measure.fio.plan import FioPlan, FioPoint
+from measure.formats.fio.log_names import log_name
+from measure.formats.fio.logs import LatencyLog, read_latency_log
 from measure.machine.host import storage_behind
+from measure.sweep import Sweep
 from measure.units import format_bytes, format_rate
 
 SUFFIX = "_lat.log"
@@ -24,6 +28,7 @@ FASTEST_PER_S = 200_000  # the rate that is made room for where it is not known 
 SPARE_BYTES = 64 * 2**20
 _FOLDER = ".logs-"
 _JOB = re.compile(r"_lat\.(\d{1,6})\.log$")
+Key = tuple[str, float, int]
 
 
 def log_bytes(plan: FioPlan, points: Sequence[FioPoint]) -> float:
@@ -69,3 +74,43 @@ def joined_log(folder: Path) -> Path | None:
                 shutil.copyfileobj(source, target, 2**20)
             path.unlink()
     return whole
+
+
+@dataclass(frozen=True)
+class Samples(Mapping[Key, LatencyLog]):
+    """{(series, load, repeat): its requests}, each read from its log when it is asked for.
+
+    Logs can be far larger than memory when taken together, so none is stored. The latencies of one job are in the
+    order in which they ended; jobs follow each other.
+    """
+
+    paths: Mapping[Key, Path]
+
+    def __getitem__(self, key: Key) -> LatencyLog:
+        """Raises KeyError where the point has no log, DataError where the log cannot be read."""
+        return read_latency_log(self.paths[key])
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+def samples(sweep: Sweep) -> Samples:
+    """The requests of those points of a sweep of which a log of latencies is there; means over intervals are none.
+
+    >>> from measure import load_dataset
+    >>> len(samples(load_dataset("003-ssd-read")))  # a published table has no log
+    0
+    """
+    logs = {
+        name.stem: path
+        for path in sweep.raw
+        if (name := log_name(path.name)) is not None and name.kind == "lat" and name.job is None
+    }
+    return Samples({
+        (str(series), float(load), int(repeat)): logs[stem]
+        for series, load, repeat, source in sweep.points[["series", "load", "repeat", "source"]].itertuples(index=False)
+        if (stem := PurePosixPath(str(source)).stem) in logs
+    })  # fmt: skip

@@ -1,16 +1,28 @@
-"""How a fio sweep is measured, whatever its loads: how long, how often, in which order, on what, by which engine."""
+"""How a fio sweep is measured, whatever its loads: how long, how often, in which order, on what, by which engine.
+
+The engine is chosen by what this machine has; the target by our safety rules and by how fio reads names.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+from measure.errors import UnsafeTargetError
 from measure.fio.settling import Settling
-from measure.fio.workload import FioJob
-from measure.fio.workloads import Order, in_order
-from measure.machine.target import Precondition
-from qsim.errors import must_be
+from measure.fio.workload import FioJob, Order, in_order
+from measure.machine.host import io_uring_allowed
+from measure.machine.own_file import Precondition, Target, is_ours
+from measure.machine.process import run_tool
+from measure.machine.safety import TEST_FILE, check_target
+from measure.units import format_bytes
+from qsim.errors import InvalidParameterError, must_be
+
+USUAL = ("io_uring", "libaio", "posixaio", "psync")
+DEFAULT_FILE_BYTES = 2**30
 
 
 @dataclass(frozen=True)
@@ -68,3 +80,81 @@ class FioSettings(RunSettings):
     settling: Settling | None = None
     log: bool = False
     precondition: Precondition = "auto"
+
+
+def choose_engine(asked: str = "auto") -> tuple[str, str]:
+    """The I/O engine and the reason: what was asked for, else io_uring, libaio, posixaio, psync, by what works here.
+
+    io_uring costs the least CPU per request and submits without blocking; it is taken where this fio has it and the
+    kernel lets this process set up a ring (containers often do not). Raises ValueError for an engine that this fio
+    has not.
+    """
+    listing = run_tool(["fio", "--enghelp"], timeout_s=10).text
+    engines = {line.strip() for line in listing.splitlines()[1:]}
+    if asked != "auto":
+        if asked not in engines:
+            here = ", ".join(e for e in USUAL if e in engines)
+            raise InvalidParameterError(
+                "engine", f"{asked!r} is unknown to the fio of this machine", f"it has {here}", value=asked
+            )
+        return asked, "it was asked for"
+    granted, why = io_uring_allowed()
+    if "io_uring" in engines and granted:
+        return "io_uring", "this fio has it and the kernel grants it"
+    reasons = ["this fio lacks io_uring" if "io_uring" not in engines else f"no io_uring: {why}"]
+    for engine in USUAL[1:]:
+        if engine in engines:
+            return engine, ", ".join(reasons)
+        reasons.append(f"this fio lacks {engine}")
+    raise InvalidParameterError(
+        "engine", f": the fio of this machine has none of {', '.join(USUAL)}", "install a complete fio"
+    )
+
+
+def choose_submitting_engine(asked: str = "auto") -> tuple[str, str]:
+    """The engine of an open sweep: psync, unless another was asked for; ValueError where this fio has it not."""
+    if asked == "auto":
+        return choose_engine("psync")[0], "each job submits one request at a time, at its own moments"
+    return choose_engine(asked)
+
+
+def file_for(
+    target: Path, size_bytes: int | None, *, writes: bool, consent: Literal["read"] | None, write_device: str | None
+) -> Target:
+    """The file or device that may be used; UnsafeTargetError where it may not."""
+    _refuse_characters(str(target))
+    size = size_bytes or _default_size(target)
+    file = check_target(target, size, writes=writes, consent=consent, write_device=write_device)
+    _refuse_characters(str(file.path))
+    return replace(file, size_bytes=file.size_bytes // 4096 * 4096)
+
+
+def check_room(size_bytes: int, workloads: Sequence[FioJob]) -> None:
+    """ValueError where a file of ``size_bytes`` holds fewer blocks than some workload has outstanding."""
+    for job in workloads:
+        if size_bytes < job.block_bytes * job.depth:
+            raise InvalidParameterError(
+                "size_bytes",
+                f"{format_bytes(size_bytes)} holds fewer than {job.depth} blocks of {format_bytes(job.block_bytes)}",
+                "ask for a larger size or smaller depths",
+                value=format_bytes(size_bytes),
+            )
+
+
+def _default_size(target: Path) -> int | None:
+    """1 GiB for a file of our own that is to be created; what is there already is used whole."""
+    path = target / TEST_FILE if os.path.isdir(target) else target
+    if not os.path.exists(path) or (is_ours(path) and path.stat().st_size == 0):
+        return DEFAULT_FILE_BYTES
+    return None
+
+
+def _refuse_characters(path: str) -> None:
+    """fio takes a colon for the end of a file name and replaces $words, so such a name could mean another file."""
+    for character in ":\\$\"'\n\r":
+        if character in path:
+            raise UnsafeTargetError(
+                f"target {path!r} contains {character!r}, which fio reads as something else; name a path without it"
+            )
+    if path != path.strip():
+        raise UnsafeTargetError(f"target {path!r} begins or ends with a space, which fio drops; name a path without it")

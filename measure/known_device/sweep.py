@@ -18,8 +18,7 @@ from measure.fio.device_log import FOLDER
 from measure.fio.plan import FioPlan, plan_workloads
 from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
-from measure.fio.workload import FioJob, submitters
-from measure.fio.workloads import Order
+from measure.fio.workload import FioJob, Order, submitters
 from measure.formats.fio.json_output import parse_fio
 from measure.known_device.server import MAX_THREADS, known_device
 from measure.known_device.truth import Truth

@@ -18,7 +18,7 @@ from measure.machine.host import (
     tool_version,
 )
 from measure.machine.process import HOW_TO_GET, WITHOUT_MLC
-from measure.machine.systems import WORKS, named_system
+from measure.machine.system import WORKS, named_system
 from measure.units import format_bytes, format_duration
 
 

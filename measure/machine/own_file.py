@@ -1,4 +1,4 @@
-"""The test file that we create: marked as ours, held while it is measured, and removed.
+"""The target of a measurement, and the test file that we create: marked as ours, held while it is measured, removed.
 
 The mark is a small file beside it, ``NAME.qsim-target``, with the inode and device number of the file that we created;
 a file that took its place is not ours. A kill between the mark and the file leaves an empty file, which is ours still.
@@ -13,18 +13,45 @@ import mmap
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from measure.errors import UnsafeTargetError
 from measure.machine import system
 from measure.machine.durable import write_durably
 from measure.machine.host import storage_behind
-from measure.machine.target import MARK_SUFFIX, Target
 from measure.units import format_bytes
 
+MARK_SUFFIX = ".qsim-target"
+
+Kind = Literal["own file", "foreign file", "block device"]
+Precondition = Literal["auto", "none", "sequential", "random"]
+FILE_STATES = ("", "none", "sequential", "random")
+"""What a file of ours may have got, each with what stands before it (see :mod:`measure.fio.preconditioning`)."""
 DIRECT_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target that was found safe. ``size_bytes`` is what will be measured, ``exists`` whether it is there already.
+
+    ``filled`` tells of our own file that it was written once from end to end, ``preconditioned`` what was written to it
+    (see :mod:`measure.fio.preconditioning`). ``writable`` is never true for a foreign file.
+    """
+
+    path: Path
+    kind: Kind
+    size_bytes: int
+    exists: bool
+    writable: bool
+    filled: bool = False
+    preconditioned: str = ""
+
+    @property
+    def mark(self) -> Path:
+        """The file that says that the target is ours."""
+        return self.path.with_name(self.path.name + MARK_SUFFIX)
 
 
 def is_ours(path: Path) -> bool:

@@ -26,9 +26,8 @@ from measure.errors import UnsafeTargetError
 from measure.machine import system
 from measure.machine.block_devices import device_in_use
 from measure.machine.host import storage_behind
-from measure.machine.own_file import DIRECT_BYTES, is_ours, read_mark
-from measure.machine.systems import named_system
-from measure.machine.target import FILE_STATES, Target
+from measure.machine.own_file import DIRECT_BYTES, FILE_STATES, Target, is_ours, read_mark
+from measure.machine.system import named_system
 from measure.units import format_bytes
 
 TEST_FILE = "qsim-test-file"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from measure.flagged import RETRY_SHARE
 from measure.machine.process import now
 from measure.memory.plan import WARM_UP_S, MemoryPlan, Point
 from measure.memory.record import ProbeRecord, Trial, off_cpu_share
@@ -19,6 +18,7 @@ from measure.memory.threads import (
     spin_ns_per_iteration,
 )
 from measure.memory.traffic import Traffic
+from measure.repeats import RETRY_SHARE
 
 
 @dataclass(frozen=True)

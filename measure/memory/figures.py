@@ -15,7 +15,7 @@ from measure.memory.plan import (
     choose_buffer,
     memory_facts,
 )
-from measure.memory.quantities import Repeated
+from measure.memory.record import Repeated
 from measure.memory.sweep import bandwidths, latencies
 from measure.memory.threads import Chaser, compile_kernels, on_cpu
 from measure.memory.traffic import parse_traffics

@@ -45,7 +45,7 @@ from measure.memory.buffers import BufferBench, BufferPlan, plan_buffers
 from measure.memory.figures import idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
 from measure.memory.placement import allowed_cpus
 from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_memory
-from measure.memory.quantities import Repeated
+from measure.memory.record import Repeated
 from measure.memory.steps import Plateau, plateaus, steps
 from measure.memory.stores import streaming_instruction
 from measure.memory.sweep import read_memory_store, summarize

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from measure.recorded import recorded_caches
-from measure.sweep import Sweep
+from measure.sweep import Sweep, recorded_caches
 
 LEAST_NOISE = 0.05
 PENALTY = 3.0

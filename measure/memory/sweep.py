@@ -14,9 +14,8 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.flagged import RETRY_SHARE
-from measure.memory.quantities import Repeated
-from measure.memory.record import ProbeRecord, Trial, latency_s, off_cpu_share, parse_record
+from measure.memory.record import ProbeRecord, Repeated, Trial, latency_s, off_cpu_share, parse_record
+from measure.repeats import RETRY_SHARE
 from measure.store.directory import SweepStore
 from measure.store.measuring import read_kept
 from measure.sweep import Provenance as SweepProvenance

@@ -25,9 +25,8 @@ from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
 from measure.fio.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
 from measure.formats.fio.record import SYNC_ENGINES
-from measure.machine.own_file import remove_leftover
+from measure.machine.own_file import Precondition, Target, remove_leftover
 from measure.machine.safety import TEST_FILE
-from measure.machine.target import Precondition, Target
 from measure.store.directory import MANIFEST, SweepStore
 from measure.store.measuring import Progress
 from measure.suites.questions import Suite, suites

@@ -149,7 +149,7 @@ def words(content: bytes) -> object:
     """What is typed on the command line: links, hosts, traffic, mixes. They refuse with a ValueError."""
     from measure.auditing.link import parse_link
     from measure.errors import DataError
-    from measure.fio.host_names import parse_hosts
+    from measure.fio.hosts_plan import parse_hosts
     from measure.memory.traffic import parse_traffics
     from measure.read_write_mix import parse_mix
 

@@ -12,8 +12,7 @@ import pytest
 from outstanding import as_asked
 
 from measure import audit, histograms, load, samples
-from measure.fio.engines import choose_engine
-from measure.fio.settings import FioSettings
+from measure.fio.settings import FioSettings, choose_engine
 from measure.fio.sweep import FioPlan, plan_fio, plan_workloads, run_fio
 from measure.fio.workload import FioJob
 from measure.formats.fio.logs import read_latency_log

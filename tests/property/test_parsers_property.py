@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from measure.auditing.all_checks import audit
 from measure.auditing.correcting import corrected
 from measure.errors import DataError
-from measure.formats.detection import sniff
+from measure.formats.by_format import sniff
 from measure.formats.mlc import mlc_sweep
 from measure.formats.tables.columns import parse_columns
 from measure.formats.tables.table import csv_sweep, to_csv

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from qsim_program import QSIM
 
-from measure.machine.systems import SYSTEMS, WORKS, Work
+from measure.machine.system import SYSTEMS, WORKS, Work
 
 HERE = Path(__file__).parent
 TABLE = HERE.parent / "data" / "tables" / "pgbench.tsv"

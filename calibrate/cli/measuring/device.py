@@ -88,7 +88,7 @@ def measure_device(
     output.check()
 
     import qsim
-    from measure.fio.workloads import Order
+    from measure.fio.workload import Order
     from measure.known_device.server import truth_of
     from measure.known_device.sweep import DeviceSweep
     from measure.known_device.truth import Queueing

@@ -158,8 +158,7 @@ def measure_fio(
 
     from measure.fio.settings import FioSettings, RunSettings
     from measure.fio.sweep import plan_workloads, run_fio
-    from measure.fio.workload import Mixing, Pattern
-    from measure.fio.workloads import Order, combinations
+    from measure.fio.workload import Mixing, Order, Pattern, combinations
 
     workloads = combinations(
         [int(n) for n in depths or (DEFAULT_DEPTHS if adaptive is None else depths_to_choose_among())],

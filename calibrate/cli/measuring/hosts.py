@@ -21,7 +21,7 @@ def hosts_of(names: Sequence[str] | None, file: Path | None) -> tuple[Host, ...]
     """The hosts of --hosts or --hosts-file; none where neither was given."""
     if names is None and file is None:
         return ()
-    from measure.fio.host_names import parse_hosts, read_hosts
+    from measure.fio.hosts_plan import parse_hosts, read_hosts
 
     if file is None:
         return parse_hosts(names or ())

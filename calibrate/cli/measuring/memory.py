@@ -277,7 +277,7 @@ def _sizes_text(sweep: Sweep) -> str:
 def _plateaus_text(sweep: Sweep) -> str:
     """The plateaus and the steps between them, beside the caches that the machine reports."""
     from measure.memory.probe import plateaus, steps
-    from measure.recorded import recorded_caches
+    from measure.sweep import recorded_caches
 
     caches = recorded_caches(sweep.provenance.details)
     found = plateaus(sweep)
@@ -306,7 +306,7 @@ def _document(sweep: Sweep, where: Path) -> dict[str, Any]:
     from dataclasses import asdict
 
     from measure.memory.probe import plateaus, steps, summarize
-    from measure.recorded import recorded_caches
+    from measure.sweep import recorded_caches
 
     document = {**sweep_document(sweep, where), "summary": summarize(sweep).to_dict("records")}
     if sweep.load_type.is_size:

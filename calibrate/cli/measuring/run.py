@@ -291,7 +291,7 @@ def _interval_note(points: DataFrame) -> str:
 
 def _flagged(sweep: Sweep, points: DataFrame) -> list[str]:
     """What is wrong with the runs of each point, and with how many of them."""
-    from measure.flagged import flags
+    from measure.repeats import flags
 
     table = sweep.points.assign(flag=flags(sweep))
     told = []

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,6 @@ from typing import Any
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
-from measure.formats.fio.host_work import processor_time
 from measure.formats.fio.record import FioRecord, Moments, is_set, pooled, whole
 from measure.formats.fio.windows import between_snapshots
 from measure.units import counted
@@ -155,6 +154,23 @@ def _record(
         findings=tuple(findings), directions=_by_direction(flows),
         cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
     )  # fmt: skip
+
+
+def processor_time(clones: Iterable[Mapping[str, Any]], runtime_s: float, jobs: int) -> float:
+    """The processor time of ``clones`` (records of fio's JSON), user and kernel, seconds; NaN where one lacks it.
+
+    fio gives percentages of the time that its jobs ran (``usr_cpu``, ``sys_cpu``, of ``job_runtime``). Interrupts and
+    the kernel's own threads are not in them; a job that polls for completions is at 100 % however little it does.
+    ``jobs`` ran for ``runtime_s``, shared evenly among the clones, where a clone does not tell how long it ran.
+    """
+    clones = list(clones)
+    total = 0.0
+    for clone in clones:
+        if not ("usr_cpu" in clone and "sys_cpu" in clone):
+            return math.nan
+        share = (number_in(clone, "usr_cpu") + number_in(clone, "sys_cpu")) / 100
+        total += share * (number_in(clone, "job_runtime") / 1e3 or runtime_s * jobs / len(clones))
+    return total
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.log_names import LogKind, LogName, log_name
-from measure.formats.fio.log_summary import LogSummary
-from measure.formats.fio.logs import summarise
+from measure.formats.fio.logs import LogSummary, summarise
 from measure.formats.fio.record import FioRecord, Moments, pooled
 from measure.formats.fio.windows import Window
 

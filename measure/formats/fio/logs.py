@@ -15,6 +15,7 @@ told apart, and is no distribution.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,16 +26,133 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measure.errors import DataError
-from measure.formats.fio.histogram_logs import summarise_histograms
-from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of
+from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
 from measure.formats.fio.log_names import looks_like_histogram_log
-from measure.formats.fio.log_summary import LONGEST_RUN_S, MOST_NS, MOST_WINDOWS, LogSummary, reader, start_of
 from measure.formats.fio.windows import Window, merged
-from measure.text_files import check_readable
+from measure.text_files import LONGEST_LINE, Lines, check_readable
 
+LONGEST_RUN_S = 31 * 86400.0
+"""Later times are times of the day, or damaged."""
+MOST_WINDOWS = 60
+MOST_NS = 2.0**53
+"""Up to here a float holds every whole number; no latency comes near."""
+_CHUNK_HISTOGRAMS = 1_000
 Unit = Literal["ns", "us"]
-
 _CHUNK_ROWS = 400_000
+
+
+@dataclass(frozen=True)
+class LogSummary:
+    """One log, read to its end: counts, moments in seconds, histogram and windows (at most 60).
+
+    ``unit_known`` is False where the unit of the latencies had to be taken for granted; ``cut`` where the last line
+    is not whole.
+    """
+
+    name: str
+    requests: int
+    reads: int
+    runtime_s: float
+    mean_s: float
+    sd_s: float
+    block_bytes: float
+    bandwidth_bytes_per_s: float
+    histogram: Histogram
+    windows: tuple[Window, ...]
+    averaged: bool
+    unit_known: bool
+    cut: bool
+
+
+def start_of(first_ms: float) -> float:
+    """The time that counts as the start: 0, or the first time where the log is stamped with the time of day."""
+    return float(first_ms) if first_ms > 1e3 * LONGEST_RUN_S else 0.0
+
+
+def reader(file: Path) -> io.BufferedReader:
+    """The bytes of a log, refused where a line has no end."""
+    return io.BufferedReader(Lines(file), LONGEST_LINE)
+
+
+def summarise_histograms(file: Path) -> LogSummary:
+    """A histogram log in one pass. Raises DataError naming the file and the line where it is not one."""
+    import pandas as pd
+
+    check_readable(file)
+    total: NDArray[np.int64] | None = None
+    reads = rows = 0
+    origin: float | None = None
+    windows: list[Window] = []
+    last_s, moved = 0.0, 0.0
+    blocks: set[float] = set()
+    cut = False
+    lower = upper = middle = np.empty(0)
+    unit_s = 1e-9
+    try:
+        with reader(file) as lines, pd.read_csv(
+            lines, header=None, dtype=np.float64, engine="c", chunksize=_CHUNK_HISTOGRAMS, skipinitialspace=True,
+            encoding="latin-1", quoting=csv.QUOTE_NONE,
+        ) as chunks:  # fmt: skip
+            for chunk in chunks:
+                table = chunk.to_numpy(np.float64)
+                if np.isnan(table[-1]).any():
+                    cut, table = True, table[:-1]
+                with np.errstate(invalid="ignore"):
+                    good = ((table >= 0) & (table < MOST_NS)).all(axis=1) & (table[:, 1] <= 2)
+                if not good.all():
+                    raise DataError(
+                        f"{file}: line {rows + int(np.flatnonzero(~good)[0]) + 1} is not a line of a "
+                        "histogram log; the log was edited or damaged, so measure again"
+                    )
+                if not len(table):
+                    continue
+                if total is None:
+                    total = np.zeros(table.shape[1] - 3, dtype=np.int64)
+                    lower, upper, unit_s = coarse_edges(len(total))
+                    middle = (lower + upper) / 2 * unit_s
+                    origin = start_of(table[0, 0])
+                rows += len(table)
+                counts = table[:, 3:].astype(np.int64)
+                total += counts.sum(axis=0)
+                each = counts.sum(axis=1)
+                reads += int(each[table[:, 1] == 0].sum())
+                moved += float(each @ table[:, 2])
+                blocks.update(np.unique(table[:, 2])[:3].tolist())
+                for time_ms, n, latency in zip(table[:, 0], each, counts @ middle, strict=True):
+                    end_s = max(0.0, (time_ms - (origin or 0.0)) / 1e3)
+                    windows, last_s = _appended(windows, last_s, end_s, float(n), float(latency))
+    except (ValueError, OverflowError, MemoryError) as error:
+        if isinstance(error, DataError) and str(file) in str(error):
+            raise
+        said = " ".join(str(error).split())[:160]
+        raise DataError(f"{file} cannot be read as a histogram log of fio's: {said}") from error
+    if total is None or not total.any():
+        raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
+    if last_s > LONGEST_RUN_S:
+        raise DataError(f"{file} spans {last_s / 86400:.0f} days; no run does, so its times are damaged")
+    full = np.flatnonzero(total)
+    scale = round(1 / unit_s)
+    made = Histogram(lower[full] / scale, upper[full] / scale, total[full])
+    runtime_s = max(last_s, 1e-3)
+    return LogSummary(
+        name=file.name, requests=made.total, reads=reads, runtime_s=runtime_s, mean_s=made.mean_s, sd_s=made.sd_s,
+        block_bytes=blocks.pop() if len(blocks) == 1 else math.nan, bandwidth_bytes_per_s=moved / runtime_s,
+        histogram=made, windows=merged(windows, MOST_WINDOWS), averaged=False, unit_known=True, cut=cut,
+    )  # fmt: skip
+
+
+def _appended(
+    windows: list[Window], last_s: float, end_s: float, requests: float, latency_s: float
+) -> tuple[list[Window], float]:
+    """The windows with one row more; rows of the same time (reads and writes) share a window."""
+    if windows and end_s <= windows[-1].end_s:
+        w = windows[-1]
+        windows[-1] = Window(w.start_s, w.end_s, w.requests + requests, w.latency_sum_s + latency_s)
+    elif requests > 0 and end_s > last_s:
+        windows.append(Window(last_s, end_s, requests, latency_s))
+    if len(windows) >= 100 * MOST_WINDOWS:
+        windows = list(merged(windows, 50 * MOST_WINDOWS))
+    return windows, max(last_s, end_s)
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,20 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
-from measure.formats.fio.host_work import host_columns
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import Histogram, histogram
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
-from measure.formats.fio.record import FioRecord, Moments, bin_quantile, near_power_of_two, parse_fio_size
-from measure.formats.fio.record_checks import check_record
+from measure.formats.fio.record import (
+    FioRecord,
+    Moments,
+    bin_quantile,
+    check_record,
+    host_columns,
+    is_direct,
+    near_power_of_two,
+    parse_fio_size,
+)
 from measure.formats.fio.terse_output import looks_like_terse, parse_terse
-from measure.recorded import is_direct
 from measure.sweep import Provenance, RowKey, Sweep, describe_series
 
 __all__ = [

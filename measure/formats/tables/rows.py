@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from measure.errors import DataError
-from measure.formats.tables.cells import IN_CELLS, block_bytes
+from measure.formats.tables.cells import IN_CELLS, block_bytes, number
 from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole
 from measure.formats.tables.columns import TEXT_ROLES, Roles
-from measure.formats.tables.numbers import number
 from measure.formats.tables.text import TextTable
 from measure.read_write_mix import parse_mix
 from measure.sweep import describe_series

@@ -18,11 +18,10 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.cells import IN_CELLS, check_one_loop, part_curves, roles_of_cells
+from measure.formats.tables.cells import IN_CELLS, check_one_loop, number, part_curves, roles_of_cells, with_points
 from measure.formats.tables.column_names import load_noun
 from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
 from measure.formats.tables.jobs import count_jobs, part_jobs
-from measure.formats.tables.numbers import number, with_points
 from measure.formats.tables.rows import rows_of
 from measure.formats.tables.text import TextTable, read_table
 from measure.formats.tables.unit_choice import complete, settle

@@ -12,7 +12,7 @@ import pytest
 
 from measure.again import either, flagged_again, until_precise
 from measure.fio.plan import FioPlan, plan_fio
-from measure.flagged import flags
+from measure.repeats import flags
 from measure.sweep import Sweep
 
 KEYS = {n: f"4096-randread-d{n}-j1" for n in (1, 2, 4)}

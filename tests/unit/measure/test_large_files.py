@@ -100,7 +100,7 @@ def test_text_that_repeats_for_ever_neither_hangs_nor_fills_the_memory(
 
 
 def test_a_directory_of_more_text_than_fits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("measure.formats.detection.MAX_TEXT", 3000)
+    monkeypatch.setattr("measure.formats.by_format.MAX_TEXT", 3000)
     for number in range(5):
         (tmp_path / f"{number}.json").write_bytes(b'{"fio version": "x", "jobs": []}' + b" " * 1000)
     with pytest.raises(DataError, match=r"hold more than .* of text; name fewer of them"):

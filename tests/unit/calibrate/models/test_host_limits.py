@@ -11,8 +11,8 @@ import pytest
 from calibrate.fitting.curve_fit import fit
 from calibrate.models.host_limits import host_limit_of
 from calibrate.points import points_of
-from measure.formats.fio.host_work import host_columns, processor_time
-from measure.formats.fio.json_output import parse_fio
+from measure.formats.fio.json_output import parse_fio, processor_time
+from measure.formats.fio.record import host_columns
 from measure.sweep import Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32])

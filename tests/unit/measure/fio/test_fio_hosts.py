@@ -11,8 +11,7 @@ import pytest
 
 from measure.errors import DataError, StoreError, UnsafeTargetError
 from measure.fio import hosts_plan as fio_hosts_plan
-from measure.fio.host_names import parse_hosts, read_hosts
-from measure.fio.hosts_plan import HostsPlan, client_command
+from measure.fio.hosts_plan import HostsPlan, client_command, parse_hosts, read_hosts
 from measure.fio.hosts_sweep import plan_hosts, read_hosts_store
 from measure.fio.settings import RunSettings
 from measure.fio.workload import FioJob

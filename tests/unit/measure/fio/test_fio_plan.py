@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from measure.errors import ToolMissingError, UnsafeTargetError
-from measure.fio import engines as fio_engines
+from measure.fio import settings as fio_settings
 from measure.fio.sweep import plan_fio
 
 MIB = 2**20
@@ -134,9 +134,9 @@ def test_missing_fio_is_said_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_without_io_uring_libaio_is_taken_and_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        fio_engines, "io_uring_allowed", lambda: (False, "the kernel refuses it (Operation not permitted)")
+        fio_settings, "io_uring_allowed", lambda: (False, "the kernel refuses it (Operation not permitted)")
     )
-    engine, reason = fio_engines.choose_engine()
+    engine, reason = fio_settings.choose_engine()
     assert engine in ("libaio", "posixaio")
     assert "Operation not permitted" in reason
 

@@ -15,9 +15,8 @@ from measure.auditing.all_checks import audit
 from measure.fio.plan import plan_fio
 from measure.fio.preconditioning import chosen_state, passes, state_after
 from measure.fio.workload import FioJob
-from measure.machine.own_file import held, mark_filled
+from measure.machine.own_file import Target, held, mark_filled
 from measure.machine.safety import check_target
-from measure.machine.target import Target
 from measure.sweep import Sweep
 
 MIB = 2**20

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from measure.errors import DataError
-from measure.formats.by_format import sweep_of
-from measure.formats.detection import InputFile, sniff
+from measure.formats.by_format import InputFile, sniff, sweep_of
 from measure.formats.fio.normal_output import parse_normal
 from measure.formats.histogram_file import read_histogram
 from measure.formats.mess_curves import curves_sweep, looks_like_curves

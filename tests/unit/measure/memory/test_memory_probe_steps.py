@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from measure.memory.probe import plateaus, steps
 from measure.memory.steps import segments
-from measure.recorded import recorded_caches
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Provenance, Sweep, recorded_caches
 
 KiB, MiB = 2**10, 2**20
 CACHES = {"level-1": 48 * KiB, "level-2": 2 * MiB, "level-3": 32 * MiB}

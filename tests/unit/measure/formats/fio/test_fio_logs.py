@@ -14,7 +14,7 @@ from measure.errors import DataError
 from measure.formats.fio.log_names import looks_like_log
 from measure.formats.fio.log_records import choose_logs
 from measure.formats.fio.logs import read_latency_log, summarise
-from measure.formats.fio.record_checks import drift_within
+from measure.formats.fio.record import drift_within
 from measure.formats.fio.windows import Window, merged
 
 
