@@ -20,7 +20,7 @@ from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
-    from calibrate.report.measured import MeasuredSection
+    from calibrate.report.view import Section
     from calibrate.service import GoodnessOfFit, ServiceFit, Times
     from measure.sweep import Provenance
 
@@ -221,7 +221,7 @@ def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, G
 
 def _sections(
     fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]], provenance: Provenance | None
-) -> list[MeasuredSection]:
+) -> list[Section]:
     """The section of each curve."""
     from calibrate.report.service import service_section
 
