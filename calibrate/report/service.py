@@ -11,7 +11,8 @@ from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, dashed, empty_figure, marker, solid
 from calibrate.report.view import Column, Section, Shown, View, parameter_table
-from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
+from calibrate.service.answer import QUANTILES
+from calibrate.service.fitted import FamilyFit, ServiceFit
 from calibrate.service.goodness import GoodnessOfFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
@@ -37,7 +38,7 @@ def service_section(
              "both agree. The uppermost points are few requests.", _quantiles(fit), _qq(fit, axis)),
         View("families", "service-families", "Families", "Ranked by BIC: what a family gains must be worth its "
              "parameters. KS is the largest share of requests that the law is wrong about at any time; so many "
-             "requests cannot be distinguished from it.", _family_table(fit), None, _family_text(fit)),
+             "requests cannot be distinguished from it.", fit.to_frame(), None, _family_text(fit)),
         View("parameters", "service-parameters", f"Parameters of the {best.name}",
              f"Intervals are {100 * best.level:g} %, and hold also where the family is not the true one.",
              _parameter_table(best), None, parameter_table(best.parameters)),
@@ -55,7 +56,7 @@ def density_view(fit: ServiceFit) -> View:
     return View(
         "service", "service-density", "Service times", "How many requests took how long, by the width of their bin in "
         f"log time; the line is the law that BIC prefers, the {fit.best.name}.", _bins(fit.times),
-        _density(fit.times, fit.best, _axis(fit.times)),
+        density_figure(fit),
     )  # fmt: skip
 
 
@@ -102,7 +103,10 @@ def _quantiles(fit: ServiceFit) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _density(times: Times, best: FamilyFit, axis: Axis) -> Drawing:
+def density_figure(fit: ServiceFit) -> Drawing:
+    """Requests by the width of their bin in log time, with the best law."""
+    times, best = fit.times, fit.best
+    axis = _axis(times)
     figure = empty_figure(axis.title, "share of requests per log time", log_x=True)
     known = np.isfinite(times.upper_s) & (times.lower_s > 0)
     width = np.log(times.upper_s[known] / times.lower_s[known])
@@ -159,15 +163,6 @@ def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
         marker=marker(PALETTE[0], size=7), name="quantiles", text=[f"p{100 * q:.4g}" for q in table["share"]],
     )  # fmt: skip
     return figure
-
-
-def _family_table(fit: ServiceFit) -> pd.DataFrame:
-    rows = []
-    for family in fit.families:
-        row = family.to_dict()
-        rows.append({**{k: v for k, v in row.items() if k != "quantiles_s"},
-                     **{f"{name}_s": value for name, value in row["quantiles_s"].items()}})  # fmt: skip
-    return pd.DataFrame(rows)
 
 
 def _family_text(fit: ServiceFit) -> Shown:
