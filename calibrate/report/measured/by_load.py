@@ -180,7 +180,8 @@ def _knee_caption(knees: list[Knee]) -> str:
         return f"{text} These points determine no sharp knee."
     kind = knees[0].definition.rstrip(".")
     return (
-        f"{text} A star is a knee ({kind}), by the device model fitted to all points; intervals are {100 * LEVEL:g} %."
+        f"{text} A star is a knee ({kind}). It lies on the curve of the device model fitted to all points, which need "
+        f"not pass through each of them; intervals are {100 * LEVEL:g} %."
     )
 
 

@@ -42,11 +42,19 @@ def test_percentiles_as_typed_with_goodness_of_fit(qsim):
 @pytest.mark.parametrize(
     ("args", "lines", "line", "labels"),
     [
-        (["--percentiles", TYPED, "--requests", "10k"], 22, "percentiles: 10,000 requests in 7 bins (percentiles)",
-         ["LAW", "MISSED", "SURE?", "MORE"]),
-        (["--dataset", "002-ssd-baseline"], 16, "4 curves, a law of service times for each",
-         ["LAW", "MISSED", "SURE?", "NEXT", "MORE"]),
-    ],  # fmt: skip
+        (
+            ["--percentiles", TYPED, "--requests", "10k"],
+            22,
+            "percentiles: 10,000 requests in 7 bins (percentiles)",
+            ["LAW", "MISSED", "SURE?", "MORE"],
+        ),
+        (
+            ["--dataset", "002-ssd-baseline"],
+            16,
+            "4 curves, a law of service times for each",
+            ["LAW", "MISSED", "SURE?", "NEXT", "MORE"],
+        ),
+    ],
 )
 def test_the_answer_comes_first_and_fits_a_screen(qsim, args, lines, line, labels):
     run = qsim("fit-service", *args, "--bootstrap", "0")
