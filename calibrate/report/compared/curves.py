@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
 from calibrate.models.open import OpenModel
 from calibrate.prediction.comparison import Comparison
@@ -72,30 +71,18 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         add_true(figure, x_axis.of(throughput), y_axis.of(response))
     add_observed(figure, comparison, x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s),
                  hover_text(x_axis, y_axis))  # fmt: skip
-    at_knee, response = knee_place(comparison)
+    at_knee, response_there = comparison.at_knee
     far = comparison.is_open and at_knee > _REACH * points.throughput_per_s.max()
     figure.add_scatter(
-        x=[None] if far else x_axis.of(np.array([at_knee])), y=[None] if far else y_axis.of(np.array([response])),
+        x=[None] if far else x_axis.of(np.array([at_knee])), y=[None] if far else y_axis.of(np.array([response_there])),
         mode="markers", marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
         name=knee_name(comparison) + (", far beyond these loads" if far else _beyond(comparison)),
         error_x=None if far else _knee_bar(comparison, x_axis),
     )  # fmt: skip
     if comparison.is_open:
-        shown = points.response_time_s if far else np.append(points.response_time_s, response)
+        shown = points.response_time_s if far else np.append(points.response_time_s, response_there)
         keep_near(figure, y_axis.of(shown), log_y=spans_decade(points.response_time_s))
     return figure
-
-
-def knee_place(comparison: Comparison) -> tuple[float, float]:
-    """Throughput and response time that the drawn curve has at the knee's load; the knee's own where it has no load.
-
-    The knee's own are medians over all curves that fit, each at its own knee, and may lie beside the median curve.
-    """
-    knee = comparison.knee
-    if knee.load is None:
-        return knee.throughput_per_s, knee.response_time_s
-    there = predict(comparison.fit, [knee.load])
-    return float(there.throughput_per_s[0]), float(there.response_time_s[0])
 
 
 def _beyond(comparison: Comparison) -> str:
@@ -208,7 +195,7 @@ def add_curve(
 def curve_table(comparison: Comparison) -> pd.DataFrame:
     """What the curves draw, a row each: the predicted curve with its band, the observed points, the knee."""
     points, knee = comparison.points, comparison.knee
-    throughput, response = knee_place(comparison)
+    throughput, response = comparison.at_knee
     predicted = comparison.smooth.to_frame().assign(what="predicted")
     observed = pd.DataFrame({
         "what": np.where(comparison.held_out, "observed, held out", "observed, calibrated on"), "load": points.load,
@@ -247,7 +234,7 @@ def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
     knee = comparison.knee
     if comparison.is_open and not knee.identified:
         return None
-    return interval_bar(axis, knee_place(comparison)[0], knee.throughput_low_per_s, knee.throughput_high_per_s)
+    return interval_bar(axis, comparison.at_knee[0], knee.throughput_low_per_s, knee.throughput_high_per_s)
 
 
 def queue_against_utilization(comparison: Comparison) -> Drawing:

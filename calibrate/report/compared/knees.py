@@ -45,7 +45,8 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
     column = "response_time_s" if comparison.is_open else "throughput_per_s"
     at = np.array([k.knee.load for k in marked], dtype=float)
     curve = _along(comparison, reach)
-    heights = axis.of(getattr(predict(comparison.fit, at), column))
+    places, drawn = ((v if comparison.is_open else np.log(at_among(reach, v))) for v in (at, curve.load))
+    heights = axis.of(np.interp(places, drawn, getattr(curve, column)))  # on the line as it is drawn
     figure.add_scatter(x=at_among(reach, curve.load), y=axis.of(getattr(curve, column)), mode="lines",
                        line=solid(BLUE), showlegend=False, name="predicted")  # fmt: skip
     for i, one in enumerate(marked):
