@@ -18,8 +18,7 @@ from calibrate.cli.progress import Bar
 from calibrate.cli.report_files import check_report_path
 
 if TYPE_CHECKING:
-    from calibrate.report.compared import Section
-    from calibrate.report.measured import MeasuredSection
+    from calibrate.report.view import Section
 
 IMAGES = ("svg", "png", "pdf")
 REPORT = "report.html"
@@ -92,7 +91,7 @@ class Outputs(OptionGroup):
 
             check_images()
 
-    def write(self, sections: Sequence[Section | MeasuredSection], title: str) -> Written:
+    def write(self, sections: Sequence[Section], title: str) -> Written:
         """Write what was asked for. Raises MeasureError where a file is in the way, or cannot be written or drawn."""
         if not self.wanted:
             return Written(outputs=self)

@@ -6,15 +6,15 @@ import pandas as pd
 
 from calibrate.course.planning import CoursePlan
 from calibrate.course.running import CourseResults
-from calibrate.report.measured import MeasuredSection, shown
-from calibrate.report.view import View
+from calibrate.report.measured import shown
+from calibrate.report.view import Section, View
 from measure.fio.preconditioning import chosen_state
 from measure.memory.probe import MemoryPlan
 from measure.sweep import Sweep
 from measure.units import counted, format_bytes, format_duration
 
 
-def method_section(plan: CoursePlan, results: CourseResults) -> MeasuredSection:
+def method_section(plan: CoursePlan, results: CourseResults) -> Section:
     """The section that a reader needs in order to repeat the measurement."""
     rows = [_row(plan, name, sweep) for name, sweep in results.sweeps.items()]
     table = pd.DataFrame(rows)
@@ -24,7 +24,7 @@ def method_section(plan: CoursePlan, results: CourseResults) -> MeasuredSection:
     )  # fmt: skip
     exact = View("method", "commands", "The exact commands", _COMMANDS, _commands(results), None,
                  shown(_commands(results)))  # fmt: skip
-    return MeasuredSection("Method", (sweeps, exact), lead=_LEAD, notes=tuple(_sentences(plan, results)), name="method")
+    return Section("Method", (sweeps, exact), lead=_LEAD, notes=tuple(_sentences(plan, results)), name="method")
 
 
 _LEAD = (

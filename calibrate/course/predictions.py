@@ -7,23 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from calibrate.course.caches import cache_view
 from calibrate.course.demands import mix_view, size_view
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.prediction.profiles import profile_parameters
-from calibrate.report.compared import Evidence, Section, evidence_of
-from calibrate.report.measured import MeasuredData, MeasuredSection
+from calibrate.report.compared import Evidence, compared_section, evidence_of
+from calibrate.report.measured import MeasuredData
 from calibrate.report.surface import lead_of
 from calibrate.report.surface import views_of as surface_views
-from calibrate.report.view import View
+from calibrate.report.view import Section, View
 from calibrate.surface import compare_surface, surface_points
 from calibrate.tails.percentiles import tails_of
 from measure.errors import DataError
 from measure.sweep import Sweep
 
-Part: TypeAlias = Section | MeasuredSection
 _NOISE = "repeats-disagree"
 """A finding that is severe, too, but says that the points scatter, and not that they are wrong."""
 LEAST_OF_A_SURFACE = 15
@@ -32,12 +30,12 @@ LEAST_OF_A_SURFACE = 15
 
 def predicted_parts(
     shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None = None, *, views: Sequence[View] = ()
-) -> list[Part]:
+) -> list[Section]:
     """The sections beside what was measured: ``views`` are shown elsewhere, curves calibrated on the loads ``use``."""
     told = [*views, *(v for v in (size_view(sweep), mix_view(shown), cache_view(sweep)) if v is not None)]
-    parts: list[Part] = []
+    parts: list[Section] = []
     if told:
-        parts.append(MeasuredSection(
+        parts.append(Section(
             f"{shown.title}: predicted", told, name=f"{_name(shown)}-predicted",
             lead="What little tells of the whole: two points, another sweep, or what the system reports.",
         ))  # fmt: skip
@@ -47,20 +45,19 @@ def predicted_parts(
     return [*parts, *([] if surface is None else [surface])]
 
 
-def curve_part(shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None) -> Part:
+def curve_part(shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None) -> Section:
     """Every curve from a few of its points, with its tails where histograms were kept; why others are not."""
     try:
         done, refused = compare_all(sweep, use)
     except DataError as error:
         note = f"No curve of it could be predicted: {error}"
-        return MeasuredSection(f"{shown.title}: not predicted", (), notes=(note,), name=f"{_name(shown)}-not-predicted")
+        return Section(f"{shown.title}: not predicted", (), notes=(note,), name=f"{_name(shown)}-not-predicted")
     kept = [c for c in done if not _mistakes(c)]
     refused |= {c.series: f"the points contradict themselves: {'; '.join(_mistakes(c))}" for c in done if _mistakes(c)}
-    evidence = {c.series: _evidence(c, sweep) for c in kept}
-    return Section(f"{shown.title}: predicted from a few points", kept, refused, evidence)
+    return compared_section(f"{shown.title}: predicted from a few points", [_evidence(c, sweep) for c in kept], refused)
 
 
-def surface_part(shown: MeasuredData, sweep: Sweep) -> MeasuredSection | None:
+def surface_part(shown: MeasuredData, sweep: Sweep) -> Section | None:
     """Size, mix and depth at once, from the corners; None where the sweep varies one of them only, or little."""
     try:
         points = surface_points(replace(sweep, name=sweep.name or shown.name))
@@ -69,7 +66,7 @@ def surface_part(shown: MeasuredData, sweep: Sweep) -> MeasuredSection | None:
         compared = compare_surface(points)
     except DataError:  # a curve or a table, and no surface: its own sections tell it
         return None
-    return MeasuredSection(
+    return Section(
         f"{shown.title}: predicted as one surface", surface_views(compared), lead=lead_of(compared),
         notes=compared.notes, name=f"{_name(shown)}-surface",
     )  # fmt: skip
@@ -90,8 +87,8 @@ def _mistakes(comparison: Comparison) -> list[str]:
     return [f.message for f in comparison.audit if f.severity == "error" and f.check != _NOISE]
 
 
-def _contradicts(part: Part | None) -> bool:
-    return isinstance(part, Section) and not part.comparisons
+def _contradicts(part: Section | None) -> bool:
+    return part is not None and part.is_compared and not part.curves
 
 
 def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from calibrate.course.predictions import Part, predicted_parts
-from calibrate.report.compared import Section
-from calibrate.report.measured import MeasuredSection, published, section_of, together, views_of
+from calibrate.course.predictions import predicted_parts
+from calibrate.report.measured import published, section_of, together, views_of
+from calibrate.report.view import Section
 from measure.datasets import about, dataset_names, load_dataset
 
 _NO_CURVE = (
@@ -26,12 +26,12 @@ def published_sections(
     progress: Callable[[float], None] = lambda share: None,
     *,
     datasheet_iops: float | None = None,
-) -> list[Section | MeasuredSection]:
+) -> list[Section]:
     """For each table what is known of it, its views, its audit, and the prediction from two or three of its points.
 
     ``datasheet_iops``, requests per second, is what a data sheet promises: it stands beside the peak over the depths.
     """
-    sections: list[Part] = []
+    sections: list[Section] = []
     shown = []
     for number, name in enumerate(names):
         one = published(name)

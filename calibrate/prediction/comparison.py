@@ -87,12 +87,27 @@ class Comparison(Result):
 
     @cached_property
     def smooth(self) -> Prediction:
-        """The predicted curve on a fine grid over the measured loads, for drawing."""
-        load = self.points.load
+        """The predicted curve over the measured loads, for drawing, with the knee's load among its own."""
+        load, knee = self.points.load, self.knee.load
         if self.is_open:
-            return predict(self.fit, np.linspace(0.02, 1.0, DRAWN) * float(load.max()))
-        low = 0.0 if self.points.load_type.is_delay else min(1.0, float(load.min()))
-        return predict(self.fit, grid(low, float(load.max())))
+            drawn = np.linspace(0.02, 1.0, DRAWN) * float(load.max())
+        else:
+            drawn = grid(0.0 if self.points.load_type.is_delay else min(1.0, float(load.min())), float(load.max()))
+        among = knee is not None and drawn[0] <= knee <= drawn[-1]
+        return predict(self.fit, np.union1d(drawn, [knee]) if among else drawn)
+
+    @cached_property
+    def at_knee(self) -> tuple[float, float]:
+        """Throughput and response time that the predicted curve has at the knee's load; the knee's own without one.
+
+        The knee's own are medians over all curves that fit, each at its own knee, and may lie beside the median curve.
+        """
+        knee, curve = self.knee, self.smooth
+        if knee.load is None:
+            return knee.throughput_per_s, knee.response_time_s
+        curve = curve if knee.load in curve.load else predict(self.fit, [knee.load])
+        at = int(np.searchsorted(curve.load, knee.load))
+        return float(curve.throughput_per_s[at]), float(curve.response_time_s[at])
 
     @property
     def is_open(self) -> bool:

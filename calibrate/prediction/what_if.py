@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.fitting.answer import fit_answer
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.estimates import Estimate, middle, reported
 from calibrate.inference.even import even
@@ -32,6 +33,11 @@ from calibrate.models.stripe import Striped
 from measure.errors import DataError
 from measure.units import counted, format_bandwidth, format_bytes, format_duration
 from qsim.errors import InvalidParameterError
+from qsim.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ class WhatIf:
             )
 
 
-@dataclass(frozen=True)
-class Scenario:
+@dataclass(frozen=True, repr=False)
+class Scenario(Result):
     """``fit`` predicts the changed device; ``changes`` and ``assumptions`` say in words what was changed and how.
 
     >>> from calibrate import from_datasheet
@@ -93,6 +99,17 @@ class Scenario:
     fit: Fit
     changes: tuple[str, ...]
     assumptions: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each parameter of the changed device."""
+        return self.fit.to_frame()
+
+    def plot(self) -> Figure:
+        """Throughput and response time of the changed device with their bands, against the load."""
+        return self.fit.plot()
+
+    def __repr__(self) -> str:
+        return "\n".join([f"What if: {', '.join(self.changes)}", *fit_answer(self.fit)])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, without the fit."""

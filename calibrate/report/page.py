@@ -15,16 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from calibrate.prediction.comparison import Comparison
+from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.comparison_text import told
-from calibrate.report.compared.views import Section
 from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
-from calibrate.report.measured.section import MeasuredSection
-from calibrate.report.view import View
+from calibrate.report.view import Section, View
 from measure.errors import MeasureError
 from measure.sweep import Provenance
-
-__all__ = ["MARK", "Section", "render", "write_report", "write_sections"]
 
 MARK = '<meta name="generator" content="qsim report">'
 """What makes an HTML file ours, so that only ours is ever replaced."""
@@ -39,10 +36,11 @@ def write_report(
 ) -> Path:
     """Write the report of one sweep to ``path``; see ``write_sections``."""
     heading = title or (comparisons[0].points.source if comparisons else "")
-    return write_sections([Section(heading, comparisons, refused or {})], path, title=heading)
+    section = compared_section(heading, [evidence_of(c) for c in comparisons], refused)
+    return write_sections([section], path, title=heading)
 
 
-def write_sections(sections: Sequence[Section | MeasuredSection], path: str | Path, *, title: str) -> Path:
+def write_sections(sections: Sequence[Section], path: str | Path, *, title: str) -> Path:
     """Write one page for several sweeps, replacing an earlier report of ours but no other file.
 
     Raises MeasureError where ``path`` is a file that is no report of ours, or cannot be written.
@@ -67,7 +65,7 @@ def _is_ours(path: Path) -> bool:
         return MARK.encode() in file.read(2000)
 
 
-def render(sections: Sequence[Section | MeasuredSection], *, title: str) -> str:
+def render(sections: Sequence[Section], *, title: str) -> str:
     """The page as text. It names no address outside itself."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -81,43 +79,26 @@ def render(sections: Sequence[Section | MeasuredSection], *, title: str) -> str:
         plotlyjs=(files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8"),
         dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        sections=[
-            _measured(s, i) if isinstance(s, MeasuredSection) else _section(s, i) for i, s in enumerate(sections)
-        ],
+        sections=[_section(s, i) for i, s in enumerate(sections)],
     )
 
 
 def _section(section: Section, number: int) -> dict[str, Any]:
-    first = section.comparisons[0] if section.comparisons else None
     return {
-        "title": section.title,
-        "measured": False,
-        "overview": None if section.overview is None else _view(section.overview, f"s{number}"),
-        "series": [
-            {
-                **told(comparison), "anchor": f"s{number}-{i}",
-                "main": [_view(v, f"s{number}-{i}") for v in views.main],
-                "checks": [_view(v, f"s{number}-{i}") for v in views.checks], "left_out": views.left_out,
-            }
-            for i, (comparison, views) in enumerate(zip(section.comparisons, section.views, strict=True))
-        ],
-        "refused": dict(section.refused),
-        "provenance": _provenance(first.provenance, first.points.source) if first else [],
-        "commands": list(first.provenance.commands) if first else [],
-    }  # fmt: skip
-
-
-def _measured(section: MeasuredSection, number: int) -> dict[str, Any]:
-    return {
-        "title": section.title,
-        "measured": True,
-        "lead": section.lead,
-        "notes": list(section.notes),
+        "title": section.title, "lead": section.lead, "notes": list(section.notes),
         "views": [_view(v, f"s{number}") for v in section.views],
-        "audit": section.findings,
-        "provenance": _provenance(section.provenance, ""),
-        "commands": list(section.provenance.commands),
-    }
+        "compared": section.is_compared,
+        "curves": [
+            {
+                **told(curve.comparison), "anchor": f"s{number}-{i}",
+                "main": [_view(v, f"s{number}-{i}") for v in curve.main],
+                "checks": [_view(v, f"s{number}-{i}") for v in curve.checks], "left_out": curve.left_out,
+            }
+            for i, curve in enumerate(section.curves)
+        ],
+        "refused": dict(section.refused), "audit": section.findings,
+        "provenance": _provenance(section.provenance), "commands": list(section.provenance.commands),
+    }  # fmt: skip
 
 
 def _view(view: View, anchor: str) -> dict[str, Any]:
@@ -140,11 +121,11 @@ def _no_tag(text: str) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _provenance(p: Provenance, source: str) -> list[tuple[str, str]]:
+def _provenance(p: Provenance) -> list[tuple[str, str]]:
     tool = p.tool_version if p.tool_version.startswith(p.tool) else f"{p.tool} {p.tool_version}"
     known = [
         ("tool", tool.strip()), ("device", p.device), ("host", p.host), ("CPU", p.cpu),
-        ("kernel", p.kernel), ("measured", p.started_at), ("source", p.source or source),
+        ("kernel", p.kernel), ("measured", p.started_at), ("source", p.source),
     ]  # fmt: skip
     details = [(str(k).replace("_", " "), _plain(v)) for k, v in p.details.items()]
     return [(k, v) for k, v in [*known, *details] if v]

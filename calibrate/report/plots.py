@@ -13,8 +13,10 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.curves import latency_against_throughput
 from calibrate.report.drawing import Drawing, depth_ticks
 from calibrate.report.lines import Kind, Line, figure_of
+from calibrate.report.service import density_figure
 from calibrate.report.surface import mix_views_of, views_of
 from calibrate.report.tails import tail_figure as drawn_tails
+from calibrate.service import ServiceFit
 from calibrate.surface.compare import SurfaceComparison
 from calibrate.surface.memory import MixComparison
 from calibrate.tails.percentiles import Tails
@@ -22,6 +24,8 @@ from measure.loads import LOADS
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+    from calibrate.sealing.sealed_prediction import SealedPrediction
 
 KINDS: Mapping[str, Kind] = {"W": "time", "X": "rate", "L": "number"}
 """Quantities of a predicted curve."""
@@ -79,6 +83,21 @@ def comparison_figure(comparison: Comparison) -> Figure:
 def tail_figure(tails: Tails) -> Figure:
     """Percentiles over the depth, observed and predicted, with their bands."""
     return drawn_tails(tails).to_plotly()
+
+
+def service_figure(fit: ServiceFit) -> Figure:
+    """The histogram of the times with the best law."""
+    return density_figure(fit).to_plotly()
+
+
+def sealed_figure(held: SealedPrediction) -> Figure:
+    """Throughput and response time of every sealed curve with their bands, against the load."""
+    curves = [predict(fit, [row["load"] for row in rows]) for fit, rows in zip(held.fits, held.points, strict=True)]
+    lines = [
+        line for fit, curve in zip(held.fits, curves, strict=True)
+        for line in lines_of(curve, name=fit.series or "predicted", series=fit.series)
+    ]  # fmt: skip
+    return _figure(curves[0], lines).to_plotly()
 
 
 def surface_figure(compared: SurfaceComparison | MixComparison) -> Figure | None:

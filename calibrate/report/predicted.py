@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.curve_fit import Fit, quantity
+from calibrate.fitting.answer import knee_word
+from calibrate.fitting.curve_fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.knees.peak_share import share_text
 from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, Drawing, depth_ticks, empty_figure, solid, spans_decade
-from calibrate.report.measured.section import MeasuredSection
-from calibrate.report.view import Shown, View
+from calibrate.report.view import Column, Section, Shown, View, parameter_table
 from measure.loads import LOADS
 from measure.units import format_duration
 
 _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a single new measurement is expected."
 
 
-def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | None = None) -> MeasuredSection:
+def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | None = None) -> Section:
     """Throughput and response time of ``fit`` over ``loads``, of the scenario beside it, and what they rest on."""
     low, high = float(min(loads)), float(max(loads))
     at = np.linspace(low, high, 120) if fit.load_type.is_open else grid(low, high)
@@ -40,7 +40,7 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     lead, changed = _lead(fit), () if scenario is None else scenario.assumptions
     if scenario is not None:
         lead += f" What if: {', '.join(scenario.changes)}? Then the knee is {_knee(scenario.fit)}."
-    return MeasuredSection(
+    return Section(
         fit.series or "device", views, lead=lead,
         notes=(f"It assumes: {fit.assumption}.", *(f"Of the change it is assumed: {a}." for a in changed),
                *(f"Note: {note}." for note in fit.notes)),
@@ -76,7 +76,7 @@ def _knee(fit: Fit) -> str:
         values = (knee.load or knee.throughput_per_s, knee.low, knee.high)
         at, *ends = ("" if v is None else knee_text(kind, v) for v in values)
     interval = f" [{', '.join(ends)}]" if all(ends) else ""
-    return f"at {at}{interval}{'' if knee.identified else ', not identifiable from these points'}{note}"
+    return f"at {at}{interval}, {knee_word(fit)}{note}" if knee.load is not None else f"at {at}{interval}{note}"
 
 
 def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
@@ -84,35 +84,28 @@ def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
     first, level = fits[0][0], f"{100 * fits[0][0].level:g} % band"
     curves = [(name, predict(fit, loads)) for fit, name in fits]
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves], ignore_index=True)
-    header = (first.load_name, "device", _rate(first), level, "response time", level)
-    show = throughput_text(first.load_kind)
-    rows = [
-        (load_text(first.load_kind, p["load"]), name, show(p["throughput_per_s"]),
-         f"[{show(p['throughput_low_per_s'])}, {show(p['throughput_high_per_s'])}]",
-         format_duration(p["response_time_s"]),
-         f"[{format_duration(p['response_time_low_s'])}, {format_duration(p['response_time_high_s'])}]")
-        for name, curve in curves for p in curve.to_dicts()
-    ]  # fmt: skip
-    kept = [i for i in range(len(header)) if i != 1 or len(fits) > 1]
-    text = Shown(
-        tuple(header[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows), tuple(i == 1 for i in kept)
-    )
+    show, rows = throughput_text(first.load_kind), [(name, c, i) for name, c in curves for i in range(len(loads))]
+    text = Shown.of(
+        rows, Column(first.load_name, lambda row: load_text(first.load_kind, row[1].load[row[2]])),
+        Column("device", lambda row: row[0] if len(fits) > 1 else "", words=True),
+        Column(_rate(first), lambda row: show(row[1].throughput_per_s[row[2]])),
+        Column(level, lambda row: _band(show, row[1].throughput_band(row[2]))),
+        Column("response time", lambda row: format_duration(row[1].response_time_s[row[2]])),
+        Column(level, lambda row: _band(format_duration, row[1].response_band(row[2]))),
+    )  # fmt: skip
     return View("predicted-points", "predicted-points", "Predicted", "", table, text=text)
+
+
+def _band(show: Callable[[float], str], band: tuple[float, float, float]) -> str:
+    return f"[{show(band[1])}, {show(band[2])}]"
 
 
 def _parameters(fit: Fit, scenario: Scenario | None) -> View:
     """The parameters with their intervals, and what leaves them open; of the device as it is where one is changed."""
-    found = fit.parameters
-    table = fit.to_frame()
-    rows = tuple(
-        (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)),
-         ": ".join(part for part in ("yes" if e.identified else "not identifiable", e.note) if part))
-        for name, e in found.items()
-    )  # fmt: skip
-    text = Shown(("parameter", "estimate", "low", "high", "identifiable?"), rows, (True, False, False, False, True))
     caption = f"With their {100 * fit.level:g} % intervals."
     title = "Parameters" if scenario is None else "Parameters of the device as it is"
-    return View("predicted-parameters", "predicted-parameters", title, caption, table, text=text)
+    return View("predicted-parameters", "predicted-parameters", title, caption, fit.to_frame(),
+                text=parameter_table(fit.parameters))  # fmt: skip
 
 
 def _figure(fit: Fit, curves: Sequence[tuple[str, Prediction, str]], column: str) -> Drawing:

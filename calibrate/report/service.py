@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.curve_fit import quantity
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, dashed, empty_figure, marker, solid
-from calibrate.report.measured.section import MeasuredSection
-from calibrate.report.view import Shown, View
-from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
+from calibrate.report.view import Column, Section, Shown, View, parameter_table
+from calibrate.service.answer import QUANTILES
+from calibrate.service.fitted import FamilyFit, ServiceFit
 from calibrate.service.goodness import GoodnessOfFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
@@ -23,7 +24,7 @@ DRAWN = 400
 
 def service_section(
     title: str, fit: ServiceFit, goodness: GoodnessOfFit | None = None, provenance: Provenance | None = None
-) -> MeasuredSection:
+) -> Section:
     """Plots and tables of one point's service times and the laws fitted to them."""
     best, times = fit.best, fit.times
     axis = _axis(times)
@@ -37,17 +38,17 @@ def service_section(
              "both agree. The uppermost points are few requests.", _quantiles(fit), _qq(fit, axis)),
         View("families", "service-families", "Families", "Ranked by BIC: what a family gains must be worth its "
              "parameters. KS is the largest share of requests that the law is wrong about at any time; so many "
-             "requests cannot be distinguished from it.", _family_table(fit), None, _family_text(fit)),
+             "requests cannot be distinguished from it.", fit.to_frame(), None, _family_text(fit)),
         View("parameters", "service-parameters", f"Parameters of the {best.name}",
              f"Intervals are {100 * best.level:g} %, and hold also where the family is not the true one.",
-             _parameter_table(best), None, _parameter_text(best)),
+             _parameter_table(best), None, parameter_table(best.parameters)),
     ]  # fmt: skip
     lead = (
         f"{best.name} describes the {times.total:,.0f} requests best, with a mean of {format_duration(best.law.mean)} "
         f"and an scv of {best.law.scv:.3g}."
     )
     notes = [goodness.sentence()] if goodness is not None else []
-    return MeasuredSection(title, views, fit.findings, provenance or Provenance(), lead, notes, name=title)
+    return Section(title, views, fit.findings, provenance or Provenance(), lead, notes, name=title)
 
 
 def density_view(fit: ServiceFit) -> View:
@@ -55,7 +56,7 @@ def density_view(fit: ServiceFit) -> View:
     return View(
         "service", "service-density", "Service times", "How many requests took how long, by the width of their bin in "
         f"log time; the line is the law that BIC prefers, the {fit.best.name}.", _bins(fit.times),
-        _density(fit.times, fit.best, _axis(fit.times)),
+        density_figure(fit),
     )  # fmt: skip
 
 
@@ -102,7 +103,10 @@ def _quantiles(fit: ServiceFit) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _density(times: Times, best: FamilyFit, axis: Axis) -> Drawing:
+def density_figure(fit: ServiceFit) -> Drawing:
+    """Requests by the width of their bin in log time, with the best law."""
+    times, best = fit.times, fit.best
+    axis = _axis(times)
     figure = empty_figure(axis.title, "share of requests per log time", log_x=True)
     known = np.isfinite(times.upper_s) & (times.lower_s > 0)
     width = np.log(times.upper_s[known] / times.lower_s[known])
@@ -161,31 +165,23 @@ def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
     return figure
 
 
-def _family_table(fit: ServiceFit) -> pd.DataFrame:
-    rows = []
-    for family in fit.families:
-        row = family.to_dict()
-        rows.append({**{k: v for k, v in row.items() if k != "quantiles_s"},
-                     **{f"{name}_s": value for name, value in row["quantiles_s"].items()}})  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def _family_text(fit: ServiceFit) -> Shown:
-    best = fit.best.bic
-    least = min(f.aic for f in fit.families)
-    header = ("family", "parameters", "ΔBIC", "ΔAIC", "KS", "not told below", "mean", "scv",
-              *(f"p{100 * q:g}" for q in QUANTILES))  # fmt: skip
-    rows = [
-        (
-            f.name, f"{f.candidate.free}", f"{f.bic - best:,.1f}", f"{f.aic - least:,.1f}", f"{f.ks:.2g}",
-            f"{f.unnoticed_requests:,.0f}", format_duration(f.law.mean), f"{f.law.scv:.3g}",
-            *(format_duration(f.law.quantile(q)) for q in QUANTILES),
-        )
-        for f in fit.families
-    ]  # fmt: skip
-    observed = ("observed", "", "", "", "", "", format_duration(fit.times.mean_s), "",
-                *(format_duration(fit.times.quantile(q)) for q in QUANTILES))  # fmt: skip
-    return Shown(header, (*rows, observed), (True, *(False,) * (len(header) - 1)))
+    best, least = fit.best.bic, min(f.aic for f in fit.families)
+
+    def quantile(share: float) -> Column[FamilyFit | None]:
+        return Column(f"p{100 * share:g}", lambda f: format_duration((f.law if f else fit.times).quantile(share)))
+
+    def of_law(header: str, cell: Callable[[FamilyFit], str]) -> Column[FamilyFit | None]:
+        return Column(header, lambda f: cell(f) if f else "")
+
+    return Shown.of(
+        (*fit.families, None), Column("family", lambda f: f.name if f else "observed", words=True),
+        of_law("parameters", lambda f: f"{f.candidate.free}"), of_law("ΔBIC", lambda f: f"{f.bic - best:,.1f}"),
+        of_law("ΔAIC", lambda f: f"{f.aic - least:,.1f}"), of_law("KS", lambda f: f"{f.ks:.2g}"),
+        of_law("not told below", lambda f: f"{f.unnoticed_requests:,.0f}"),
+        Column("mean", lambda f: format_duration(f.law.mean if f else fit.times.mean_s)),
+        of_law("scv", lambda f: f"{f.law.scv:.3g}"), *map(quantile, QUANTILES),
+    )  # fmt: skip
 
 
 def _parameter_table(best: FamilyFit) -> pd.DataFrame:
@@ -193,11 +189,3 @@ def _parameter_table(best: FamilyFit) -> pd.DataFrame:
         {"parameter": name, "estimate": e.estimate, "low": e.low, "high": e.high, "unit": e.unit, "note": e.note}
         for name, e in best.parameters.items()
     ])  # fmt: skip
-
-
-def _parameter_text(best: FamilyFit) -> Shown:
-    rows = tuple(
-        (name, quantity(e.estimate, e.unit), quantity(e.low, e.unit), quantity(e.high, e.unit), e.note)
-        for name, e in best.parameters.items()
-    )
-    return Shown(("parameter", "estimate", "low", "high", ""), rows, (True, False, False, False, True))

@@ -11,9 +11,8 @@ from calibrate.inference.parameters import Mask
 from calibrate.report.axes import Axis, throughput_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, depth_ticks, empty_figure, marker, outlined, solid
 from calibrate.report.lines import Line, figure_of
-from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.measured.tables import shown
-from calibrate.report.view import View
+from calibrate.report.view import Section, View
 from calibrate.surface.compare import SurfaceComparison, knees, parameter_rows
 from calibrate.surface.memory import MixComparison
 from calibrate.surface.places import Places
@@ -31,12 +30,12 @@ NAMES = {
 
 def section_of(
     compared: SurfaceComparison | MixComparison, provenance: Provenance, findings: Sequence[Finding] = ()
-) -> MeasuredSection:
+) -> Section:
     """The section of one comparison; ``views_of`` and ``mix_views_of`` say what is in it."""
     memory = isinstance(compared, MixComparison)
     source = compared.family.source if isinstance(compared, MixComparison) else compared.points.source
     views = mix_views_of(compared) if isinstance(compared, MixComparison) else views_of(compared)
-    return MeasuredSection(
+    return Section(
         f"Surface of {source or 'the memory' if memory else source or 'the device'}", views, findings, provenance,
         lead_of(compared), compared.notes, "bandwidth" if memory else "queue_depth", "B/s" if memory else "requests",
         source,

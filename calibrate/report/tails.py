@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, marker, solid
-from calibrate.report.view import Shown, View
-from calibrate.tails.percentiles import QUANTILES, Tails
+from calibrate.report.view import Column, Shown, View
+from calibrate.tails.percentiles import QUANTILES, TailPoint, Tails
 from measure.units import format_duration
 
 _CAPTION = (
@@ -18,28 +18,24 @@ NAMES = {"p50_s": "p50", "p95_s": "p95", "p99_s": "p99", "p999_s": "p99.9"}
 def tail_view(tails: Tails) -> View:
     """Drawing and table of the tails of one curve."""
     return View("tails", "tails", "Tails against depth", f"{tails.sentence()} {_CAPTION}", tails.to_frame(),
-                tail_figure(tails), _text(tails))  # fmt: skip
+                tail_figure(tails), tail_text(tails))  # fmt: skip
 
 
-def tail_rows(tails: Tails) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Header and rows as people read them: observed > predicted and the error of each percentile."""
-    header = ("depth", *(part for name in NAMES.values() for part in (name, "predicted", "error")), "")
-    rows = []
-    for point in tails.points:
-        cells = [f"{point.load:g}"]
-        for name in QUANTILES:
-            seen = name in point.observed
-            cells += [
-                format_duration(point.observed[name]) if seen else "", format_duration(point.predicted[name]),
-                f"{point.residual_pct[name]:+.0f} %" if seen else "",
-            ]  # fmt: skip
-        rows.append((*cells, "" if point.held_out else "calibrated on"))
-    return header, rows
+def tail_text(tails: Tails) -> Shown:
+    """Each percentile observed, predicted, and how far the prediction is off."""
+    return Shown.of(
+        tails.points, Column("depth", lambda p: f"{p.load:g}"), *(c for name in NAMES for c in _columns(name)),
+        Column("", lambda p: "" if p.held_out else "calibrated on", words=True),
+    )  # fmt: skip
 
 
-def _text(tails: Tails) -> Shown:
-    header, rows = tail_rows(tails)
-    return Shown(header, tuple(rows), (False,) * (len(header) - 1) + (True,))
+def _columns(name: str) -> tuple[Column[TailPoint], ...]:
+    """One percentile: observed, predicted, and the error."""
+    return (
+        Column(NAMES[name], lambda p: format_duration(p.observed[name]) if name in p.observed else ""),
+        Column("predicted", lambda p: format_duration(p.predicted[name])),
+        Column("error", lambda p: f"{p.residual_pct[name]:+.0f} %" if name in p.observed else ""),
+    )
 
 
 def tail_figure(tails: Tails) -> Drawing:

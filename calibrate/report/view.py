@@ -1,15 +1,32 @@
-"""What every plot and table of a report is made of: a view, with the figure, its data, and how to read them."""
+"""What a report is made of: tables to read, views (a figure, its data and its table), and sections of views."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from calibrate.inference.estimates import Estimate, how_sure, quantity
+from measure.findings import Finding
+from measure.sweep import Provenance
+from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from calibrate.prediction.comparison import Comparison
     from calibrate.report.drawing import Drawing
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """A column of a table to read: its header, and the ``cell`` of a row; ``words`` are flush left, numbers right."""
+
+    header: str
+    cell: Callable[[Row], str]
+    words: bool = False
 
 
 @dataclass(frozen=True)
@@ -19,6 +36,33 @@ class Shown:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     words: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[Row], *columns: Column[Row]) -> Shown:
+        """The ``columns`` of ``rows``; one that is empty in every row is left out."""
+        cells = [tuple(column.cell(row) for column in columns) for row in rows]
+        kept = [i for i in range(len(columns)) if any(line[i] for line in cells)] if cells else range(len(columns))
+        return cls(
+            tuple(columns[i].header for i in kept), tuple(tuple(line[i] for i in kept) for line in cells),
+            tuple(columns[i].words for i in kept),
+        )  # fmt: skip
+
+    def text(self, most: int | None = None) -> str:
+        """The first ``most`` rows (all without it) as plain text."""
+        return table(self.header, self.rows[:most], left=self.words)
+
+
+def parameter_table(found: Mapping[str, Estimate]) -> Shown:
+    """Parameters with their intervals, how sure each is (sure, rough, assumed), and what there is to note of it."""
+    return Shown.of(
+        found.items(),
+        Column("parameter", lambda row: row[0], words=True),
+        Column("estimate", lambda row: quantity(row[1].estimate, row[1].unit)),
+        Column("low", lambda row: quantity(row[1].low, row[1].unit)),
+        Column("high", lambda row: quantity(row[1].high, row[1].unit)),
+        Column("sure?", lambda row: how_sure(row[1].identified, row[1].low, row[1].high), words=True),
+        Column("", lambda row: row[1].note, words=True),
+    )
 
 
 @dataclass(frozen=True)
@@ -44,3 +88,73 @@ class Group:
 
     name: str
     views: Sequence[View]
+
+
+@dataclass(frozen=True)
+class ComparedCurve:
+    """What is shown of one curve: the ``main`` views, and the ``checks`` of whether the model may be believed."""
+
+    comparison: Comparison
+    main: tuple[View, ...]
+    checks: tuple[View, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[View, ...]:
+        """Every view."""
+        return self.main + self.checks
+
+
+@dataclass(frozen=True)
+class Section:
+    """What stands under one heading: views of it all, then the ``curves`` that were compared, and why others were not.
+
+    ``lead`` says in a sentence what it is for, or the outcome; ``notes`` what to mind.
+    """
+
+    title: str
+    views: Sequence[View] = ()
+    findings: Sequence[Finding] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+    lead: str = ""
+    notes: Sequence[str] = ()
+    load_kind: str = ""
+    load_unit: str = ""
+    name: str = ""
+    curves: Sequence[ComparedCurve] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """What was predicted, held against what was measured."""
+        return [curve.comparison for curve in self.curves]
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it is of curves that were compared, or could not be."""
+        return bool(self.curves or self.refused)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The views by what they are of, to be written as files."""
+        together = (Group(self.name, self.views),) if self.views or not self.is_compared else ()
+        return (*together, *(Group(curve.comparison.series, curve.all) for curve in self.curves))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready but for NaN: every view's rows in SI units, the audit, the provenance."""
+        return {
+            "title": self.title, "name": self.name, "load_kind": self.load_kind, "load_unit": self.load_unit,
+            "notes": list(self.notes),
+            "views": [
+                {"kind": v.kind, "name": v.name, "title": v.title, "caption": v.caption, "rows": _rows(v.table)}
+                for v in self.views
+            ],
+            "audit": [f.to_dict() for f in self.findings], "provenance": self.provenance.to_dict(),
+        }  # fmt: skip
+
+
+def _rows(table: pd.DataFrame) -> list[Mapping[str, Any]]:
+    """The rows without what is unknown."""
+    import pandas as pd
+
+    return [{str(k): v for k, v in row.items() if not pd.isna(v)} for row in table.to_dict("records")]

@@ -14,10 +14,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.fitting.answer import knees_line, labelled
 from calibrate.fitting.curve_fit import Fit
 from calibrate.fitting.origin import hashes_of
 from calibrate.fitting.predicted_curve import predict
@@ -29,7 +31,13 @@ from measure.errors import DataError, MeasureError
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep
 from measure.text_files import read_document
+from measure.units import counted
 from qsim.installed import version
+from qsim.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
 
 SCHEMA = "qsim-seal/1"
 REDRAWN = 1e-3
@@ -38,8 +46,8 @@ REDRAWN = 1e-3
 _REMEDY = "a seal is written with: qsim predict FIT --seal FILE"
 
 
-@dataclass(frozen=True)
-class SealedPrediction:
+@dataclass(frozen=True, repr=False)
+class SealedPrediction(Result):
     """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
 
     ``tails`` are those of each fit, None where none were predicted.
@@ -65,6 +73,22 @@ class SealedPrediction:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: what identifies the seal, without the prediction."""
         return {"sha256": self.sha256, "made_at": self.made_at, "version": self.version}
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each curve and load: what was predicted, SI units."""
+        import pandas as pd
+
+        return pd.DataFrame([
+            {"series": fit.series, **row} for fit, rows in zip(self.fits, self.points, strict=True) for row in rows
+        ])  # fmt: skip
+
+    def plot(self) -> Figure:
+        """Throughput and response time of every curve with their bands, against the load."""
+        return resolve_name("calibrate.report.plots:sealed_figure")(self)  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        knees = labelled("KNEE", knees_line([(fit.series, fit) for fit in self.fits]))
+        return f"{counted(len(self.fits), 'curve')}, {self}\n{knees}"
 
     def __str__(self) -> str:
         return f"sealed at {self.made_at} by qsim {self.version}, SHA-256 {self.sha256}"

@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrate.fitting.curve_fit import LEVEL, Estimate, quantity
 from calibrate.inference.parameters import Array
+from calibrate.service.answer import QUANTILES, answer
 from calibrate.service.families import Candidate
 from calibrate.service.likelihood import Binned, covariance, limits
 from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration
 from qsim import Distribution
+from qsim.result import Result
 from qsim.text_table import table
 
-QUANTILES = (0.5, 0.95, 0.99, 0.999)
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
 NOTICED = 1.358
 """The 5 % point of Kolmogorov's distribution: a distance D is noticed from (1.358 / D)^2 requests on."""
 
@@ -120,7 +126,20 @@ class FamilyFit:
 
 
 @dataclass(frozen=True)
-class ServiceFit:
+class ServiceSummary:
+    """The best law in a few figures, times in seconds; ``ks`` is the share of requests that it is wrong about."""
+
+    law: str
+    requests: float
+    mean_s: float
+    scv: float
+    p99_s: float
+    observed_p99_s: float
+    ks: float
+
+
+@dataclass(frozen=True, repr=False)
+class ServiceFit(Result):
     """All families, the best first by BIC; ``findings`` say what to mind.
 
     >>> from calibrate import of_samples, fit_service
@@ -151,6 +170,28 @@ class ServiceFit:
             if one.name == name:
                 return one
         raise ValueError(f"no family {name!r} was fitted; there are {', '.join(f.name for f in self.families)}")
+
+    def summary(self) -> ServiceSummary:
+        """The figures of the best law."""
+        law, seen = self.law, self.times.quantile(0.99)
+        return ServiceSummary(
+            self.best.name, self.times.total, law.mean, law.scv, law.quantile(0.99), seen, self.best.ks
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each family, the best first, SI units."""
+        import pandas as pd
+
+        told = [family.to_dict() for family in self.families]
+        quantiles = [{f"{name}_s": value for name, value in row.pop("quantiles_s").items()} for row in told]
+        return pd.DataFrame([{**row, **more} for row, more in zip(told, quantiles, strict=True)])
+
+    def plot(self) -> Figure:
+        """The histogram of the times with the best law."""
+        return resolve_name("calibrate.report.plots:service_figure")(self)  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        return "\n".join(answer([(self.times.source or "Service times", self, None)]))
 
     def __str__(self) -> str:
         best, lowest = self.best, min(f.aic for f in self.families)

@@ -41,11 +41,23 @@ class GoodnessOfFit:
 
     def sentence(self) -> str:
         """The outcome in words."""
-        verdict = "such a distance is no surprise" if self.p_value > 0.05 else "the law is not quite theirs"
+        most = f"at no time is the law off by more than {100 * self.ks:.2g} % of the requests"
+        return f"{self.family}: {most}. {self.outcome()}."
+
+    @property
+    def passed(self) -> bool:
+        """Whether the observed distance is no surprise (p above 5 %)."""
+        return self.p_value > 0.05
+
+    def outcome(self) -> str:
+        """The test in a line, first what follows from it."""
+        verdict = "The law passes" if self.passed else "The law is not quite theirs"
+        return f"{verdict}: {self}"
+
+    def __str__(self) -> str:
         return (
-            f"{self.family}: at no time is the law off by more than {100 * self.ks:.2g} % of the requests; draws from "
-            f"it reach {100 * self.ks_of_draws_95:.2g} % once in twenty, p = {self.p_value:.2g} +- {self.p_error:.1g} "
-            f"({self.replicates} draws): {verdict}."
+            f"draws from the law reach {100 * self.ks_of_draws_95:.2g} % once in twenty, p = {self.p_value:.2g} "
+            f"± {self.p_error:.1g} ({self.replicates} draws)"
         )
 
     def to_dict(self) -> dict[str, Any]:

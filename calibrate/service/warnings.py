@@ -40,7 +40,7 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
             "requests-unknown", "warning",
             f"it is not said how many requests the percentiles were taken from; {times.total:g} are assumed, the "
             "fewest that have one beyond the highest",
-            "", "give their number (--requests); it decides the ranking and the intervals",
+            "", "give the number of requests (--requests); it decides the ranking and the intervals",
         )  # fmt: skip
     given = len(times.counts) - 1
     alike = [f for f in families if times.kind == "percentiles" and f.candidate.free >= given and f.ks < MET]

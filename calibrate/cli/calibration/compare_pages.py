@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.calibration.compare_data import Device
-from calibrate.cli.console import say, table
+from calibrate.cli.console import say
 from calibrate.cli.measuring.show import part_of
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
     from calibrate.knees.definitions import NamedKnee
     from calibrate.prediction.profiles import Profile
-    from calibrate.report.compared import Section
+    from calibrate.report.compared import Evidence
     from calibrate.report.compared.devices import SideBySide
-    from calibrate.report.measured import MeasuredSection
+    from calibrate.report.view import Section
     from calibrate.tails.percentiles import Tails
 
 
@@ -38,7 +38,7 @@ class Told:
 class ComparedPages:
     """The sections to be drawn, the devices side by side among them, and a word on those that cannot be."""
 
-    sections: Sequence[Section | MeasuredSection] = ()
+    sections: Sequence[Section] = ()
     beside: Sequence[SideBySide] = ()
     apart: str = ""
 
@@ -50,30 +50,32 @@ def pages_of(told: Sequence[Told], title: str, *, drawn: bool) -> ComparedPages:
     """
     if not drawn and len(told) < 2:
         return ComparedPages()
+    from calibrate.report.compared import compared_section
     from calibrate.report.compared.device_views import side_section
     from calibrate.report.compared.devices import alone, side_by_side
 
-    sections = {}
-    for one in told:
-        heading = title if len(told) == 1 else one.device.name
-        sections[one.device.name] = _section(one, heading, drawn=drawn)
-    beside = side_by_side(sections)
-    first = [side_section(one) for one in beside] if drawn else []
-    return ComparedPages([*first, *sections.values()], beside, alone(sections))
+    evidence = {one.device.name: _evidence(one, drawn=drawn) for one in told}
+    beside = side_by_side(evidence)
+    sections = [] if not drawn else [
+        *(side_section(one) for one in beside),
+        *(compared_section(title if len(told) == 1 else d.name, evidence[d.name], d.refused)
+          for d in (one.device for one in told)),
+    ]  # fmt: skip
+    return ComparedPages(sections, beside, alone(evidence))
 
 
-def _section(told: Told, title: str, *, drawn: bool) -> Section:
-    from calibrate.report.compared import Section, evidence_of
+def _evidence(told: Told, *, drawn: bool) -> list[Evidence]:
+    from calibrate.report.compared import evidence_of
 
-    device, found = told.device, {}
+    device, found = told.device, []
     with Bar("gathering what the report shows") as bar:
         for i, (comparison, knees) in enumerate(zip(device.done, told.knees, strict=True)):
-            found[comparison.series] = evidence_of(
+            found.append(evidence_of(
                 comparison, device.sweep, found_knees=knees, tails=told.tails.get(comparison.series),
                 profiles=told.profiles[i] if told.profiles else None, with_service=drawn,
                 progress=part_of(bar, i, len(device.done)),
-            )  # fmt: skip
-    return Section(title, device.done, device.refused, found)
+            ))  # fmt: skip
+    return found
 
 
 def say_beside(beside: Sequence[SideBySide], *, details: bool) -> None:
@@ -85,7 +87,7 @@ def say_beside(beside: Sequence[SideBySide], *, details: bool) -> None:
             say("\nNo curve of one device has the name of another's, so there are no differences to show.")
         for matched in one.matched:
             for shown in (parameter_text(matched), difference_text(matched)) if details else ():
-                say(f"\n{table(shown.header, shown.rows, left=shown.words)}")
+                say(f"\n{shown.text()}")
             say(f"\n{matched.sentence()}")
 
 

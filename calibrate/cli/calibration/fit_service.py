@@ -20,7 +20,7 @@ from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
-    from calibrate.report.measured import MeasuredSection
+    from calibrate.report.view import Section
     from calibrate.service import GoodnessOfFit, ServiceFit, Times
     from measure.sweep import Provenance
 
@@ -83,6 +83,9 @@ def fit_service(
     ] = None,
     force: Force = False,
     outputs: Outputs,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also print every family, and the parameters of the best with intervals.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Load, fit each series or the one named, print, report."""
@@ -90,6 +93,7 @@ def fit_service(
     outputs.check()
     _check_out(out, family, force=force)
 
+    from calibrate.fitting.answer import labelled
     from measure.errors import DataError
 
     found, refused, provenance = (
@@ -112,7 +116,11 @@ def fit_service(
         parts = [service_document(name, *pair) for name, pair in fits.items()]
         print_json({**parts[0], "series": parts, "refused": refused, "kept": kept, **written.to_dict()})
         return
-    say("\n\n\n".join(_text(name, *pair) for name, pair in fits.items()))
+    say(_answer(fits))
+    if details:
+        say("\n\n\n".join(("", *(_text(name, *pair) for name, pair in fits.items()))))
+    else:
+        say(labelled("MORE", "--details: parameters, every family;   --report service.html: plots"))
     if kept is not None:
         say(f"\nkept in {kept}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{kept}")
     written.tell()
@@ -198,11 +206,18 @@ def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit | None)
     }
 
 
+def _answer(fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]]) -> str:
+    """The law of each curve in three lines, a table, how sure it is, and what to do next."""
+    from calibrate.service.answer import answer, answer_table, last_lines
+
+    done = [(name, *pair) for name, pair in fits.items()]
+    return "\n".join([*answer(done), "", answer_table(done), "", *last_lines(done)])
+
+
 def _text(name: str, fit: ServiceFit, goodness: GoodnessOfFit | None) -> str:
-    requests = f"{fit.times.total:,.0f} requests in {len(fit.times.counts)} bins"
     left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
     tried = f"\n\n{goodness.sentence()}" if goodness is not None else ""
-    return f"{name}: {requests} ({fit.times.kind})\n\n{fit}{left}{tried}"
+    return f"{name}\n\n{fit}{left}{tried}"
 
 
 def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]]) -> str:
@@ -221,7 +236,7 @@ def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, G
 
 def _sections(
     fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]], provenance: Provenance | None
-) -> list[MeasuredSection]:
+) -> list[Section]:
     """The section of each curve."""
     from calibrate.report.service import service_section
 

@@ -106,10 +106,10 @@ def tails_line(found: Mapping[str, Tails]) -> list[str]:
 
 def say_tails(found: Mapping[str, Tails]) -> None:
     """A table and a sentence for each curve."""
-    from calibrate.report.tails import tail_rows
+    from calibrate.report.tails import tail_text
 
     for series, tails in found.items():
-        say(f"\n\n{series}: tails\n{table(*tail_rows(tails), left=0)}\n\n{tails.sentence()}")
+        say(f"\n\n{series}: tails\n{tail_text(tails).text()}\n\n{tails.sentence()}")
 
 
 def predicted_tails_text(tails: Tails | None, *, details: bool) -> Iterator[str]:

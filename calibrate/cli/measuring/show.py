@@ -24,7 +24,7 @@ from measure.units import counted
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.knees.definitions import NamedKnee
-    from calibrate.report.measured import MeasuredData, MeasuredSection, View
+    from calibrate.report.measured import MeasuredData, Section, View
     from calibrate.report.measured.by_load import Answers
     from measure import Sweep
 
@@ -179,7 +179,7 @@ class Knees:
         return [labelled("NEXT", wanted)] if wanted else []
 
 
-def section_text(section: MeasuredSection, knees: Knees, *, details: bool) -> str:
+def section_text(section: Section, knees: Knees, *, details: bool) -> str:
     """A section as text: the knees, the tables of its views, and what the audit found."""
     from calibrate.fitting.answer import fits_table, labelled
 

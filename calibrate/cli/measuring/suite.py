@@ -18,7 +18,7 @@ from measure.suites.questions import SUITE_NAMES
 from measure.units import format_bytes, format_duration
 
 if TYPE_CHECKING:
-    from calibrate.report.measured import MeasuredSection
+    from calibrate.report.view import Section
     from measure.suites.runs import SuitePlan, SuiteResults, SuiteStep
 
 HELP = """Measure what a report on a drive wants, by name, and write its tables and plots.
@@ -129,7 +129,7 @@ def _named(target: str) -> str:
 
 def _sections(
     plan: SuitePlan, results: SuiteResults, datasheet_iops: float | None
-) -> tuple[list[MeasuredSection], list[Knees]]:
+) -> tuple[list[Section], list[Knees]]:
     """A section for each suite that was measured, with the views that answer its question, and its knees."""
     from calibrate.report.measured import measured, section_of, views_of
 

@@ -21,7 +21,7 @@ from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.course import CoursePlan, CourseResults
-    from calibrate.course.predictions import Part
+    from calibrate.report.view import Section
 
 HELP = """The course in one command: measure the memory and a drive as the course reports did, and write the report.
 
@@ -148,7 +148,7 @@ def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | N
 
 
 def _tell(
-    plan: CoursePlan, results: CourseResults, sections: Sequence[Part], out: Path, written: Written, *, as_json: bool
+    plan: CoursePlan, results: CourseResults, sections: Sequence[Section], out: Path, written: Written, *, as_json: bool
 ) -> None:  # fmt: skip
     document = {
         "directory": str(out), "sections": _documents(sections), "failed": dict(results.failed),
@@ -161,16 +161,16 @@ def _tell(
     end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
 
 
-def _verdicts(sections: Sequence[Part]) -> str:
+def _verdicts(sections: Sequence[Section]) -> str:
     """What was predicted of each sweep, and how well; what the audit found."""
     from calibrate.prediction.answer import answer, last_lines
-    from calibrate.report.compared import Section
 
     lines: list[str] = []
     for section in sections:
-        if isinstance(section, Section):
+        if section.is_compared:
             done = section.comparisons
-            lines += ["", section.title, *(f"  {line}" for line in (*answer(done), *last_lines(done)))]
+            told = (*answer(done), *last_lines(done)) if done else ()
+            lines += ["", section.title, *(f"  {line}" for line in told)]
             lines += [f"  {name}: not compared: {reason}" for name, reason in section.refused.items()]
             continue
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}
@@ -181,12 +181,11 @@ def _verdicts(sections: Sequence[Part]) -> str:
     return "\n".join(lines[1:])
 
 
-def _documents(sections: Sequence[Part]) -> list[dict[str, Any]]:
+def _documents(sections: Sequence[Section]) -> list[dict[str, Any]]:
     from calibrate.cli.calibration.compare import comparison_document
-    from calibrate.report.compared import Section
 
     return [
-        {"title": s.title, **comparison_document(s.comparisons, dict(s.refused))} if isinstance(s, Section)
+        {"title": s.title, **comparison_document(s.comparisons, dict(s.refused))} if s.is_compared
         else s.to_dict()
         for s in sections
     ]  # fmt: skip

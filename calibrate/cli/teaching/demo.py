@@ -193,12 +193,12 @@ def _places() -> list[Path]:
 def _write(
     compared: Mapping[str, tuple[list[Comparison], dict[str, str]]], sweeps: Mapping[str, Sweep], page: Path
 ) -> None:
-    from calibrate.report.compared import Section, evidence_of
+    from calibrate.report.compared import compared_section, evidence_of
     from calibrate.report.page import write_sections
 
     titles = {"memory": "The memory of this machine", "disk": "The disk of this machine"}
     sections = [
-        Section(titles[name], done, refused, {c.series: evidence_of(c, sweeps[name]) for c in done})
+        compared_section(titles[name], [evidence_of(c, sweeps[name]) for c in done], refused)
         for name, (done, refused) in compared.items()
     ]
     write_sections(sections, page, title="qsim demo: this machine, measured and predicted")

@@ -299,10 +299,10 @@ def _write(view: View, out: Path | None, csv: Path | None, x: str, *, as_json: b
 
 def _drawn(view: View, out: Path) -> str:
     if out.suffix.lower() == ".html":
-        from calibrate.report.measured.section import MeasuredSection
         from calibrate.report.page import write_sections
+        from calibrate.report.view import Section
 
-        return str(write_sections([MeasuredSection(view.title, [view], name=view.name)], out, title=view.title))
+        return str(write_sections([Section(view.title, [view], name=view.name)], out, title=view.title))
     from calibrate.report.images import image_format, write_images
     from calibrate.report.view import Group
 

@@ -25,7 +25,7 @@ from calibrate.report.drawing import (
     outlined,
     ticks,
 )
-from calibrate.report.view import Shown, View
+from calibrate.report.view import Column, Shown, View
 from measure.units import format_percent
 
 LEAST_PCT = 0.01
@@ -70,15 +70,13 @@ def ladder_table(models: Sequence[Rung]) -> pd.DataFrame:
 
 def ladder_text(models: Sequence[Rung]) -> Shown:
     """The same for people."""
-    header = ("", "model", "calibration error", "held-out error, throughput", "response", "assumes")
-    rows = tuple(
-        (
-            str(m.rank), m.name, _percent(m.in_sample_pct), _percent(m.held_out_mape_throughput_pct),
-            _percent(m.held_out_mape_response_pct), m.assumption,
-        )
-        for m in models
+    return Shown.of(
+        models, Column("", lambda m: str(m.rank)), Column("model", lambda m: m.name, words=True),
+        Column("calibration error", lambda m: _percent(m.in_sample_pct)),
+        Column("held-out error, throughput", lambda m: _percent(m.held_out_mape_throughput_pct)),
+        Column("response", lambda m: _percent(m.held_out_mape_response_pct)),
+        Column("assumes", lambda m: m.assumption, words=True),
     )  # fmt: skip
-    return Shown(header, rows, (False, True, False, False, False, True))
 
 
 def _percent(value: float | None) -> str:
@@ -135,10 +133,9 @@ def profile_table(found: Sequence[Profile]) -> pd.DataFrame:
 
 def profile_text(found: Sequence[Profile], level: float) -> Shown:
     """Where the likelihood alone bounds each parameter, and what would."""
-    header = ("parameter", f"{100 * level:g} % from", "to", "identifiable?")
-    rows = tuple(
-        (p.name, quantity(p.low, p.unit) or "open", quantity(p.high, p.unit) or "open",
-         "yes" if p.identified else f"not identifiable: {p.pins}")
-        for p in found
+    return Shown.of(
+        found, Column("parameter", lambda p: p.name, words=True),
+        Column(f"{100 * level:g} % from", lambda p: quantity(p.low, p.unit) or "open"),
+        Column("to", lambda p: quantity(p.high, p.unit) or "open"),
+        Column("identifiable?", lambda p: "yes" if p.identified else f"not identifiable: {p.pins}", words=True),
     )  # fmt: skip
-    return Shown(header, rows, (True, False, False, True))

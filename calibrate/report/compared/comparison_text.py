@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from calibrate.fitting.answer import knee_word
 from calibrate.fitting.curve_fit import quantity
 from calibrate.load_text import load_text, throughput_text
 from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.truth import Against
+from calibrate.report.view import Column, Shown, parameter_table
 from measure.findings import SEVERITIES
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_percent, format_rate
 
 
 def told(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the template of a comparison says, as text."""
+    """Everything that the template of a comparison says, as text and tables."""
     fit = comparison.fit
     return {
         "name": comparison.series,
         "verdict": comparison.verdict(),
         "key_numbers": _key_numbers(comparison),
-        "assumption": fit.assumption,
         "model": fit.model,
         "split": comparison.split,
-        "load_name": fit.load_name,
-        "parameters": [
-            {"name": name, "unit": e.unit, "value": quantity(e.estimate, e.unit), "low": quantity(e.low, e.unit),
-             "high": quantity(e.high, e.unit), "identified": e.identified, "note": e.note}
-            for name, e in fit.parameters.items()
-        ],
+        "assumption": fit.assumption,
         "level": f"{100 * fit.level:g} %",
-        "banded": "response times" if comparison.is_open else "throughputs",
-        "points": _points(comparison),
-        "summary": comparison.summary(),
+        "parameters": parameter_table(fit.parameters),
         "truth": _truth(comparison),
+        "points": _points(comparison),
+        "banded": "response times" if comparison.is_open else "throughputs",
+        "summary": comparison.summary(),
         "audit": sorted(comparison.audit, key=lambda f: -SEVERITIES.index(f.severity)),
         "notes": fit.notes,
-    }  # fmt: skip
+    }
 
 
-def _truth(comparison: Comparison) -> list[dict[str, str]]:
-    """The rows of "estimate against truth"; empty where the truth is not known."""
+def _truth(comparison: Comparison) -> Shown | None:
+    """Estimates against the truth; None where it is not known."""
     check = comparison.truth
     if check is None:
-        return []
-    return [
-        {
-            "name": a.name, "truth": quantity(a.truth, a.unit), "estimate": quantity(a.estimate, a.unit),
-            "low": quantity(a.low, a.unit), "high": quantity(a.high, a.unit),
-            "inside": "" if a.inside is None else "inside" if a.inside else "outside",
-        }
-        for a in (*check.parameters, check.knee)
-    ]  # fmt: skip
+        return None
+
+    def cell(value: Callable[[Against], float | None]) -> Callable[[Against], str]:
+        return lambda row: quantity(value(row), row.unit)
+
+    return Shown.of(
+        (*check.parameters, check.knee), Column("", lambda row: row.name, words=True),
+        Column("truth", cell(lambda row: row.truth)), Column("estimate", cell(lambda row: row.estimate)),
+        Column("low", cell(lambda row: row.low)), Column("high", cell(lambda row: row.high)),
+        Column("truth in the interval?",
+               lambda row: "" if row.inside is None else "inside" if row.inside else "outside"),
+    )  # fmt: skip
 
 
 def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
@@ -98,22 +99,22 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     return numbers
 
 
-def _points(comparison: Comparison) -> list[dict[str, Any]]:
+def _points(comparison: Comparison) -> Shown:
+    """Every point: observed, predicted, and how far the prediction is off."""
     points, predicted = comparison.points, comparison.predicted
     show = throughput_text(points.load_kind)
-    return [
-        {
-            "load": load_text(points.load_kind, points.load[i]),
-            "held_out": bool(comparison.held_out[i]),
-            "x": show(points.throughput_per_s[i]),
-            "x_predicted": show(predicted.throughput_per_s[i]),
-            "x_error": _percent(comparison.residual_throughput_pct[i]),
-            "r": format_duration(points.response_time_s[i]),
-            "r_predicted": format_duration(predicted.response_time_s[i]),
-            "r_error": _percent(comparison.residual_response_pct[i]),
-        }
-        for i in range(len(points))
-    ]
+    x_error, r_error = comparison.residual_throughput_pct, comparison.residual_response_pct
+    return Shown.of(
+        range(len(points)),
+        Column(comparison.fit.load_name, lambda i: load_text(points.load_kind, points.load[i])),
+        Column("throughput", lambda i: show(points.throughput_per_s[i])),
+        Column("predicted", lambda i: show(predicted.throughput_per_s[i])),
+        Column("error", lambda i: _percent(x_error[i])),
+        Column("response", lambda i: format_duration(points.response_time_s[i])),
+        Column("predicted", lambda i: format_duration(predicted.response_time_s[i])),
+        Column("error", lambda i: _percent(r_error[i])),
+        Column("", lambda i: "" if comparison.held_out[i] else "calibrated on", words=True),
+    )
 
 
 def _percent(value: float) -> str:

@@ -71,19 +71,24 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         add_true(figure, x_axis.of(throughput), y_axis.of(response))
     add_observed(figure, comparison, x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s),
                  hover_text(x_axis, y_axis))  # fmt: skip
-    knee = comparison.knee
-    far = comparison.is_open and knee.throughput_per_s > _REACH * points.throughput_per_s.max()
+    at_knee, response_there = comparison.at_knee
+    far = comparison.is_open and at_knee > _REACH * points.throughput_per_s.max()
     figure.add_scatter(
-        x=[None] if far else x_axis.of(np.array([knee.throughput_per_s])),
-        y=[None] if far else y_axis.of(np.array([knee.response_time_s])),
+        x=[None] if far else x_axis.of(np.array([at_knee])), y=[None] if far else y_axis.of(np.array([response_there])),
         mode="markers", marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
-        name=knee_name(comparison) + (", far beyond these loads" if far else ""),
+        name=knee_name(comparison) + (", far beyond these loads" if far else _beyond(comparison)),
         error_x=None if far else _knee_bar(comparison, x_axis),
     )  # fmt: skip
     if comparison.is_open:
-        shown = points.response_time_s if far else np.append(points.response_time_s, knee.response_time_s)
+        shown = points.response_time_s if far else np.append(points.response_time_s, response_there)
         keep_near(figure, y_axis.of(shown), log_y=spans_decade(points.response_time_s))
     return figure
+
+
+def _beyond(comparison: Comparison) -> str:
+    """Why the star lies beyond the end of the curve, for the legend; empty where it lies on it."""
+    load, drawn = comparison.knee.load, comparison.smooth.load
+    return "" if load is None or drawn.min() <= load <= drawn.max() else ", beyond these loads"
 
 
 def throughput_against_load(comparison: Comparison) -> Drawing:
@@ -190,14 +195,15 @@ def add_curve(
 def curve_table(comparison: Comparison) -> pd.DataFrame:
     """What the curves draw, a row each: the predicted curve with its band, the observed points, the knee."""
     points, knee = comparison.points, comparison.knee
+    throughput, response = comparison.at_knee
     predicted = comparison.smooth.to_frame().assign(what="predicted")
     observed = pd.DataFrame({
         "what": np.where(comparison.held_out, "observed, held out", "observed, calibrated on"), "load": points.load,
         "throughput_per_s": points.throughput_per_s, "response_time_s": points.response_time_s,
     })  # fmt: skip
     at_knee = pd.DataFrame([{
-        "what": "knee", "load": np.nan if knee.load is None else knee.load, "throughput_per_s": knee.throughput_per_s,
-        "response_time_s": knee.response_time_s,
+        "what": "knee", "load": np.nan if knee.load is None else knee.load, "throughput_per_s": throughput,
+        "response_time_s": response,
     }])  # fmt: skip
     table = pd.concat([predicted, observed, at_knee], ignore_index=True)
     return table[["what", *(c for c in table if c != "what")]]
@@ -228,7 +234,7 @@ def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
     knee = comparison.knee
     if comparison.is_open and not knee.identified:
         return None
-    return interval_bar(axis, knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s)
+    return interval_bar(axis, comparison.at_knee[0], knee.throughput_low_per_s, knee.throughput_high_per_s)
 
 
 def queue_against_utilization(comparison: Comparison) -> Drawing:

@@ -30,8 +30,7 @@ from calibrate.report.drawing import (
     symbol_of,
     ticks,
 )
-from calibrate.report.measured.section import MeasuredSection
-from calibrate.report.view import View
+from calibrate.report.view import Section, View
 
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _BEYOND = (
@@ -40,8 +39,8 @@ _BEYOND = (
     "another day or another drive of the same make; about one in ten lies beyond by chance."
 )
 _PARAMETERS = (
-    "Above, the knees with their intervals; an open end reaches the edge. In the table, everything; a question mark: "
-    "these points do not pin it."
+    "Above, the knees with their intervals; an open end reaches the edge. In the table, everything. Rough: the "
+    "interval spans more than a factor of 2; assumed: the number comes mostly from the prior."
 )
 _RATIO = (
     "Predicted throughput over that of the baseline (the first device), at the loads both were measured over; the "
@@ -51,7 +50,7 @@ _EACH = 11
 """Pixels between the intervals of two devices in one row, at least."""
 
 
-def side_section(found: SideBySide) -> MeasuredSection:
+def side_section(found: SideBySide) -> Section:
     """The section of devices that vary the same kind of load."""
     comparisons = [c for _, c in found.curves]
     table = pd.concat(
@@ -71,7 +70,7 @@ def side_section(found: SideBySide) -> MeasuredSection:
     views.append(View("devices", "devices-residuals", "Residuals of each device", "Filled: held out. Open: calibrated "
                       "on.", _residual_table(found), _residuals(found)))  # fmt: skip
     lead = " ".join(m.sentence() for m in found.matched) or "No curve of these devices has the name of another's."
-    return MeasuredSection(found.title, views, lead=lead, name=found.title.lower(), load_kind=_kind(found))
+    return Section(found.title, views, lead=lead, name=found.title.lower(), load_kind=_kind(found))
 
 
 def _kind(found: SideBySide) -> str:

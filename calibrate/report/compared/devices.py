@@ -7,16 +7,17 @@ what the others are held against.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from calibrate.fitting.curve_fit import quantity
+from calibrate.inference.estimates import how_sure
 from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import ParameterDifference, Untold, differences, untold
-from calibrate.report.compared.views import Section
-from calibrate.report.view import Shown
+from calibrate.report.compared.evidence import Evidence
+from calibrate.report.view import Column, Shown
 from measure.loads import LOADS
 
 MOST_IN_FULL = 3
@@ -96,11 +97,11 @@ class SideBySide:
         return tuple(f"{device}: {c.series}" if several else device for device, c in self.curves)
 
 
-def side_by_side(devices: Mapping[str, Section]) -> tuple[SideBySide, ...]:
+def side_by_side(devices: Mapping[str, Sequence[Evidence]]) -> tuple[SideBySide, ...]:
     """The devices by the kind of their load, those that are alone in theirs left out."""
     kinds: dict[tuple[str, str], list[str]] = {}
-    for name, section in devices.items():
-        points = section.comparisons[0].points
+    for name, evidence in devices.items():
+        points = evidence[0].comparison.points
         kinds.setdefault((points.load_kind, points.load_unit), []).append(name)
     found = []
     for (kind, unit), names in kinds.items():
@@ -108,15 +109,15 @@ def side_by_side(devices: Mapping[str, Section]) -> tuple[SideBySide, ...]:
             continue
         load = LOADS[kind]
         varied = load.named(unit) if load.is_delay else load.name
-        curves = tuple((name, c) for name in names for c in devices[name].comparisons)
+        curves = tuple((name, e.comparison) for name in names for e in devices[name])
         title = "Side by side" if len(kinds) == 1 else f"Side by side: over the {varied}"
         found.append(SideBySide(title, tuple(names), curves, tuple(_matched({n: devices[n] for n in names}))))
     return tuple(found)
 
 
-def alone(devices: Mapping[str, Section]) -> str:
+def alone(devices: Mapping[str, Sequence[Evidence]]) -> str:
     """A sentence on what is not held against each other; empty where everything is."""
-    kinds = {s.comparisons[0].fit.load_name for s in devices.values()}
+    kinds = {evidence[0].comparison.fit.load_name for evidence in devices.values()}
     if len(kinds) < 2:
         return ""
     return (
@@ -126,21 +127,22 @@ def alone(devices: Mapping[str, Section]) -> str:
     )
 
 
-def _matched(devices: Mapping[str, Section]) -> list[Matched]:
+def _matched(devices: Mapping[str, Sequence[Evidence]]) -> list[Matched]:
     """Curves of the same name, or the only ones."""
-    if all(len(s.comparisons) == 1 for s in devices.values()):
-        return [_together("", [(n, s, s.comparisons[0]) for n, s in devices.items()])]
+    if all(len(evidence) == 1 for evidence in devices.values()):
+        return [_together("", [(name, evidence[0]) for name, evidence in devices.items()])]
     found = []
-    for series in dict.fromkeys(c.series for s in devices.values() for c in s.comparisons):
-        rows = [(n, s, c) for n, s in devices.items() for c in s.comparisons if c.series == series]
+    for series in dict.fromkeys(e.comparison.series for evidence in devices.values() for e in evidence):
+        rows = [(n, e) for n, evidence in devices.items() for e in evidence if e.comparison.series == series]
         if len(rows) > 1:
             found.append(_together(series, rows))
     return found
 
 
-def _together(name: str, rows: Sequence[tuple[str, Section, Comparison]]) -> Matched:
-    knees = tuple(e.knees if (e := s.evidence.get(c.series)) is not None else () for _, s, c in rows)
-    return Matched(name, tuple(n for n, _, _ in rows), tuple(c for _, _, c in rows), knees)
+def _together(name: str, rows: Sequence[tuple[str, Evidence]]) -> Matched:
+    return Matched(
+        name, tuple(n for n, _ in rows), tuple(e.comparison for _, e in rows), tuple(e.knees for _, e in rows)
+    )
 
 
 def parameter_text(matched: Matched) -> Shown:
@@ -170,18 +172,26 @@ def difference_text(matched: Matched) -> Shown:
     The devices of one quantity stand together; below them what has no ratio, with the reason, the quantities of one
     device and reason in one row.
     """
-    header = ("", matched.devices[0], "device", "value", "ratio", "interval", "beyond?")
     order = list(dict.fromkeys(d.quantity for d in matched.differences))
-    rows = [
-        (d.quantity, quantity(d.first_value, d.unit), d.other, quantity(d.other_value, d.unit), f"{d.ratio:.3g}",
-         f"[{d.low:.3g}, {d.high:.3g}]", "yes" if d.beyond else "no")
-        for d in sorted(matched.differences, key=lambda d: order.index(d.quantity))
-    ]  # fmt: skip
+    rows: list[ParameterDifference | Untold] = sorted(matched.differences, key=lambda d: order.index(d.quantity))
     without: dict[tuple[str, str], list[str]] = {}
     for u in matched.untold:
         without.setdefault((u.other, u.reason), []).append(u.quantity)
-    rows += [(", ".join(names), "", other, "", "", "", reason) for (other, reason), names in without.items()]
-    return Shown(header, tuple(rows), (True, False, True, False, False, False, True))
+    rows += [Untold(", ".join(names), matched.devices[0], other, why) for (other, why), names in without.items()]
+
+    def told(cell: Callable[[ParameterDifference], str]) -> Callable[[ParameterDifference | Untold], str]:
+        return lambda row: cell(row) if isinstance(row, ParameterDifference) else ""
+
+    return Shown.of(
+        rows, Column("", lambda row: row.quantity, words=True),
+        Column(matched.devices[0], told(lambda d: quantity(d.first_value, d.unit))),
+        Column("device", lambda row: row.other, words=True),
+        Column("value", told(lambda d: quantity(d.other_value, d.unit))),
+        Column("ratio", told(lambda d: f"{d.ratio:.3g}")),
+        Column("interval", told(lambda d: f"[{d.low:.3g}, {d.high:.3g}]")),
+        Column("beyond?", lambda row: row.reason if isinstance(row, Untold) else "yes" if row.beyond else "no",
+               words=True),
+    )  # fmt: skip
 
 
 def _times(ratio: float) -> str:
@@ -193,18 +203,13 @@ def _times(ratio: float) -> str:
 
 def _parameter(comparison: Comparison, name: str) -> str:
     estimate = comparison.fit.parameters.get(name)
-    if estimate is None:
-        return ""
-    if estimate.low is None and estimate.high is None:
-        return "not identifiable"
-    low, high = (quantity(v, estimate.unit) or "..." for v in (estimate.low, estimate.high))
-    doubt = "" if estimate.identified else " ?"
-    return f"{quantity(estimate.estimate, estimate.unit)} [{low}, {high}]{doubt}".strip()
+    return "" if estimate is None else f"{estimate} {how_sure(estimate.identified, estimate.low, estimate.high)}"
 
 
 def _knee(found: Sequence[NamedKnee], definition: str) -> str:
     for one in found:
-        if one.knee.definition == definition and one.knee.load is not None:
-            low, high = ("..." if v is None else f"{v:.3g}" for v in (one.knee.low, one.knee.high))
-            return f"{one.knee.load:.3g} [{low}, {high}]{'' if one.knee.identified else ' ?'}"
+        k = one.knee
+        if k.definition == definition and k.load is not None:
+            low, high = ("..." if v is None else f"{v:.3g}" for v in (k.low, k.high))
+            return f"{k.load:.3g} [{low}, {high}] {how_sure(k.identified, k.low, k.high)}"
     return "not reached"

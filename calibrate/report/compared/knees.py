@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from calibrate.knees.definitions import NamedKnee, knee_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.figure_elements import at_among, axes_of, figure_over, keep_near
 from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, Drawing, interval, marker, solid
-from calibrate.report.view import Shown, View
+from calibrate.report.view import Column, Shown, View
 
 _DRAWN = 48
 _COLOURS = tuple(c for c in PALETTE if c != BLUE)
@@ -44,7 +45,8 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
     column = "response_time_s" if comparison.is_open else "throughput_per_s"
     at = np.array([k.knee.load for k in marked], dtype=float)
     curve = _along(comparison, reach)
-    heights = axis.of(getattr(predict(comparison.fit, at), column))
+    places, drawn = ((v if comparison.is_open else np.log(at_among(reach, v))) for v in (at, curve.load))
+    heights = axis.of(np.interp(places, drawn, getattr(curve, column)))  # on the line as it is drawn
     figure.add_scatter(x=at_among(reach, curve.load), y=axis.of(getattr(curve, column)), mode="lines",
                        line=solid(BLUE), showlegend=False, name="predicted")  # fmt: skip
     for i, one in enumerate(marked):
@@ -87,12 +89,9 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
     """The same for people; columns that nothing is known of are left out."""
     header = ("knee", comparison.fit.load_name, f"{100 * comparison.fit.level:g} % interval", "throughput", "response",
               "over repeats", "")  # fmt: skip
-    rows = knee_rows(found, comparison.fit.load_kind)
-    kept = [i for i in range(len(header)) if i < 2 or any(row[i] for row in rows)]
-    return Shown(
-        tuple(header[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows),
-        tuple(i in (0, len(header) - 1) for i in kept),
-    )  # fmt: skip
+    words = (True, *(False,) * 5, True)
+    columns = [Column[tuple[str, ...]](name, itemgetter(i), words[i]) for i, name in enumerate(header)]
+    return Shown.of(knee_rows(found, comparison.fit.load_kind), *columns)
 
 
 def _along(comparison: Comparison, reach: Array) -> Prediction:

@@ -68,6 +68,8 @@ class Ordered:
 
 def ordered(comparison: Comparison, runs: pd.DataFrame) -> Ordered | None:
     """The runs of this curve in the order of their starts; None where too few of them tell when they began."""
+    if runs["started_at"].notna().sum() < FEWEST:
+        return None
     started = pd.to_datetime(runs["started_at"], errors="coerce", utc=True, format="ISO8601")
     rows = runs.assign(started=started).dropna(subset=["started"]).sort_values("started", kind="stable")
     if len(rows) < FEWEST or rows["started"].nunique() < len(rows):

@@ -7,6 +7,7 @@ repeat of a point, below which no model can be expected to come.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -119,6 +120,7 @@ def standardised(values: Array) -> tuple[Array, float, float]:
     return np.sort((values - mean) / deviation), mean, deviation
 
 
+@lru_cache
 def normal_ranks(count: int) -> tuple[Array, Array, Array]:
     """Expected standard normal quantiles of ``count`` values in order (Blom 1958), and the 5 and 95 % ends (count,)
     of what standardised normal values have there."""

@@ -1,17 +1,17 @@
-"""The comparisons of one sweep under one heading, and which views each has, by its load and what else is known."""
+"""The section of the comparisons of one sweep, and which views each has, by its load and what else is known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import replace
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, ordering, residuals
 from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text, profile_view
-from calibrate.report.compared.evidence import Evidence, evidence_of
+from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.knees import knee_view
-from calibrate.report.view import Group, View
+from calibrate.report.view import ComparedCurve, Section, View
+from measure.sweep import Provenance
 
 _SQUARES = (
     "Squares were used to calibrate; circles were held out, and the line knew nothing of them. The star is the knee; "
@@ -25,21 +25,19 @@ _RANKS = (
 )
 
 
-@dataclass(frozen=True)
-class SeriesViews:
-    """What is shown of one curve: the ``main`` views, and the ``checks`` of whether the model may be believed."""
-
-    main: tuple[View, ...]
-    checks: tuple[View, ...]
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def all(self) -> tuple[View, ...]:
-        """Every view."""
-        return self.main + self.checks
+def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[str, str] | None = None) -> Section:
+    """The curves of one sweep, all in one plot first, and the series that could not be compared, with the reason."""
+    done = [one.comparison for one in evidence]
+    first = done[0] if done else None
+    return Section(
+        title, (_overview(done),) if len(done) > 1 else (), name="all series", curves=[views_of(e) for e in evidence],
+        refused=refused or {},
+        provenance=Provenance() if first is None
+        else replace(first.provenance, source=first.provenance.source or first.points.source),
+    )  # fmt: skip
 
 
-def views_of(evidence: Evidence) -> SeriesViews:
+def views_of(evidence: Evidence) -> ComparedCurve:
     """Every view of one curve that ``evidence`` has something for."""
     comparison = evidence.comparison
     main = [*_curves(comparison), _residuals(comparison)]
@@ -68,10 +66,10 @@ def views_of(evidence: Evidence) -> SeriesViews:
         checks.append(profile_view(evidence.profiles, comparison.fit.level))
     if comparison.models:
         checks.append(_ladder(comparison))
-    return SeriesViews(tuple(main), tuple(checks), tuple(left_out))
+    return ComparedCurve(comparison, tuple(main), tuple(checks), tuple(left_out))
 
 
-def overview(comparisons: list[Comparison]) -> View:
+def _overview(comparisons: list[Comparison]) -> View:
     """All curves of one sweep in one plot."""
     import pandas as pd
 
@@ -166,33 +164,3 @@ def _ladder(comparison: Comparison) -> View:
         ladder_table(models), ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
         ladder_text(models),
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Section:
-    """Comparisons, the series that could not be compared with the reason, and what else is known of each, by its name.
-
-    Of a curve without ``evidence`` what the comparison itself tells is shown.
-    """
-
-    title: str
-    comparisons: Sequence[Comparison]
-    refused: Mapping[str, str]
-    evidence: Mapping[str, Evidence] = field(default_factory=dict)
-
-    @cached_property
-    def overview(self) -> View | None:
-        """All curves in one plot; None where there is one curve only."""
-        return overview(list(self.comparisons)) if len(self.comparisons) > 1 else None
-
-    @cached_property
-    def views(self) -> tuple[SeriesViews, ...]:
-        """The views of each comparison."""
-        return tuple(views_of(self.evidence.get(c.series) or evidence_of(c)) for c in self.comparisons)
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The views by what they are of, to be written as files."""
-        together = () if self.overview is None else (Group("all series", (self.overview,)),)
-        each = zip(self.comparisons, self.views, strict=True)
-        return (*together, *(Group(c.series, v.all) for c, v in each))

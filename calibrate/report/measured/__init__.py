@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 from calibrate.report.measured.points import MeasuredData, measured, published
-from calibrate.report.measured.section import MeasuredSection, section_of, together, views_of, write_csv
 from calibrate.report.measured.tables import shown
-from calibrate.report.view import Shown, View
+from calibrate.report.measured.views import section_of, together, views_of
+from calibrate.report.view import Section, Shown, View
 
 __all__ = [
     "MeasuredData",
-    "MeasuredSection",
+    "Section",
     "Shown",
     "View",
     "measured",
@@ -22,5 +22,4 @@ __all__ = [
     "shown",
     "together",
     "views_of",
-    "write_csv",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
+from calibrate.fitting.answer import knee_word
 from calibrate.fitting.curve_fit import LEVEL, Fit, fit
 from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee
@@ -91,7 +92,7 @@ def latency_bandwidth(
             caption,
             table,
             figure,
-            shown(table, {**_KNEE_NAMES, **asked}),
+            shown(table.drop(columns="identified"), {**_KNEE_NAMES, **asked}),
         )
     ]
 
@@ -99,7 +100,7 @@ def latency_bandwidth(
 _KNEE_NAMES = {
     "latency_s": "latency at least load", "throughput_per_s": "peak throughput",
     "bandwidth_bytes_per_s": "peak bandwidth", "at_load": "at load", "knee": "knee, load",
-    "knee_latency_s": "latency at the knee", "identified": "identifiable",
+    "knee_latency_s": "latency at the knee", "sure": "sure?",
     "ninety": "90 % of the peak at", "next": "measure next",
 }  # fmt: skip
 
@@ -149,11 +150,12 @@ def _of_fit(made: Fit | None) -> dict[str, float | str | None]:
     """The knee of a curve, where 90 % of the peak of a queue is had, and what to measure next."""
     if made is None:
         none = dict.fromkeys(("knee", "knee_low", "knee_high", "knee_latency_s"))
-        return {**none, "identified": "", "sharp": "", "next": ""}
+        return {**none, "identified": "", "sure": "", "sharp": "", "next": ""}
     knee, wanted = made.knee, None if made.points is None else advice(made.points)
     closed = made.load_type.is_closed
     return {
         **_ends("knee", knee), "knee_latency_s": knee.response_time_s, "identified": "yes" if knee.identified else "no",
+        "sure": knee_word(made),
         **(_ends("ninety", made.ninety) if closed else {}),
         "sharp": ("yes" if knee.sharp else "no sharp knee") if closed else "",
         "next": "" if wanted is None else wanted.where,
@@ -175,10 +177,11 @@ def _star(figure: Drawing, i: int, x: float, y: float, *, first: bool) -> None:
 def _knee_caption(knees: list[Knee]) -> str:
     text = "The load grows along each curve."
     if not knees:
-        return f"{text} No sharp knee is identifiable from these points."
+        return f"{text} These points determine no sharp knee."
     kind = knees[0].definition.rstrip(".")
     return (
-        f"{text} A star is a knee ({kind}), by the device model fitted to all points; intervals are {100 * LEVEL:g} %."
+        f"{text} A star is a knee ({kind}). It lies on the curve of the device model fitted to all points, which need "
+        f"not pass through each of them; intervals are {100 * LEVEL:g} %."
     )
 
 

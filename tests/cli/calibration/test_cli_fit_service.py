@@ -32,11 +32,36 @@ def test_a_histogram_of_fio_becomes_a_law_and_a_page(qsim, tmp_path):
 
 
 def test_percentiles_as_typed_with_goodness_of_fit(qsim):
-    run = qsim("fit-service", "--percentiles", TYPED, "--requests", "10k", "--bootstrap", "19")
+    run = qsim("fit-service", "--percentiles", TYPED, "--requests", "10k", "--bootstrap", "19", "--details")
     assert run.code == 0
     assert "10,000 requests in 7 bins (percentiles)" in run.out
     assert "(19 draws)" in run.out
     assert "left out, as the bins cannot pin them" in run.out
+
+
+@pytest.mark.parametrize(
+    ("args", "lines", "line", "labels"),
+    [
+        (
+            ["--percentiles", TYPED, "--requests", "10k"],
+            22,
+            "percentiles: 10,000 requests in 7 bins (percentiles)",
+            ["LAW", "MISSED", "SURE?", "MORE"],
+        ),
+        (
+            ["--dataset", "002-ssd-baseline"],
+            16,
+            "4 curves, a law of service times for each",
+            ["LAW", "MISSED", "SURE?", "NEXT", "MORE"],
+        ),
+    ],
+)
+def test_the_answer_comes_first_and_fits_a_screen(qsim, args, lines, line, labels):
+    run = qsim("fit-service", *args, "--bootstrap", "0")
+    told = run.out.splitlines()
+    assert len(told) <= lines
+    assert told[0] == line
+    assert [word for t in told if (word := t.partition(" ")[0]) in ("LAW", "MISSED", "SURE?", "NEXT", "MORE")] == labels
 
 
 def test_a_published_table_of_percentiles(qsim):

@@ -16,8 +16,7 @@ from calibrate.course.demands import mix_view, size_view
 from calibrate.course.method import method_section
 from calibrate.course.predictions import curve_part, surface_part
 from calibrate.course.running import CourseResults
-from calibrate.report.compared import Section
-from calibrate.report.measured import MeasuredSection, published
+from calibrate.report.measured import published
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
@@ -215,7 +214,7 @@ def test_points_that_contradict_themselves_are_not_modelled() -> None:
     sweep = load_dataset("000-ssd", corrected=True)
     one = sweep.select("4 KiB read in a file of 16 KiB")
     part = curve_part(published("000-ssd"), one, [1, 16])
-    assert isinstance(part, Section)
+    assert part.is_compared
     assert not part.comparisons
     assert "contradict themselves: X R / N is" in part.refused["4 KiB read in a file of 16 KiB"]
 
@@ -227,7 +226,7 @@ def test_points_that_scatter_are_modelled_all_the_same() -> None:
                              latency_s=steady.points["latency_s"] / f) for r, f in enumerate((0.5, 1.5))
     ])  # fmt: skip
     part = curve_part(published("004-ssd-depth"), dataclasses.replace(steady, points=noisy), [1, 32])
-    assert isinstance(part, Section)
+    assert part.is_compared
     assert any(f.check == "repeats-disagree" and f.severity == "error" for f in part.comparisons[0].audit)
 
 
@@ -237,9 +236,8 @@ def test_tails_that_cannot_be_told_say_why(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr("calibrate.course.predictions.tails_of", cannot)
     part = curve_part(published("004-ssd-depth"), load_dataset("004-ssd-depth", corrected=True), [1, 32])
-    assert isinstance(part, Section)
-    (evidence,) = part.evidence.values()
-    assert evidence.left_out["the tails"] == "depth 1 is missing"
+    assert part.is_compared
+    assert "the tails: depth 1 is missing" in part.curves[0].left_out
 
 
 def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
@@ -261,11 +259,11 @@ def test_published_tables_come_with_views_audit_and_predictions() -> None:
     shares: list[float] = []
     sections = published_sections(published_names("004"), shares.append)
     assert shares == pytest.approx([1 / 3, 2 / 3, 1])
-    measured = [s for s in sections if isinstance(s, MeasuredSection)]
-    compared = [s for s in sections if isinstance(s, Section)]
+    measured = [s for s in sections if not s.is_compared]
+    compared = [s for s in sections if s.is_compared]
     assert [len(s.comparisons) for s in compared] == [1]
-    (evidence,) = compared[0].evidence.values()
-    assert {profile.name for profile in evidence.profiles} >= {"R1", "Xmax", "N*", "p"}
+    profiles = next(v for v in compared[0].curves[0].checks if v.kind == "profiles")
+    assert set(profiles.table["parameter"]) >= {"R1", "Xmax", "N*", "p"}
     assert "Sabrent" in measured[0].lead
     assert measured[0].findings
     assert {v.kind for s in measured for v in s.views} >= {"predicted-sizes", "predicted-mixes", "latency-bandwidth"}
@@ -273,7 +271,7 @@ def test_published_tables_come_with_views_audit_and_predictions() -> None:
 
 def test_a_table_without_a_curve_is_shown_all_the_same() -> None:
     sections = published_sections(published_names("002"))
-    assert all(isinstance(s, MeasuredSection) for s in sections)
-    shown = [s for s in sections if isinstance(s, MeasuredSection)]
+    assert all(not s.is_compared for s in sections)
+    shown = [s for s in sections if not s.is_compared]
     assert {v.kind for s in shown for v in s.views} >= {"tails", "baseline"}
     assert all(any(note.startswith("Nothing is predicted") for note in s.notes) for s in shown if s.views)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from calibrate.inference.mixture import quantiles
+from calibrate.inference.mixture import FEW, quantiles
 
 SHARES = (0.005, 0.05, 0.5, 0.95, 0.995)
 
@@ -58,3 +58,19 @@ def test_a_component_of_no_weight_changes_nothing() -> None:
     mean, deviation = np.array([[0.0], [1e6]]), np.ones((2, 1))
     found = quantiles(mean, deviation, np.array([1.0, 1e-9]), SHARES)[:, 0]
     assert found == pytest.approx(norm.ppf(SHARES), abs=0.02)
+
+
+@pytest.mark.parametrize("count", [1, 3, FEW])
+def test_of_a_few_components_the_distribution_function_is_met_exactly(count: int) -> None:
+    rng = np.random.default_rng(count)
+    mean, deviation = rng.normal(size=(count, 5)), rng.uniform(0.05, 2, (count, 5))
+    weight = rng.uniform(0.1, 1, count)
+    found = quantiles(mean, deviation, weight, SHARES)
+    expected = [exact(mean[:, i], deviation[:, i], weight) for i in range(5)]
+    assert found.T == pytest.approx(np.array(expected), abs=1e-8)
+
+
+def test_a_gap_between_few_components_is_crossed() -> None:
+    found = quantiles(np.array([[0.0], [1e3]]), np.array([[1.0], [1.0]]), np.array([0.6, 0.4]), (0.3, 0.6, 0.8))[:, 0]
+    assert found[[0, 2]] == pytest.approx([norm.ppf(0.5), 1e3 + norm.ppf(0.5)], abs=1e-6)
+    assert 3 < found[1] < 997

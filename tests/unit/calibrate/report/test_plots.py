@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from calibrate import Comparison, Fit, compare, fit, from_datasheet
+from calibrate import (
+    Comparison,
+    Fit,
+    WhatIf,
+    compare,
+    fit,
+    fit_service,
+    from_datasheet,
+    of_samples,
+    seal,
+    what_if,
+)
 from calibrate.report.compared.curves import latency_against_throughput
 from calibrate.report.plots import curve_of
 from measure import load_dataset
@@ -29,6 +42,25 @@ def test_reprs_are_short(fitted: Fit, comparison: Comparison) -> None:
     assert len(repr(comparison).splitlines()) == 6
     assert len(repr(comparison)) < 1000
     assert repr(comparison.summary()).startswith("3 points held out: throughput missed by 9.2 %")
+
+
+def test_scenarios_seals_and_laws_of_service_show_themselves_as_fits_do(fitted: Fit, tmp_path: Path) -> None:
+    scenario = what_if(fitted, WhatIf(service=0.5))
+    sealed = seal([fitted, scenario.fit], [[1, 8], [1, 8, 64]], tmp_path / "guess.seal")
+    law = fit_service(of_samples(np.random.default_rng(1).gamma(4, 20e-6, size=200), "4 KiB read"))
+    firsts = {
+        "What if: service times x 0.5": scenario, f"2 curves, sealed at {sealed.made_at}": sealed,
+        "4 KiB read: 200 requests in": law,
+    }  # fmt: skip
+    for first, shown in firsts.items():
+        assert repr(shown).startswith(first)
+        assert len(repr(shown).splitlines()) <= 3
+        assert len(shown.plot().data) > 1
+        assert shown._repr_html_().count("<tr") == 1 + len(shown.to_frame())
+    assert sealed.to_frame()["load"].tolist() == [1, 8, 1, 8, 64]
+    assert {trace.name for trace in sealed.plot().data if trace.name} >= {f.series for f in sealed.fits}
+    assert law.to_frame()["name"].tolist() == [family.name for family in law.families]
+    assert law.summary().p99_s == law.law.quantile(0.99)
 
 
 def test_a_sheet_has_a_repr_without_points() -> None:

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from calibrate import compare_all
+from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared import curves as figures
-from calibrate.report.page import Section, render, write_report
+from calibrate.report.page import render, write_report
 from measure import MeasureError, Provenance, Sweep, load_dataset
 
 PANELS = ["Latency against throughput", "Throughput against load", "Response time against load", "Residuals",
@@ -49,7 +50,7 @@ def test_hostile_names_stay_text() -> None:
                            "latency_s": [1e-3, 1.1e-3, 3.5e-3, 7e-3]})  # fmt: skip
     sweep = Sweep(points, name=name, provenance=Provenance(device=name, commands=(name,)))
     done, _ = compare_all(sweep)
-    own = without_plotly(render([Section(name, done, {name: name})], title=name))
+    own = without_plotly(render([compared_section(name, [evidence_of(c) for c in done], {name: name})], title=name))
     assert "<script>alert" not in own
     assert "<img src=x" not in own
     assert "&lt;img src=x" in own

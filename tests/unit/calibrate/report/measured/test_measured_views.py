@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit
+from calibrate.report.files import write_tables
 from calibrate.report.measured import (
     MeasuredData,
     by_load,
@@ -21,7 +22,6 @@ from calibrate.report.measured import (
     shown,
     together,
     views_of,
-    write_csv,
 )
 from calibrate.report.measured.crossover import crossover
 from calibrate.report.measured.scales import load_scale
@@ -283,7 +283,7 @@ def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn(knees: None) -> N
     assert list(one.table["identified"]) == ["no"]
     assert one.table["knee_high"].iloc[0] > 2 * one.table["knee_low"].iloc[0]
     assert not [t for t in plotly(one).data if t.name == "knee"]
-    assert "No sharp knee is identifiable" in one.caption
+    assert "These points determine no sharp knee" in one.caption
 
 
 def test_reads_and_writes_of_a_mix_are_drawn_apart_where_they_are_told() -> None:
@@ -386,17 +386,17 @@ def test_a_page_has_every_view_its_audit_and_its_tables() -> None:
 def test_the_data_of_every_view_is_written_and_nothing_is_replaced(tmp_path: Path) -> None:
     one = published("004-ssd-mix")
     section = section_of(one, views_of(one))
-    written = write_csv([section], tmp_path / "csv")
+    written = write_tables(section.groups, tmp_path / "csv")
     assert [p.stem for p in written] == [v.name for v in section.views]
     table = pd.read_csv(tmp_path / "csv" / "throughput-against-mix.csv")
     assert list(table["throughput_per_s"]) == list(section.views[0].table["throughput_per_s"])
     with pytest.raises(MeasureError, match="not replaced"):
-        write_csv([section], tmp_path / "csv")
+        write_tables(section.groups, tmp_path / "csv")
 
 
 def test_several_sections_get_folders_of_their_own(tmp_path: Path) -> None:
     sections = [section_of(m, views_of(m)) for m in map(published, ("004-ssd-mix", "002-ssd-baseline"))]
-    write_csv(sections, tmp_path)
+    write_tables([group for section in sections for group in section.groups], tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["01-004-ssd-mix", "02-002-ssd-baseline"]
 
 

@@ -1,0 +1,104 @@
+"""The answer of fits to service times, in the order in which it is printed: the law, a table, and what to do about it.
+
+One curve has a row for each family, several have a row each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from calibrate.fitting.answer import labelled
+from measure.units import counted, format_duration, format_percent
+from qsim.text_table import table
+
+if TYPE_CHECKING:
+    from calibrate.service.fitted import FamilyFit, ServiceFit
+    from calibrate.service.goodness import GoodnessOfFit
+
+QUANTILES = (0.5, 0.95, 0.99, 0.999)
+MOST_FAMILIES = 7
+"""So many families are shown."""
+LEAST = 1e-4
+"""Smaller shares of the requests are none."""
+
+Fitted: TypeAlias = "tuple[str, ServiceFit, GoodnessOfFit | None]"
+"""The name of a curve, its fit, and how good that is where it was tested."""
+
+
+def law_line(fit: ServiceFit) -> str:
+    """The best law with its mean, its squared coefficient of variation and its p99 beside the observed one."""
+    law, seen = fit.law, format_duration(fit.times.quantile(0.99), 2)
+    p99 = f"p99 {format_duration(law.quantile(0.99), 2)} ({seen} observed)"
+    return labelled("LAW", f"{fit.best.name}: mean {format_duration(law.mean, 2)}, scv {law.scv:.3g}, {p99}")
+
+
+def missed_line(fit: ServiceFit) -> str:
+    """How wrong the best law is about the share of requests done by any time, and how wrong the next one is."""
+    following = "" if len(fit.families) == 1 else f"; the next, {fit.families[1].name}, {_off(fit.families[1])}"
+    return labelled("MISSED", f"at most {_off(fit.best)} of the requests at any time{following}")
+
+
+def answer(done: Sequence[Fitted]) -> list[str]:
+    """The first lines: whose times these are, the law, and how far it is off."""
+    if len(done) == 1:
+        ((name, fit, _),) = done
+        times = fit.times
+        bins = counted(len(times.counts), "bin")
+        return [f"{name}: {times.total:,.0f} requests in {bins} ({times.kind})", law_line(fit), missed_line(fit)]
+    best = Counter(fit.best.name for _, fit, _ in done)
+    name, worst, _ = max(done, key=lambda one: one[1].best.ks)
+    return [
+        f"{counted(len(done), 'curve')}, a law of service times for each",
+        labelled("LAW", ", ".join(f"{law} ({n} of {len(done)})" for law, n in best.most_common())),
+        labelled("MISSED", f"at most {_off(worst.best)} of the requests at any time ({name}, {worst.best.name})"),
+    ]
+
+
+def answer_table(done: Sequence[Fitted]) -> str:
+    """The families of one curve, the best first; or a row for each of several curves."""
+    if len(done) == 1:
+        return _families(done[0][1])
+    rows = [
+        (name, f.best.name, _off(f.best), format_duration(f.law.mean), f"{f.law.scv:.3g}",
+         format_duration(f.times.quantile(0.99)), format_duration(f.law.quantile(0.99)))
+        for name, f, _ in done
+    ]  # fmt: skip
+    header = ("", "LAW", "MISSED", "MEAN", "SCV", "P99 OBSERVED", "P99 OF THE LAW")
+    return table(header, rows, left=2)
+
+
+def last_lines(done: Sequence[Fitted]) -> list[str]:
+    """Whether the laws were tested, and what to do about the first warning."""
+    tested = [good for _, _, good in done if good is not None]
+    passed = sum(good.passed for good in tested)
+    if not tested:
+        sure = "Not tested: leave out --bootstrap 0"
+    elif len(done) == 1:
+        sure = tested[0].outcome()
+    else:
+        sure = f"{passed} of {len(tested)} laws pass the test of {tested[0].replicates} draws"
+    # A mixture is what several modes ask for, and it is among the families already.
+    findings = [f for _, fit, _ in done for f in fit.findings if f.check != "several-modes"]
+    remedies = Counter(f.remedy for f in findings if f.remedy)
+    following = [f"{remedy[0].upper()}{remedy[1:]}" for remedy, _ in remedies.most_common(1)]
+    return [labelled("SURE?", sure), *(labelled("NEXT", one) for one in following)]
+
+
+def _families(fit: ServiceFit) -> str:
+    observed = [fit.times.mean_s, *map(fit.times.quantile, QUANTILES)]
+    mean, *ends = map(format_duration, observed)
+    rows = [("observed", "", "", mean, "", *ends)]
+    rows += [
+        (f.name, _off(f), f"{f.bic - fit.best.bic:,.1f}", format_duration(f.law.mean), f"{f.law.scv:.3g}",
+         *(format_duration(f.law.quantile(q)) for q in QUANTILES))
+        for f in fit.families[:MOST_FAMILIES]
+    ]  # fmt: skip
+    left = len(fit.families) - MOST_FAMILIES
+    more = f"\n... and {left} more {'family' if left == 1 else 'families'} (--details)" if left > 0 else ""
+    return table(("", "MISSED", "ΔBIC", "MEAN", "SCV", *(f"P{100 * q:g}" for q in QUANTILES)), rows) + more
+
+
+def _off(family: FamilyFit) -> str:
+    return format_percent(100 * family.ks) if family.ks > LEAST else f"< {100 * LEAST:g} %"

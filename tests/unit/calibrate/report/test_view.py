@@ -1,0 +1,47 @@
+"""Tables to read: columns that nobody fills are left out, and doubt is said in the words of the answers."""
+
+from __future__ import annotations
+
+from calibrate.inference.estimates import Estimate
+from calibrate.report.view import Column, Section, Shown, parameter_table
+
+
+def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:
+    rows = [("a", "", "1"), ("b", "", "")]
+    shown = Shown.of(
+        rows, Column("name", lambda r: r[0], words=True), Column("none", lambda r: r[1]), Column("some", lambda r: r[2])
+    )
+    assert shown.header == ("name", "some")
+    assert shown.rows == (("a", "1"), ("b", ""))
+    assert shown.words == (True, False)
+
+
+def test_a_table_without_rows_keeps_its_header() -> None:
+    assert Shown.of([], Column[str]("name", str)).header == ("name",)
+
+
+def test_text_is_aligned_by_the_kind_of_column_and_ends_where_it_is_told_to() -> None:
+    rows = [("a", "10"), ("bcd", "9")]
+    shown = Shown.of(rows, Column("name", lambda r: r[0], words=True), Column("value", lambda r: r[1]))
+    assert shown.text() == "name  value\na        10\nbcd       9"
+    assert shown.text(1) == "name  value\na        10"
+
+
+def test_parameters_are_sure_rough_or_assumed() -> None:
+    found = {
+        "R1": Estimate(80e-6, 70e-6, 90e-6, True, "s"),
+        "Xmax": Estimate(1e5, 2e4, 3e5, False, "1/s", "a wide note"),
+        "p": Estimate(3.0, 2.5, 3.5, False),
+        "c": Estimate(None, None, None, False, "", "the points do not bound it"),
+    }
+    shown = parameter_table(found)
+    assert [row[shown.header.index("sure?")] for row in shown.rows] == ["sure", "rough", "assumed", "rough"]
+    assert shown.rows[1][-1] == "a wide note"
+    assert "identifiable" not in shown.text()
+
+
+def test_a_section_without_curves_is_compared_where_it_says_why_there_are_none() -> None:
+    assert not Section("measured").is_compared
+    refused = Section("compared", refused={"a": "too few points"})
+    assert refused.is_compared
+    assert refused.groups == ()
