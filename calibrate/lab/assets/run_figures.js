@@ -102,7 +102,7 @@ window.qsimLab = window.qsimLab || {};
     return [false, true].map((heldOut) => {
       const rows = state.points.filter((p) => isHeldOut(state, p.load) === heldOut);
       return { type: "scatter", mode: "markers", x: rows.map(x), y: rows.map(y), customdata: rows.map((p) => p.seq),
-        name: "measured, " + (heldOut ? HELD_OUT : CALIBRATED), marker: looks(c, heldOut) };
+        name: "measured, " + (heldOut ? HELD_OUT : CALIBRATED), marker: looks(c, heldOut), cliponaxis: false };
     }).filter((trace) => trace.x.length);
   }
 
