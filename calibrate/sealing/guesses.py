@@ -262,7 +262,8 @@ def leaderboard(revealed: Revealed, observed: Fit, sweep: Sweep) -> list[Row]:
         )
     knee = observed.knee.load
     if knee is None:
-        raise DataError(f"{observed.series or 'the data'} reach no knee, so no guess can be judged: measure deeper")
+        why = observed.knee.note or "the data reach no knee"
+        raise DataError(f"{observed.series or 'these data'}: no guess can be judged, since {why}")
     truth = {"knee": knee, "peak_per_s": peak_of(observed)}
     judged = [q for q in QUANTITIES if truth[q] and all(getattr(g, q) is not None for _, g in ranked)]
     rows = [_judged(made_at, guess, truth, judged, observed) for made_at, guess in ranked]
