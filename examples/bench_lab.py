@@ -43,7 +43,8 @@ def start_s(folder: Path) -> float:
 def request(kind: str) -> dict[str, object]:
     """What a browser sends when a slider was moved."""
     outputs = [
-        "explore-problem.children", "explore-formulas.children", "explore-followed.data", "explore-path.figure",
+        "explore-problem.children", "explore-formulas.children", "explore-key.children", "explore-followed.data",
+        "explore-path.figure",
         *(f"explore-{q}.figure" for q in QUANTITIES), *(f"explore-{p}-row.hidden" for p in PARAMETERS),
         "explore-arrival_rate.max",
     ]  # fmt: skip

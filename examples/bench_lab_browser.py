@@ -39,7 +39,7 @@ TAKEN = "return drawn.length < 5 ? 0 : Math.max(...drawn) - began;"
 PLOTTED = "return Boolean(document.querySelector('#run-throughput .js-plotly-plot')?.on);"
 LAND = """window.landed = []; const plot = document.querySelector('#run-throughput .js-plotly-plot');
     plot.on('plotly_afterplot', () => {
-        const points = (plot.data.find((t) => t.name === 'measured') || { x: [] }).x.length;
+        const points = plot.data.filter((t) => t.name.startsWith('measured, ')).flatMap((t) => t.x).length;
         while (landed.length < points) { landed.push(Date.now() / 1000); }
     });"""
 

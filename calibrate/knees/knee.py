@@ -157,6 +157,7 @@ def _of_model(fit: Fit) -> Knee:
     load, low, high, note = None, None, None, ""
     if share > 1 - fit.level:
         load, low, high = middle(fit.table.at(reached), lambda v: _finite(fit.curve_model.knee(v).load), fit.level)
+        high = high if np.isfinite(high) else None  # points that contradict each other leave it open
     if load is None or share < 0.5:
         load, note = None, "the loaders of this sweep do not reach the knee"
     elif fit.used and not fit.load_type.is_delay and load > max(fit.used):

@@ -27,11 +27,15 @@ class Theme:
         """A plot's layout: axes with titles from zero, the legend above."""
         axis = {"gridcolor": self.grid, "linecolor": self.line, "zerolinecolor": self.line, "showline": True,
                 "ticks": "outside", "automargin": True, "rangemode": "tozero"}  # fmt: skip
+
+        def title(text: str) -> dict[str, Any]:
+            return {"text": text, "font": {"size": self.font_size}}
+
         layout = {
             "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"size": self.font_size, "color": self.text},
             "margin": {"l": 60, "r": 12, "t": 36, "b": round(3.2 * self.font_size)},
-            "xaxis": {**axis, "title": {"text": x_title}}, "yaxis": {**axis, "title": {"text": y_title}},
+            "xaxis": {**axis, "title": title(x_title)}, "yaxis": {**axis, "title": title(y_title)},
             "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0,
                        "font": {"size": self.font_size - 2}},
             "hovermode": "closest",

@@ -10,6 +10,8 @@ from dash.development.base_component import Component
 
 _EMPTY: Any = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False},
                                       "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}}  # fmt: skip
+KEPT: Any = {"persistence": True, "persistence_type": "session"}
+"""What makes a control keep its value when the page is loaded again, while the browser is open."""
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
 
 
@@ -18,17 +20,16 @@ def graph(identity: str, what: str, *, tall: bool = False) -> Component:
     return _framed(dcc.Graph(id=identity, config=_CONFIG, figure=_EMPTY, responsive=True), what, tall=tall)
 
 
-def drawn(figure: dict[str, Any], what: str, *, tall: bool = False) -> Component:
-    """A plot that is there already."""
-    return _framed(dcc.Graph(config=_CONFIG, figure=figure, responsive=True), what, tall=tall)
+def drawn(figure: dict[str, Any], what: str, *, tall: bool = False, named: int = 0) -> Component:
+    """A plot that is there already; it is taller by the legend of so many ``named`` curves."""
+    return _framed(dcc.Graph(config=_CONFIG, figure=figure, responsive=True), what, tall=tall, named=named)
 
 
 def slider(identity: str, label: str, low: float, high: float, step: float, start: float) -> Component:
     """A slider and a box for the number, under one label; what was set stays while the browser is open."""
     row = html.Div(
         [html.Label(label, htmlFor=identity),
-         dcc.Slider(id=identity, min=low, max=high, step=step, value=start, marks=None, updatemode="drag",
-                    persistence=True, persistence_type="session")],
+         dcc.Slider(id=identity, min=low, max=high, step=step, value=start, marks=None, updatemode="drag", **KEPT)],
         id=f"{identity}-row", className="control", role="group",
     )  # fmt: skip
     return told(row, label)
@@ -45,5 +46,6 @@ def in_browser(app: Dash, function: str, *dependencies: DashDependency) -> None:
     app.clientside_callback(ClientsideFunction("lab", function), *dependencies)  # type: ignore[no-untyped-call]
 
 
-def _framed(plot: Component, what: str, *, tall: bool) -> Component:
-    return told(html.Div(plot, role="img", className="chart tall" if tall else "chart"), f"plot: {what}")
+def _framed(plot: Component, what: str, *, tall: bool, named: int = 0) -> Component:
+    look: Any = {"className": "chart tall" if tall else "chart", "style": {"--legend": str(named)}}
+    return told(html.Div(plot, role="img", **look), f"plot: {what}")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting.curve_fit import Fit
+from calibrate.prediction.answer import FACTOR, missed_text
 from calibrate.sealing.sealed_prediction import SCHEMA as PREDICTION
 from calibrate.sealing.sealed_prediction import (
     SealedPrediction,
@@ -36,6 +37,7 @@ from measure.machine import system
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep
 from measure.text_files import read_document
+from measure.units import format_percent
 from qsim.errors import InvalidParameterError
 
 LIST = "qsim-guesses/2"
@@ -82,7 +84,7 @@ class Row:
 
     ``state`` is "revealed", or why it takes no part: "not revealed", "does not match its seal", "was made from these
     data", "predicts no knee of these data", or of which other load it is. ``inside``: whether the guessed knee lies in
-    the interval of the measured one.
+    the interval of the measured one. The ratios are guessed / measured. Equal scores share a rank.
     """
 
     rank: int | None
@@ -95,6 +97,8 @@ class Row:
     peak_error_pct: float | None = None
     score_pct: float | None = None
     inside: bool | None = None
+    knee_ratio: float | None = None
+    peak_ratio: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -258,12 +262,26 @@ def leaderboard(revealed: Revealed, observed: Fit, sweep: Sweep) -> list[Row]:
         )
     knee = observed.knee.load
     if knee is None:
-        raise DataError(f"{observed.series or 'the data'} reach no knee, so no guess can be judged: measure deeper")
+        why = observed.knee.note or "the data reach no knee"
+        raise DataError(f"{observed.series or 'these data'}: no guess can be judged, since {why}")
     truth = {"knee": knee, "peak_per_s": peak_of(observed)}
     judged = [q for q in QUANTITIES if truth[q] and all(getattr(g, q) is not None for _, g in ranked)]
     rows = [_judged(made_at, guess, truth, judged, observed) for made_at, guess in ranked]
     rows.sort(key=lambda row: row.score_pct or 0.0)
-    return [replace(row, rank=1 + i) for i, row in enumerate(rows)] + apart
+    scores = [row.score_pct for row in rows]
+    return [replace(row, rank=1 + scores.index(row.score_pct)) for row in rows] + apart
+
+
+def off_text(ratio: float) -> str:
+    """How far a guess lies from what was measured, by their ratio.
+
+    >>> off_text(1.094), off_text(0.8), off_text(2.1), off_text(0.4), off_text(1.0)
+    ('9.4 % too high', '20 % too low', '2.1 times too high', '2.5 times too low', 'exact')
+    """
+    percent = round(100 * (ratio - 1), 1)
+    if not 1 / FACTOR <= ratio <= FACTOR:
+        return missed_text(100 * (ratio - 1))
+    return f"{format_percent(abs(percent))} too {'high' if percent > 0 else 'low'}" if percent else "exact"
 
 
 def sealed_late(rows: Sequence[Row], sweep: Sweep) -> list[str]:
@@ -296,17 +314,18 @@ def _same_load(fit: Fit, data: Fit) -> bool:
 def _judged(
     made_at: str, guess: Guess, truth: dict[str, float | None], judged: Sequence[str], observed: Fit
 ) -> Row:  # fmt: skip
-    errors: dict[str, float | None] = {}
+    ratios: dict[str, float | None] = {}
     for quantity, true in truth.items():
         guessed = getattr(guess, quantity)
-        errors[quantity] = 100 * abs(float(np.log(guessed / true))) if guessed and true else None
+        ratios[quantity] = guessed / true if guessed and true else None
+    errors = {q: None if r is None else 100 * abs(float(np.log(r))) for q, r in ratios.items()}
     knee, inside = observed.knee, None
     if knee.low is not None and knee.high is not None:
         inside = bool(knee.low <= guess.knee <= knee.high)
     score = float(np.mean([errors[q] or 0.0 for q in judged]))
     return Row(
         None, guess.name, made_at, "revealed", guess.knee, guess.peak_per_s, errors["knee"], errors["peak_per_s"],
-        score, inside,
+        score, inside, ratios["knee"], ratios["peak_per_s"],
     )  # fmt: skip
 
 

@@ -1,9 +1,12 @@
 """A device of known truth in this very process, for machines without fio and nbdkit.
 
 The device is the one that nbdkit plays (:class:`measure.known_device.plugin.Server`). N threads are the N requests that
-circulate: each sends its next one when its last is answered. The threads sleep by the answer of the device, so that c
-servers need no processors; how much later than asked this machine ends a sleep is measured first, and the device
-answers early by that much.
+circulate: each sends its next one when its last is answered. The threads sleep until the device answers, so that c
+servers need no processors. A machine ends a sleep late, and a busy one much later now and then, so the device answers
+early (:class:`Punctuality`): the mean response time is that of the queue.
+
+A point of half a second has some hundred requests, whose mean time differs from the law's by several percent. So the
+times are drawn in strata (:func:`stratified`): any 32 successive ones are spread over the law as all of them are.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ from measure.sweep import Provenance, Sweep
 
 TOOL = "known-device"
 NAP_S, NAPS = 1e-3, 200
+STRATA = 32
+SHARE = 0.1
 PERCENTILES = {"latency_p50_s": 50.0, "latency_p95_s": 95.0, "latency_p99_s": 99.0, "latency_p999_s": 99.9}
 
 
@@ -51,6 +56,22 @@ class Depth:
     def describe(self) -> str:
         """What is shown while it runs."""
         return f"depth {self.depth}"
+
+
+class Punctuality:
+    """How early the device answers: ``early_s`` at first, then more by a ``share`` of how late each answer came.
+
+    What one answer is late is taken off the next ones, so late wakings lengthen the mean by next to nothing. The share
+    is small where many requests wait at once, since these all wake before it can act. Without one, ``early_s`` stays.
+    """
+
+    def __init__(self, early_s: float = 0.0, share: float = 0.0) -> None:
+        self.early_s = early_s
+        self._share = share
+
+    def answered(self, late_s: float) -> None:
+        """Note how much later than it should an answer came; negative: earlier."""
+        self.early_s += self._share * late_s
 
 
 @dataclass(frozen=True)
@@ -89,10 +110,11 @@ class PythonDevice:
         times, routes = drawn_times(self.truth)
         rng = np.random.default_rng([self.truth.seed, point.depth])  # other draws at each depth
         server = Server(
-            array("d", rng.permutation(times).tobytes()), self.truth.servers,
+            array("d", stratified(times, rng).tobytes()), self.truth.servers,
             array("H", routes.tobytes()) if len(routes) else None,
         )  # fmt: skip
-        rows = closed_loop(server, point.depth, self.ramp_s + self.runtime_s, early_s - self.truth.delay_s)
+        seconds = self.ramp_s + self.runtime_s
+        rows = closed_loop(server, point.depth, seconds, Punctuality(early_s, SHARE / point.depth), self.truth.delay_s)
         counted = rows[(rows[:, 0] >= self.ramp_s) & (rows[:, 0] < self.ramp_s + self.runtime_s), 1]
         if len(counted) < 2:
             reason = f"at depth {point.depth} fewer than two requests were answered; give the points more time"
@@ -105,10 +127,27 @@ class PythonDevice:
         return Outcome(json.dumps(measured).encode(), {**about, "ended_at": now()})
 
 
-def closed_loop(server: Server, threads: int, seconds: float, early_s: float = 0.0) -> NDArray[np.float64]:
+def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """The ``times`` (n,), shuffled so that successive ones are spread over the law: of each 32, one from each 32nd.
+
+    >>> drawn = stratified(np.arange(64.0), np.random.default_rng(1))
+    >>> sorted((drawn[:32] // 2).astype(int).tolist()) == list(range(32))
+    True
+    """
+    usable = len(times) // STRATA * STRATA
+    if not usable:
+        return times
+    strata = rng.permuted(np.sort(times)[:usable].reshape(STRATA, -1), axis=1)
+    return rng.permuted(strata.T, axis=1).ravel()
+
+
+def closed_loop(
+    server: Server, threads: int, seconds: float, punctuality: Punctuality, delay_s: float = 0.0
+) -> NDArray[np.float64]:
     """When requests were answered, in seconds from the start, and how long each took: (n, 2), in no order.
 
-    Each of the ``threads`` sends its next request when its last was answered, for so many ``seconds``.
+    Each of the ``threads`` sends its next request when its last was answered, for so many ``seconds``; each answer
+    comes ``delay_s`` after the departure.
     """
     lock, rows = threading.Lock(), [list[tuple[float, float]]() for _ in range(threads)]
     begin = time.perf_counter()
@@ -118,9 +157,11 @@ def closed_loop(server: Server, threads: int, seconds: float, early_s: float = 0
         while answered - begin < seconds:
             with lock:
                 sent = time.perf_counter()
-                _, departs = server.admit(sent)
-            time.sleep(max(0.0, departs - early_s - time.perf_counter()))
+                due = server.admit(sent)[1] + delay_s
+            time.sleep(max(0.0, due - punctuality.early_s - time.perf_counter()))
             answered = time.perf_counter()
+            with lock:
+                punctuality.answered(answered - due)
             own.append((answered - begin, answered - sent))
 
     started = [threading.Thread(target=send, args=(own,), name="request", daemon=True) for own in rows]

@@ -54,9 +54,9 @@ def open_page(
     chromium, driver = require_tool("chromium", "chromium-browser"), require_tool("chromedriver")
     used: list[webdriver.Chrome] = []
 
-    def begin(served: Served, part: str, *, width: int = 1280, dark: bool = False) -> Page:
+    def begin(served: Served, part: str, *, width: int = 1280, height: int = 1000, dark: bool = False) -> Page:
         browser = browsers(len(used), chromium, driver)
-        prepare(browser, width, dark=dark)
+        prepare(browser, width, height, dark=dark)
         used.append(browser)
         page = Page(browser, served)
         page.go(part)

@@ -122,11 +122,11 @@ def start_browser(chromium: str, driver: str, profile: Path) -> webdriver.Chrome
     return webdriver.Chrome(options=options, service=Service(driver))
 
 
-def prepare(browser: webdriver.Chrome, width: int, *, dark: bool) -> None:
-    """A browser as if it were new: nothing stored, this wide, in this look."""
+def prepare(browser: webdriver.Chrome, width: int, height: int = 1000, *, dark: bool) -> None:
+    """A browser as if it were new: nothing stored, of this size, in this look."""
     browser.get("about:blank")
     browser.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
-    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 600}
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
@@ -223,7 +223,8 @@ class Page:
     def points(self) -> list[list[float]]:
         """The measured points on the plot of throughput, in the order in which they came."""
         script = """(() => { const p = document.querySelector('#run-throughput .js-plotly-plot');
-            const t = p && p.data && p.data.find((t) => t.name === 'measured');
-            return t ? t.x.map((x, i) => [x, t.y[i]]) : []; })()"""
+            return (p && p.data || []).filter((t) => t.name.startsWith('measured, '))
+                .flatMap((t) => t.x.map((x, i) => [t.customdata[i], x, t.y[i]]))
+                .sort((a, b) => a[0] - b[0]).map((row) => row.slice(1)); })()"""
         found: list[list[float]] = self.value(script)
         return found

@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 DATASET = "003-ssd-read: "
 CURVE = """(() => { const p = document.querySelector('#run-throughput .js-plotly-plot');
-    return Boolean(p && p.data && p.data.some((t) => t.name === 'the model, sealed')); })()"""
+    return Boolean(p && p.data && p.data.some((t) => t.name === 'predicted')); })()"""
 
 
 @pytest.fixture

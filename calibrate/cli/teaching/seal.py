@@ -140,25 +140,25 @@ def reveal(
 
 
 def _told(observed: Fit, rows: list[Row]) -> str:
-    from calibrate.sealing.guesses import peak_of
+    from calibrate.sealing.guesses import off_text, peak_of
     from measure.units import format_rate
 
     knee, peak = observed.knee, peak_of(observed)
-    interval = "" if knee.low is None or knee.high is None else f" [{knee.low:.3g}, {knee.high:.3g}]"
+    interval = "" if knee.low is None or knee.high is None else f" ({knee.low:.3g} to {knee.high:.3g})"
     head = f"{observed.series}: the knee is at {knee.load or 0:.3g}{interval}"
     if peak is not None:
         head += f", the peak {format_rate(peak)}"
 
-    def percent(value: float | None) -> str:
-        return "" if value is None else f"{value:.0f} %"
+    def off(ratio: float | None) -> str:
+        return "" if ratio is None else off_text(ratio)
 
     def cells(row: Row) -> tuple[Any, ...]:
         rate = "" if row.peak_per_s is None else format_rate(row.peak_per_s)
-        note = row.state if row.state != "revealed" else "inside the interval" if row.inside else ""
+        note = row.state if row.state != "revealed" else "inside its range" if row.inside else ""
         guess = "" if row.knee is None else f"{row.knee:.3g}"
         place = "" if row.rank is None else f"{row.rank}."
-        return (place, row.name, guess, percent(row.knee_error_pct), rate, percent(row.peak_error_pct), note)
+        return (place, row.name, guess, off(row.knee_ratio), rate, off(row.peak_ratio), note)
 
     header = ("", "who", "knee", "off by", "peak", "off by", "")
-    scale = "off by: |ln(guess / measured)|, so that half and twice as much are equally wrong"
+    scale = "Half as much and twice as much are equally wrong; equal errors share a place."
     return f"{head}\n\n{table(header, [cells(r) for r in rows], left=2)}\n\n{scale}"

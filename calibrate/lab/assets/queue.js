@@ -92,15 +92,16 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     }
     pen.fillStyle = text;
     if (unseen) { pen.fillText("+" + unseen, places.left, places.middle + font / 3); }
-    const said = ["t = " + t.toFixed(1), "present N = " + (waiting + served), "waiting " + waiting, "served " + served];
+    const said = ["present N = " + (waiting + served), waiting + " waiting", served + " in service"];
     if (path.population === null) {
       if (!unseen) { pen.fillText("arrivals →", PAD, places.middle + font / 3); }
     } else {
       const thinking = path.population - waiting - served;
       thinkers(pen, places, thinking, width);
-      said.push("thinking " + thinking);
+      said.push(thinking + " thinking");
     }
     pen.fillText(said.join(width > 30 * font ? "    " : "  "), PAD, height - font * 0.5, width - 2 * PAD);
+    canvas.dataset.said = said.join(", ");
     canvas.dataset.time = t.toFixed(3);
     canvas.dataset.present = String(waiting + served);
   }

@@ -6,6 +6,8 @@ window.qsimLab = window.qsimLab || {};
 
   const LINE_BYTES = 64;
 
+  const number = (value) => String(Number(value.toPrecision(3)));
+
   lab.colours = function (theme) {
     const dark = lab.isDark(theme);
     return {
@@ -22,7 +24,7 @@ window.qsimLab = window.qsimLab || {};
   };
 
   function axis(c, title, more) {
-    return Object.assign({ title: { text: title }, gridcolor: c.grid, linecolor: c.line, zerolinecolor: c.line,
+    return Object.assign({ title: { text: title, font: { size: c.size } }, gridcolor: c.grid, linecolor: c.line, zerolinecolor: c.line,
       showline: true, ticks: "outside", automargin: true, rangemode: "tozero", fixedrange: true }, more || {});
   }
 
@@ -80,16 +82,28 @@ window.qsimLab = window.qsimLab || {};
 
   function band(x, low, high, c) {
     return { type: "scatter", mode: "lines", x: x.concat(x.slice().reverse()), y: high.concat(low.slice().reverse()),
-      fill: "toself", fillcolor: c.band, line: { width: 0 }, hoverinfo: "skip", name: "its band" };
+      fill: "toself", fillcolor: c.band, line: { width: 0 }, hoverinfo: "skip", name: "its 90 % band" };
   }
 
   function upright(x, colour, dash) {
     return { type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line: { color: colour, width: 3, dash: dash } };
   }
 
-  function measured(x, y, c) {
-    return { type: "scatter", mode: "markers", x: x, y: y, name: "measured",
-      marker: { size: 13, color: c.red, line: { color: c.ground, width: 1 } } };
+  /* What the model was calibrated on: every point until it sealed its prediction, and then those it names. */
+  const CALIBRATED = "calibrated on", HELD_OUT = "held out";
+  function isHeldOut(state, load) { return Boolean(state.sealed) && !state.sealed.used.includes(load); }
+
+  function looks(c, heldOut) {
+    return heldOut ? { size: 13, symbol: "circle", color: c.red, line: { color: c.ground, width: 1 } }
+      : { size: 12, symbol: "square-open", color: c.text, line: { color: c.text, width: 3 } };
+  }
+
+  function measured(state, x, y, c) {
+    return [false, true].map((heldOut) => {
+      const rows = state.points.filter((p) => isHeldOut(state, p.load) === heldOut);
+      return { type: "scatter", mode: "markers", x: rows.map(x), y: rows.map(y), customdata: rows.map((p) => p.seq),
+        name: "measured, " + (heldOut ? HELD_OUT : CALIBRATED), marker: looks(c, heldOut), cliponaxis: false };
+    }).filter((trace) => trace.x.length);
   }
 
   lab.throughputFigure = function (state, mine, knee, theme) {
@@ -98,10 +112,10 @@ window.qsimLab = window.qsimLab || {};
     if (state.curve) {
       const curve = state.curve, x = at(curve), of = (name) => curve.map((r) => r[name] * unit.factor);
       traces.push(band(x, of("throughput_low_per_s"), of("throughput_high_per_s"), c));
-      traces.push({ type: "scatter", mode: "lines", x: x, y: of("throughput_per_s"), name: "the model, sealed",
+      traces.push({ type: "scatter", mode: "lines", x: x, y: of("throughput_per_s"), name: "predicted",
         line: { color: c.blue, width: 3 } });
     }
-    traces.push(measured(at(state.points), state.points.map((p) => p.throughput_per_s * unit.factor), c));
+    traces.push(...measured(state, (p) => lab.place(state, p.load), (p) => p.throughput_per_s * unit.factor, c));
     const guess = mine && mine.run === state.run ? mine.knee : knee;
     if (guess > 0 && state.run) {
       shapes.push(upright(lab.place(state, guess), c.green, "dot"));
@@ -117,7 +131,7 @@ window.qsimLab = window.qsimLab || {};
             fillcolor: c.orange, opacity: 0.18 });
         }
         traces.push({ type: "scatter", mode: "lines", x: [null], y: [null], line: { color: c.orange, width: 3 },
-          name: "the knee of all points: " + knee.load.toPrecision(3) });
+          name: "measured knee: " + number(knee.load) });
       }
       traces.push({ type: "scatter", mode: "markers", x: rows.map((r) => lab.place(state, r.knee)),
         y: rows.map(() => 0), cliponaxis: false,
@@ -133,10 +147,9 @@ window.qsimLab = window.qsimLab || {};
     if (state.curve) {
       const curve = state.curve;
       traces.push({ type: "scatter", mode: "lines", x: curve.map((r) => r.throughput_per_s * unit.factor),
-        y: curve.map((r) => r.response_time_s * time.factor), name: "the model, sealed", line: { color: c.blue, width: 3 } });
+        y: curve.map((r) => r.response_time_s * time.factor), name: "predicted", line: { color: c.blue, width: 3 } });
     }
-    traces.push(measured(state.points.map((p) => p.throughput_per_s * unit.factor),
-      state.points.map((p) => p.latency_s * time.factor), c));
+    traces.push(...measured(state, (p) => p.throughput_per_s * unit.factor, (p) => p.latency_s * time.factor, c));
     const blank = state.points.length ? {} : { range: [0, 1], showticklabels: false };
     const spread = state.points.map((p) => p.latency_s);
     const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? { type: "log", rangemode: "normal", dtick: 1 } : {};
@@ -144,14 +157,17 @@ window.qsimLab = window.qsimLab || {};
   };
 
   lab.residualFigure = function (state, theme) {
-    const c = lab.colours(theme), rows = state.revealed.residuals, at = (r) => lab.place(state, r.load);
-    const series = (name, key, colour, symbol) => ({ type: "scatter", mode: "markers", name: name, x: rows.map(at),
-      y: rows.map((r) => r[key]), marker: { size: 13, color: colour, line: { color: colour, width: 2 },
-        symbol: rows.map((r) => symbol + (r.held_out ? "" : "-open")) } });
-    return {
-      data: [series("throughput", "throughput_pct", c.blue, "circle"),
-             series("response time", "response_pct", c.red, "diamond")],
-      layout: layout(c, loadAxis(state, c), axis(c, "predicted / measured − 1 (%)", { rangemode: "normal", zeroline: true })),
-    };
+    const c = lab.colours(theme), traces = [];
+    for (const [words, key, symbol, colour] of [["throughput", "throughput_pct", "circle", c.blue],
+      ["response time", "response_pct", "diamond", c.red]]) {
+      for (const heldOut of [true, false]) {
+        const rows = state.revealed.residuals.filter((r) => r.held_out === heldOut), shade = heldOut ? colour : c.text;
+        traces.push({ type: "scatter", mode: "markers", name: words + ", " + (heldOut ? HELD_OUT : CALIBRATED),
+          x: rows.map((r) => lab.place(state, r.load)), y: rows.map((r) => r[key]),
+          marker: { size: 13, color: shade, symbol: symbol + (heldOut ? "" : "-open"), line: { color: shade, width: 2 } } });
+      }
+    }
+    const y = axis(c, "prediction too high by (%)", { rangemode: "normal", zeroline: true });
+    return { data: traces, layout: layout(c, loadAxis(state, c), y) };
   };
 })(window.qsimLab);

@@ -37,8 +37,8 @@ def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     closed = [c for c in curves if c.load_type.is_closed]
     axis = throughput_axis(_all([c.throughput_per_s for c in closed]))
     traces = [_curve(c, c.load, axis.of(c.throughput_per_s), i, theme) for i, c in enumerate(curves) if c in closed]
-    return {"data": traces, "layout": theme.layout(
-        "outstanding requests N", axis.title, xaxis=DOUBLING,
+    return {"data": traces, "layout": theme.layout(  # the curves are named in the picture above
+        "outstanding requests N", axis.title, xaxis=DOUBLING, showlegend=False,
         yaxis=_scale(_all([c.throughput_per_s for c in closed])))}  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
            "line": {"color": theme.line, "width": 2, "dash": "dash"}}  # fmt: skip
     scale = _scale(values) if spans_decade(values) else {"range": [0, max(1.25, 1.1 * values.max())]}
     return {"data": traces, "layout": theme.layout(
-        "outstanding requests N", "X·R / N", shapes=[one], xaxis=DOUBLING,
+        "outstanding requests N", "throughput × response time / N", shapes=[one], xaxis=DOUBLING,
         yaxis=scale)}  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme:
         traces = [
             {"type": "scatter", "mode": "lines", "x": [*then.load, *then.load[::-1]], "y": [*high, *low[::-1]],
              "fill": "toself", "fillcolor": f"{theme.red}33", "line": {"width": 0}, "hoverinfo": "skip",
-             "name": "changed, its band"},
+             "name": "changed, 90 % band"},
             line(now.load, axis.of(getattr(now, f"{column}_{unit}")), "as it is", theme.blue),
             line(then.load, axis.of(getattr(then, f"{column}_{unit}")), "changed", theme.red, line={"dash": "dash"}),
             marks(curve.load, axis.of(measured), "measured", theme.blue),

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from calibrate.lab.compare.shelf import Shelf, ShelfCurve
 from calibrate.lab.themes import Theme, theme_of
-from calibrate.lab.widgets import drawn, slider
+from calibrate.lab.widgets import KEPT, drawn, slider
 from measure.errors import MeasureError
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd", "dataset-002-ssd-tails")
@@ -30,18 +30,18 @@ def layout(shelf: Shelf) -> Component:
                 [
                     html.H2("Compare"),
                     html.Label("Measurements", htmlFor="compare-sources"),
-                    dcc.Dropdown(id="compare-sources", options=options, multi=True, persistence=True,
-                                 persistence_type="session", value=[i for i in FIRST if i in sources]),
+                    dcc.Dropdown(id="compare-sources", options=options, multi=True,
+                                 value=[i for i in FIRST if i in sources], **KEPT),
                     html.Label("Curves", htmlFor="compare-curves"),
                     dcc.Dropdown(id="compare-curves", options=[], multi=True),
                     html.Fieldset([html.Legend("Show"),
                                    dcc.RadioItems(id="compare-view", options=shown, value=next(iter(VIEWS)),
-                                                  persistence=True, persistence_type="session", className="choices")]),
+                                                  className="choices", **KEPT)]),
                     html.Div(
                         [html.Label("Device to change", htmlFor="compare-changed"),
                          dcc.Dropdown(id="compare-changed", options=[], clearable=False),
-                         slider("compare-drives", "drives in the stripe, of one now", *DRIVES, 1, 2),
-                         slider("compare-service", "service time, times", *SERVICE, 0.05, 1.0)],
+                         slider("compare-drives", "number of drives (measured: 1)", *DRIVES, 1, 2),
+                         slider("compare-service", "service time, multiplied by", *SERVICE, 0.05, 1.0)],
                         id="compare-changes", hidden=True,
                     ),
                     html.P(id="compare-problem", className="problem", role="alert"),
@@ -149,7 +149,7 @@ def _curve_view(_shelf: Shelf, _sources: Sequence[str], picked: Sequence[ShelfCu
 
     if not picked:
         return [_note("Choose at least one curve.")]
-    parts = [drawn(curves_figure(picked, theme), "response time against throughput", tall=True)]
+    parts = [drawn(curves_figure(picked, theme), "response time against throughput", tall=True, named=len(picked))]
     if any(c.load_type.is_closed for c in picked):
         parts.append(drawn(load_figure(picked, theme), "throughput against outstanding requests", tall=True))
     return parts
@@ -175,14 +175,18 @@ def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[ShelfCur
     from calibrate.lab.compare.figures import little_figure
 
     closed = [c for c in picked if c.load_type.is_closed]
-    plot = [drawn(little_figure(closed, theme), "X R / N against N", tall=True)] if closed else [
+    plot = [drawn(little_figure(closed, theme), "Little's law", tall=True, named=len(closed))] if closed else [
         _note("Little's law needs a curve over outstanding requests.")]  # fmt: skip
     found = shelf.sources()
     findings = [
         html.Li([html.Strong(found[s].short), f" {f}"], className=f.severity)
         for s in sources for f in shelf.measured(found[s]).findings if f.check == "littles-law"
     ]  # fmt: skip
-    return [*plot, html.P("N = X·R must hold at every point: 1 means that it does."), html.Ul(findings)]
+    return [
+        *plot,
+        html.P("Little's law: throughput times response time is the number in flight. A point at 1 obeys it."),
+        html.Ul(findings),
+    ]
 
 
 def _report_views(shelf: Shelf, sources: Sequence[str], views: Callable[..., Any], theme: Theme) -> list[Component]:

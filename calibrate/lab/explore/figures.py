@@ -47,11 +47,13 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
 def path_figure(path: SampleStretch, mean: float | None, theme: Theme) -> dict[str, Any]:
     """N(t) of a sample path, with its own average and the theory's L (None where there is none)."""
     times, counts = path.present()
-    traces = [line(times, counts, "N(t) of one run", theme.blue, line={"shape": "hv", "width": 2})]
+    traces = [line(times, counts, "N(t) of this run", theme.blue, line={"shape": "hv", "width": 2})]
     own = path.mean_present()
-    traces.append(line([0, path.end], [own, own], f"its average {own:.3g}", theme.green, line={"dash": "dot"}))
+    traces.append(line([0, path.end], [own, own], f"its average: {own:.3g}", theme.green, line={"dash": "dot"}))
     if mean is not None:
-        traces.append(line([0, path.end], [mean, mean], f"theory, L = {mean:.3g}", theme.red, line={"dash": "dash"}))
+        traces.append(
+            line([0, path.end], [mean, mean], f"mean by theory: L = {mean:.3g}", theme.red, line={"dash": "dash"})
+        )
     margin = {"l": round(4.2 * theme.font_size)}
     layout = theme.layout("time", "number present N(t)", xaxis=QUICK, yaxis=QUICK, margin=margin)
     return {"data": traces, "layout": layout}
@@ -61,8 +63,9 @@ def _simulated(simulated: tuple[Mark, ...], quantity: str, theme: Theme) -> dict
     values = [mark.values[quantity] for mark in simulated]
     error = {"type": "data", "symmetric": False, "array": [high - v for v, _, high in values],
              "arrayminus": [v - low for v, low, _ in values], "thickness": 2, "width": 6}  # fmt: skip
+    symbols = ["x-thin-open" if quantity in mark.missed else "circle-open" for mark in simulated]
     return marks([m.x for m in simulated], [v for v, _, _ in values], "simulated, 95 %", theme.green,
-                 error_y=error, marker={"size": 10, "symbol": "circle-open", "line": {"width": 3}})  # fmt: skip
+                 error_y=error, marker={"size": 10, "symbol": symbols, "line": {"width": 3}})  # fmt: skip
 
 
 def _top(curves: Curves, quantity: str) -> float:

@@ -9,19 +9,21 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from calibrate.lab.explore.curves import QUANTITIES, Curves, curves_of, with_simulation
+from calibrate.lab.explore.curves import QUANTITIES, Curves, curves_of, said_of, with_simulation
 from calibrate.lab.explore.figures import path_figure, quantity_figure
 from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.path import SampleStretch, path_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, settings_of
 from calibrate.lab.themes import theme_of
-from calibrate.lab.widgets import graph, in_browser, slider, told
+from calibrate.lab.widgets import KEPT, graph, in_browser, slider, told
 
 MOST_SEEDS = 2**31
 WARMING_MS = 1500
 """Longer than an answer takes: a browser drops the answer to what it has asked again meanwhile."""
-KEY = (("theory", "theory"), ("simulated", "simulated, with its 95 % interval"), ("here", "where you are"),
-       ("bounds", "bounds, if closed"))  # fmt: skip
+KEY = {"theory": "theory", "simulated": "simulated, with its 95 % interval", "here": "where you are",
+       "bounds": "limits that it cannot cross"}  # fmt: skip
+FIRST_PATH = 680
+"""The seed of the first path: one whose average one sees to differ from the theory's mean, in every model."""
 _warm = threading.Event()
 """Whether the engine is loaded; until then the page shows the theory, which needs none."""
 UNSTABLE = (
@@ -40,8 +42,7 @@ def layout() -> Component:
                     html.Fieldset(
                         [html.Legend("Model"),
                          dcc.RadioItems(id="explore-kind", options=[{"label": v, "value": k} for k, v in KINDS.items()],
-                                        value="mm1", persistence=True, persistence_type="session",
-                                        className="choices")],
+                                        value="mm1", className="choices", **KEPT)],
                     ),
                     *(slider(f"explore-{name}", p.label, p.low, p.high, p.step, p.start)
                       for name, p in PARAMETERS.items()),
@@ -52,10 +53,10 @@ def layout() -> Component:
             told(html.Section(id="explore-formulas", className="formulas more"), "the formulas with these numbers"),
             html.Section(
                 [
-                    html.P([html.Span(words, className=f"key-{name}") for name, words in KEY], className="key"),
+                    html.P(id="explore-key", className="key"),
                     html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()],
                              className="grid"),
-                    html.Div([html.H3("One stretch of its life"),
+                    html.Div([html.H3("One short run"),
                               html.Button("Pause", id="explore-play", n_clicks=0, className="small"),
                               html.Button("Another run", id="explore-again", n_clicks=0, className="small")],
                              className="heading"),
@@ -80,6 +81,7 @@ def register(app: Dash) -> None:
     app.callback(
         Output("explore-problem", "children"),
         Output("explore-formulas", "children"),
+        Output("explore-key", "children"),
         Output("explore-followed", "data"),
         Output("explore-path", "figure"),
         *(Output(f"explore-{name}", "figure") for name in QUANTITIES),
@@ -115,16 +117,24 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
     try:
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
     except ValueError as error:
-        return (str(error), *([no_update] * (3 + len(QUANTITIES))), *hidden)
+        return (str(error), *([no_update] * (4 + len(QUANTITIES))), *hidden)
     seed = clicks if isinstance(clicks, int) and 0 <= clicks < MOST_SEEDS else 0
     curves, path = _worked_out(settings, seed, simulated=_warm.is_set())
     metrics = curves.metrics
     problem = UNSTABLE.format(rho=settings.utilization) if metrics is None else ""
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
+    drawn_path = path_figure(path, None if metrics is None else metrics.L, theme)
     return (
-        problem, formulas, path.to_dict(), path_figure(path, None if metrics is None else metrics.L, theme),
+        problem, formulas, _key(curves), path.to_dict(), drawn_path,
         *(quantity_figure(curves, name, theme) for name in QUANTITIES), *hidden,
     )  # fmt: skip
+
+
+def _key(curves: Curves) -> list[Component]:
+    """What the marks in the plots mean, and whether the simulation agrees with the theory."""
+    shown = [name for name in KEY if name != "bounds" or curves.bounds]
+    said = html.Span(said_of(curves.simulated), id="explore-agrees")
+    return [*(html.Span(KEY[name], className=f"key-{name}") for name in shown), said]
 
 
 def warm_up() -> None:
@@ -138,4 +148,4 @@ def warm_up() -> None:
 @lru_cache(maxsize=256)  # students like round numbers
 def _worked_out(settings: Settings, seed: int, *, simulated: bool) -> tuple[Curves, SampleStretch]:
     curves = curves_of(settings)
-    return with_simulation(settings, curves, seed) if simulated else curves, path_of(settings, seed)
+    return with_simulation(settings, curves, seed) if simulated else curves, path_of(settings, FIRST_PATH + seed)

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 Kind = Literal["mm1", "mmc", "mg1", "closed"]
 KINDS: Mapping[Kind, str] = {
-    "mm1": "M/M/1",
-    "mmc": "M/M/c",
-    "mg1": "M/G/1",
-    "closed": "closed, N requests circle",
+    "mm1": "M/M/1: one server",
+    "mmc": "M/M/c: c servers",
+    "mg1": "M/G/1: any service times",
+    "closed": "closed: N requests circulate",
 }
 
 
@@ -53,8 +53,8 @@ PARAMETERS: Mapping[str, SliderParameter] = {
         SliderParameter("arrival_rate", "arrival rate λ", 0.05, 20.0, 0.05, 0.7, _OPEN),
         SliderParameter("service_time", "service time S", 0.1, 5.0, 0.05, 1.0, (*_OPEN, "closed")),
         SliderParameter("servers", "servers c", 1, 16, 1, 4, ("mmc", "closed")),
-        SliderParameter("scv", "variability of service c²", 0.0, 10.0, 0.1, 4.0, ("mg1",)),
-        SliderParameter("population", "requests in flight N (iodepth)", 1, 128, 1, 8, ("closed",)),
+        SliderParameter("scv", "variability of service times c² (1: exponential)", 0.0, 10.0, 0.1, 4.0, ("mg1",)),
+        SliderParameter("population", "requests in flight N", 1, 128, 1, 8, ("closed",)),
         SliderParameter("think_time", "think time Z", 0.0, 20.0, 0.1, 1.0, ("closed",)),
     )
 }

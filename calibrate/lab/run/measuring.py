@@ -93,7 +93,7 @@ def _replay(teller: Teller) -> Sweep:
     for done, load in enumerate(wanted):
         left = len(wanted) - done
         teller.tell(
-            "progress", text=f"replaying {order.load_name} {load:g}", seconds_left=left * order.seconds_per_point
+            "progress", text=f"replaying {order.load_type.at(load)}", seconds_left=left * order.seconds_per_point
         )
         time.sleep(0.0 if teller.has(load) else order.seconds_per_point)
         here = sweep.points[sweep.points["load"].isin(wanted[: done + 1])]

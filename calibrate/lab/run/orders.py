@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
-from measure.loads import LOADS, Load, LoadKind
+from measure.loads import LOADS, Load, LoadKind, load_of
 from measure.machine.durable import write_durably
 
 Device = Literal["memory", "disk", "known", "replay"]
@@ -44,11 +44,12 @@ class Order:
     path: str = ""
     series: str = ""
     curve_hidden: bool = False
+    load_unit: str = ""
 
     @property
     def load_type(self) -> Load:
-        """What varies."""
-        return LOADS[self.load_kind]
+        """What varies; a table that counts clients calls its load so."""
+        return load_of(self.load_kind, self.load_unit or LOADS[self.load_kind].unit)
 
     @property
     def load_name(self) -> str:
@@ -132,7 +133,7 @@ def _replay(folder: LabFolder, value: object, series: object, pace: float) -> Or
     loads = tuple(sorted({float(n) for n in one.points["load"]}))
     path = "" if source.path is None else str(source.path)
     return Order("replay", f"replay of {source.label}: {chosen}", one.load_kind, loads, pace, dataset=source.dataset,
-                 path=path, series=chosen)  # fmt: skip
+                 path=path, series=chosen, load_unit=one.load_unit)  # fmt: skip
 
 
 def _need(missing: str) -> None:

@@ -12,13 +12,14 @@ from calibrate.lab.run.api import GUESSES_AT, REPORT_AT
 from calibrate.lab.run.orders import PACES, choices, series_of
 from calibrate.lab.run.session import LONGEST_NAME, RefusedError
 from calibrate.lab.run.table import RunTable
-from calibrate.lab.widgets import graph, in_browser, told
+from calibrate.lab.widgets import KEPT, graph, in_browser, told
 from measure.errors import MeasureError
 
 POLL_MS = 500
 TEACHER_ONLY = "only the teacher can do that, who has the other address"
 BUTTONS = ("open", "start", "stop", "reveal", "remove")
 HIDE = "hide the model's curve until the reveal"
+SEALED = "Each name with the beginning of a hash. The guess itself stays hidden until the reveal."
 
 
 def layout(table: RunTable) -> Component:
@@ -69,14 +70,14 @@ def _teacher(table: RunTable) -> list[Component]:
             [
                 html.Legend("Teacher"),
                 html.Label("Device", htmlFor="run-device"),
-                dcc.Dropdown(id="run-device", options=options, value=first, clearable=False),
+                dcc.Dropdown(id="run-device", options=options, value=first, clearable=False, **KEPT),
                 html.Div([html.Label("Curve", htmlFor="run-series"),
                           dcc.Dropdown(id="run-series", options=[], clearable=False)],
                          id="run-series-row", hidden=True),
-                html.Label("Time", htmlFor="run-pace"),
-                dcc.Dropdown(id="run-pace", options=paces, value=1.0, clearable=False, searchable=False),
+                html.Label("Time for each point", htmlFor="run-pace"),
+                dcc.Dropdown(id="run-pace", options=paces, value=1.0, clearable=False, searchable=False, **KEPT),
                 dcc.Checklist(id="run-hidden", options=[{"label": HIDE, "value": "hidden"}], value=[],
-                              className="choices"),
+                              className="choices", **KEPT),
                 html.Div(
                     [html.Button("Open a new run", id="run-open", className="step next"),
                      html.Button("Start measuring", id="run-start", className="step", disabled=True),
@@ -101,10 +102,9 @@ def _viewer() -> list[Component]:
         html.Fieldset(
             [
                 html.Legend("Your guess"),
-                html.P("Where is the knee? Press into the plot or type it.", className="weak"),
+                html.P("Where is the knee? Click in the plot, or type it.", className="weak"),
                 html.Label("Name", htmlFor="run-name"),
-                dcc.Input(id="run-name", type="text", maxLength=LONGEST_NAME, autoComplete="off", persistence=True,
-                          persistence_type="session"),
+                dcc.Input(id="run-name", type="text", maxLength=LONGEST_NAME, autoComplete="off", **KEPT),
                 html.Label("Knee", htmlFor="run-knee", id="run-knee-label"),
                 dcc.Input(id="run-knee", type="number", min=0, step="any"),
                 html.Div(html.Button("Seal my guess", id="run-guess"), className="buttons"),
@@ -119,8 +119,8 @@ def _viewer() -> list[Component]:
 def _taken_along() -> list[Component]:
     """Who has sealed, and what can be downloaded after the reveal."""
     return [
-        html.Details([html.Summary("Sealed guesses", id="run-count"), html.Ul(id="run-guesses", className="guesses")],
-                     open=True),
+        html.Details([html.Summary("Sealed guesses", id="run-count"), html.P(SEALED, className="weak"),
+                      html.Ul(id="run-guesses", className="guesses")], open=True),
         html.Div([html.A("Download the report", href=REPORT_AT, className="button"),
                   html.A("The guesses as CSV", href=GUESSES_AT, className="button plain")],
                  id="run-downloads", className="buttons", hidden=True),
@@ -142,10 +142,10 @@ def register(app: Dash, table: RunTable) -> None:
         prevent_initial_call=True,
     )(lambda _guess, _undo, name, knee, mine:
       take_back(table, mine) if ctx.triggered_id == "run-undo" else seal(table, name, knee))  # fmt: skip
-    app.callback(
-        Output("run-series", "options"), Output("run-series", "value"), Output("run-series-row", "hidden"),
-        Input("run-device", "value"),
-    )(lambda device: _series(table, device))  # fmt: skip
+    app.callback(Output("run-series", "options"), Input("run-device", "value"))(lambda device: _series(table, device))
+    in_browser(app, "offer", Output("run-series", "value"), Output("run-series-row", "hidden"),
+               Input("run-series", "options"))  # fmt: skip
+    in_browser(app, "keep", Input("run-series", "value"))
     in_browser(app, "ask", Input("run-tick", "n_intervals"))
     in_browser(
         app, "run",
@@ -204,12 +204,9 @@ def take_back(table: RunTable, mine: object) -> tuple[Any, str, Any]:
     return "Taken back. Guess again.", "good", None
 
 
-def _series(table: RunTable, device: object) -> tuple[Any, Any, bool]:
-    """The curves of what is to be replayed."""
-    if not teaches():
-        return [], None, True
+def _series(table: RunTable, device: object) -> list[str]:
+    """The curves of what is to be replayed; none where it cannot be read, and opening it says why."""
     try:
-        names = series_of(table.folder, device)
+        return series_of(table.folder, device) if teaches() else []
     except MeasureError:
-        names = []  # opening it says why
-    return [{"label": n, "value": n} for n in names], names[0] if names else None, not names
+        return []

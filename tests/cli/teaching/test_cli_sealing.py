@@ -171,4 +171,8 @@ def test_a_prediction_over_another_load_is_listed_apart(qsim, sheet_and_memory, 
 
 def test_the_scale_of_the_errors_is_told(qsim, next_day):
     qsim("seal", "add", "class.json", "--name", "Ada", "--knee", "12")
-    assert "|ln(guess / measured)|" in qsim("seal", "reveal", "class.json", "--data", str(next_day)).out
+    qsim("seal", "add", "class.json", "--name", "Bob", "--knee", "30")
+    said = qsim("seal", "reveal", "class.json", "--data", str(next_day)).out
+    assert "20 % too high" in said
+    assert "3.0 times too high" in said
+    assert "Half as much and twice as much are equally wrong" in said

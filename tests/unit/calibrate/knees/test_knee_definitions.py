@@ -10,6 +10,7 @@ from calibrate.fitting.curve_fit import fit, from_datasheet
 from calibrate.fitting.predicted_curve import predict
 from calibrate.knees.definitions import knee_rows, named_knees
 from calibrate.prediction.bootstrapped_knees import bootstrapped
+from calibrate.sealing.sealed_prediction import seal
 from measure import load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -144,3 +145,15 @@ def test_of_a_memory_the_throughput_is_a_bandwidth():
     made = fit(load_dataset("001-memory", corrected=True), [0, 500, 20000], series="64 B read")
     row = next(row for row in knee_rows(named_knees(made), made.load_kind) if row[0] == made.knee.definition)
     assert row[3] == format_bandwidth(made.knee.throughput_per_s * 64)
+
+
+def test_a_knee_that_contradicting_points_leave_open_has_no_end_and_is_sealed_all_the_same(tmp_path):
+    # A memory on a machine that was busy with other things: repeats of a point differ by a factor of 1.8.
+    rates = [386e6, 418e6, 417e6, 112e6, 115e6, 115e6, 7.97e6, 5.88e6, 8.19e6]
+    times = [348e-9, 295e-9, 214e-9, 334e-9, 182e-9, 198e-9, 196e-9, 328e-9, 188e-9]
+    points = {"series": "mix", "load": np.repeat([0.0, 500.0, 20000.0], 3), "repeat": [0, 1, 2] * 3,
+              "throughput_per_s": rates, "latency_s": times}  # fmt: skip
+    fitted = fit(Sweep(pd.DataFrame(points), load_kind="injected_delay", load_unit="cycles"))
+    assert fitted.knee.load is not None
+    assert fitted.knee.high is None
+    assert seal([fitted], [[0.0, 100.0]], tmp_path / "sealed.json").fits[0].knee == fitted.knee

@@ -243,6 +243,15 @@ def test_the_closest_wins_and_cheats_are_named(tmp_path, fitted):
     assert half.score_pct == pytest.approx((half.knee_error_pct + half.peak_error_pct) / 2)
 
 
+def test_equal_errors_share_a_place_and_the_next_is_as_far_down_as_ever(tmp_path):
+    path, observed = tmp_path / "class.json", fit(sweep_of(), list(DEPTHS))
+    for name, knee in (("Far", 40.0), ("Ann", 11.0), ("Bob", 11.0), ("Third", 14.0)):
+        add_guess(path, Guess(name, knee))
+    rows = leaderboard(read_revealed([path]), observed, sweep_of())
+    assert [(r.rank, r.name) for r in rows] == [(1, "Ann"), (1, "Bob"), (3, "Third"), (4, "Far")]
+    assert rows[3].knee_ratio == pytest.approx(40.0 / observed.knee.load)
+
+
 def test_a_prediction_that_knows_the_data_takes_no_part(tmp_path, fitted):
     seal([fitted], [[1]], tmp_path / "model.json")
     with pytest.raises(DataError, match="was made from these data"):

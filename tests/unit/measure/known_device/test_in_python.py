@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from measure import load
-from measure.known_device.in_python import PythonDevice, closed_loop, lateness_s
+from measure.known_device import in_python
+from measure.known_device.in_python import STRATA, Punctuality, PythonDevice, closed_loop, lateness_s, stratified
 from measure.known_device.plugin import Server
 from measure.known_device.server import truth_of
 from measure.known_device.truth import Truth
@@ -20,11 +21,45 @@ SERVICE_S, SERVERS, SECONDS = 5e-3, 2, 0.5
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_the_servers_limit_the_rate_and_no_request_is_answered_before_it_was_served(threads: int) -> None:
-    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), threads, SECONDS)
+    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), threads, SECONDS, Punctuality())
     busy = min(threads, SERVERS)
     assert 1 <= len(rows) <= busy * SECONDS / SERVICE_S + threads
     assert rows[:, 1].min() >= SERVICE_S
     assert np.all(rows[:, 0] >= SERVICE_S)
+
+
+class LateMachine:
+    """A clock of its own, whose sleeps end late by exponential times: 0.4 ms on average, seldom much more."""
+
+    def __init__(self) -> None:
+        self.now_s, self.rng = 0.0, np.random.default_rng(5)
+
+    def perf_counter(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds + self.rng.exponential(0.4e-3)
+
+
+@pytest.mark.parametrize(("share", "expected", "room"), [(0.1, SERVICE_S, 0.01), (0.0, SERVICE_S + 0.4e-3, 0.02)])
+def test_late_wakings_do_not_lengthen_the_mean_since_later_answers_come_early(
+    share: float, expected: float, room: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_python, "time", LateMachine())
+    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), 1, 10.0, Punctuality(share=share))
+    assert rows[:, 1].mean() == pytest.approx(expected, rel=room)
+    assert len(rows) == pytest.approx(10.0 / expected, rel=room)
+
+
+def test_stratified_times_are_the_same_times_and_each_block_has_the_mean_of_the_law() -> None:
+    times = Exponential(SERVICE_S).sample(np.random.default_rng(1), 2**14)
+    shuffled = stratified(times, np.random.default_rng(2))
+    assert np.array_equal(np.sort(shuffled), np.sort(times))
+    blocks, independent = (t.reshape(-1, STRATA).mean(axis=1).std() for t in (shuffled, times))
+    assert blocks < independent / 3
+    follows = np.corrcoef(shuffled[:-1], shuffled[1:])[0, 1]
+    assert abs(follows) < 0.1  # no pattern inside a block
+    assert np.array_equal(stratified(times[:1], np.random.default_rng(3)), times[:1])
 
 
 def test_a_sweep_is_kept_with_its_truth_and_goes_on_where_it_was(tmp_path: Path) -> None:

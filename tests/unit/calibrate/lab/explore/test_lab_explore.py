@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 pytest.importorskip("dash")
 
-from calibrate.lab.explore.curves import QUANTITIES, curves_of, with_simulation
+from calibrate.lab.explore.curves import QUANTITIES, Mark, curves_of, said_of, with_simulation
+from calibrate.lab.explore.figures import quantity_figure
 from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.page import update
 from calibrate.lab.explore.path import path_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, settings_of
+from calibrate.lab.themes import theme_of
 from qsim import MG1, Gamma, MMc, MMcN, solve
 
 START = {p.name: p.start for p in PARAMETERS.values()}
@@ -52,6 +54,47 @@ def test_the_simulation_agrees_with_the_theory_within_its_interval(kind):
         assert low <= value <= high
         room = high - low  # twice as far out as the interval reaches: a wrong model is farther
         assert low - room <= here.values[name][0] <= high + room
+
+
+def test_a_simulated_interval_that_misses_the_theory_says_so():
+    settings = settings_of("mm1", START)
+    found = [with_simulation(settings, curves_of(settings), seed, customers=4_000) for seed in range(12)]
+    for curves in found:
+        for mark in curves.simulated:
+            exact = solve(settings.at_rate(mark.x * settings.servers / settings.service_time))
+            outside = {n for n, (_, low, high) in mark.values.items() if not low <= getattr(exact, n) <= high}
+            assert mark.missed == outside
+    curves = next(c for c in found if any("W" in mark.missed for mark in c.simulated))
+    count = sum(len(mark.missed) for mark in curves.simulated)
+    assert said_of(curves.simulated).startswith(f"{count} of 16 simulated intervals miss")
+    drawn = quantity_figure(curves, "W", theme_of("light"))["data"]
+    symbols = next(t for t in drawn if t["name"].startswith("simulated"))["marker"]["symbol"]
+    assert [s != "circle-open" for s in symbols] == ["W" in mark.missed for mark in curves.simulated]
+
+
+@pytest.mark.parametrize(
+    ("missed", "said"),
+    [((), "All 8 simulated intervals hold the theory."), (("W",), "1 of 8 simulated intervals misses the theory"),
+     (("W", "L"), "2 of 8 simulated intervals miss the theory")],
+)  # fmt: skip
+def test_misses_are_counted_in_words(missed, said):
+    assert said_of([Mark(0.3, {}), Mark(0.6, {}, frozenset(missed))]).startswith(said)
+    assert said_of([]) == ""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_path_visibly_differs_from_the_mean(kind):
+    figure = update(kind, "light", 0, *START.values())[4]
+    drawn = {t["name"].partition(":")[0]: t["y"][0] for t in figure["data"]}
+    highest = max(figure["data"][0]["y"])
+    assert abs(drawn["its average"] - drawn["mean by theory"]) > 0.05 * highest  # of the height of the plot
+    assert abs(drawn["its average"] / drawn["mean by theory"] - 1) > 0.15
+
+
+def test_labels_are_in_plain_words():
+    labels = [*KINDS.values(), *(p.label for p in PARAMETERS.values()), *QUANTITIES.values()]
+    assert not [label for label in labels for word in ("iodepth", "scv", "circle", "stripe") if word in label]
+    assert all(len(label.split()) > 1 for label in labels)
 
 
 def test_a_closed_curve_keeps_to_its_bounds():
@@ -93,7 +136,7 @@ def test_an_overloaded_queue_is_said_and_its_path_is_shown():
     assert curves_of(settings).here is None
     told = update("mm1", "light", 0, *({**START, "arrival_rate": 1.5}.values()))
     assert "grows for ever" in told[0]
-    assert told[2]["arrival"]
+    assert told[3]["arrival"]
 
 
 @given(

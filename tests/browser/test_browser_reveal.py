@@ -1,0 +1,119 @@
+"""A reveal as a class sees it, on a projector of 1024 x 768 and on a phone: what looks different, what is said, and
+what stays when the page is loaded again."""
+
+from __future__ import annotations
+
+import pytest
+from driving import Page, Served, until
+
+DATASET = "dataset-003-ssd-read"
+PROJECTOR, PHONE = {"width": 1024, "height": 768}, {"width": 390, "height": 844}
+MARKERS = """[...document.querySelectorAll('#' + arguments[0] + ' .js-plotly-plot')].flatMap((p) => (p.data || [])
+    .filter((t) => t.mode === 'markers').map((t) => [t.name, t.marker.color, t.marker.symbol, t.x.length]))"""
+CUT_OFF = """[...document.querySelectorAll('.chart')].filter((c) => c.offsetParent).flatMap((chart) => {
+    const whole = chart.getBoundingClientRect();
+    return [...chart.querySelectorAll('svg text')].filter((t) => { const r = t.getBoundingClientRect();
+        return r.width && (r.left < whole.left - 1 || r.right > whole.right + 1 || r.top < whole.top - 1
+            || r.bottom > whole.bottom + 1); }).map((t) => t.textContent); })"""
+SIDEWAYS = "[...document.querySelectorAll('main *')].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth"\
+    " && getComputedStyle(e).overflowX !== 'visible' && !e.closest('.js-plotly-plot, .dash-dropdown, .heard'))"\
+    ".map((e) => e.outerHTML.slice(0, 90))"  # fmt: skip
+BELOW = "arguments[0].map((i) => document.getElementById(i).getBoundingClientRect().bottom)"
+
+
+@pytest.fixture(scope="module")
+def revealed(served: Served) -> Served:
+    """A run with five guesses, measured and revealed."""
+    assert served.press("open", DATASET) == ""
+    for name, knee in (("Ann", 19), ("Bob", 7), ("A name that is as long as it may be, truly", 40), ("Cleo", 60)):
+        served.guess(name[:40], knee)
+    assert served.press("start") == ""
+    served.wait_for("measured")
+    assert served.press("reveal") == ""
+    return served
+
+
+def shown(page: Page) -> list[list[object]]:
+    """The points of the plot of throughput: name, colour, symbol, how many."""
+    found = until(lambda: page.value(MARKERS, "run-throughput"), "points")
+    return [trace for trace in found if trace[0].startswith("measured")]
+
+
+def test_calibrated_and_held_out_points_differ_in_colour_and_marker_and_a_legend_names_them(revealed, open_page):
+    page = open_page(revealed, "run", **PROJECTOR)
+    page.wait_text("run-outcome", "guesses put")
+    (first, colour, symbol, count), (other, other_colour, other_symbol, other_count) = shown(page)
+    assert (first, other) == ("measured, calibrated on", "measured, held out")
+    assert (count, other_count) == (2, 3)
+    assert colour != other_colour
+    assert symbol != other_symbol
+    legend = page.value("document.querySelector('#run-throughput .legend').textContent")
+    assert all(name in legend for name in (first, other, "its 90 % band", "measured knee"))
+    residuals = until(lambda: page.value(MARKERS, "run-details"), "residuals")
+    looks = {name: (colour, symbol) for name, colour, symbol, _ in residuals}
+    for quantity in ("throughput", "response time"):
+        held, used = looks[f"{quantity}, held out"], looks[f"{quantity}, calibrated on"]
+        assert held[0] != used[0]
+        assert held[1] != used[1]
+
+
+def test_the_reveal_ends_in_a_sentence_and_the_audit_folds(revealed, open_page):
+    page = open_page(revealed, "run", **PROJECTOR)
+    said = page.wait_text("run-outcome", "Closest: Ann with 19")
+    assert said.startswith("4 guesses put the knee at depth 7 to 60; it was measured at depth ")
+    assert "The model predicted" in said
+    parts = page.value("[...document.getElementById('run-results').children].map((e) => e.id || e.className)")
+    assert parts[-2:] == ["board", "run-outcome"]
+    board = page.text("run-leaderboard")
+    assert "2.6 times too low" in board
+    assert " % too high" in board
+    assert "1 times" not in board
+    folded = page.all("#run-audit")[0]
+    assert folded.text == "Checks of the data: 3 notes"
+    page.all("#run-audit summary")[0].click()
+    until(lambda: "littles-law" in folded.text, "an open audit")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", [PROJECTOR, PHONE])
+def test_nothing_is_cut_off(revealed, open_page, size, dark):
+    page = open_page(revealed, "run", **size, dark=dark)
+    for part in ("run", "explore", "compare"):
+        page.go(part)
+        charts = {"run": "#run-residuals", "explore": "#explore-path", "compare": "#compare-shown"}[part]
+        until(lambda c=charts: page.all(f"{c} svg .xtick text"), f"plots of {part}")
+        until(lambda: page.value("document.documentElement.scrollWidth") <= size["width"], "no scrolling sideways")
+        until(lambda: page.value(CUT_OFF) == [], f"whole letters in the plots of {part}")
+        assert page.value(SIDEWAYS) == []
+
+
+def test_a_projector_shows_who_came_closest_and_the_four_plots_without_scrolling(revealed, open_page):
+    page = open_page(revealed, "run", **PROJECTOR)
+    page.wait_text("run-outcome", "Closest")
+    assert max(page.value(BELOW, ["run-status", "run-reveal", "run-outcome"])) <= PROJECTOR["height"]
+    page.go("explore")
+    assert max(page.value(BELOW, ["explore-L", "explore-throughput", "explore-play"])) <= PROJECTOR["height"]
+
+
+def test_the_teachers_choices_stay_when_the_page_is_loaded_again(served, open_page):
+    page = open_page(served, "run")
+    page.choose("run-device", "003-ssd-read: ")
+    until(lambda: page.text("run-series"), "its curves")
+    page.choose("run-series", "16 KiB")
+    page.choose("run-pace", "10 s")
+    page.all("#run-hidden input")[0].click()
+    for _ in range(2):
+        page.go("run")
+        page.wait_text("run-device", "003-ssd-read: ")
+        page.wait_text("run-series", "16 KiB")
+        page.wait_text("run-pace", "10 s a point")
+        until(lambda: page.value("document.querySelector('#run-hidden input').checked"), "a hidden curve")
+    page.choose("run-device", "001-ssd: ")
+    until(lambda: page.text("run-series") not in ("", "16 KiB read"), "a curve of the other device")
+
+
+def test_who_is_served_is_in_service(served, open_page):
+    page = open_page(served, "explore", **PHONE)
+    said = "document.getElementById('explore-queue').dataset.said || ''"
+    until(lambda: "1 in service" in page.value(said), "a request in service")
+    assert "served" not in page.value(said)
