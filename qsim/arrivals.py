@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from qsim import _check
-from qsim._types import FloatArray
+from qsim._types import ComplexArray, FloatArray
 from qsim.distributions import Distribution, Exponential
 from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
@@ -88,6 +88,10 @@ class Geometric:
         """P(size = k)."""
         return (1 - 1 / self.mean) ** (k - 1) / self.mean if k >= 1 else 0.0
 
+    def generating(self, z: ComplexArray) -> ComplexArray:
+        """E[z^size], |z| <= 1."""
+        return np.asarray(z / (self.mean - (self.mean - 1) * z))
+
 
 @dataclass(frozen=True)
 class SizeTable:
@@ -121,6 +125,10 @@ class SizeTable:
     def pmf(self, k: int) -> float:
         """P(size = k)."""
         return math.fsum(p for s, p in zip(self.sizes, self.probabilities, strict=True) if s == k)
+
+    def generating(self, z: ComplexArray) -> ComplexArray:
+        """E[z^size], |z| <= 1."""
+        return np.asarray(sum(p * z**s for s, p in zip(self.sizes, self.probabilities, strict=True)))
 
 
 Sizes: TypeAlias = Geometric | SizeTable

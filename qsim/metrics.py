@@ -12,12 +12,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, overload
+
+import numpy as np
 
 from qsim import _check
+from qsim._types import FloatArray, IntArray
 from qsim.errors import InvalidParameterError
 from qsim.models import Model
 from qsim.result import Result
+from qsim.tails import variance_from_tail, variance_of_number
 from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
@@ -40,6 +44,9 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Value name -> (textbook symbol, meaning), in the order in which they are printed."""
 
+_NAMES = {symbol: name for name, (symbol, _) in SYMBOLS.items()} | {"R": "W"}
+"""The names of values by what is printed."""
+
 ShowValue: TypeAlias = Callable[[str, float], str]
 """Writes the value of that name."""
 
@@ -55,6 +62,7 @@ def short_value(_: str, value: float) -> str:
 
 
 _MOST_DRAWN = 256  # states in a figure
+_LONGEST_DRAWN, _POINTS_DRAWN = 0.995, 201  # times in a figure
 
 SHARES = ("utilization", "p_wait", "p_block")
 """Values that are at most one."""
@@ -94,6 +102,14 @@ class TimeDistribution(Protocol):
         """A confidence interval for that time; both ends equal where it is exact."""
         ...
 
+    def survival(self, t: float, of: str) -> float:
+        """P(T > t), t >= 0."""
+        ...
+
+    def variance(self, of: str) -> float:
+        """Var[T]."""
+        ...
+
 
 class ExactTimes(TimeDistribution, Protocol):
     """Times whose quantiles are exact, and so their own intervals."""
@@ -102,6 +118,10 @@ class ExactTimes(TimeDistribution, Protocol):
         """The quantile twice."""
         value = self.quantile(q, of)
         return (value, value)
+
+    def variance(self, of: str) -> float:
+        """Integrated from P(T > t)."""
+        return variance_from_tail(lambda t: self.survival(t, of), self.quantile(0.5, "W"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,12 +173,12 @@ class Metrics(Result):
 
     def kind_of(self, name: str) -> Kind:
         """How the value called ``name`` came about: exact, bound, approximation or simulated."""
-        self._require(name)
+        name = self._require(name)
         return self.kinds.get(name, self.kind)
 
     def interval(self, name: str) -> Interval:
         """The confidence interval (low, high) of a simulated value; exact values are their own interval."""
-        self._require(name)
+        name = self._require(name)
         value: float = getattr(self, name)
         if name in self.intervals:
             return self.intervals[name]
@@ -166,23 +186,85 @@ class Metrics(Result):
             return (value, value)
         raise ValueError(f"{name} of {self.model.kendall} has no interval: {self.method} gives a single value")
 
-    def p(self, n: int) -> float:
-        """Long-run share of time with exactly ``n`` customers present (at the stations, think time apart)."""
-        n = _check.count("n", n, minimum=0)
-        if self.states is None:
-            raise ValueError(
-                f"state probabilities of {self.model.kendall} are not known from {self.method}: "
-                "for a model with a formula solve() gives them"
-            )
-        return self.states.p(n)
+    @property
+    def X(self) -> float:  # noqa: N802
+        """The throughput."""
+        return self.throughput
 
-    def quantile(self, q: float, of: str = "W") -> float:
+    @property
+    def rho(self) -> float:
+        """The utilization of one server."""
+        return self.utilization
+
+    @property
+    def R(self) -> float:  # noqa: N802
+        """The response time W."""
+        return self.W
+
+    @overload
+    def p(self, n: int) -> float: ...
+    @overload
+    def p(self, n: Sequence[int] | range | IntArray) -> FloatArray: ...
+    def p(self, n: int | Sequence[int] | range | IntArray) -> float | FloatArray:
+        """Long-run share of time with exactly ``n`` customers present (at the stations, think time apart).
+
+        >>> from qsim import MM1, solve
+        >>> solve(MM1(arrival_rate=16, service_rate=20)).p([0, 1]).round(6).tolist()
+        [0.2, 0.16]
+        """
+        return _each(lambda one: self._states().p(_check.count("n", one, minimum=0)), n)
+
+    @overload
+    def cdf(self, t: float, of: str = "W") -> float: ...
+    @overload
+    def cdf(self, t: Sequence[float] | FloatArray, of: str = "W") -> FloatArray: ...
+    def cdf(self, t: float | Sequence[float] | FloatArray, of: str = "W") -> float | FloatArray:
+        """P(W <= t), the share of customers that are done within ``t``; ``of="Wq"`` for the waiting time.
+
+        >>> from qsim import MM1, solve
+        >>> round(solve(MM1(arrival_rate=16, service_rate=20)).cdf(0.5), 4)
+        0.8647
+        """
+        return 1 - self.survival(t, of)
+
+    @overload
+    def survival(self, t: float, of: str = "W") -> float: ...
+    @overload
+    def survival(self, t: Sequence[float] | FloatArray, of: str = "W") -> FloatArray: ...
+    def survival(self, t: float | Sequence[float] | FloatArray, of: str = "W") -> float | FloatArray:
+        """P(W > t), the share of customers that take longer; ``of="Wq"`` for the waiting time.
+
+        >>> from qsim import MM1, solve
+        >>> solve(MM1(arrival_rate=16, service_rate=20)).survival([0, 0.5, 1]).round(4).tolist()
+        [1.0, 0.1353, 0.0183]
+        """
+        times, name = self._times(), self._time_name(of)
+        return _each(lambda one: times.survival(_check.non_negative("t", one), name), t)
+
+    @overload
+    def quantile(self, q: float, of: str = "W") -> float: ...
+    @overload
+    def quantile(self, q: Sequence[float] | FloatArray, of: str = "W") -> FloatArray: ...
+    def quantile(self, q: float | Sequence[float] | FloatArray, of: str = "W") -> float | FloatArray:
         """The time that a share ``q`` of the customers stays below; ``of`` is "W" (response) or "Wq" (waiting)."""
-        return self._times().quantile(_check.fraction("q", q), self._time_name(of))
+        times, name = self._times(), self._time_name(of)
+        return _each(lambda one: times.quantile(_check.fraction("q", one), name), q)
 
     def quantile_interval(self, q: float, of: str = "W") -> Interval:
         """The confidence interval of :meth:`quantile`."""
         return self._times().quantile_interval(_check.fraction("q", q), self._time_name(of))
+
+    def variance(self, of: str = "W") -> float:
+        """The variance of the response time "W", the waiting time "Wq" or the number present "L".
+
+        >>> from qsim import MM1, solve
+        >>> r = solve(MM1(arrival_rate=16, service_rate=20))
+        >>> round(r.variance(), 6), round(r.variance("L"), 6)
+        (0.0625, 20.0)
+        """
+        if of == "L":
+            return variance_of_number(self._states().p)
+        return self._times().variance(self._time_name(of))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; values that are not known are None."""
@@ -233,10 +315,17 @@ class Metrics(Result):
                 row[f"{name}_low"], row[f"{name}_high"] = self.intervals[name]
         return row
 
-    def plot(self) -> Any:
-        """A plotly Figure: the utilization of each part of a network, or the probabilities of n present."""
+    def plot(self, of: str = "L") -> Any:
+        """A plotly Figure: the utilization of each part of a network, or the probabilities of n present.
+
+        ``of="W"`` or ``"Wq"``: the share of customers that take longer than t.
+        """
         import pandas as pd
 
+        if of != "L":
+            t = np.linspace(0, self.quantile(_LONGEST_DRAWN, of), _POINTS_DRAWN)
+            drawn = pd.DataFrame({"t": t, f"P({of} > t)": self.survival(t, of)})
+            return drawn.plot(kind="line", x="t", y=f"P({of} > t)", title=self._headline(), backend="plotly")
         if self.stations or self.classes or self.states is None:
             frame, x, y = self.to_frame(), "name", "utilization"
         else:
@@ -316,6 +405,14 @@ class Metrics(Result):
         part = f"{self.name} of " if self.name else ""
         return f"{part}{self.model.kendall}: {self.kind}, {self.method}"
 
+    def _states(self) -> States:
+        if self.states is None:
+            raise ValueError(
+                f"state probabilities of {self.model.kendall} are not known from {self.method}: "
+                "for a model with a formula solve() gives them"
+            )
+        return self.states
+
     def _times(self) -> TimeDistribution:
         if self.times is None:
             raise ValueError(
@@ -332,9 +429,19 @@ class Metrics(Result):
         return of
 
     @staticmethod
-    def _require(name: str) -> None:
-        if name not in SYMBOLS:
+    def _require(name: str) -> str:
+        """The name of a value, which may be given as its symbol."""
+        found = _NAMES.get(name, name)
+        if found not in SYMBOLS:
             raise InvalidParameterError("name", f"must be one of {', '.join(SYMBOLS)}, not {name!r}", value=name)
+        return found
+
+
+def _each(function: Callable[[Any], float], given: Any) -> float | FloatArray:
+    """The function of one value, or an array of those of each."""
+    if np.ndim(given) == 0:
+        return float(function(given))
+    return np.array([function(one) for one in np.asarray(given).tolist()], dtype=np.float64)
 
 
 def _html_rows(rows: Sequence[Sequence[str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-def quantile(survival: Callable[[float], float], q: float, scale: float) -> float:
+def quantile(survival: Callable[[float], float], q: float, scale: float, rtol: float = 1e-12) -> float:
     """The smallest t >= 0 with P(T > t) <= 1 - q, for a decreasing ``survival``; ``scale`` is a typical time."""
     from scipy.optimize import brentq
 
@@ -15,4 +15,4 @@ def quantile(survival: Callable[[float], float], q: float, scale: float) -> floa
     low, high = 0.0, scale
     while survival(high) > target:
         low, high = high, 2 * high
-    return float(brentq(lambda t: survival(t) - target, low, high, xtol=1e-15 * high, rtol=1e-12, maxiter=500))
+    return float(brentq(lambda t: survival(t) - target, low, high, xtol=1e-15 * high, rtol=rtol, maxiter=500))

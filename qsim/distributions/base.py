@@ -7,17 +7,31 @@ know more (raw moments, Laplace transform, phases) say so by overriding.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import FloatArray
+from qsim._types import ComplexArray, FloatArray
 from qsim.errors import InvalidParameterError
 
 Phases: TypeAlias = tuple[FloatArray, FloatArray]
 """A phase-type law (α, T): the phase it starts in, and the rates between phases until it is over."""
+
+
+STRATA = 800
+ATOM = 1e-2
+"""A stratum with more of the probability than this is an atom: one time that many take."""
+
+
+class SizeStrata(NamedTuple):
+    """Thin strata of times, shortest first: the share of each, its mean, and how wide it is (0: an atom)."""
+
+    share: FloatArray
+    mean: FloatArray
+    width: FloatArray
 
 
 class Distribution:
@@ -75,6 +89,28 @@ class Distribution:
         x = np.exp(log_x)
         return float(np.trapezoid(x * np.exp(-x) * self.cdf(x / s), log_x))
 
+    def laplace(self, s: ComplexArray) -> ComplexArray:
+        """E[e^(-sT)] at complex s with Re s >= 0, shape (k,); here exact from phases, or from thin strata of times."""
+        known = self.phases()
+        if known is not None:
+            alpha, T = known
+            ends, still = -T.sum(axis=1)[:, np.newaxis], np.eye(alpha.size)
+            return np.asarray(np.linalg.solve(np.multiply.outer(s, still) - T, ends)[:, :, 0] @ alpha)
+        return laplace_of_strata(self.strata, s)
+
+    @cached_property
+    def strata(self) -> SizeStrata:
+        """The law cut into strata, evenly in the logarithm of time."""
+        low, high = max(self.quantile(1e-9), 1e-9 * self.mean), self.quantile(1 - 1e-12)
+        edges = np.append(0.0, np.geomspace(low * (1 - 1e-9), max(low, high) * (1 + 1e-9), STRATA))
+        below, limited = self.cdf(edges), self.limited_mean(edges)
+        share = np.diff(below)
+        work = np.maximum(np.diff(limited - edges * (1 - below)), 0.0)
+        some = share > 1e-15
+        share, work, left, right = share[some], work[some], edges[:-1][some], edges[1:][some]
+        share, mean = share / share.sum(), np.clip(work / share, left, right)
+        return SizeStrata(share, mean * (self.mean / (share @ mean)), np.where(share > ATOM, 0.0, right - left))
+
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         """E[min(T, x)], the integral of P(T > t) up to x, elementwise; here by the trapezoid rule between the x."""
         wanted = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
@@ -114,6 +150,15 @@ class Distribution:
             else:
                 high = middle
         return high
+
+
+def laplace_of_strata(strata: SizeStrata, s: ComplexArray) -> ComplexArray:
+    """The transform at s, shape (k,): times lie evenly across each stratum."""
+    half = np.multiply.outer(s, strata.width / 2)
+    large = np.abs(half) > 300  # where e^-st is nothing
+    spread = np.sinh(np.where(large, 0.0, half)) / np.where(large | (half == 0), 1.0, half)
+    spread = np.where(half == 0, 1.0, spread)
+    return np.asarray((np.exp(-np.multiply.outer(s, strata.mean)) * spread) @ strata.share)
 
 
 def require(name: str, value: object) -> Distribution:

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import FloatArray, IntArray
-from qsim.distributions.base import Distribution
+from qsim._types import ComplexArray, FloatArray, IntArray
+from qsim.distributions.base import Distribution, SizeStrata, laplace_of_strata
 from qsim.errors import InvalidParameterError
 
 
@@ -144,6 +144,10 @@ class Empirical(Distribution):
         spread = np.where(s * self._width > 1e-12, s * self._width, 1.0)
         inside = np.where(s * self._width > 1e-12, -np.expm1(-spread) / spread, 1.0)
         return float(self._probability @ (np.exp(-s * self._lower) * inside))
+
+    def laplace(self, s: ComplexArray) -> ComplexArray:
+        exact = SizeStrata(self._probability, self._lower + self._width / 2, self._width)
+        return laplace_of_strata(exact, s)
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)

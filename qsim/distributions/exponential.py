@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import FloatArray
+from qsim._types import ComplexArray, FloatArray
 from qsim.distributions.base import Distribution, Phases
 from qsim.errors import InvalidParameterError
 
@@ -110,6 +110,9 @@ class Deterministic(Distribution):
     def transform(self, s: float) -> float:
         return math.exp(-s * self.value)
 
+    def laplace(self, s: ComplexArray) -> ComplexArray:
+        return np.asarray(np.exp(-s * self.value))
+
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         return np.asarray(np.clip(np.asarray(x, dtype=np.float64), 0.0, self.value))
 
@@ -155,6 +158,9 @@ class Erlang(Distribution):
 
     def transform(self, s: float) -> float:
         return math.exp(-self.k * math.log1p(s * self.mean / self.k))
+
+    def laplace(self, s: ComplexArray) -> ComplexArray:
+        return np.asarray((1 + s * self.mean / self.k) ** -self.k)
 
     def phases(self) -> Phases:
         rate = self.k / self.mean

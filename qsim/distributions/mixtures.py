@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import FloatArray
+from qsim._types import ComplexArray, FloatArray
 from qsim.distributions.base import Distribution, Phases
 from qsim.errors import InvalidParameterError
 
@@ -76,6 +76,10 @@ class Mixture(Distribution):
     def transform(self, s: float) -> float:
         return math.fsum(w * c.transform(s) for w, c in zip(self.weights, self.components, strict=True))
 
+    def laplace(self, s: ComplexArray) -> ComplexArray:
+        parts = [w * c.laplace(s) for w, c in zip(self.weights, self.components, strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
+
     def phases(self) -> Phases | None:
         from scipy.linalg import block_diag
 
@@ -140,6 +144,9 @@ class Shifted(Distribution):
 
     def transform(self, s: float) -> float:
         return math.exp(-s * self.shift) * self.base.transform(s)
+
+    def laplace(self, s: ComplexArray) -> ComplexArray:
+        return np.asarray(np.exp(-s * self.shift) * self.base.laplace(s))
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import FloatArray
+from qsim._types import ComplexArray, FloatArray
 from qsim.distributions.base import Distribution
 from qsim.errors import InvalidParameterError
 
@@ -49,6 +49,9 @@ class Gamma(Distribution):
 
     def transform(self, s: float) -> float:
         return math.exp(-math.log1p(s * self.mean * self.scv) / self.scv)
+
+    def laplace(self, s: ComplexArray) -> ComplexArray:
+        return np.asarray((1 + s * self.mean * self.scv) ** (-1 / self.scv))
 
     def scaled(self, factor: float) -> Gamma:
         return Gamma(self.mean * _check.positive("factor", factor), self.scv)

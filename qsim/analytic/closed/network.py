@@ -35,6 +35,7 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.analytic.closed import normalizing, random_routing, repairman
+from qsim.analytic.closed.cycle_times import cycle_times
 from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.closed.random_routing import OwnQueueTimes
 from qsim.analytic.closed.repairman import RepairmanCurve
@@ -133,7 +134,7 @@ def solve(model: Model) -> Metrics:
         method=METHOD,
         stations=() if alone else stations,
         states=alone.states if alone else PresentStates(N, Z / unit, tuple(scaled)),
-        times=alone.times if alone else None,
+        times=alone.times if alone else cycle_times(model, W),
     )
 
 

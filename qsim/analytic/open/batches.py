@@ -28,10 +28,12 @@ from functools import cached_property
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.open.first_come import FirstComeTimes
 from qsim.analytic.stability import require_stable
+from qsim.analytic.times.delay_cycles import batch_times
 from qsim.arrivals import Batches, Geometric, Sizes
 from qsim.distributions import Exponential
-from qsim.metrics import Metrics
+from qsim.metrics import Metrics, TimeDistribution
 from qsim.models import Model, Open
 
 METHOD = "M^X/G/1 (Gaver 1959; Chaudhry & Templeton 1983, section 3.2)"
@@ -94,6 +96,17 @@ class BatchStates:
         at_once = sum(float(p[k]) * float(tails[: c - k].sum()) for k in range(c))
         return 1 - at_once / self._sizes.mean
 
+    def found(self) -> FloatArray:
+        """The number ahead of a customer: those present, and companions ahead in the batch, j with P(X > j)/E[X]."""
+        tails = larger_than(self._sizes, self._table.size)
+        return np.asarray(np.convolve(self._table, tails / self._sizes.mean)[: self._table.size])
+
+
+def _times(model: Open, sizes: Sizes, states: BatchStates | None) -> TimeDistribution:
+    if states is not None and model.servers > 1:
+        return FirstComeTimes(tuple(states.found().tolist()), model.service.mean, model.servers)
+    return batch_times(model.arrival_rate / sizes.mean, sizes, model.service)
+
 
 def applies(model: Model) -> bool:
     """Poisson batches, FCFS, no limit on places; one server, or exponential services."""
@@ -141,4 +154,5 @@ def solve(model: Model) -> Metrics:
         kind="exact",
         method=METHOD if c == 1 else SEVERAL,
         states=states,
+        times=_times(model, sizes, states) if batch_rate > 0 else None,
     )

@@ -46,6 +46,12 @@ class CompoundTimes:
         self._mean = mean_waiting + service.mean
         self._tables: dict[float, tuple[FloatArray, dict[str, tuple[FloatArray, FloatArray]]]] = {}
 
+    def variance(self, of: str) -> float:
+        """Var[Wq] = λ·E[S³] / (3·(1 - ρ)) + Wq² (Takács), and Var[S] more for W."""
+        service, wait = self._service, self._mean - self._service.mean
+        waiting = self._rho / service.mean * service.moment(3) / (3 * (1 - self._rho)) + wait**2
+        return waiting + service.variance if of == "W" else waiting
+
     def quantile(self, q: float, of: str) -> float:
         low, high = self.quantile_interval(q, of)
         return (low + high) / 2
@@ -67,7 +73,11 @@ class CompoundTimes:
             early, late = survival[of]
         return self._first_below(times, early, 1 - q), self._first_below(times, late, 1 - q)
 
-    def survival(self, t: float, of: str) -> Interval:
+    def survival(self, t: float, of: str) -> float:
+        low, high = self.survival_interval(t, of)
+        return (low + high) / 2
+
+    def survival_interval(self, t: float, of: str) -> Interval:
         """Bounds on P(Wq > t) or P(W > t)."""
         reach = max(2 * t, self._mean)
         times, survival = self._lattice(reach)

@@ -33,14 +33,17 @@ from types import MappingProxyType
 import numpy as np
 
 from qsim import _check
+from qsim._types import FloatArray
 from qsim.analytic.open import mg1, size_based
 from qsim.analytic.open.first_come import TabulatedStates, require_few_states
 from qsim.analytic.open.mmc import ErlangStates, erlang_c
 from qsim.analytic.open.mmck import state_probabilities
-from qsim.analytic.shape import poisson
+from qsim.analytic.shape import markovian, poisson
 from qsim.analytic.stability import require_stable
+from qsim.analytic.times import delay_cycles, tagged
+from qsim.analytic.times.by_size import SizeTimes
 from qsim.distributions import Distribution, Exponential
-from qsim.metrics import Metrics, States
+from qsim.metrics import Metrics, States, TimeDistribution
 from qsim.models import Model, Open
 
 METHODS: Mapping[str, str] = MappingProxyType(
@@ -125,7 +128,32 @@ def solve(model: Model) -> Metrics:
     method = METHODS[model.discipline].format(first_come.method)
     # Of those whose service may be interrupted it is not known how many are held up.
     p_wait = first_come.p_wait if model.discipline != "LCFS-PR" else math.nan
-    return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=None)
+    times = _times(model, first_come)
+    return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=times)
+
+
+def _times(model: Open, first_come: Metrics) -> TimeDistribution | None:
+    """W and Wq where customers are not served in the order in which they come; None where their law is not known."""
+    lam, service, c = model.arrival_rate, model.service, model.servers
+    if lam == 0 or model.discipline == "LCFS-PR":
+        return None
+    if model.discipline == "SIRO" and markovian(model):
+        found = _found(model, first_come)
+        return tagged.in_random_order(found, lam, model.service_rate, c)
+    if model.discipline == "LCFS" and poisson(model) and model.capacity is None:
+        if c == 1:
+            return delay_cycles.last_come(lam, service)
+        if isinstance(service, Exponential):
+            return delay_cycles.last_come_several(lam, service, c, first_come.p_wait)
+    return None
+
+
+def _found(model: Open, metrics: Metrics) -> FloatArray:
+    """The number present that those find who are let in, as far as it counts."""
+    most = None if model.capacity is None else model.capacity - 1
+    p = np.array([metrics.p(n) for n in range(model.servers + tagged.others(model.rho, most))])
+    p = p if model.capacity is None else p[: model.capacity]
+    return np.asarray(p / p.sum())
 
 
 def _by_size(model: Open) -> Metrics:
@@ -145,6 +173,7 @@ def _by_size(model: Open) -> Metrics:
         p_block=0.0,
         kind="exact",
         method=METHODS[rule],
+        times=SizeTimes(lam, service, preemptive=rule == "PSJF") if lam > 0 and math.isfinite(W) else None,
     )
 
 
@@ -167,7 +196,7 @@ def _sharing(model: Open) -> Metrics:
     held_up = math.nan
     if c == 1 and model.capacity is None:
         held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - a) * alone
-    return Metrics(
+    metrics = Metrics(
         model=model,
         throughput=X,
         utilization=X * S / c,
@@ -181,3 +210,15 @@ def _sharing(model: Open) -> Metrics:
         method=METHODS["PS"] if model.discipline == "PS" else SYMMETRIC_LCFS,
         states=states,
     )
+    return dataclasses.replace(metrics, times=_times_of_symmetric(model, metrics))
+
+
+def _times_of_symmetric(model: Open, metrics: Metrics) -> TimeDistribution | None:
+    """W under PS with exponential services, or under LCFS-PR on one server."""
+    if model.arrival_rate == 0:
+        return None
+    if model.discipline == "LCFS-PR":
+        return delay_cycles.interrupting(model.arrival_rate, model.service)
+    if not isinstance(model.service, Exponential):
+        return None
+    return tagged.sharing(_found(model, metrics), model.arrival_rate, model.service_rate, model.servers)

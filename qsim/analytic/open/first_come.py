@@ -50,8 +50,10 @@ class FirstComeTimes(ExactTimes):
     servers: int
 
     def quantile(self, q: float, of: str) -> float:
-        survival = self.waiting_survival if of == "Wq" else self.response_survival
-        return _invert.quantile(survival, q, self.service_time)
+        return _invert.quantile(lambda t: self.survival(t, of), q, self.service_time)
+
+    def survival(self, t: float, of: str) -> float:
+        return self.waiting_survival(t) if of == "Wq" else self.response_survival(t)
 
     def waiting_survival(self, t: float) -> float:
         """P(Wq > t)."""

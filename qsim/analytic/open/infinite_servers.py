@@ -46,6 +46,12 @@ class ServiceTimes(ExactTimes):
     def quantile(self, q: float, of: str) -> float:
         return self.service.quantile(q) if of == "W" else 0.0
 
+    def survival(self, t: float, of: str) -> float:
+        return 1 - float(self.service.cdf(t)) if of == "W" else 0.0
+
+    def variance(self, of: str) -> float:
+        return self.service.variance if of == "W" else 0.0
+
 
 def applies(model: Model) -> bool:
     """As many servers as customers; any stationary arrivals."""

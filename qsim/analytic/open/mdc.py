@@ -40,6 +40,7 @@ from qsim.analytic.stability import require_stable
 from qsim.distributions import Deterministic
 from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
+from qsim.tails import variance_from_tail
 
 METHOD = "M/D/c (Crommelin 1932; Franx 2001)"
 
@@ -147,6 +148,13 @@ class CommonServiceTimes(ExactTimes):
     def quantile(self, q: float, of: str) -> float:
         waiting = _invert.quantile(self.waiting_survival, q, self.service_time)
         return waiting + self.service_time if of == "W" else waiting
+
+    def survival(self, t: float, of: str) -> float:
+        late = t - self.service_time if of == "W" else t
+        return self.waiting_survival(late) if late >= 0 else 1.0
+
+    def variance(self, of: str) -> float:
+        return variance_from_tail(self.waiting_survival, self.service_time)
 
     def waiting_survival(self, t: float) -> float:
         """P(Wq > t), from what is missing to Q = 1: positive terms."""

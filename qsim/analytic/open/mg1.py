@@ -121,6 +121,12 @@ class LazyTimes:
     def quantile_interval(self, q: float, of: str) -> tuple[float, float]:
         return self._times.quantile_interval(q, of)
 
+    def survival(self, t: float, of: str) -> float:
+        return self._times.survival(t, of)
+
+    def variance(self, of: str) -> float:
+        return self._times.variance(of)
+
 
 def applies(model: Model) -> bool:
     """Poisson arrivals, one server, no limit on places."""

@@ -46,6 +46,9 @@ class ExponentialTimes(ExactTimes):
     rho: float
     mean_response: float
 
+    def survival(self, t: float, of: str) -> float:
+        return math.exp(-t / self.mean_response) * (1.0 if of == "W" else self.rho)
+
     def quantile(self, q: float, of: str) -> float:
         if of == "W":
             return -self.mean_response * math.log1p(-q)

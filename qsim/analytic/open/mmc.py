@@ -121,6 +121,11 @@ class ErlangTimes(ExactTimes):
         scale = self.service_time * (1 + self.p_wait / spare)
         return _invert.quantile(self.response_survival, q, scale)
 
+    def survival(self, t: float, of: str) -> float:
+        if of == "W":
+            return self.response_survival(t)
+        return self.p_wait * math.exp(-t * (self.servers - self.offered_load) / self.service_time)
+
     def response_survival(self, t: float) -> float:
         """P(W > t): an exponential service, and with probability C an exponential wait before it."""
         x = t / self.service_time

@@ -34,10 +34,13 @@ from dataclasses import replace
 from qsim.analytic.evidence import with_errors
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.stability import ROUNDING
+from qsim.analytic.times.delay_cycles import Flow, class_times
+from qsim.analytic.times.inversion import InvertedTimes, MixedTimes
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Kind, Metrics
 from qsim.models import CustomerClass, Model, Open, OpenClasses
+from qsim.models.open import Priority
 
 COBHAM = "non-preemptive priorities (Cobham 1954)"
 RESUME = "preemptive-resume priorities (White & Christie 1958)"
@@ -162,10 +165,17 @@ def solve(model: Model) -> Metrics:
         except NoFormulaError:
             raise NoFormulaError(model.kendall) from None
         kind, method = "approximation", with_errors(BONDI, model.priority)
+    whole_times: MixedTimes | None = None
     parts = tuple(
         _part(model, name, k, wait, kind, method, common)
         for name, k, wait in zip(model.names, classes, waits, strict=True)
     )
+    if c == 1:
+        times = [_times(classes, k, model.priority) for k in classes]
+        parts = tuple(replace(part, times=found) for part, found in zip(parts, times, strict=True))
+        whole_times = MixedTimes(
+            tuple((k.arrival_rate / model.arrival_rate, t) for k, t in zip(classes, times, strict=True))
+        )
     if kind == "approximation" and preemptive:
         parts = _with_first_level(parts, classes, c)
     X = model.arrival_rate
@@ -183,7 +193,23 @@ def solve(model: Model) -> Metrics:
         kind=kind,
         method=method,
         classes=parts,
+        times=whole_times,
     )
+
+
+def _times(classes: Sequence[CustomerClass], k: CustomerClass, priority: Priority) -> InvertedTimes:
+    """W and Wq of class ``k`` on one server."""
+
+    def flow(members: Sequence[CustomerClass]) -> Flow:
+        rate = math.fsum(m.arrival_rate for m in members)
+        return Flow(rate, mixed_service(members)) if members else Flow()
+
+    ranks = [0 if priority == "none" else m.priority for m in classes]
+    rank = 0 if priority == "none" else k.priority
+    above, own, below = (
+        flow([m for m, r in zip(classes, ranks, strict=True) if (r > rank) - (r < rank) == side]) for side in (-1, 0, 1)
+    )
+    return class_times(above, own, below, k.service, preemptive=priority == "preemptive-resume")
 
 
 def _with_first_level(parts: Sequence[Metrics], classes: Sequence[CustomerClass], servers: int) -> tuple[Metrics, ...]:

@@ -13,13 +13,13 @@ Source: Jensen (1953), Skand. Aktuarietidskr. 36; Grassmann (1977), Comput. Oper
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
+from qsim.analytic.chains.uniformisation import poisson_window
 from qsim.metrics import ExactTimes
 
 NEGLIGIBLE = 1e-17
@@ -61,18 +61,11 @@ class UniformisedTimes(ExactTimes):
 
     def survival(self, t: float, of: str) -> float:
         """P(W > t), or P(Wq > t)."""
-        from scipy.special import gammaln, xlogy
-
-        expected = self._pace * t
-        reach = 40 + 12 * math.sqrt(expected)
-        last = int(expected + reach)
-        self._extend(last)
-        lasting = self._waiting if of == "Wq" else self._present
-        first = max(0, int(expected - reach))
+        first, weights = poisson_window(self._pace * t)
+        self._extend(first + weights.size - 1)
+        lasting = np.asarray((self._waiting if of == "Wq" else self._present)[first : first + weights.size])
         # Beyond the end of the list next to nobody is left.
-        n = np.arange(first, min(last + 1, len(lasting)))
-        poisson = np.exp(xlogy(n, expected) - expected - gammaln(n + 1))
-        return min(1.0, float(np.asarray(lasting[first : last + 1]) @ poisson)) if n.size else 0.0
+        return min(1.0, float(lasting @ weights[: lasting.size]))
 
     def _extend(self, steps: int) -> None:
         while len(self._present) <= steps and self._present[-1] > NEGLIGIBLE:

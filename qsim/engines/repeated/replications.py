@@ -189,6 +189,14 @@ class PooledTimes:
         """Mean of the runs' q-quantiles."""
         return float(np.mean(self._each(q, of)))
 
+    def survival(self, t: float, of: str) -> float:
+        """Mean of the runs' shares beyond t."""
+        return float(np.mean([run.survival(t, of) for run in self.runs]))
+
+    def variance(self, of: str) -> float:
+        """Mean of the runs' variances."""
+        return float(np.mean([run.variance(of) for run in self.runs]))
+
     def quantile_interval(self, q: float, of: str) -> Interval:
         """Its confidence interval."""
         return interval_of_mean(self._each(q, of), self.confidence, of)

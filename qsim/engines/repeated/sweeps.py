@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from qsim import _check
+from qsim.analytic import solve
 from qsim.engines.repeated.parallel import check_workers, spread
 from qsim.engines.repeated.replications import Replication, checked_run, pooled, require_long, run_seeds
 from qsim.engines.run import Engine
@@ -93,11 +94,17 @@ class ModelGrid:
         return pd.DataFrame([{**point, **_row(m)} for point, m in zip(self.points, self.metrics, strict=True)])
 
 
-def grid(build: Callable[..., Model], parameters: Mapping[str, Any], **options: Any) -> ModelGrid:
-    """Simulate ``build(**point)`` for every combination of ``parameters``.
+def grid(
+    build: Callable[..., Model],
+    parameters: Mapping[str, Any],
+    *,
+    by: Literal["simulate", "solve"] = "simulate",
+    **options: Any,
+) -> ModelGrid:
+    """Simulate, or with ``by="solve"`` solve, ``build(**point)`` for every combination of ``parameters``.
 
     A parameter given as a list, a range or an array varies, the last fastest; any other value stays fixed.  ``options``
-    are those of :func:`sweep_models`::
+    are those of :func:`sweep_models`; solving takes none::
 
         grid(MMc, {"arrival_rate": [1.8, 2.4, 2.7], "service_rate": 1.0, "servers": [3, 4]}, seed=1, workers=2)
 
@@ -107,10 +114,19 @@ def grid(build: Callable[..., Model], parameters: Mapping[str, Any], **options: 
     >>> answers = grid(MM1, {"arrival_rate": [0.2, 0.5], "service_rate": 1}, customers=10_000, seed=1)
     >>> [point["arrival_rate"] for point in answers.points]
     [0.2, 0.5]
+    >>> [m.W for m in grid(MM1, {"arrival_rate": [0.2, 0.5], "service_rate": 1}, by="solve").metrics]
+    [1.25, 2.0]
     """
     varying = {name: _values(name, value) for name, value in parameters.items()}
     points = tuple(dict(zip(varying, chosen, strict=True)) for chosen in itertools.product(*varying.values()))
-    return ModelGrid(points, tuple(sweep_models([build(**point) for point in points], **options)))
+    models = [build(**point) for point in points]
+    _check.one_of("by", by, ("simulate", "solve"))
+    if by == "simulate":
+        return ModelGrid(points, tuple(sweep_models(models, **options)))
+    if options:
+        name = next(iter(options))
+        raise InvalidParameterError(name, "is an option of by='simulate' only", "leave it out", options[name])
+    return ModelGrid(points, tuple(solve(model) for model in models))
 
 
 def _values(name: str, value: Any) -> Sequence[Any]:

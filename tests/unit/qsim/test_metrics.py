@@ -84,3 +84,33 @@ def test_results_travel_between_processes(answer: Callable[[Model], Metrics]) ->
     copy = pickle.loads(pickle.dumps(r))  # noqa: S301
     assert copy == r
     assert copy.quantile(0.9) == r.quantile(0.9)
+
+
+def test_values_have_the_names_that_are_printed() -> None:
+    r = simulate(MM1(0.5, 1), customers=20_000, seed=1)
+    assert (r.X, r.rho, r.R) == (r.throughput, r.utilization, r.W)
+    assert r.interval("R") == r.interval("W")
+    assert r.kind_of("P(block)") == r.kind_of("p_block")
+
+
+def test_lists_give_arrays_and_numbers_give_numbers() -> None:
+    r = solve(MM1(0.5, 1))
+    assert r.quantile([0.5, 0.9]).tolist() == [r.quantile(0.5), r.quantile(0.9)]
+    assert r.p(range(3)).tolist() == [0.5, 0.25, 0.125]
+    assert isinstance(r.cdf(1.0), float)
+    assert r.cdf([1.0, 2.0]) + r.survival([1.0, 2.0]) == pytest.approx([1.0, 1.0])
+    with pytest.raises(ValueError, match="t must be zero or positive"):
+        r.cdf(-1)
+
+
+def test_simulated_shares_and_variances_are_near_the_formula() -> None:
+    r, exact = simulate(MM1(0.5, 1), customers=400_000, seed=1), solve(MM1(0.5, 1))
+    assert r.cdf([1.0, 4.0]) == pytest.approx(exact.cdf([1.0, 4.0]), abs=0.01)
+    assert r.variance() == pytest.approx(exact.variance(), rel=0.1)
+    assert r.survival(0.0, "Wq") == pytest.approx(r.p_wait, abs=0.01)
+
+
+def test_the_figure_of_a_time_starts_at_one() -> None:
+    figure = solve(MM1(0.5, 1)).plot("W")
+    assert figure.data[0].y[0] == 1.0
+    assert figure.data[0].y[-1] == pytest.approx(0.005)

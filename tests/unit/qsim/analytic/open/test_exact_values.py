@@ -477,10 +477,10 @@ def test_times_of_m_g_1_enclose_the_exact_ones_of_m_m_1() -> None:
     """Wq of M/M/1: P(Wq > t) = ρe^(-(1-ρ)t), and W is exponential of mean 1/(1-ρ)."""
     times = CompoundTimes(Exponential(1.0), 0.8, 4.0)
     for t in (0.5, 4.0, 20.0):
-        low, high = times.survival(t, "Wq")
+        low, high = times.survival_interval(t, "Wq")
         assert low <= 0.8 * math.exp(-0.2 * t) <= high
         assert high - low < 2e-3
-        low, high = times.survival(t, "W")
+        low, high = times.survival_interval(t, "W")
         assert low <= math.exp(-0.2 * t) <= high
         assert high - low < 2e-3
     for q in (0.3, 0.9, 0.999):

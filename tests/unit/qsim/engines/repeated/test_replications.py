@@ -217,3 +217,14 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(qsim.engines.repeated.parallel, "import_module", absent)
     with pytest.raises(MissingExtraError, match=r"pip install 'qsim-queue\[dask\]'"):
         replicate(MODEL, customers=1000, cluster="tcp://127.0.0.1:8786")
+
+
+def test_a_grid_is_solved_as_it_is_simulated() -> None:
+    solved = grid(MMc, {"arrival_rate": [1.0, 1.5], "service_rate": 1.0, "servers": [2, 3]}, by="solve")
+    assert [m.kind for m in solved.metrics] == ["exact"] * 4
+    assert solved.to_frame()["W"].is_monotonic_increasing is False
+    assert solved.to_frame()["servers"].tolist() == [2, 3, 2, 3]
+    with pytest.raises(ValueError, match="customers is an option of by='simulate' only; leave it out"):
+        grid(MMc, {"arrival_rate": 1.0, "service_rate": 1.0, "servers": 2}, by="solve", customers=10)
+    with pytest.raises(ValueError, match="by must be one of 'simulate', 'solve'"):
+        grid(MMc, {"arrival_rate": 1.0, "service_rate": 1.0, "servers": 2}, by="formula")  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Markov chains in continuous time: their states, what holds in the long run, and what holds at a time."""

@@ -1,0 +1,1 @@
+"""Distributions of waiting and response times beyond first come first served."""

@@ -1,0 +1,179 @@
+"""Distributions of times out of the order of arrival, against formulas and the other way to them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from qsim import (
+    MM1,
+    BurrXII,
+    Closed,
+    CustomerClass,
+    Delay,
+    Deterministic,
+    Distribution,
+    Erlang,
+    Exponential,
+    Gamma,
+    LogNormal,
+    MMc,
+    Open,
+    OpenClasses,
+    Station,
+    Weibull,
+    solve,
+    wait_variance,
+)
+from qsim.analytic.times.delay_cycles import Flow, busy_period, class_times, first_come
+from qsim.analytic.times.inversion import survival_at
+from qsim.arrivals import Batches, Geometric
+
+ONE = Exponential(1.0)
+LAWS = [ONE, Erlang(3, 1.0), Gamma(1.0, 0.4), LogNormal(1.0, 2.0), Weibull(0.7, 1.0), Deterministic(1.0)]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_first_come_is_that_of_pollaczek_and_khinchine(law: Distribution) -> None:
+    known, found = solve(Open(Exponential(1.25), law)), first_come(0.8, law)
+    for of in ("W", "Wq"):
+        for t in (0.3, 2.0, 9.0):
+            # Constant services put corners into the law, which the inversion rounds off.
+            error = 1e-3 if isinstance(law, Deterministic) else 6e-5
+            assert found.survival(t, of) == pytest.approx(known.survival(t, of), abs=error)
+
+
+@pytest.mark.parametrize("law", [*LAWS[1:], BurrXII(5.0, 2.0, 1.0)], ids=repr)
+@pytest.mark.parametrize("s", [0.1 + 0j, 1 + 5j])
+def test_transforms_are_means_of_exponentials(law: Distribution, s: complex) -> None:
+    u = (np.arange(20_000) + 0.5) / 20_000
+    mean = np.mean(np.exp(-s * np.array([law.quantile(q) for q in u[::20]])))
+    assert law.laplace(np.array([s]))[0] == pytest.approx(mean, abs=2e-3)
+    if s.imag == 0:
+        assert law.laplace(np.array([s]))[0].real == pytest.approx(law.transform(s.real), abs=2e-6)
+
+
+def test_a_busy_period_solves_its_equation() -> None:
+    law, s = LogNormal(1.0, 1.0), np.array([0.01 + 0j, 1 + 30j])
+    G = busy_period(0.9, law.laplace, s)
+    assert law.laplace(s + 0.9 - 0.9 * G) == pytest.approx(G, abs=1e-12)
+
+
+@pytest.mark.parametrize("law", [ONE, Erlang(2, 1.0), Gamma(1.0, 2.0)], ids=repr)
+def test_last_come_has_the_variance_of_takacs(law: Distribution) -> None:
+    r = solve(Open(Exponential(1.25), law, discipline="LCFS"))
+    assert r.variance("Wq") == pytest.approx(wait_variance(0.8, law, "LCFS"), rel=1e-3)
+    assert r.survival(0.0, "Wq") == pytest.approx(0.8)
+    assert r.quantile(0.1, "Wq") == 0.0
+
+
+def test_last_come_on_several_servers_waits_a_busy_period_of_all() -> None:
+    one = solve(Open(Exponential(1 / 0.7), ONE, discipline="LCFS"))
+    two = solve(Open(Exponential(1 / 1.4), ONE, 2, discipline="LCFS"))
+    share = two.p_wait / one.p_wait
+    for t in (0.2, 1.0, 5.0):  # the same wait of those who wait, on servers twice as fast together
+        assert two.survival(t, "Wq") == pytest.approx(share * one.survival(2 * t, "Wq"), abs=1e-8)
+
+
+def test_interrupted_service_responds_after_a_busy_period() -> None:
+    r = solve(Open(Exponential(1 / 0.7), Erlang(2, 1.0), discipline="LCFS-PR"))
+    assert r.variance() == pytest.approx((0.5 + 0.7) / 0.3**3, rel=1e-3)
+    area = np.trapezoid(r.survival(np.linspace(0.0, 400.0, 8001)), dx=0.05)
+    assert area == pytest.approx(r.W, rel=1e-3)
+
+
+def test_processor_sharing_has_the_variance_of_coffman_muntz_and_trotter() -> None:
+    r = solve(Open(Exponential(1.25), ONE, discipline="PS"))
+    assert r.variance() == pytest.approx((2 + 0.8) / ((2 - 0.8) * 0.2**2), rel=1e-8)
+    with pytest.raises(ValueError, match="law of Wq is not known"):
+        r.quantile(0.5, "Wq")
+    assert solve(Open(Exponential(1.25), Erlang(2, 1.0), discipline="PS")).times is None
+
+
+@pytest.mark.parametrize("capacity", [None, 9])
+@pytest.mark.parametrize("discipline", ["PS", "SIRO", "LCFS"])
+def test_the_mean_of_the_law_is_the_mean(discipline: str, capacity: int | None) -> None:
+    r = solve(Open(Exponential(1 / 1.6), ONE, 2, capacity, discipline))  # type: ignore[arg-type]
+    if r.times is None:
+        assert (discipline, capacity) == ("LCFS", 9)
+        return
+    t = np.linspace(0.0, 250.0, 10_001)
+    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=1e-3)
+
+
+def test_random_order_has_the_variance_of_kingman() -> None:
+    r = solve(Open(Exponential(1.25), ONE, discipline="SIRO"))
+    assert r.variance("Wq") == pytest.approx(wait_variance(0.8, ONE, "SIRO"), rel=1e-8)
+
+
+@pytest.mark.parametrize("priority", ["none", "non-preemptive", "preemptive-resume"])
+def test_the_laws_of_classes_have_their_means(priority: str) -> None:
+    classes = [CustomerClass(Exponential(4.0), law, i) for i, law in enumerate((ONE, Erlang(2, 1.5), Gamma(0.8, 3.0)))]
+    whole = solve(OpenClasses(classes, priority=priority))  # type: ignore[arg-type]
+    for part in whole.classes:
+        found = part.times.mean_and_variance("W")[0], part.times.mean_and_variance("Wq")[0]  # type: ignore[union-attr]
+        assert found == pytest.approx((part.W, part.Wq), rel=1e-3)
+    share = sum(c.throughput / whole.throughput * c.survival(3.0) for c in whole.classes)
+    assert whole.survival(3.0) == pytest.approx(share)
+
+
+def test_the_first_class_under_preemption_is_alone() -> None:
+    law = Gamma(1.0, 2.0)
+    alone = solve(Open(Exponential(2.0), law))
+    first = class_times(Flow(), Flow(0.5, law), Flow(0.4, ONE), law, preemptive=True)
+    assert [first.survival(t, "W") for t in (0.5, 4.0)] == pytest.approx(alone.survival([0.5, 4.0]).tolist(), abs=5e-5)
+
+
+@pytest.mark.parametrize("rule", ["SJF", "PSJF"])
+def test_service_by_size_has_its_mean(rule: str) -> None:
+    r = solve(Open(Exponential(2.0), Erlang(2, 1.0), discipline=rule))  # type: ignore[arg-type]
+    t = np.concatenate([np.linspace(0, 6, 25), np.geomspace(6.5, 60, 10)])
+    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=0.02)
+
+
+def test_batches_of_one_are_no_batches() -> None:
+    r, known = (
+        solve(Open(Batches(Exponential(1.25), 1), Erlang(2, 1.0))),
+        solve(Open(Exponential(1.25), Erlang(2, 1.0))),
+    )
+    assert r.survival([0.0, 1.0, 5.0]) == pytest.approx(known.survival([0.0, 1.0, 5.0]), abs=1e-8)
+    assert r.survival([0.0, 1.0], "Wq") == pytest.approx(known.survival([0.0, 1.0], "Wq"), abs=1e-8)
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+def test_the_law_of_a_batch_has_its_mean(servers: int) -> None:
+    r = solve(Open(Batches(Exponential(2.5 / servers), Geometric(2.0)), ONE, servers))
+    t = np.linspace(0.0, 150.0, 4001)
+    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=1e-3)
+    assert np.trapezoid(r.survival(t, "Wq"), t) == pytest.approx(r.Wq, rel=1e-2)
+    assert r.survival(0.0, "Wq") == pytest.approx(r.p_wait, rel=1e-9)
+
+
+def test_a_cycle_of_two_that_never_meet_others_is_a_sum() -> None:
+    r = solve(Closed(1, [Station(Exponential(1.0)), Station(Exponential(2.0)), Delay(5.0)]))
+    for t in (0.5, 3.0):
+        assert r.survival(t) == pytest.approx(2 * math.exp(-t / 2) - math.exp(-t), abs=1e-9)
+
+
+def test_the_law_of_a_cycle_has_its_mean_and_none_where_customers_overtake() -> None:
+    cycle = [Station(Exponential(1.0)), Station(Exponential(0.7)), Station(Exponential(0.2))]
+    r = solve(Closed(6, [Delay(2.0), *cycle]))
+    t = np.linspace(0.0, 60.0, 1201)
+    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=1e-4)
+    with pytest.raises(ValueError, match="law of Wq is not known"):
+        r.variance("Wq")
+    for stations in ([cycle[0], Delay(1.0), cycle[1], Delay(1.0)], [Station(ONE, servers=2), cycle[1]]):
+        assert solve(Closed(6, stations)).times is None
+
+
+def test_inversion_of_a_sum_of_exponentials() -> None:
+    for t in (1e-3, 1.0, 12.0):
+        assert survival_at(Erlang(4, 2.0).laplace, t) == pytest.approx(1 - float(Erlang(4, 2.0).cdf(t)), abs=1e-9)
+
+
+def test_every_open_queue_in_order_tells_its_times() -> None:
+    for model in (MM1(0.8, 1), MMc(1.6, 1, 2), Open(Exponential(1.25), Deterministic(1.0)), Open(Erlang(2, 1.5), ONE)):
+        r = solve(model)
+        assert r.cdf(r.quantile([0.5, 0.9, 0.99])) == pytest.approx([0.5, 0.9, 0.99], abs=1e-6)
