@@ -17,7 +17,7 @@ from calibrate.inference.estimates import LEVEL, quantity
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.past_the_peak import DECLINE_FROM
 from calibrate.surface.baselines import SURFACE_BASELINES
-from calibrate.surface.design import NextPlace, asked, corners, neighbour, next_place
+from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place
 from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import Places, SurfacePoints
 from calibrate.surface.results import Compared, Row, percent_off, table_of
@@ -26,8 +26,8 @@ from qsim.errors import InvalidParameterError
 
 DEFAULT_ASKED = 2
 BAND = (0.05, 0.95)
-CONTRADICTED = 2.0
-"""A surprise so many standard deviations from what all others say, its neighbour among them, is doubted."""
+CONTRADICTED = 0.023
+"""A surprise is doubted where all others, its neighbour among them, leave no more than this share beyond it."""
 
 ENOUGH = 400
 """Of so many points none is worth another."""
@@ -180,10 +180,10 @@ def compare_surface(
             end = low if points.throughput_per_s[one] < low else high
             found[one] = f"{points.throughput_per_s[one] / end:.2g} times the {'lower' if end == low else 'upper'} end"
             waiting = one
-        surface, contradicted = _fit_doubting(points, used, [i for i in found if i != waiting], level)
+        surface, doubted = _fit_doubting(points, used, [i for i in found if i != waiting], level)
     told = [
         f"{points.places.text(i)} surprised, at {how} of its band: "
-        f"{UNCONFIRMED if i == waiting else VERDICTS[i in contradicted]}"
+        f"{UNCONFIRMED if i == waiting else VERDICTS[i in doubted]}"
         for i, how in found.items()
     ]
     added = f", {len(chosen)} of them asked for" if chosen else ""
@@ -214,10 +214,7 @@ def size_lines(
 
 def _fit_doubting(points: SurfacePoints, used: Mask, surprising: list[int], level: float) -> tuple[Surface, set[int]]:
     """A fit in which the ``surprising`` points that the others contradict count little, and which these are."""
-    surface = fit_surface(points, used, level=level)
-    missed, deviations = np.zeros((2, len(points)))
-    missed[used], deviations[used] = np.abs(surface.left_out())
-    contradicted = np.isin(np.arange(len(points)), surprising) & (deviations > CONTRADICTED)
-    if contradicted.any():
-        surface = fit_surface(points, used, level=level, doubt=np.where(contradicted, missed, 0.0))
-    return surface, set(np.flatnonzero(contradicted).tolist())
+    doubt = np.zeros(len(points))
+    for i in surprising:
+        doubt[i] = contradicted(points, i, used, CONTRADICTED)
+    return fit_surface(points, used, level=level, doubt=doubt), set(np.flatnonzero(doubt).tolist())

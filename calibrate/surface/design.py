@@ -121,7 +121,8 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     worth, taken, variance = _worth(surface, everywhere, places, drifting=drifting)
     used = np.arange(len(everywhere)) < len(places)
     best = int((np.abs(surface.left_out()[1]) * (points.repeats == 1)).argmax())
-    again = bool(points.repeats[best] == 1) and len(points) > FEWEST and _surprises(points, best)
+    everything = np.ones(len(points), dtype=bool)
+    again = bool(points.repeats[best] == 1 and len(points) > FEWEST and contradicted(points, best, everything, FAR) > 0)
     ends = corners(everywhere) & ~used
     corner = bool(ends.any()) and not again
     if not again and not len(candidates):
@@ -134,12 +135,16 @@ def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = Fals
     return NextPlace(block, share, outstanding, jobs, now, then, again, corner)
 
 
-def _surprises(points: SurfacePoints, which: int) -> bool:
-    """Whether a point lies far outside the band that all others give it."""
-    others = np.arange(len(points)) != which
-    told = fit_surface(points, others).predictive(points.places.at(~others))
-    low, high = told.quantiles((FAR, 1 - FAR))[:, 0]
-    return not low <= points.throughput_per_s[which] <= high
+def contradicted(points: SurfacePoints, which: int, others: Mask, beyond: float) -> float:
+    """How far a point lies, in ln X, from what the ``others`` (m,) say of it; 0 where they do not contradict it.
+
+    They do where less than the share ``beyond`` of their distribution lies beyond it, on its side.
+    """
+    alone = np.arange(len(points)) == which
+    told = fit_surface(points, others & ~alone).predictive(points.places.at(alone))
+    low, middle, high = told.quantiles((beyond, 0.5, 1 - beyond))[:, 0]
+    found = float(points.throughput_per_s[which])
+    return 0.0 if low <= found <= high else abs(float(np.log(found / middle)))
 
 
 def _apart(some: Places, others: Places) -> Array:

@@ -102,8 +102,8 @@ class SurfaceModel:
 
     @property
     def misfit(self) -> MisfitPrior:
-        """How much of the data no surface, or line, of this kind draws."""
-        return MisfitPrior(0.2, 0.6) if self.line else MisfitPrior(0.3, 0.6)
+        """How much of the data no surface, or line, of this kind draws: little on one drive, much on another."""
+        return MisfitPrior(0.16, 0.9) if self.line else MisfitPrior(0.35, 1.0)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """The latency, of which little is known before any point, and the others."""

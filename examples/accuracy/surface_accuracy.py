@@ -16,8 +16,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from calibrate.surface import Places, SurfaceComparison, SurfacePoints, compare_surface, surface_points
-from calibrate.surface.baselines import SURFACE_BASELINES
+from calibrate.models.past_the_peak import DECLINE_FROM
+from calibrate.surface import (
+    Places,
+    SurfaceComparison,
+    SurfacePoints,
+    compare_surface,
+    corners,
+    fit_surface,
+    surface_points,
+)
+from calibrate.surface.baselines import SURFACE_BASELINES, plain_gaussian_process
 from measure import load, load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -110,6 +119,23 @@ def rows(label: str, devices: Devices, *, line: bool = False) -> str:
     return text + f"| {label}: steps in which the rms error rises | | {(steps > RISE).sum()} of {len(steps)} | | |\n"
 
 
+def floor(devices: Devices) -> str:
+    """What is missed of a point that is no corner where all others are known: the surface, and the plain process."""
+    found = []
+    for surface in (points for each in devices.values() for points in each):
+        points = surface.at(surface.places.outstanding < DECLINE_FROM)
+        errors = []
+        for i in np.flatnonzero(~corners(points.places)):
+            others = np.arange(len(points)) != i
+            known, one = points.at(others), points.at(~others)
+            told = fit_surface(points, others).predict(one.places).throughput_per_s
+            plain = plain_gaussian_process(known.places, known.throughput_per_s, one.places)
+            errors.append(np.abs([told, plain] / one.throughput_per_s - 1)[:, 0])
+        found.append(100 * np.median(errors, axis=0))
+    ours, plain = np.mean(found, axis=0)
+    return f"{ours:.1f}; plain Gaussian process {plain:.1f}"
+
+
 def table(data: Sequence[str] = ()) -> str:
     """The rows of all surfaces and, without DATA, of reads and writes and of both halves of the block sizes."""
     found: Devices = {}
@@ -118,7 +144,8 @@ def table(data: Sequence[str] = ()) -> str:
     text = HEAD + rows(f"{len(found)} drives", found)
     if not data:
         pairs = reads_and_writes()
-        text += rows(f"reads and writes, {len(pairs)} drives", pairs)
+        label = f"reads and writes, {len(pairs)} drives"
+        text += rows(label, pairs) + f"| {label}: each point from all others | {floor(pairs)} | | | |\n"
     for half, label in (("tuned", "block sizes"), ("unseen", "block sizes, unseen")) if not data else ():
         devices = lines(half)
         text += rows(f"{label}, {len(devices)} devices", devices, line=True)
