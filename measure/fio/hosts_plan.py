@@ -1,7 +1,7 @@
 """Planning a fio sweep on many hosts at once, by fio's own client/server mode; nothing is run.
 
-The user starts ``fio --server`` on each host and names it with its port. Here one fio, the client, sends each host a job file and collects the
-results; every point runs on all hosts at the same time.
+The user starts ``fio --server`` on each host and names it with its port. Here one fio, the client, sends each host a
+job file and collects the results; every point runs on all hosts at the same time.
 
 What cannot be looked at from here is made safe by what is asked of fio:
 

@@ -1,7 +1,8 @@
 """fio's log of every request, written beside a point's result on request.
 
 fio keeps the log in memory and writes it when the point ends, one file for each job, about 30 bytes a request. The
-files of a point are joined, in the order of the jobs and with every line as fio wrote it, and kept as one. ``samples`` gives the requests of each point of such a sweep.
+files of a point are joined, in the order of the jobs and with every line as fio wrote it, and kept as one. ``samples``
+gives the requests of each point of such a sweep.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What systems have under different names, or not at all: locks, flags of ``open``, numbers of users and processes.
 
-``WORKS`` lists what works on which system, for ``qsim doctor`` and for the table in the documentation; tests try it out.
+``WORKS`` lists what works on which system, for ``qsim doctor`` and for the table in the documentation; tests try it
+out.
 """
 
 from __future__ import annotations
