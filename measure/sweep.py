@@ -51,6 +51,7 @@ OPTIONAL = (
 _NAMED = 3  # curves in a short text
 _LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})
+_NUMBERS = tuple(c for c in (*REQUIRED, *OPTIONAL) if c not in _TEXT)
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,8 @@ class Sweep(Result):
         """The same sweep with one curve only. Raises DataError listing the names for an unknown one."""
         if series not in self.series:
             raise DataError(f"{self.name or 'the sweep'} has no series {series!r}; it has: {', '.join(self.series)}")
+        if len(self.series) == 1:
+            return self
         if series not in self._selected:
             rows = self.points[self.points["series"] == series]
             findings = tuple(f for f in self.findings if f.series in (None, series))
@@ -226,12 +229,14 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
         raise DataError(f"{where}: the table lacks {', '.join(missing)}")
     if points.empty:
         raise DataError(f"{where}: the table has no point")
-    table = points.copy()
-    for column in OPTIONAL:
-        if column not in table.columns:
-            table[column] = 0 if column == "repeat" else None if column in _TEXT else np.nan
-    for column in (c for c in (*REQUIRED, *OPTIONAL) if c not in _TEXT):
-        table[column] = pd.to_numeric(table[column], errors="coerce").astype(float)
+    columns = {str(name): points[name] for name in points.columns}
+    for column in (c for c in OPTIONAL if c not in columns):
+        empty = 0.0 if column == "repeat" else None if column in _TEXT else np.nan
+        columns[column] = pd.Series([empty] * len(points), points.index, dtype=object if column in _TEXT else float)
+    for column in _NUMBERS:
+        if columns[column].dtype != np.float64:
+            columns[column] = pd.to_numeric(columns[column], errors="coerce").astype(float)
+    table = pd.DataFrame(columns)
     for column, what in (("throughput_per_s", "throughput"), ("latency_s", "latency"), ("load", "load")):
         values = table[column].to_numpy(float)
         bad = ~np.isfinite(values) | ((values < 0) if column == "load" else (values <= 0))
@@ -241,16 +246,16 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
                 f"{where}: {what} {values[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r}) is not "
                 f"{'zero or more' if column == 'load' else 'a positive number'}; remove or measure the point again"
             )
-    for column in (c for c in (*REQUIRED, *OPTIONAL) if c not in _TEXT):
-        size = np.abs(table[column].to_numpy(float))
-        beyond = (size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST))
-        if beyond.any():
-            row = int(np.flatnonzero(beyond)[0])
-            other = ", or say which column is the load (--columns load=COLUMN)" if column == "load" else ""
-            raise DataError(
-                f"{where}: {column} {table[column].iloc[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r})"
-                f" is beyond any device; correct the unit or the value{other}"
-            )
+    size = np.abs(table[[*_NUMBERS]].to_numpy(float))
+    beyond = (size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST))
+    if beyond.any():
+        place, row = (int(i[0]) for i in np.nonzero(beyond.T))
+        column = _NUMBERS[place]
+        other = ", or say which column is the load (--columns load=COLUMN)" if column == "load" else ""
+        raise DataError(
+            f"{where}: {column} {table[column].iloc[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r})"
+            f" is beyond any device; correct the unit or the value{other}"
+        )
     return table.reset_index(drop=True)
 
 

@@ -66,6 +66,7 @@ class Commands(Root):
             "fit": "calibrate.cli.calibration.fit:fit",
             "predict": "calibrate.cli.calibration.predict:predict",
             "surface": "calibrate.cli.calibration.surface:surface",
+            "fleet": "calibrate.cli.calibration.fleet:fleet",
             "fit-service": "calibrate.cli.calibration.fit_service:fit_service",
         },
         "Teaching": {

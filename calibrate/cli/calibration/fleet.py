@@ -1,0 +1,113 @@
+"""``qsim fleet``: thousands of drives in one table, and the odd ones."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrate.cli import parsing
+from calibrate.cli.console import print_json, say
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.options import AsJson
+from calibrate.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from calibrate.fleet.drives import Facts, Fleet
+
+HELP = """Fit thousands of drives: one table, the odd ones, and those that drift.
+
+Each file, and each folder, in DIR is a measurement of one drive, of any kind that qsim reads. A drive is odd where its
+idle latency, peak or knee is further from the median of its like (same curve, model, firmware) than chance allows.
+
+\\b
+Examples:
+qsim fleet sweeps/
+qsim fleet rack1/ rack2/ --inventory drives.csv --out fleet.csv --report fleet.html
+qsim fleet sweeps/ --workers -1 --out fleet.parquet
+"""
+
+
+def fleet(
+    *,
+    folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Folders of measurements, one a drive.")],
+    inventory: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
+                     help="CSV with the columns file, and any of drive, model, firmware, measured_at."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
+                     help="The table of all drives, a new file: .csv or .parquet (needs qsim-queue\\\\[fleet])."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", parser=parsing.path, show_default=False, help="Also write a page to look at."),
+    ] = None,
+    false_alarms: Annotated[
+        float, typer.Option(metavar="SHARE", parser=parsing.share, show_default="0.1%",
+                            help="The share of healthy drives that may be called odd by chance.")
+    ] = 0.001,
+    workers: Annotated[int, typer.Option(metavar="N", help="Processes; -1: one a core.")] = 1,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", show_default=False, help="A Dask scheduler that shares the work.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Read, fit, tell, write."""
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")
+    if out is not None and out.exists():
+        raise wrong_usage(f"--out {out} exists and is not replaced; choose another name")
+
+    from calibrate.fleet.drives import fleet as fitted
+
+    facts = _inventory(inventory) if inventory else None
+    with Bar("fitting") as bar:
+        found = fitted(folders, inventory=facts, false_alarms=false_alarms, workers=workers, cluster=cluster,
+                       progress=bar.share)  # fmt: skip
+    if out is not None:
+        _write(found, out)
+    if report is not None:
+        from calibrate.report.fleet import section_of
+        from calibrate.report.page import write_sections
+
+        write_sections([section_of(found)], report, title="Fleet")
+    if as_json:
+        print_json({
+            "drives": found.drives.to_dict("records"), "drifting": found.drifting.to_dict("records"),
+            "broken": dict(found.broken), "false_alarms": found.false_alarms,
+        })  # fmt: skip
+        return
+    say(repr(found))
+    written = [f"{name}: {what}" for name, what in ((out, "every drive"), (report, "the page")) if name is not None]
+    say(f"\nMORE    {';   '.join(written) or '--out fleet.csv: every drive;   --report fleet.html: a page'}")
+
+
+def _inventory(path: Path) -> Facts:
+    """What a CSV tells of each file."""
+    from measure.errors import DataError
+    from measure.text_files import read_text
+
+    rows = list(csv.DictReader(read_text(path).splitlines()))
+    if not rows or "file" not in rows[0]:
+        raise DataError(f"{path} has no column 'file'; give file,drive,model,firmware,measured_at")
+    return {row["file"]: {k: v for k, v in row.items() if k and v} for row in rows}
+
+
+def _write(found: Fleet, path: Path) -> None:
+    from qsim.errors import MissingExtraError
+    from qsim.installed import install_hint
+
+    if path.suffix == ".csv":
+        found.drives.to_csv(path, index=False, mode="x")
+        return
+    try:
+        found.drives.to_parquet(path, index=False)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"a Parquet file needs pyarrow, which is not installed: {install_hint('fleet')}"
+        ) from error

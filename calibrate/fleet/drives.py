@@ -1,0 +1,127 @@
+"""Every sweep in some folders, fitted, as one table; a broken file is told and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calibrate.fitting.curve_fit import fit
+from calibrate.fitting.fitted import Fit
+from calibrate.fleet.answer import fleet_answer
+from calibrate.fleet.drift import drifts
+from calibrate.fleet.odd import FALSE_ALARMS, with_oddness
+from calibrate.inference.estimates import how_sure
+from measure.errors import DataError
+from measure.loading import load
+from measure.sweep import Sweep
+from qsim.engines.repeated.parallel import spread
+from qsim.result import Result
+
+BATCH = 50
+COLUMNS = (
+    "drive", "series", "model", "firmware", "measured_at", "points", "idle_latency_s", "idle_latency_low_s",
+    "idle_latency_high_s", "peak_per_s", "peak_low_per_s", "peak_high_per_s", "knee", "knee_low", "knee_high", "sure",
+    "source",
+)  # fmt: skip
+Facts = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, repr=False)
+class Fleet(Result):
+    """``drives``: a row a curve (``COLUMNS`` and ``odd``); ``drifting``: drives that moved; ``broken``: file -> why."""
+
+    drives: pd.DataFrame
+    drifting: pd.DataFrame
+    broken: Mapping[str, str]
+    false_alarms: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table of drives."""
+        return self.drives
+
+    @property
+    def odd(self) -> pd.DataFrame:
+        """The rows of odd drives."""
+        return self.drives[self.drives["odd"] != ""]
+
+    def plot(self) -> Any:
+        """Peak over idle latency of every drive, odd ones marked: a plotly Figure."""
+        return resolve_name("calibrate.report.fleet:peaks")(self).to_plotly()  # what knows does not import what shows
+
+    def __repr__(self) -> str:
+        return "\n".join(fleet_answer(self))
+
+
+def fleet(
+    folders: Iterable[str | Path], *, inventory: Facts | None = None, false_alarms: float = FALSE_ALARMS,
+    workers: int = 1, cluster: str | None = None, progress: Callable[[float], object] | None = None,
+) -> Fleet:  # fmt: skip
+    """Fit every drive: each file, and each folder, in one of ``folders`` is a measurement of one.
+
+    ``inventory`` tells of a file or folder, by its name, which ``drive`` it is of, its ``model`` and ``firmware`` and
+    when it was ``measured_at`` (ISO 8601); what it does not tell comes from the measurement itself where that knows.
+    ``workers`` processes share the work, -1 is one a core; or a Dask ``cluster`` does, by its address, with the same
+    result. Raises DataError where nothing could be read.
+    """
+    paths = [path for folder in folders for path in _entries(Path(folder))]
+    batches = [(paths[i : i + BATCH], inventory or {}) for i in range(0, len(paths), BATCH)]
+    done = spread(_fitted, batches, workers=workers, cluster=cluster, progress=progress)
+    rows = [row for found, _ in done for row in found]
+    broken = {name: why for _, failed in done for name, why in failed}
+    if not rows:
+        first = next(iter(broken.items()), None)
+        raise DataError(f"{first[0]}: {first[1]}" if first else "the folders are empty; name folders of sweeps")
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"drive": str})
+    return Fleet(with_oddness(table, false_alarms), drifts(table), broken, false_alarms)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """The measurements in a folder; a file, or a sweep directory of ours, is one itself."""
+    if not folder.exists():
+        raise DataError(f"{folder} does not exist; check the name")
+    if folder.is_file() or (folder / "sweep.json").exists():
+        yield folder
+        return
+    yield from sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def _fitted(batch: tuple[Sequence[Path], Facts]) -> tuple[list[tuple[Any, ...]], list[tuple[str, str]]]:
+    """The rows of some measurements, and what could not be read or fitted, with the reason."""
+    rows, broken = [], []
+    for path in batch[0]:
+        try:
+            sweep = load(path)
+            facts = _facts(path, sweep, batch[1])
+            rows += [(facts["drive"], name, *_row(fit(sweep, series=name), facts), str(path)) for name in sweep.series]
+        except (DataError, OSError) as error:
+            broken.append((str(path), str(error)))
+    return rows, broken
+
+
+def _facts(path: Path, sweep: Sweep, inventory: Facts) -> Mapping[str, str]:
+    details = sweep.provenance.details
+    own = {
+        "drive": path.name, "model": str(details.get("model") or sweep.provenance.device),
+        "firmware": str(details.get("firmware") or ""), "measured_at": sweep.provenance.started_at,
+    }  # fmt: skip
+    return {**own, **{k: v for k, v in inventory.get(path.name, {}).items() if v}}
+
+
+def _row(made: Fit, facts: Mapping[str, str]) -> tuple[Any, ...]:
+    idle, peak = (made.curve_parameters.get(name) for name in ("R1", "Xmax"))
+    if idle is None or peak is None:
+        raise DataError(f"{made.series} is no curve over requests outstanding, which a fleet is compared by")
+    knee = made.knee
+    sure = all(how_sure(e.identified, e.low, e.high) == "sure" for e in (idle, peak))
+    nothing = np.nan
+    return (
+        facts["model"], facts["firmware"], facts["measured_at"], len(made.used),
+        *(nothing if v is None else v for e in (idle, peak) for v in (e.estimate, e.low, e.high)),
+        *(nothing if v is None else v for v in (knee.load, knee.low, knee.high)), sure,
+    )  # fmt: skip

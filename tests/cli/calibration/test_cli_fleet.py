@@ -1,0 +1,87 @@
+"""``qsim fleet``: a rack of drives with a slow one and a broken file, on one process, two, and a Dask cluster."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate.fleet.drives import fleet
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
+
+
+@pytest.fixture
+def rack(tmp_path: Path) -> Path:
+    """Thirty drives of R1 = 100 us and 100 k/s, of which d07 reaches half; a file that is no table."""
+    random, folder = np.random.default_rng(0), tmp_path / "rack"
+    folder.mkdir()
+    for i in range(30):
+        peak = (0.5 if i == 7 else 1.0) * 1e5 * np.exp(0.02 * random.standard_normal())
+        rate = ((DEPTHS / 1e-4) ** -3 + peak**-3) ** (-1 / 3) * np.exp(0.005 * random.standard_normal(7))
+        rows = [f"4 KiB read,{n:g},{x:.1f},{1e6 * n / x:.3f}" for n, x in zip(DEPTHS, rate, strict=True)]
+        (folder / f"d{i:02d}.csv").write_text("\n".join(["series,depth,iops,latency_us", *rows]) + "\n")
+    (folder / "broken.csv").write_text("series,depth,iops\n4 KiB read,1,oops\n")
+    return folder
+
+
+def test_the_answer_names_the_odd_drive_and_the_broken_file(qsim, rack):
+    run = qsim("fleet", str(rack))
+    lines = run.out.splitlines()
+    assert run.code == 0
+    assert lines[0] == "30 drives, 30 curves"
+    assert lines[1].startswith("MIDDLE  knee 10, peak ")
+    assert lines[2] == "ODD     1 curve, where 0.03 would be by chance"
+    assert "d07.csv" in run.out
+    assert "peak -5" in run.out
+    assert "1 measurement left out, the first" in run.out
+
+
+def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_module):
+    require_module("pyarrow", "pip install 'qsim-queue[fleet]'")
+    assert qsim("fleet", str(rack), "--out", "f.csv", "--report", "f.html").code == 0
+    assert qsim("fleet", str(rack), "--out", "f.parquet").code == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "f.csv").read_text())))
+    assert [row["drive"] for row in rows if row["odd"]] == ["d07.csv"]
+    assert len(pd.read_parquet(tmp_path / "f.parquet")) == len(rows) == 30
+    assert "Peak over idle latency" in (tmp_path / "f.html").read_text()
+    again = qsim("fleet", str(rack), "--out", "f.csv")
+    assert (again.code, again.error) == (2, "--out f.csv exists and is not replaced; choose another name")
+
+
+def test_an_inventory_tells_like_from_like(qsim, rack, tmp_path):
+    lines = ["file,drive,model,firmware", *(f"d{i:02d}.csv,S{i},{'AB'[i % 2]},7" for i in range(30))]
+    (tmp_path / "drives.csv").write_text("\n".join(lines) + "\n")
+    found = qsim("fleet", str(rack), "--inventory", "drives.csv", "--json").json
+    assert {row["model"] for row in found["drives"]} == {"A", "B"}
+    assert [row["drive"] for row in found["drives"] if row["odd"]] == ["S7"]
+
+
+def test_two_processes_and_a_cluster_give_the_same_table(rack):
+    from distributed import LocalCluster
+
+    alone = fleet([rack])
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        spread = fleet([rack], cluster=cluster.scheduler_address)
+    pd.testing.assert_frame_equal(alone.drives, spread.drives)
+    pd.testing.assert_frame_equal(alone.drives, fleet([rack], workers=2).drives)
+    assert dict(alone.broken) == dict(spread.broken)
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [(["none"], 1, "none does not exist; check the name"), (["."], 1, "the folders are empty"),
+     ([".", "--out", "f.txt"], 2, "name a file that ends in .csv or .parquet"),
+     ([".", "--inventory", "i.csv"], 1, "has no column 'file'")],
+)  # fmt: skip
+def test_bad_input_is_one_line(qsim, tmp_path, args, code, words):
+    (tmp_path / ".hidden").touch()
+    if "--inventory" in args:
+        (tmp_path / "i.csv").write_text("drive,model\na,b\n")
+    run = qsim("fleet", *args)
+    assert run.code == code
+    assert words in run.error

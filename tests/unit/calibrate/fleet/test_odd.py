@@ -1,0 +1,44 @@
+"""Odd drives are found, and healthy ones are called odd as seldom as it is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate.fleet.odd import QUANTITIES, deviations, limit, with_oddness
+
+
+def healthy(drives: int, seed: int, **more: object) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    values = {name: np.exp(0.05 * random.standard_normal(drives)) for name in QUANTITIES}
+    return pd.DataFrame({"series": "r", "model": "m", "firmware": "1", **values, **more})
+
+
+@pytest.mark.parametrize("drives", [10, 30, 100, 1000])
+def test_the_share_of_false_alarms_is_what_was_asked_for(drives):
+    groups = 20_000 // drives
+    table = pd.concat([healthy(drives, seed, firmware=str(seed)) for seed in range(groups)], ignore_index=True)
+    alarms = (with_oddness(table, false_alarms=0.01)["odd"] != "").sum()
+    assert abs(alarms - 200) < 4.5 * np.sqrt(200)  # 1 % of 20,000; in a small group alarms come together
+
+
+def test_a_drive_of_half_the_peak_is_odd_among_its_like_only():
+    table = healthy(20, 1)
+    table.loc[3, "peak_per_s"] *= 0.5
+    found = with_oddness(table)["odd"]
+    assert list(found.index[found != ""]) == [3]
+    assert found[3].startswith("peak -")
+    assert (with_oddness(table.assign(firmware=[str(i % 4) for i in range(20)]))["odd"] == "").all()  # groups of five
+
+
+def test_deviations_are_robust_and_in_logarithms():
+    away = deviations(np.array([1, 2, 4, 8, 16, 1e9]))
+    assert away[3] - away[2] == pytest.approx(away[1] - away[0])
+    assert away[5] > 10
+    assert list(deviations(np.array([2.0, 2, 2, 3]))) == [0, 0, 0, np.inf]
+
+
+def test_limits_fall_with_the_size_of_the_group_to_the_normal_quantile():
+    assert limit(8) > limit(20) > limit(100) > limit(1000) == limit(5000)
+    assert limit(1000) == pytest.approx(3.5877, abs=1e-3)
