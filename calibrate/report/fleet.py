@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from calibrate.fitting.answer import LABEL
 from calibrate.fleet.answer import fleet_answer
 from calibrate.report.drawing import PALETTE, Drawing, marker
 from calibrate.report.measured.tables import shown
@@ -18,7 +19,8 @@ NAMES = {"odd": "against the median of its like", "peak_per_s": "peak", "idle_la
 
 def section_of(fleet: Fleet) -> Section:
     """All of it under one heading."""
-    lead = ". ".join(fleet_answer(fleet)[:3]) + "."
+    first, middle, odd = fleet_answer(fleet)[:3]
+    lead = f"{first}. Middle: {middle[LABEL:]}. Odd: {odd[LABEL:]}."
     views = [
         View("fleet-peaks", "fleet-peaks", "Peak over idle latency", "A point a drive; crosses are odd.",
              fleet.drives, peaks(fleet)),
@@ -31,8 +33,8 @@ def section_of(fleet: Fleet) -> Section:
 def peaks(fleet: Fleet) -> Drawing:
     """Peak over idle latency, a colour for each model."""
     drawing = Drawing(
-        xaxis={"title": {"text": "idle latency (µs)"}, "type": "log"},
-        yaxis={"title": {"text": "peak (1/s)"}, "type": "log"},
+        xaxis={**AXIS, **LOG, "title": {"text": "idle latency (µs)"}},
+        yaxis={**AXIS, **LOG, "title": {"text": "peak (1/s)"}},
     )
     drives = fleet.drives
     for number, (name, group) in enumerate(drives.groupby(["model", "series"], sort=False)):
