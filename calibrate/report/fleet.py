@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from calibrate.fitting.answer import LABEL
 from calibrate.fleet.answer import fleet_answer
-from calibrate.report.drawing import PALETTE, Drawing, marker
+from calibrate.report.drawing import AXIS, LOG, PALETTE, Drawing, marker
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
 from measure.sweep import Provenance
