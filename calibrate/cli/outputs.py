@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
 from calibrate.cli import parsing
 from calibrate.cli.console import say
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import OptionGroup
+from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
 from calibrate.cli.progress import Bar
 from calibrate.cli.report_files import check_report_path
@@ -26,19 +24,16 @@ REPORT = "report.html"
 
 Plots: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--plots", metavar="DIR", parser=parsing.path, show_default=False,
-                 help="Also write every plot as an image (needs pip install 'qsim-queue\\[plots]' and Chromium)."),
-]  # fmt: skip
+    shared(
+        "DIR", parsing.path, "Also write every plot as an image (needs pip install 'qsim-queue\\[plots]').", "--plots"
+    ),
+]
 Image: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--format", metavar="FORMAT", parser=parsing.choice(*IMAGES), show_default="svg",
-                 help="With --plots: svg, png or pdf."),
-]  # fmt: skip
+    str | None, shared("FORMAT", parsing.choice(*IMAGES), "With --plots: svg, png or pdf.", "--format", shown="svg")
+]
 Csv: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--csv", metavar="DIR", parser=parsing.path, show_default=False,
-                 help="Also write the data of every plot there, as CSV in SI units."),
-]  # fmt: skip
+    Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.", "--csv")
+]
 
 
 @dataclass(frozen=True)
@@ -84,9 +79,9 @@ class Outputs(OptionGroup):
             raise wrong_usage("--format is about --plots DIR, where the images are written")
         if self.report is not None:
             check_report_path(self.report)
-        for option, place in (("--csv", self.csv), ("--plots", self.plots)):
+        for name, place in (("--csv", self.csv), ("--plots", self.plots)):
             if place is not None and place.exists() and not place.is_dir():
-                raise wrong_usage(f"{option}: {place} is a file; name a directory")
+                raise wrong_usage(f"{name}: {place} is a file; name a directory")
         if self.plots is not None:
             from calibrate.report.images import check_images
 
@@ -117,9 +112,8 @@ class PageInDirectory(Outputs):
 
     report: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",
-                     help="The page with all tables and plots."),
-    ] = None  # fmt: skip
+        shared("FILE", parsing.path, "The page with all tables and plots.", "--report", shown="report.html in --out"),
+    ] = None
 
     def within(self, directory: Path | None) -> Outputs:
         """Where to write, checked before any work; CommandError as ``check``."""

@@ -27,6 +27,7 @@ from calibrate.cli.data import DataSource, findings_of, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.knee_tables import knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import (
     AsJson,
     AsPublished,
@@ -51,18 +52,14 @@ if TYPE_CHECKING:
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
 
-Prints the knee, what the prediction misses, a table, and how many held-out points lie inside their bands.
-Datasets are compared corrected by what their audit proves (--as-published: as printed).
-Several DATA (directories, or files that hold a curve each) are devices side by side: the first, or the --baseline, is
-what the others are held against. Files of single points are read together as one device.
+Datasets are corrected by what their audit proves. Several DATA (directories, or files of a curve each) are devices side
+by side; files of single points are one device.
 
 \b
 Examples:
 qsim compare sweep/ --use 1,32 --report report.html
 qsim compare --dataset 003-ssd-read --max-error 10
-qsim compare sweep/ --baselines
 qsim compare old-drive/ new-drive/ --report both.html --plots plots --format png
-qsim compare a/ b/ c/ --baseline c/
 qsim compare tonight/ --fit yesterday.json --fail-on error
 qsim compare tonight/ --sealed before.json
 """
@@ -71,61 +68,40 @@ qsim compare tonight/ --sealed before.json
 def compare(
     *,
     data: Data = None,
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option("--dataset", metavar="NAME", show_default=False,
-                     help="A published table instead of DATA (see qsim datasets), or beside it; may be given several "
-                     "times."),
-    ] = None,
+    dataset: list[str] | None = option(
+        "NAME", None, "A published table, instead of DATA or beside it; repeatable.", "--dataset"
+    ),
     columns: Columns = None,
     as_published: AsPublished = False,
     use: Use = None,
     series: Series = None,
     model: DeviceModel = None,
-    fit: Annotated[
-        Path | None,
-        typer.Option("--fit", metavar="FIT", parser=parsing.path, show_default=False,
-                     help="Hold this fit against DATA instead of calibrating on it."),
-    ] = None,
-    sealed: Annotated[
-        Path | None,
-        typer.Option("--sealed", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Hold this sealed prediction (qsim predict --seal) against DATA; refused where DATA was "
-                     "used in it."),
-    ] = None,
-    only_new: Annotated[
-        bool, typer.Option("--only-new", help="With --sealed: leave the points out that the prediction was made from.")
-    ] = False,
-    baseline: Annotated[
-        str | None,
-        typer.Option("--baseline", metavar="DEVICE", show_default=False,
-                     help="The one of several DATA or datasets that the others are held against. Default: the first."),
-    ] = None,
+    fit: Path | None = option("FIT", parsing.path, "Hold this fit against DATA instead of calibrating on it.", "--fit"),
+    sealed: Path | None = option(
+        "FILE", parsing.path, "Hold this sealed prediction (qsim predict --seal) against DATA.", "--sealed"
+    ),
+    only_new: bool = flag("--only-new", "With --sealed: leave out the points it was made from."),
+    baseline: str | None = option(
+        "DEVICE", None, "The device that the others are held against. Default: the first.", "--baseline"
+    ),
     level: Level = None,
     peak: Peak = None,
     outputs: Outputs,
     profiles: Annotated[
         bool,
-        typer.Option("--profiles/--no-profiles",
-                     help="Whether what is written, and --json, hold the profile likelihoods: what the points alone, "
-                     "without priors, say of each parameter."),
+        typer.Option(
+            "--profiles/--no-profiles", help="Whether the page and --json hold the profile likelihoods (no priors)."
+        ),
     ] = True,
     wanted: KneeOptions,
-    baselines: Annotated[
-        bool,
-        typer.Option("--baselines", help="Print what simple baselines miss on the same held-out points: the plain "
-                     "bound, the most probable p-norm, the Universal Scalability Law, interpolation."),
-    ] = False,
+    baselines: bool = flag("--baselines", "Also print what simple baselines miss on the same held-out points."),
     details: Details = False,
     fail_on: FailOn = None,
-    max_error: Annotated[
-        float | None,
-        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
-                     help="Exit with 3 where the mean held-out error of any curve exceeds this many percent, in "
-                     "throughput or in response time."),
-    ] = None,
+    max_error: float | None = option(
+        "PCT", parsing.allowed_error, "Exit with 3 where a mean held-out error exceeds this."
+    ),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Load, compare every series or the one named, print, report, check."""
     brought = {"--use": use, "--model": model, "--level": level, "--peak": peak}
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)

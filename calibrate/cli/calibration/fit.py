@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, check_peak, check_use, known_series, tell, tell_findings
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, profile_table
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import (
     AsJson,
     AsPublished,
@@ -36,10 +35,7 @@ if TYPE_CHECKING:
     from calibrate.prediction.profiles import Profile
     from measure import Sweep
 
-HELP = """Calibrate a device model on the points of a sweep, or on a few of them (--use).
-
-Prints the knee, the peak and the idle latency with their intervals, and whether each is sure, rough or assumed.
---details prints every parameter.
+HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with intervals.
 
 \b
 Examples:
@@ -59,27 +55,19 @@ def fit(
     model: DeviceModel = None,
     level: Level = None,
     peak: Peak = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Keep the fit here, for qsim predict and qsim compare --fit."),
-    ] = None,
+    out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --fit.", "--out"),
     force: Force = False,
     wanted: KneeOptions,
-    profiles: Annotated[
-        bool,
-        typer.Option("--profiles", help="Also profile the likelihood of each parameter: what the points alone, without "
-                     "priors, say of it."),
-    ] = False,
-    delay: Annotated[
-        parsing.Numbers | None,
-        typer.Option("--delay", metavar="LOW,HIGH", parser=parsing.span, show_default=False,
-                     help="The part Z of a latency that keeps no server busy, where you measured it by itself: its "
-                     "least and its most, as 80us,120us. Then c can be determined where means leave it open."),
-    ] = None,
+    profiles: bool = flag("--profiles", "Also print the profile likelihood of each parameter (no priors)."),
+    delay: parsing.Numbers | None = option(
+        "LOW,HIGH",
+        parsing.span,
+        "The part Z of a latency that keeps no server busy, measured by itself, as 80us,120us.",
+        "--delay",
+    ),
     details: Details = False,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Fit every series, or the one named, and keep the fits."""
     source = DataSource(data or (), dataset, columns, as_published)
 

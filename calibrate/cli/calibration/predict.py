@@ -15,6 +15,7 @@ from calibrate.cli.calibration.prediction_source import Sheet, basis
 from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tails_of_fits
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.option_groups import option
 from calibrate.cli.options import (
     AsJson,
     At,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
-From a fit (qsim fit DATA --out fit.json), from points of DATA (all, or --use), or from a data sheet before any run.
+From a fit, from points of DATA, or from a data sheet before any run.
 
 \b
 Examples:
@@ -55,26 +56,21 @@ def predict(
     *,
     data: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FIT|DATA", show_default=False,
-                       help="A file of qsim fit; or what a tool wrote, to calibrate on its points."),
+        typer.Argument(
+            metavar="FIT|DATA",
+            show_default=False,
+            help="A file of qsim fit; or what a tool wrote, to calibrate on its points.",
+        ),
     ] = None,
     at: At = None,
     series: Series = None,
-    idle_latency: Annotated[
-        float | None,
-        typer.Option(metavar="TIME", parser=parsing.seconds, show_default=False,
-                     help="Data sheet: latency of one request alone, as 80us."),
-    ] = None,
-    peak_iops: Annotated[
-        float | None,
-        typer.Option(metavar="RATE", parser=parsing.per_second, show_default=False,
-                     help="Data sheet, or beside one measured point (--use 1): peak requests a second, as 600k."),
-    ] = None,
-    sharpness: Annotated[
-        float | None,
-        typer.Option(metavar="P", parser=parsing.number, show_default=False,
-                     help="Data sheet: how sharp the knee is (near 2.6 on NVMe, 6 and more on SATA)."),
-    ] = None,
+    idle_latency: float | None = option("TIME", parsing.seconds, "Data sheet: latency of one request alone, as 80us."),
+    peak_iops: float | None = option(
+        "RATE", parsing.per_second, "Data sheet, or beside one measured point: peak requests a second, as 600k."
+    ),
+    sharpness: float | None = option(
+        "P", parsing.number, "Data sheet: sharpness of the knee (NVMe about 2.6, SATA 6 and more)."
+    ),
     dataset: Dataset = None,
     columns: Columns = None,
     use: Use = None,
@@ -82,23 +78,19 @@ def predict(
     level: Level = None,
     peak: Peak = None,
     wanted: KneeOptions,
-    seal: Annotated[
-        Path | None,
-        typer.Option("--seal", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Write the prediction with its hash and time, for qsim compare --sealed; never replaced. "
-                     "With --what-if, that of the device changed."),
-    ] = None,
-    what_if: Annotated[
-        Any,
-        typer.Option("--what-if", metavar="CHANGES", parser=what_ifs.what_if, show_default=False,
-                     help="The curve of the device changed, beside the present one: drives=1:2 (one more in the "
-                     "stripe), service=0.5 (half the service time; host=TIME of the latency is none), block=4KiB:16KiB "
-                     "(needs two sizes in the fit, or the link's bandwidth=3GB/s), write-cache=off,medium=3ms."),
-    ] = None,
+    seal: Path | None = option(
+        "FILE", parsing.path, "Write the prediction with its hash and time, for qsim compare --sealed.", "--seal"
+    ),
+    what_if: Any = option(
+        "CHANGES",
+        what_ifs.what_if,
+        "Also the curve of the device changed: drives=1:2, service=0.5, block=4KiB:16KiB, write-cache=off,medium=3ms.",
+        "--what-if",
+    ),
     outputs: Outputs,
     details: Details = False,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Read the fit, calibrate one, or write the data sheet down, and predict."""
     if seal is not None:
         from calibrate.sealing.sealed_prediction import check_unsealed
