@@ -14,6 +14,7 @@ from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
 from calibrate.cli.progress import Bar
 from calibrate.cli.report_files import check_report_path
+from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.report.compared import Section
@@ -52,9 +53,9 @@ class Written:
     def tell(self) -> None:
         """A line for each kind."""
         if self.csv and self.outputs is not None:
-            say(f"\n{len(self.csv)} CSV file{'s' if len(self.csv) > 1 else ''}: {self.outputs.csv}")
+            say(f"\n{counted(len(self.csv), 'CSV file')}: {self.outputs.csv}")
         if self.plots and self.outputs is not None:
-            say(f"\n{len(self.plots)} plot{'s' if len(self.plots) > 1 else ''}: {self.outputs.plots}")
+            say(f"\n{counted(len(self.plots), 'plot')}: {self.outputs.plots}")
         if self.report is not None:
             say(f"\nreport: {self.report}")
 

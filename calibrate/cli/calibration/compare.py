@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
 
-Datasets are corrected by what their audit proves. Several DATA (directories, or files of a curve each) are devices side
+Without --use it calibrates on depths 1 and 32, with six or more 1, 8 and 64 (or the nearest); of other loads on the
+smallest, a middle one and the largest. Datasets are corrected by what their audit proves. Several DATA (directories, or files of a curve each) are devices side
 by side; files of single points are one device.
 
 \b

@@ -50,7 +50,7 @@ def surface(
     use: TypedPlaces | None = option(
         "PLACES",
         places,
-        'The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1".',
+        'The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1", or all.',
         "--use",
     ),
     ask: int | None = option(
@@ -142,9 +142,9 @@ def _memory(
     from calibrate.surface.memory import compare_mixes, mix_family
 
     family = mix_family(sweep, series)
-    shares = None if use is None else read_shares(use, "--use")
+    shares = None if use is None else read_shares(use, "--use", family.read_fraction)
     compared = compare_mixes(family, shares, ask=ask or 0, level=level or LEVEL)
-    wanted = [] if at is None else read_shares(at, "--at")
+    wanted = [] if at is None else read_shares(at, "--at", family.read_fraction)
     curves = [compared.used.predict(share, level=level or LEVEL) for share in wanted]
     return compared, [row for curve in curves for row in curve.rows()]
 

@@ -14,7 +14,7 @@ from calibrate.cli.measuring.repeating import Remeasure
 from calibrate.cli.measuring.run import PlanOrRun, sweep_document
 from calibrate.cli.option_groups import flag, option
 from measure.memory.traffic import parse_traffics
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from measure import Sweep
@@ -180,7 +180,7 @@ def _figures(
     if peak:
         peaks = peak_bandwidths(traffics, counts, buffer_bytes, repeats, seconds_per_repeat)
         rows += [
-            (f"peak bandwidth, {name}, {_threads(count)}", *_cells(bandwidth, format_bandwidth))
+            (f"peak bandwidth, {name}, {counted(count, 'thread')}", *_cells(bandwidth, format_bandwidth))
             for (name, count), bandwidth in peaks.items()
         ]
         document["peak_bandwidths_bytes_per_s"] = [
@@ -211,12 +211,8 @@ def _figure(value: Repeated) -> dict[str, Any]:
             "repeats": list(value.values)}  # fmt: skip
 
 
-def _threads(count: int) -> str:
-    return f"{count} thread{'s' if count != 1 else ''}"
-
-
 def _text(sweep: Sweep, where: Path) -> str:
-    """The points as tables, what they show, the directory, and the next command."""
+    """The idle latency and the peaks, the points as tables, the directory, and the next command."""
     if sweep.load_type.is_size:
         return "\n\n".join([_sizes_text(sweep), _plateaus_text(sweep), f"kept in {where}"])
     from measure.memory.probe import summarize
@@ -236,7 +232,7 @@ def _text(sweep: Sweep, where: Path) -> str:
     peaks = details.get("peaks_bytes_per_s", {})
     figures += [f"peak of {name} {format_bandwidth(peak['mean'])}" for name, peak in peaks.items()]
     following = f"kept in {where}; next: qsim compare {where} --report report.html"
-    return "\n\n".join([*parts, *([", ".join(figures)] if figures else []), following])
+    return "\n\n".join([*([", ".join(figures)] if figures else []), *parts, following])
 
 
 def _sizes_text(sweep: Sweep) -> str:

@@ -173,10 +173,10 @@ KNEE_FROM = 3
 
 
 def points_text(sweep: Sweep, out: Path) -> str:
-    """The table of points, their directory, and the next command."""
+    """The knee of one curve, the table of points, their directory, and the next command."""
     tables = _memory_tables(sweep) if sweep.load_type.is_delay else [_points_table(sweep)]
-    kept = f"kept in {out}; next: {_next(sweep, out)}"
-    return "\n\n".join([*tables, "\n".join([*_answer(sweep), kept])])
+    found = _answer(sweep)
+    return "\n\n".join([*(["\n".join(found)] if found else []), *tables, f"kept in {out}; next: {_next(sweep, out)}"])
 
 
 def _answer(sweep: Sweep) -> list[str]:
