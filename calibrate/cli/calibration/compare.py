@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.baseline_table import say_baselines
 from calibrate.cli.calibration.compare_data import (
     Calibration,
     Device,
@@ -28,20 +28,6 @@ from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.knee_tables import knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.options import (
-    AsJson,
-    AsPublished,
-    Columns,
-    Data,
-    Details,
-    DeviceModel,
-    FailOn,
-    KneeOptions,
-    Level,
-    Peak,
-    Series,
-    Use,
-)
 from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
@@ -53,8 +39,8 @@ if TYPE_CHECKING:
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
 
 Without --use it calibrates on depths 1 and 32, with six or more 1, 8 and 64 (or the nearest); of other loads on the
-smallest, a middle one and the largest. Datasets are corrected by what their audit proves. Several DATA (directories, or files of a curve each) are devices side
-by side; files of single points are one device.
+smallest, a middle one and the largest. Datasets are corrected by what their audit proves. Several DATA (directories, or
+files of a curve each) are devices side by side; files of single points are one device.
 
 \b
 Examples:
@@ -68,15 +54,15 @@ qsim compare tonight/ --sealed before.json
 
 def compare(
     *,
-    data: Data = None,
+    data: o.Data = None,
     dataset: list[str] | None = option(
         "NAME", None, "A published table, instead of DATA or beside it; repeatable.", "--dataset"
     ),
-    columns: Columns = None,
-    as_published: AsPublished = False,
-    use: Use = None,
-    series: Series = None,
-    model: DeviceModel = None,
+    columns: o.Columns = None,
+    as_published: o.AsPublished = False,
+    use: o.Use = None,
+    series: o.Series = None,
+    model: o.DeviceModel = None,
     fit: Path | None = option("FIT", parsing.path, "Hold this fit against DATA instead of calibrating on it.", "--fit"),
     sealed: Path | None = option(
         "FILE", parsing.path, "Hold this sealed prediction (qsim predict --seal) against DATA.", "--sealed"
@@ -85,8 +71,8 @@ def compare(
     baseline: str | None = option(
         "DEVICE", None, "The device that the others are held against. Default: the first.", "--baseline"
     ),
-    level: Level = None,
-    peak: Peak = None,
+    level: o.Level = None,
+    peak: o.Peak = None,
     outputs: Outputs,
     profiles: Annotated[
         bool,
@@ -94,14 +80,14 @@ def compare(
             "--profiles/--no-profiles", help="Whether the page and --json hold the profile likelihoods (no priors)."
         ),
     ] = True,
-    wanted: KneeOptions,
+    wanted: o.KneeOptions,
     baselines: bool = flag("--baselines", "Also print what simple baselines miss on the same held-out points."),
-    details: Details = False,
-    fail_on: FailOn = None,
+    details: o.Details = False,
+    fail_on: o.FailOn = None,
     max_error: float | None = option(
         "PCT", parsing.allowed_error, "Exit with 3 where a mean held-out error exceeds this."
     ),
-    as_json: AsJson = False,
+    as_json: o.AsJson = False,
 ) -> None:
     """Load, compare every series or the one named, print, report, check."""
     brought = {"--use": use, "--model": model, "--level": level, "--peak": peak}
@@ -166,7 +152,7 @@ def _title(devices: Sequence[str]) -> str:
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
 
 
-def _knees(device: Device, wanted: KneeOptions) -> list[tuple[NamedKnee, ...]]:
+def _knees(device: Device, wanted: o.KneeOptions) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
     return [
         knees_of(c.fit, wanted.slo, device.sweep, float(c.points.load.max()), share=wanted.share,
@@ -205,7 +191,7 @@ def _tell(
     knees: bool, every: bool, baselines: bool, details: bool,
 ) -> None:  # fmt: skip
     """The answer of all curves, what was asked for beside it, and with ``details`` every curve in full."""
-    from calibrate.cli.calibration.compare_text import answer_text
+    from calibrate.cli.calibration.compare_text import answer_text, say_baselines
 
     if held is not None:
         say(f"{held}\n")

@@ -7,26 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, check_peak, check_use, known_series, tell, tell_findings
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, profile_table
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.options import (
-    AsJson,
-    AsPublished,
-    Columns,
-    Data,
-    Dataset,
-    Details,
-    DeviceModel,
-    Force,
-    KneeOptions,
-    Level,
-    Peak,
-    Series,
-    Use,
-)
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -46,18 +32,18 @@ qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
 
 def fit(
     *,
-    data: Data = None,
-    dataset: Dataset = None,
-    columns: Columns = None,
-    as_published: AsPublished = False,
-    use: Use = None,
-    series: Series = None,
-    model: DeviceModel = None,
-    level: Level = None,
-    peak: Peak = None,
+    data: o.Data = None,
+    dataset: o.Dataset = None,
+    columns: o.Columns = None,
+    as_published: o.AsPublished = False,
+    use: o.Use = None,
+    series: o.Series = None,
+    model: o.DeviceModel = None,
+    level: o.Level = None,
+    peak: o.Peak = None,
     out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --fit.", "--out"),
-    force: Force = False,
-    wanted: KneeOptions,
+    force: o.Force = False,
+    wanted: o.KneeOptions,
     profiles: bool = flag("--profiles", "Also print the profile likelihood of each parameter (no priors)."),
     delay: parsing.Numbers | None = option(
         "LOW,HIGH",
@@ -65,8 +51,8 @@ def fit(
         "The part Z of a latency that keeps no server busy, measured by itself, as 80us,120us.",
         "--delay",
     ),
-    details: Details = False,
-    as_json: AsJson = False,
+    details: o.Details = False,
+    as_json: o.AsJson = False,
 ) -> None:
     """Fit every series, or the one named, and keep the fits."""
     source = DataSource(data or (), dataset, columns, as_published)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import what_ifs
 from calibrate.cli.calibration.prediction_source import Sheet, basis
@@ -16,19 +17,6 @@ from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tai
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import option
-from calibrate.cli.options import (
-    AsJson,
-    At,
-    Columns,
-    Dataset,
-    Details,
-    DeviceModel,
-    KneeOptions,
-    Level,
-    Peak,
-    Series,
-    Use,
-)
 from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
@@ -62,8 +50,8 @@ def predict(
             help="A file of qsim fit; or what a tool wrote, to calibrate on its points.",
         ),
     ] = None,
-    at: At = None,
-    series: Series = None,
+    at: o.At = None,
+    series: o.Series = None,
     idle_latency: float | None = option("TIME", parsing.seconds, "Data sheet: latency of one request alone, as 80us."),
     peak_iops: float | None = option(
         "RATE", parsing.per_second, "Data sheet, or beside one measured point: peak requests a second, as 600k."
@@ -71,13 +59,13 @@ def predict(
     sharpness: float | None = option(
         "P", parsing.number, "Data sheet: sharpness of the knee (NVMe about 2.6, SATA 6 and more)."
     ),
-    dataset: Dataset = None,
-    columns: Columns = None,
-    use: Use = None,
-    model: DeviceModel = None,
-    level: Level = None,
-    peak: Peak = None,
-    wanted: KneeOptions,
+    dataset: o.Dataset = None,
+    columns: o.Columns = None,
+    use: o.Use = None,
+    model: o.DeviceModel = None,
+    level: o.Level = None,
+    peak: o.Peak = None,
+    wanted: o.KneeOptions,
     seal: Path | None = option(
         "FILE", parsing.path, "Write the prediction with its hash and time, for qsim compare --sealed.", "--seal"
     ),
@@ -88,8 +76,8 @@ def predict(
         "--what-if",
     ),
     outputs: Outputs,
-    details: Details = False,
-    as_json: AsJson = False,
+    details: o.Details = False,
+    as_json: o.AsJson = False,
 ) -> None:
     """Read the fit, calibrate one, or write the data sheet down, and predict."""
     if seal is not None:

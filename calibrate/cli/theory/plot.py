@@ -258,7 +258,7 @@ def _x_title(name: str, *, in_seconds: bool) -> str:
 
 
 def _write(view: View, out: Path | None, csv: Path | None, x: str, *, as_json: bool) -> None:
-    from calibrate.cli.new_files import write_new
+    from calibrate.cli.report_files import write_new
     from calibrate.report.files import csv_text
 
     written = []

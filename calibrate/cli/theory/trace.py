@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.new_files import write_new
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
+from calibrate.cli.report_files import write_new
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.queue_models import ModelName, queue_of
 from measure.units import parse_duration, parse_list
