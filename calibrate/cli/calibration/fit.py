@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import DataSource, check_peak, check_use, known_series, tell, tell_findings
+from calibrate.cli.calibration.prediction_source import calibrated
+from calibrate.cli.console import print_json, say
+from calibrate.cli.data import DataSource
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, profile_table
 from calibrate.cli.option_groups import flag, option
 from measure.units import counted
@@ -64,40 +65,19 @@ def fit(
         model_named(model)
     if out is not None:
         check_writable(out, force=force)
-    sweep = source.load()
-    names = known_series(sweep, series)
-    check_use(sweep, names, use)
-    check_peak(sweep, peak)
-
-    from calibrate.fitting.curve_fit import LEVEL
-    from calibrate.fitting.curve_fit import fit as calibrated
-    from calibrate.fitting.fit_warnings import doubts_about
-    from calibrate.fitting.origin import with_origin
-    from calibrate.prediction.profiles import profile_parameters
-    from measure.errors import DataError
-
-    level = LEVEL if level is None else level
-    known = (delay[0], delay[1]) if delay else None
-    fits: list[Fit] = []
-    refused: dict[str, str] = {}
-    for name in names:
-        try:
-            made = calibrated(sweep, use or None, series=name, model=model, level=level, delay_s=known, peak_per_s=peak)
-            fits.append(with_origin(made, sweep))
-        except DataError as error:
-            refused[name] = str(error)
-    if not fits:
-        raise DataError(next(iter(refused.values())))
+    made = calibrated(source, series, use, model, level, peak, delay_s=(delay[0], delay[1]) if delay else None)
+    sweep, fits, refused = made.sweep, made.fits, made.refused
     if out is not None:
         write_fits(fits, out)
-    tell_findings(sweep, names)
-    tell([doubt for f in fits for doubt in doubts_about(f, sweep)])
-    for reason in refused.values():
-        warn(f"not fitted: {reason}")
+    made.tell("not fitted")
     shown = []
     if as_json or wanted.asked:
         shown = [knees_of(f, wanted.slo, sweep, share=wanted.share, over_repeats=wanted.knees) for f in fits]
-    profiled = [profile_parameters(f) for f in fits] if profiles else []
+    profiled: list[tuple[Profile, ...]] = []
+    if profiles:
+        from calibrate.prediction.profiles import profile_parameters
+
+        profiled = [profile_parameters(f) for f in fits]
     if as_json:
         parts = [fit_document(f, found, sweep) for f, found in zip(fits, shown, strict=True)]
         for part, found_profiles in zip(parts, profiled, strict=False):

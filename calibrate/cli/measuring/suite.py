@@ -16,7 +16,7 @@ from calibrate.cli.option_groups import flag, option
 from calibrate.cli.outputs import Outputs, PageInDirectory
 from calibrate.cli.progress import Bar
 from measure.suites.questions import SUITE_NAMES
-from measure.units import format_bytes, format_duration
+from measure.units import counted, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from calibrate.report.measured import MeasuredSection
@@ -87,8 +87,7 @@ def measure_suite(
         return
     for line in plan.left_out:
         warn(line)
-    sweeps = f"{len(plan.steps)} sweep{'s' if len(plan.steps) > 1 else ''}"
-    opening = f"{plan.points} points of {sweeps}, about {minutes(plan.seconds())}"
+    opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
     results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
     _tell(plan, results, output.directory, page, datasheet_iops, as_json=output.as_json)
 

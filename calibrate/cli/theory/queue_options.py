@@ -141,18 +141,13 @@ class _Typed(OptionGroup):
 
 
 @dataclass(frozen=True)
-class QueueOptions(_Typed):
-    """The options of a queue."""
+class FollowedOptions(_Typed):
+    """The options of a queue that is followed by hand: one line, first come first served."""
 
     arrival_rate: ArrivalRate = None
     service_rate: ServiceRate = None
     service_time: ServiceTime = None
     servers: Servers = None
-    capacity: Capacity = None
-    population: Population = None
-    think_time: ThinkTime = None
-    queues: Queues = None
-    discipline: Discipline = None
     batch_size: BatchSize = None
     service: Service = None
     scv: Scv = None
@@ -161,15 +156,11 @@ class QueueOptions(_Typed):
 
 
 @dataclass(frozen=True)
-class FollowedOptions(_Typed):
-    """Those of a queue that is followed by hand: one line, first come first served."""
+class QueueOptions(FollowedOptions):
+    """Those of any queue."""
 
-    arrival_rate: ArrivalRate = None
-    service_rate: ServiceRate = None
-    service_time: ServiceTime = None
-    servers: Servers = None
-    batch_size: BatchSize = None
-    service: Service = None
-    scv: Scv = None
-    arrivals: Arrivals = None
-    arrival_scv: ArrivalScv = None
+    capacity: Capacity = None
+    population: Population = None
+    think_time: ThinkTime = None
+    queues: Queues = None
+    discipline: Discipline = None
