@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from calibrate.cli.command_table import CONTEXT, LazyGroup, Table
+from calibrate.cli.command_table import CONTEXT, LazyGroup, Table, folded
 from calibrate.cli.failures import EXIT_CODES
-from calibrate.cli.help_text import folded
 from calibrate.cli.root import Root
 from qsim.installed import version
 

@@ -7,14 +7,32 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from calibrate.cli.help_text import folded
+from calibrate.cli.failures import option_name, refused_parameter
 from calibrate.cli.option_groups import with_options_of_groups
-from calibrate.cli.root_command import Command
+from qsim.errors import InvalidParameterError
 
 Table = Mapping[str, Mapping[str, str]]
 CONTEXT = {"help_option_names": ["-h", "--help"]}
+_UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
+
+
+class Command(TyperCommand):
+    """One command: a parameter that the library refuses is named as the option that the user typed."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except InvalidParameterError as error:
+            raise refused_parameter(error, self._option(error.parameter)) from error
+
+    def _option(self, parameter: str) -> str:
+        """The option that sets a parameter of the library, ``--runtime`` for ``runtime_s``; else the parameter."""
+        options = {p.name: option_name(p) for p in self.params if p.name}
+        names = (parameter, *(parameter.removesuffix(unit) for unit in _UNITS))
+        return next((options[name] for name in names if name in options), parameter)
 
 
 class LazyGroup(TyperGroup):
@@ -53,3 +71,17 @@ def _command(name: str, home: str, panel: str) -> Any:
     add = alone.command(name, cls=Command, help=folded(help_), context_settings=CONTEXT, rich_help_panel=panel or None)
     add(with_options_of_groups(getattr(module, function)))
     return typer.main.get_command(alone)
+
+
+def folded(text: str) -> str:
+    """Join the lines of each paragraph, so that the terminal wraps them; paragraphs after ``\\b`` stay as they are.
+
+    Square brackets are escaped where they would be read as markup.
+    """
+    paragraphs = []
+    for paragraph in text.strip().split("\n\n"):
+        if paragraph.startswith("\b"):
+            paragraphs.append(paragraph)
+        else:
+            paragraphs.append(" ".join(paragraph.split()))
+    return "\n\n".join(paragraphs)

@@ -1,4 +1,4 @@
-"""Options that go together in several commands, declared once: a command takes them as one value."""
+"""Options as one line each, and those that go together in several commands as one value."""
 
 from __future__ import annotations
 
@@ -7,6 +7,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import wraps
 from typing import Any, get_type_hints
+
+import typer
+
+
+def option(
+    metavar: str, parser: Callable[[Any], Any] | None, about: str, *names: str,
+    default: Any = None, shown: str | bool = False,
+) -> Any:  # fmt: skip
+    """The default of a parameter: an option that ``parser`` reads (None: text).
+
+    ``shown`` is what the help shows as its default, True for the value itself.
+    """
+    return typer.Option(default, *names, metavar=metavar, parser=parser, help=about, show_default=shown)
+
+
+def shared(
+    metavar: str, parser: Callable[[Any], Any] | None, about: str, *names: str, shown: str | bool = False
+) -> Any:
+    """The same within ``Annotated``, for an option that several commands share."""
+    return typer.Option(*names, metavar=metavar, parser=parser, help=about, show_default=shown)
+
+
+def flag(name: str, about: str) -> Any:
+    """The default of a parameter: a switch, off unless it is given."""
+    return typer.Option(False, name, help=about)
 
 
 class OptionGroup:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
 from calibrate.cli import parsing
 from calibrate.cli.console import say
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import OptionGroup
+from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
 from calibrate.cli.progress import Bar
 from calibrate.cli.report_files import check_report_path
+from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
@@ -25,19 +24,16 @@ REPORT = "report.html"
 
 Plots: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--plots", metavar="DIR", parser=parsing.path, show_default=False,
-                 help="Also write every plot as an image (needs pip install 'qsim-queue\\[plots]' and Chromium)."),
-]  # fmt: skip
+    shared(
+        "DIR", parsing.path, "Also write every plot as an image (needs pip install 'qsim-queue\\[plots]').", "--plots"
+    ),
+]
 Image: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--format", metavar="FORMAT", parser=parsing.choice(*IMAGES), show_default="svg",
-                 help="With --plots: svg, png or pdf."),
-]  # fmt: skip
+    str | None, shared("FORMAT", parsing.choice(*IMAGES), "With --plots: svg, png or pdf.", "--format", shown="svg")
+]
 Csv: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--csv", metavar="DIR", parser=parsing.path, show_default=False,
-                 help="Also write the data of every plot there, as CSV in SI units."),
-]  # fmt: skip
+    Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.", "--csv")
+]
 
 
 @dataclass(frozen=True)
@@ -56,9 +52,9 @@ class Written:
     def tell(self) -> None:
         """A line for each kind."""
         if self.csv and self.outputs is not None:
-            say(f"\n{len(self.csv)} CSV file{'s' if len(self.csv) > 1 else ''}: {self.outputs.csv}")
+            say(f"\n{counted(len(self.csv), 'CSV file')}: {self.outputs.csv}")
         if self.plots and self.outputs is not None:
-            say(f"\n{len(self.plots)} plot{'s' if len(self.plots) > 1 else ''}: {self.outputs.plots}")
+            say(f"\n{counted(len(self.plots), 'plot')}: {self.outputs.plots}")
         if self.report is not None:
             say(f"\nreport: {self.report}")
 
@@ -83,9 +79,9 @@ class Outputs(OptionGroup):
             raise wrong_usage("--format is about --plots DIR, where the images are written")
         if self.report is not None:
             check_report_path(self.report)
-        for option, place in (("--csv", self.csv), ("--plots", self.plots)):
+        for name, place in (("--csv", self.csv), ("--plots", self.plots)):
             if place is not None and place.exists() and not place.is_dir():
-                raise wrong_usage(f"{option}: {place} is a file; name a directory")
+                raise wrong_usage(f"{name}: {place} is a file; name a directory")
         if self.plots is not None:
             from calibrate.report.images import check_images
 
@@ -116,9 +112,8 @@ class PageInDirectory(Outputs):
 
     report: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html in --out",
-                     help="The page with all tables and plots."),
-    ] = None  # fmt: skip
+        shared("FILE", parsing.path, "The page with all tables and plots.", "--report", shown="report.html in --out"),
+    ] = None
 
     def within(self, directory: Path | None) -> Outputs:
         """Where to write, checked before any work; CommandError as ``check``."""

@@ -1,4 +1,4 @@
-"""Where a report may be written, decided before any work."""
+"""Where a report may be written, decided before any work; other files are written once, never over another."""
 
 from __future__ import annotations
 
@@ -33,3 +33,17 @@ def is_report(path: Path) -> bool:
             return MARK.encode() in file.read(4096)
     except OSError:
         return False
+
+
+def write_new(path: Path, text: str, option: str) -> str:
+    """Write ``text`` to a file that does not exist yet, and give its name back. MeasureError where that fails."""
+    if not path.parent.is_dir():
+        raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise MeasureError(f"{path} exists and is not replaced; choose another name for {option}") from error
+    except OSError as error:
+        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
+    return str(path)

@@ -88,9 +88,9 @@ def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
         Finding(
             "misses-its-points", "warning",
             f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
-            f"on by {100 * missed[worst]:.0f} % at {load_text(fit.load_kind, fit.used[worst])}.",
+            f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place(load_text(fit.load_kind, fit.used[worst]))}.",
             "what the model assumes is not true of this device, or the points are not of one device.",
-            "hold other models against the points: qsim compare DATA ranks them in its report and its JSON.",
+            "see the other models: qsim compare DATA --report FILE.",
             fit.series, float(fit.used[worst]),
         ),
     )  # fmt: skip

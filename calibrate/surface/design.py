@@ -57,9 +57,9 @@ class NextPlace:
             return f"Measure {where} again: it surprises, and one run cannot tell news from a disturbance"
         now, then = (f"±{100 * width:.0f} %" for width in (self.half_width_now, self.half_width_then))
         why = "a corner of the surface: " if self.corner else ""
-        stay = f"no single point narrows the bands of about {now}"
-        change = stay if now == then else f"bands narrow from about {now} to {then}"
-        return f"Measure {where}: {why}{change}"
+        if now == then:
+            return f"No single point narrows the bands of about {now}; {why}{where} comes nearest"
+        return f"Measure {where}: {why}bands narrow from about {now} to {then}"
 
 
 def corners(places: Places) -> Mask:

@@ -17,7 +17,7 @@ This page is written from the program by `make docs`. Each command explains itse
 _RUNS_ANYWHERE = re.compile(r"qsim (solve|simulate|doctor|datasets|compare --dataset|predict --idle-latency) ?")
 
 
-SHARED_BY = 4
+SHARED_BY = 3
 """An option that so many commands explain in the same words is explained once, above them."""
 
 
@@ -35,7 +35,7 @@ def cli_reference() -> str:
     parts += ["## Options that several commands take\n", *_table(sorted(shared))]
     for path, command in commands:
         rows = {_row(p): p for p in _listed(command)}
-        parts += [f"## {' '.join(path)}\n", *_prose(command.help), _usage(path, command)]
+        parts += [f"## {' '.join(path)}\n", *_prose(command.help), *_usage(path, command)]
         parts += _table(row for row in rows if row not in shared)
         parts += _also(rows[row] for row in rows if row in shared)
         parts += _prose(command.epilog)
@@ -73,11 +73,12 @@ def _examples(lines: list[str]) -> str:
     return "```text\n" + "\n".join(lines) + "\n```\n"
 
 
-def _usage(path: tuple[str, ...], command: Any) -> str:
+def _usage(path: tuple[str, ...], command: Any) -> list[str]:
+    """Which arguments there are, in their order; nothing where there are only options."""
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     words = [p.metavar or p.name.upper() for p in arguments]
     words = [word if p.required else f"[{word.strip('[]')}]" for word, p in zip(words, arguments, strict=True)]
-    return f"Usage: `{' '.join([*path, *words, '[OPTIONS]'])}`\n"
+    return [f"Usage: `{' '.join([*path, *words, '[OPTIONS]'])}`\n"] if arguments else []
 
 
 def _listed(command: Any) -> list[Any]:

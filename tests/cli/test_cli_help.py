@@ -13,8 +13,8 @@ from places import GOLDEN
 from typer.main import get_command
 
 from calibrate.cli.app import app
+from calibrate.cli.command_table import folded
 from calibrate.cli.failures import EXIT_CODES
-from calibrate.cli.help_text import folded
 from measure.formats.law_file import write_law
 from qsim import Exponential
 

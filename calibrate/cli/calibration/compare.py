@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.baseline_table import say_baselines
 from calibrate.cli.calibration.compare_data import (
     Calibration,
     Device,
@@ -27,20 +27,7 @@ from calibrate.cli.data import DataSource, findings_of, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.knee_tables import knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
-from calibrate.cli.options import (
-    AsJson,
-    AsPublished,
-    Columns,
-    Data,
-    Details,
-    DeviceModel,
-    FailOn,
-    KneeOptions,
-    Level,
-    Peak,
-    Series,
-    Use,
-)
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
@@ -51,18 +38,15 @@ if TYPE_CHECKING:
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
 
-Prints the knee, what the prediction misses, a table, and how many held-out points lie inside their bands.
-Datasets are compared corrected by what their audit proves (--as-published: as printed).
-Several DATA (directories, or files that hold a curve each) are devices side by side: the first, or the --baseline, is
-what the others are held against. Files of single points are read together as one device.
+Without --use it calibrates on depths 1 and 32, with six or more 1, 8 and 64 (or the nearest); of other loads on the
+smallest, a middle one and the largest. Datasets are corrected by what their audit proves. Several DATA (directories, or
+files of a curve each) are devices side by side; files of single points are one device.
 
 \b
 Examples:
 qsim compare sweep/ --use 1,32 --report report.html
 qsim compare --dataset 003-ssd-read --max-error 10
-qsim compare sweep/ --baselines
 qsim compare old-drive/ new-drive/ --report both.html --plots plots --format png
-qsim compare a/ b/ c/ --baseline c/
 qsim compare tonight/ --fit yesterday.json --fail-on error
 qsim compare tonight/ --sealed before.json
 """
@@ -70,62 +54,41 @@ qsim compare tonight/ --sealed before.json
 
 def compare(
     *,
-    data: Data = None,
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option("--dataset", metavar="NAME", show_default=False,
-                     help="A published table instead of DATA (see qsim datasets), or beside it; may be given several "
-                     "times."),
-    ] = None,
-    columns: Columns = None,
-    as_published: AsPublished = False,
-    use: Use = None,
-    series: Series = None,
-    model: DeviceModel = None,
-    fit: Annotated[
-        Path | None,
-        typer.Option("--fit", metavar="FIT", parser=parsing.path, show_default=False,
-                     help="Hold this fit against DATA instead of calibrating on it."),
-    ] = None,
-    sealed: Annotated[
-        Path | None,
-        typer.Option("--sealed", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Hold this sealed prediction (qsim predict --seal) against DATA; refused where DATA was "
-                     "used in it."),
-    ] = None,
-    only_new: Annotated[
-        bool, typer.Option("--only-new", help="With --sealed: leave the points out that the prediction was made from.")
-    ] = False,
-    baseline: Annotated[
-        str | None,
-        typer.Option("--baseline", metavar="DEVICE", show_default=False,
-                     help="The one of several DATA or datasets that the others are held against. Default: the first."),
-    ] = None,
-    level: Level = None,
-    peak: Peak = None,
+    data: o.Data = None,
+    dataset: list[str] | None = option(
+        "NAME", None, "A published table, instead of DATA or beside it; repeatable.", "--dataset"
+    ),
+    columns: o.Columns = None,
+    as_published: o.AsPublished = False,
+    use: o.Use = None,
+    series: o.Series = None,
+    model: o.DeviceModel = None,
+    fit: Path | None = option("FIT", parsing.path, "Hold this fit against DATA instead of calibrating on it.", "--fit"),
+    sealed: Path | None = option(
+        "FILE", parsing.path, "Hold this sealed prediction (qsim predict --seal) against DATA.", "--sealed"
+    ),
+    only_new: bool = flag("--only-new", "With --sealed: leave out the points it was made from."),
+    baseline: str | None = option(
+        "DEVICE", None, "The device that the others are held against. Default: the first.", "--baseline"
+    ),
+    level: o.Level = None,
+    peak: o.Peak = None,
     outputs: Outputs,
     profiles: Annotated[
         bool,
-        typer.Option("--profiles/--no-profiles",
-                     help="Whether what is written, and --json, hold the profile likelihoods: what the points alone, "
-                     "without priors, say of each parameter."),
+        typer.Option(
+            "--profiles/--no-profiles", help="Whether the page and --json hold the profile likelihoods (no priors)."
+        ),
     ] = True,
-    wanted: KneeOptions,
-    baselines: Annotated[
-        bool,
-        typer.Option("--baselines", help="Print what simple baselines miss on the same held-out points: the plain "
-                     "bound, the most probable p-norm, the Universal Scalability Law, interpolation."),
-    ] = False,
-    details: Details = False,
-    fail_on: FailOn = None,
-    max_error: Annotated[
-        float | None,
-        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
-                     help="Exit with 3 where the mean held-out error of any curve exceeds this many percent, in "
-                     "throughput or in response time."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
+    wanted: o.KneeOptions,
+    baselines: bool = flag("--baselines", "Also print what simple baselines miss on the same held-out points."),
+    details: o.Details = False,
+    fail_on: o.FailOn = None,
+    max_error: float | None = option(
+        "PCT", parsing.allowed_error, "Exit with 3 where a mean held-out error exceeds this."
+    ),
+    as_json: o.AsJson = False,
+) -> None:
     """Load, compare every series or the one named, print, report, check."""
     brought = {"--use": use, "--model": model, "--level": level, "--peak": peak}
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
@@ -189,7 +152,7 @@ def _title(devices: Sequence[str]) -> str:
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
 
 
-def _knees(device: Device, wanted: KneeOptions) -> list[tuple[NamedKnee, ...]]:
+def _knees(device: Device, wanted: o.KneeOptions) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
     return [
         knees_of(c.fit, wanted.slo, device.sweep, float(c.points.load.max()), share=wanted.share,
@@ -228,7 +191,7 @@ def _tell(
     knees: bool, every: bool, baselines: bool, details: bool,
 ) -> None:  # fmt: skip
     """The answer of all curves, what was asked for beside it, and with ``details`` every curve in full."""
-    from calibrate.cli.calibration.compare_text import answer_text
+    from calibrate.cli.calibration.compare_text import answer_text, say_baselines
 
     if held is not None:
         say(f"{held}\n")

@@ -5,29 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import DataSource, check_peak, check_use, known_series, tell, tell_findings
+from calibrate.cli.calibration.prediction_source import calibrated
+from calibrate.cli.console import print_json, say
+from calibrate.cli.data import DataSource
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, profile_table
-from calibrate.cli.options import (
-    AsJson,
-    AsPublished,
-    Columns,
-    Data,
-    Dataset,
-    Details,
-    DeviceModel,
-    Force,
-    KneeOptions,
-    Level,
-    Peak,
-    Series,
-    Use,
-)
+from calibrate.cli.option_groups import flag, option
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -36,10 +22,7 @@ if TYPE_CHECKING:
     from calibrate.prediction.profiles import Profile
     from measure import Sweep
 
-HELP = """Calibrate a device model on the points of a sweep, or on a few of them (--use).
-
-Prints the knee, the peak and the idle latency with their intervals, and whether each is sure, rough or assumed.
---details prints every parameter.
+HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with intervals.
 
 \b
 Examples:
@@ -50,36 +33,28 @@ qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
 
 def fit(
     *,
-    data: Data = None,
-    dataset: Dataset = None,
-    columns: Columns = None,
-    as_published: AsPublished = False,
-    use: Use = None,
-    series: Series = None,
-    model: DeviceModel = None,
-    level: Level = None,
-    peak: Peak = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Keep the fit here, for qsim predict and qsim compare --fit."),
-    ] = None,
-    force: Force = False,
-    wanted: KneeOptions,
-    profiles: Annotated[
-        bool,
-        typer.Option("--profiles", help="Also profile the likelihood of each parameter: what the points alone, without "
-                     "priors, say of it."),
-    ] = False,
-    delay: Annotated[
-        parsing.Numbers | None,
-        typer.Option("--delay", metavar="LOW,HIGH", parser=parsing.span, show_default=False,
-                     help="The part Z of a latency that keeps no server busy, where you measured it by itself: its "
-                     "least and its most, as 80us,120us. Then c can be determined where means leave it open."),
-    ] = None,
-    details: Details = False,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
+    data: o.Data = None,
+    dataset: o.Dataset = None,
+    columns: o.Columns = None,
+    as_published: o.AsPublished = False,
+    use: o.Use = None,
+    series: o.Series = None,
+    model: o.DeviceModel = None,
+    level: o.Level = None,
+    peak: o.Peak = None,
+    out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --fit.", "--out"),
+    force: o.Force = False,
+    wanted: o.KneeOptions,
+    profiles: bool = flag("--profiles", "Also print the profile likelihood of each parameter (no priors)."),
+    delay: parsing.Numbers | None = option(
+        "LOW,HIGH",
+        parsing.span,
+        "The part Z of a latency that keeps no server busy, measured by itself, as 80us,120us.",
+        "--delay",
+    ),
+    details: o.Details = False,
+    as_json: o.AsJson = False,
+) -> None:
     """Fit every series, or the one named, and keep the fits."""
     source = DataSource(data or (), dataset, columns, as_published)
 
@@ -90,40 +65,19 @@ def fit(
         model_named(model)
     if out is not None:
         check_writable(out, force=force)
-    sweep = source.load()
-    names = known_series(sweep, series)
-    check_use(sweep, names, use)
-    check_peak(sweep, peak)
-
-    from calibrate.fitting.curve_fit import LEVEL
-    from calibrate.fitting.curve_fit import fit as calibrated
-    from calibrate.fitting.fit_warnings import doubts_about
-    from calibrate.fitting.origin import with_origin
-    from calibrate.prediction.profiles import profile_parameters
-    from measure.errors import DataError
-
-    level = LEVEL if level is None else level
-    known = (delay[0], delay[1]) if delay else None
-    fits: list[Fit] = []
-    refused: dict[str, str] = {}
-    for name in names:
-        try:
-            made = calibrated(sweep, use or None, series=name, model=model, level=level, delay_s=known, peak_per_s=peak)
-            fits.append(with_origin(made, sweep))
-        except DataError as error:
-            refused[name] = str(error)
-    if not fits:
-        raise DataError(next(iter(refused.values())))
+    made = calibrated(source, series, use, model, level, peak, delay_s=(delay[0], delay[1]) if delay else None)
+    sweep, fits, refused = made.sweep, made.fits, made.refused
     if out is not None:
         write_fits(fits, out)
-    tell_findings(sweep, names)
-    tell([doubt for f in fits for doubt in doubts_about(f, sweep)])
-    for reason in refused.values():
-        warn(f"not fitted: {reason}")
+    made.tell("not fitted")
     shown = []
     if as_json or wanted.asked:
         shown = [knees_of(f, wanted.slo, sweep, share=wanted.share, over_repeats=wanted.knees) for f in fits]
-    profiled = [profile_parameters(f) for f in fits] if profiles else []
+    profiled: list[tuple[Profile, ...]] = []
+    if profiles:
+        from calibrate.prediction.profiles import profile_parameters
+
+        profiled = [profile_parameters(f) for f in fits]
     if as_json:
         parts = [fit_document(f, found, sweep) for f, found in zip(fits, shown, strict=True)]
         for part, found_profiles in zip(parts, profiled, strict=False):

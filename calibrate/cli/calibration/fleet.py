@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import AsJson
+from calibrate.cli.option_groups import option
 from calibrate.cli.progress import Bar
 
 if TYPE_CHECKING:
@@ -33,30 +34,20 @@ qsim fleet sweeps/ --workers -1 --out fleet.parquet
 def fleet(
     *,
     folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Folders of measurements, one a drive.")],
-    inventory: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
-                     help="CSV with the columns file, and any of drive, model, firmware, measured_at."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The table of all drives, a new file: .csv or .parquet (needs qsim-queue\\\\[fleet])."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", parser=parsing.path, show_default=False, help="Also write a page to look at."),
-    ] = None,
-    false_alarms: Annotated[
-        float, typer.Option(metavar="SHARE", parser=parsing.share, show_default="0.1%",
-                            help="The share of healthy drives that may be called odd by chance.")
-    ] = 0.001,
-    workers: Annotated[int, typer.Option(metavar="N", help="Processes; -1: one a core.")] = 1,
-    cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", show_default=False, help="A Dask scheduler that shares the work.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
+    inventory: Path | None = option(
+        "FILE", parsing.path, "CSV with the columns file, and any of drive, model, firmware, measured_at."
+    ),
+    out: Path | None = option(
+        "FILE", parsing.path, "All drives as a new file: .csv, or .parquet (needs qsim-queue\\[fleet])."
+    ),
+    report: Path | None = option("FILE", parsing.path, "Also write a page to look at."),
+    false_alarms: float = option(
+        "SHARE", parsing.share, "The share of healthy drives that may be odd by chance.", default=0.001, shown="0.1%"
+    ),
+    workers: int = option("N", None, "Processes; -1: one a core.", default=1, shown=True),
+    cluster: str | None = option("ADDRESS", None, "A Dask scheduler that shares the work."),
+    as_json: o.AsJson = False,
+) -> None:
     """Read, fit, tell, write."""
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")

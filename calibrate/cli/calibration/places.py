@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,9 @@ class TypedPlaces:
 
 @parsing.parser
 def places(text: str) -> TypedPlaces:
-    """Keys with their values, spaces or semicolons between them."""
+    """Keys with their values, spaces or semicolons between them; ``all`` names no key."""
+    if text.strip().lower() == "all":
+        return TypedPlaces({})
     typed: dict[str, tuple[float, ...]] = {}
     for word in text.replace(";", " ").split():
         key, equals, values = word.partition("=")
@@ -61,8 +63,10 @@ def at_places(typed: TypedPlaces, measured: Places) -> Places:
     return Places(block, share, depth * job, job)
 
 
-def read_shares(typed: TypedPlaces, option: str) -> list[float]:
-    """The shares of reads of a memory's places, from 0 to 1."""
+def read_shares(typed: TypedPlaces, option: str, measured: Sequence[float]) -> list[float]:
+    """The shares of reads of a memory's places, from 0 to 1; those ``measured`` where all are."""
+    if not typed.typed:
+        return list(measured)
     if set(typed.typed) != {"read"}:
         raise wrong_usage(f"{option}: a memory's places are shares of reads; write them like read=50,100")
     return list(typed.columns()["read_fraction"])

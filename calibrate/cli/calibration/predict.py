@@ -9,37 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import what_ifs
 from calibrate.cli.calibration.prediction_source import Sheet, basis
 from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tails_of_fits
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.options import (
-    AsJson,
-    At,
-    Columns,
-    Dataset,
-    Details,
-    DeviceModel,
-    IdleLatency,
-    KneeOptions,
-    Level,
-    Peak,
-    PeakIops,
-    Series,
-    Use,
-)
+from calibrate.cli.option_groups import option
 from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction
     from calibrate.prediction.what_if import Scenario, WhatIf
-    from calibrate.report.view import Section
+    from calibrate.report.measured import MeasuredSection
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
-From a fit (qsim fit DATA --out fit.json), from points of DATA (all, or --use), or from a data sheet before any run.
+From a fit, from points of DATA, or from a data sheet before any run.
 
 \b
 Examples:
@@ -57,42 +44,39 @@ def predict(
     *,
     data: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FIT|DATA", show_default=False,
-                       help="A file of qsim fit; or what a tool wrote, to calibrate on its points."),
+        typer.Argument(
+            metavar="FIT|DATA",
+            show_default=False,
+            help="A file of qsim fit; or what a tool wrote, to calibrate on its points.",
+        ),
     ] = None,
-    at: At = None,
-    series: Series = None,
-    idle_latency: IdleLatency = None,
-    peak_iops: PeakIops = None,
-    sharpness: Annotated[
-        float | None,
-        typer.Option(metavar="P", parser=parsing.number, show_default=False,
-                     help="Data sheet: how sharp the knee is (near 2.6 on NVMe, 6 and more on SATA)."),
-    ] = None,
-    dataset: Dataset = None,
-    columns: Columns = None,
-    use: Use = None,
-    model: DeviceModel = None,
-    level: Level = None,
-    peak: Peak = None,
-    wanted: KneeOptions,
-    seal: Annotated[
-        Path | None,
-        typer.Option("--seal", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Write the prediction with its hash and time, for qsim compare --sealed; never replaced. "
-                     "With --what-if, that of the device changed."),
-    ] = None,
-    what_if: Annotated[
-        Any,
-        typer.Option("--what-if", metavar="CHANGES", parser=what_ifs.what_if, show_default=False,
-                     help="The curve of the device changed, beside the present one: drives=1:2 (one more in the "
-                     "stripe), service=0.5 (half the service time; host=TIME of the latency is none), block=4KiB:16KiB "
-                     "(needs two sizes in the fit, or the link's bandwidth=3GB/s), write-cache=off,medium=3ms."),
-    ] = None,
+    at: o.At = None,
+    series: o.Series = None,
+    idle_latency: o.IdleLatency = None,
+    peak_iops: o.PeakIops = None,
+    sharpness: float | None = option(
+        "P", parsing.number, "Data sheet: sharpness of the knee (NVMe about 2.6, SATA 6 and more)."
+    ),
+    dataset: o.Dataset = None,
+    columns: o.Columns = None,
+    use: o.Use = None,
+    model: o.DeviceModel = None,
+    level: o.Level = None,
+    peak: o.Peak = None,
+    wanted: o.KneeOptions,
+    seal: Path | None = option(
+        "FILE", parsing.path, "Write the prediction with its hash and time, for qsim compare --sealed.", "--seal"
+    ),
+    what_if: Any = option(
+        "CHANGES",
+        what_ifs.what_if,
+        "Also the curve of the device changed: drives=1:2, service=0.5, block=4KiB:16KiB, write-cache=off,medium=3ms.",
+        "--what-if",
+    ),
     outputs: Outputs,
-    details: Details = False,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
+    details: o.Details = False,
+    as_json: o.AsJson = False,
+) -> None:
     """Read the fit, calibrate one, or write the data sheet down, and predict."""
     if seal is not None:
         from calibrate.sealing.sealed_prediction import check_unsealed
@@ -170,7 +154,9 @@ def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -
     return [what_if(f, change, fits) for f in fits if series is None or f.series == series]
 
 
-def _sections(fits: Sequence[Fit], curves: Sequence[Prediction], scenarios: Sequence[Scenario]) -> list[Section]:
+def _sections(
+    fits: Sequence[Fit], curves: Sequence[Prediction], scenarios: Sequence[Scenario]
+) -> list[MeasuredSection]:
     """The section of each fit, with the changed device beside it."""
     from calibrate.report.predicted import predicted_section
 

@@ -1,4 +1,4 @@
-"""What ``qsim predict`` predicts from: fits in a file, a few points that were measured, or a data sheet."""
+"""Fits of points, in a file or of a data sheet: what ``qsim fit`` keeps and ``qsim predict`` predicts from."""
 
 from __future__ import annotations
 
@@ -111,42 +111,64 @@ def _calibrated(
     source: DataSource, series: str | None, peak_iops: float | None, calibration: Mapping[str, Any]
 ) -> Basis:  # fmt: skip
     """The fits of every curve, or of the one named, each with what it was calibrated on; of one point with a peak."""
-    from calibrate.fitting.curve_fit import LEVEL
-    from calibrate.fitting.curve_fit import fit as calibrated
-    from calibrate.fitting.fit_warnings import doubts_about
+    use, model, level, peak = (calibration[o] for o in ("--use", "--model", "--level", "--peak"))
+    if peak is not None and peak_iops is not None:
+        raise wrong_usage("--peak is a memory's and --peak-iops a drive's; give one of them")
+    made = calibrated(source, series, use, model, level, peak, peak_iops=peak_iops)
+    made.tell("not predicted")
+    return Basis(made.fits, made.sweep)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """The fits of the curves of a sweep, and why others have none."""
+
+    sweep: Sweep
+    names: Sequence[str]
+    fits: list[Fit]
+    refused: Mapping[str, str]
+
+    def tell(self, refusal: str) -> None:
+        """What the importer noticed, what speaks against the fits, and which curves have none, on stderr."""
+        from calibrate.fitting.fit_warnings import doubts_about
+
+        tell_findings(self.sweep, self.names)
+        tell([doubt for f in self.fits for doubt in doubts_about(f, self.sweep)])
+        for reason in self.refused.values():
+            warn(f"{refusal}: {reason}")
+
+
+def calibrated(
+    source: DataSource, series: str | None, use: Sequence[float] | None, model: str | None, level: float | None,
+    peak: float | None, *, peak_iops: float | None = None, delay_s: tuple[float, float] | None = None,
+) -> Calibrated:  # fmt: skip
+    """Load, and fit every curve or the one named. CommandError for what does not go together; DataError without a fit.
+
+    ``peak`` is the bandwidth of a memory, ``peak_iops`` the peak of a drive of which one point was measured.
+    """
+    sweep = source.load()
+    names = known_series(sweep, series)
+    check_use(sweep, names, use)
+    check_peak(sweep, peak)
+
+    from calibrate.fitting.curve_fit import LEVEL, fit
     from calibrate.fitting.origin import with_origin
     from measure.errors import DataError
 
-    sweep = source.load()
-    names = known_series(sweep, series)
-    use, model, level, peak = (calibration[o] for o in ("--use", "--model", "--level", "--peak"))
-    check_use(sweep, names, use)
-    check_peak(sweep, peak)
-    if peak is not None and peak_iops is not None:
-        raise wrong_usage("--peak is a memory's and --peak-iops a drive's; give one of them")
-    level = LEVEL if level is None else level
+    level, known_peak = LEVEL if level is None else level, peak if peak is not None else peak_iops
     fits: list[Fit] = []
-    refused: list[str] = []
+    refused: dict[str, str] = {}
     for name in names:
         try:
-            made = calibrated(
-                sweep,
-                use or None,
-                series=name,
-                model=model,
-                level=level,
-                peak_per_s=peak if peak is not None else peak_iops,
+            made = fit(
+                sweep, use or None, series=name, model=model, level=level, delay_s=delay_s, peak_per_s=known_peak
             )
             fits.append(with_origin(made, sweep))
         except DataError as error:
-            refused.append(str(error))
+            refused[name] = str(error)
     if not fits:
-        raise DataError(refused[0])
-    tell_findings(sweep, names)
-    tell([doubt for f in fits for doubt in doubts_about(f, sweep)])
-    for reason in refused:
-        warn(f"not predicted: {reason}")
-    return Basis(fits, sweep)
+        raise DataError(next(iter(refused.values())))
+    return Calibrated(sweep, names, fits, refused)
 
 
 def _fits(path: Path, series: str | None) -> list[Fit]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.calibration.places import TypedPlaces, at_places, places, read_shares
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level
 from calibrate.cli.outputs import Outputs, Written
 
@@ -19,12 +18,10 @@ if TYPE_CHECKING:
     from calibrate.surface.memory import MixComparison
     from measure import Finding, Sweep
 
-HELP = """Predict a drive over block size, share of reads, queue depth and jobs, or a memory over shares of reads.
+HELP = """Predict a drive over block size, share of reads, depth and jobs, or a memory over shares of reads.
 
-A few points are used: the two ends of whatever varies (at most 2 sizes x 2 shares of reads x 2 depths), and those that
-narrow the bands most. All other points are predicted, with bands, and compared with what was measured, beside what a
-bilinear fit and a plain Gaussian process miss. --at predicts places that were not measured. A sweep over block sizes
-alone, or a memory's curves of latency over bandwidth at several shares of reads, is a surface too.
+Calibrates on a few points, the ends of what varies and those that narrow the bands most, and compares the others with
+what was measured.
 
 \b
 Examples:
@@ -46,45 +43,34 @@ def surface(
     dataset: Dataset = None,
     columns: Columns = None,
     as_published: AsPublished = False,
-    pattern: Annotated[
-        str | None,
-        typer.Option("--pattern", metavar="PATTERN", parser=parsing.choice("random", "sequential"), show_default=False,
-                     help="Random or sequential, where DATA has both: each is a surface of its own."),
-    ] = None,
-    series: Annotated[
-        str | None,
-        typer.Option("--series", metavar="TEXT", show_default=False,
-                     help="Of a memory, only curves with this in their names, where there are several of one mix."),
-    ] = None,
-    use: Annotated[
-        TypedPlaces | None,
-        typer.Option("--use", metavar="PLACES", parser=places, show_default=False,
-                     help='The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1"; what is '
-                     "not named may be anything. Default: the ends of what varies."),
-    ] = None,
-    ask: Annotated[
-        int | None,
-        typer.Option("--ask", metavar="N", parser=parsing.whole, show_default="2, of a memory 0",
-                     help="How many further points (of a memory: mixes) to calibrate on, each where it tells most."),
-    ] = None,
-    at: Annotated[
-        TypedPlaces | None,
-        typer.Option("--at", metavar="PLACES", parser=places, show_default=False,
-                     help="Also predict these places, written like those of --use, measured or not; what is not named "
-                     "takes every value that was measured."),
-    ] = None,
+    pattern: str | None = option(
+        "PATTERN", parsing.choice("random", "sequential"), "Random or sequential, where DATA has both.", "--pattern"
+    ),
+    series: str | None = option("TEXT", None, "Of a memory, only curves with this in their names.", "--series"),
+    use: TypedPlaces | None = option(
+        "PLACES",
+        places,
+        'The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1", or all.',
+        "--use",
+    ),
+    ask: int | None = option(
+        "N",
+        parsing.whole,
+        "Further points (of a memory: mixes) to calibrate on.",
+        "--ask",
+        shown="2, of a memory 0",
+    ),
+    at: TypedPlaces | None = option(
+        "PLACES", places, "Also predict these places, written like those of --use.", "--at"
+    ),
     level: Level = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="Also print every point, the parameters and the knees.")
-    ] = False,
+    details: bool = flag("--details", "Also print every point, parameter and knee."),
     outputs: Outputs,
-    max_error: Annotated[
-        float | None,
-        typer.Option(metavar="PCT", parser=parsing.allowed_error, show_default=False,
-                     help="Exit with 3 where the median held-out error exceeds this many percent."),
-    ] = None,
+    max_error: float | None = option(
+        "PCT", parsing.allowed_error, "Exit with 3 where the median held-out error exceeds this."
+    ),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Load, calibrate, predict, print, write, check."""
     from calibrate.fitting.fit_warnings import matters
     from measure.auditing.all_checks import audit
@@ -156,9 +142,9 @@ def _memory(
     from calibrate.surface.memory import compare_mixes, mix_family
 
     family = mix_family(sweep, series)
-    shares = None if use is None else read_shares(use, "--use")
+    shares = None if use is None else read_shares(use, "--use", family.read_fraction)
     compared = compare_mixes(family, shares, ask=ask or 0, level=level or LEVEL)
-    wanted = [] if at is None else read_shares(at, "--at")
+    wanted = [] if at is None else read_shares(at, "--at", family.read_fraction)
     curves = [compared.used.predict(share, level=level or LEVEL) for share in wanted]
     return compared, [row for curve in curves for row in curve.rows()]
 

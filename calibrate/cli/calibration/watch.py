@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.prediction_source import Sheet
 from calibrate.cli.console import plain, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
-from calibrate.cli.options import AsJson, IdleLatency, PeakIops
+from calibrate.cli.option_groups import option
 from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
@@ -55,27 +56,21 @@ def watch(
         list[str],
         typer.Argument(metavar="DEVICE...", help="Block devices or partitions: nvme0n1, /dev/sda1, /dev/mapper/root."),
     ],
-    fit_file: Annotated[
-        Path | None,
-        typer.Option("--fit", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The device's curve, a file of qsim fit. Default: what the watch itself has seen so far."),
-    ] = None,
-    idle_latency: IdleLatency = None,
-    peak_iops: PeakIops = None,
-    every: Annotated[
-        float, typer.Option(metavar="TIME", parser=parsing.seconds, show_default="1s", help="How long an interval is.")
-    ] = 1.0,
-    for_: Annotated[
-        float | None,
-        typer.Option("--for", metavar="TIME", parser=parsing.seconds, show_default=False, help="End after this time."),
-    ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Also keep every interval in a new CSV file, for qsim fit FILE."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
+    fit_file: Path | None = option(
+        "FILE",
+        parsing.path,
+        "The device's curve, a file of qsim fit. Default: what the watch has seen so far.",
+        "--fit",
+    ),
+    idle_latency: o.IdleLatency = None,
+    peak_iops: o.PeakIops = None,
+    every: float = option("TIME", parsing.seconds, "How long an interval is.", default=1.0, shown="1s"),
+    for_: float | None = option("TIME", parsing.seconds, "End after this time.", "--for"),
+    record: Path | None = option(
+        "FILE", parsing.path, "Also store every interval in a new CSV file, for qsim fit FILE."
+    ),
+    as_json: o.AsJson = False,
+) -> None:
     """Look every second; say, record, and sum up at the end."""
     if not LEAST_S <= every <= MOST_S:
         raise wrong_usage(f"--every {format_duration(every)} is out of reach; give 0.1s to 1h")

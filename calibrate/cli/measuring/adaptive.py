@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
-
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.plan_table import kept_in, plan_document, plan_text
 from calibrate.cli.measuring.run import PlanOrRun, keeping, sweep_document
+from calibrate.cli.option_groups import shared
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
 
@@ -27,19 +26,20 @@ FEWEST = 3
 
 Adaptive: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--adaptive", metavar="K", parser=parsing.whole, show_default=False,
-        help="Find the knee in at most K points: depth 1, a deep one, and then where the model is least certain. "
-        "--depths are those it may choose among (28 from 1 to 256 if none are given).",
+    shared(
+        "K", parsing.whole, "Find the knee in at most K points, among --depths (or 28 from 1 to 256).", "--adaptive"
     ),
-]  # fmt: skip
+]
 Tolerance: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        "--tolerance", metavar="PCT", parser=parsing.percent, show_default="10%",
-        help="With --adaptive: stop as soon as the 90 % interval of the knee is this narrow either way.",
+    shared(
+        "PCT",
+        parsing.percent,
+        "With --adaptive: stop at a 90 % interval of the knee this narrow.",
+        "--tolerance",
+        shown="10%",
     ),
-]  # fmt: skip
+]
 
 
 def check_adaptive(budget: int | None, tolerance_pct: float | None, others: Mapping[str, object]) -> None:
@@ -52,9 +52,9 @@ def check_adaptive(budget: int | None, tolerance_pct: float | None, others: Mapp
         raise wrong_usage(f"--adaptive {budget} is too few: it takes {FEWEST} points, the two ends and one to choose")
     if tolerance_pct is not None and not 0 < tolerance_pct < 100:
         raise wrong_usage(f"--tolerance {tolerance_pct:g} must lie between 0 and 100 percent, like 10%")
-    for option, value in others.items():
+    for name, value in others.items():
         if value not in (None, False):
-            raise wrong_usage(f"{option} and --adaptive were both given: an adaptive sweep chooses its points itself")
+            raise wrong_usage(f"{name} and --adaptive were both given: an adaptive sweep chooses its points itself")
 
 
 def depths_to_choose_among() -> tuple[float, ...]:

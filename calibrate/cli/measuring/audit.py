@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import CHECK_FAILED, CommandError
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, FailOn, Series
 from measure.units import counted
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 HELP = """Check measurements against Little's law, and say what would explain what is wrong.
 
-Every point of a queue-depth sweep must obey N = X R. Memory curves are held against caches and lines in flight.
 Each finding has its evidence, a hypothesis tested on all points, and the measurement that would settle it.
 
 \b
@@ -36,17 +34,11 @@ def audit(
     dataset: Dataset = None,
     columns: Columns = None,
     series: Series = None,
-    link: Annotated[
-        str | None,
-        typer.Option(metavar="LINK", show_default=False,
-                     help="What the data crossed, to hold the bandwidth against: sata3, pcie4x4, ddr4-3200x2."),
-    ] = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="Also print what would explain each note, and what would settle it.")
-    ] = False,
+    link: str | None = option("LINK", None, "The link, to hold the bandwidth against: sata3, pcie4x4, ddr4-3200x2."),
+    details: bool = flag("--details", "Also print what would explain and settle each note."),
     fail_on: FailOn = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Load, audit, print the findings."""
     source = DataSource(data or (), dataset, columns)
     findings = _findings(source, link, series)

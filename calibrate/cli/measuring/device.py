@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import PlanOrRun, one_of, points_text
+from calibrate.cli.option_groups import option
 from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
-from calibrate.cli.theory.laws import FILES, Law, law
+from calibrate.cli.theory.laws import Law, law
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -18,16 +17,13 @@ if TYPE_CHECKING:
 
 HELP = """Measure a device whose truth is known: c servers and a law of service times of your choice.
 
-nbdkit serves it, real fio drives it, and it is gone afterwards. Its truth is stored with the points: qsim compare
-shows each estimate beside it. Over --depths fio keeps N requests outstanding (closed); over --arrival-rates, or
---utilizations of the peak, requests arrive as a Poisson process (open).
+nbdkit serves it and fio drives it. Its truth is stored with the points: qsim compare shows it beside each estimate.
 
 \b
 Examples:
 qsim measure device --servers 4 --service deterministic:2ms --out four
 qsim measure device --service exponential:2ms --utilizations .3,.5,.7 --runtime 60s --out mm1
 qsim measure device --servers 4 --service lognormal:2ms:scv=2 --queues per-server --depths 1..32 --out dies
-qsim measure device --service histogram:fio.json --depths 1..16 --out played-back --dry-run
 """
 
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32))
@@ -35,52 +31,46 @@ DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32))
 
 def measure_device(
     *,
-    servers: Annotated[int, typer.Option(metavar="C", parser=parsing.whole, help="Servers.")] = 1,
-    service: Annotated[
-        Law | None,
-        typer.Option(metavar="LAW", parser=law, show_default="exponential:2ms",
-                     help="Service times: exponential:2ms, deterministic:2ms, lognormal:2ms:scv=2, "
-                     f"hyperexponential:2ms:scv=4, erlang:2ms:k=3, {FILES}."),
-    ] = None,
-    queues: Annotated[
-        str,
-        typer.Option(metavar="HOW", parser=parsing.choice("central", "per-server"),
-                     help="central: one queue, the next free server takes its head; per-server: a queue each, every "
-                     "request joins one at random."),
-    ] = "central",
-    delay_s: Annotated[
-        float,
-        typer.Option("--delay", metavar="TIME", parser=parsing.seconds, show_default="none",
-                     help="Closed: a constant part of each latency that keeps no server busy, as of a host or a link."),
-    ] = 0.0,
-    depths: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="N,...", parser=parsing.depths, show_default="1..32",
-                     help="Closed: outstanding requests, as 1,2,4,8 or 1..32 (doubling)."),
-    ] = None,
+    servers: int = option("C", parsing.whole, "Servers.", default=1, shown=True),
+    service: Law | None = option(
+        "LAW",
+        law,
+        "Service times, as exponential:2ms, lognormal:2ms:scv=2, erlang:2ms:k=3, histogram:FILE or fitted:FILE.",
+        shown="exponential:2ms",
+    ),
+    queues: str = option(
+        "HOW",
+        parsing.choice("central", "per-server"),
+        "central: one queue for all servers; per-server: one each, joined at random.",
+        default="central",
+        shown=True,
+    ),
+    delay_s: float = option(
+        "TIME",
+        parsing.seconds,
+        "Closed: a part of each latency that keeps no server busy.",
+        "--delay",
+        default=0.0,
+        shown="none",
+    ),
+    depths: parsing.Numbers | None = option(
+        "N,...",
+        parsing.depths,
+        "Closed: queue depths, as 1,2,4,8 or 1..32 (doubling).",
+        shown="1, 2, 4, ... 32",
+    ),
     arrival_rates: ArrivalRates = None,
-    utilizations: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="RHO,...", parser=parsing.shares, show_default=False,
-                     help="Open: arrival rates as shares of the device's peak, as .3,.5,.7."),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(metavar="N", parser=parsing.whole, show_default="enough that each is seldom busy",
-                     help="Open: jobs of fio that share the arrivals."),
-    ] = None,
-    runtime_s: Annotated[
-        float,
-        typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="5s", help="Time per point."),
-    ] = 5.0,
+    utilizations: parsing.Numbers | None = option(
+        "RHO,...", parsing.shares, "Open: arrival rates as shares of the peak, as .3,.5,.7."
+    ),
+    jobs: int | None = option("N", parsing.whole, "Open: jobs that share the arrivals.", shown="what the rates need"),
+    runtime_s: float = option("TIME", parsing.seconds, "Time per point.", "--runtime", default=5.0, shown="5s"),
     ramp_s: Ramp = 1.0,
-    repeats: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Rounds over all points.")] = 1,
+    repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
     order: LoadOrder = "ascending",
-    seed: Annotated[
-        int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of the service times and of fio's addresses.")
-    ] = 1,
+    seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
     output: PlanOrRun,
-) -> None:  # fmt: skip
+) -> None:
     """Draw the device, plan, say what will be done, do it, print the points."""
     given = {"--depths": depths, "--arrival-rates": arrival_rates, "--utilizations": utilizations}
     if len(twice := [name for name, value in given.items() if value is not None]) > 1:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
@@ -30,6 +28,7 @@ from calibrate.cli.measuring.repeating import (
     further_text,
 )
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, naming_consent, one_of
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
 from measure.units import format_duration
 
@@ -37,22 +36,20 @@ if TYPE_CHECKING:
     from measure.fio.sweep import FioPlan
     from measure.store.directory import SweepStore
 
-HELP = """Measure a drive with fio over queue depths or arrival rates, each point kept as it is finished.
+HELP = """Measure a drive with fio over queue depths or arrival rates; each point is stored as it finishes.
 
-Over --depths so many requests circulate (closed); over --arrival-rates they arrive as a Poisson process, whether or not
-the drive keeps up (open). Several block sizes, shares of reads, patterns and jobs are measured in every combination.
+--depths keeps so many requests outstanding (closed); with --arrival-rates they arrive as a Poisson process (open). All
+combinations of what is listed are measured.
 
-TARGET is a directory on the drive, or a file that does not exist yet: qsim creates a test file, fills it once, and
-removes it at the end. A file that exists is never written to, and read only with --allow-read; a block device is
-written to only with --write-device.
+TARGET is a directory on the drive, or a new file: qsim fills a test file and removes it at the end. An existing file is
+only read, with --allow-read; a block device is written to only with --write-device.
 
 \b
 Examples:
-qsim measure fio /mnt/drive --depths 1..64 --out sweep
+qsim measure fio /mnt/drive --out sweep
 qsim measure fio /mnt/drive --depths 1,4,16,64 --block 4KiB,16KiB --read 100,70,0 --budget 10min --out mixed
 qsim measure fio /mnt/drive --arrival-rates 500,1k,2k --out open
 qsim measure fio /mnt/drive --adaptive 9 --out knee
-qsim measure fio /dev/nvme1n1 --allow-read --out whole-drive --dry-run
 qsim measure fio /mnt/drive --hosts node1,node2:8766 --out cluster
 """
 
@@ -68,41 +65,37 @@ ONCE = Repeats()
 def measure_fio(
     *,
     target: Target,
-    depths: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="N,...", parser=parsing.depths, show_default="1..64",
-                     help="Closed: queue depths, as 1,2,4,8 or 1..64 (doubling)."),
-    ] = None,
+    depths: parsing.Numbers | None = option(
+        "N,...", parsing.depths, "Closed: queue depths, as 1,2,4,8 or 1..64 (doubling).", shown="1, 2, 4, ... 64"
+    ),
     arrival_rates: ArrivalRates = None,
-    block_bytes: Annotated[
-        parsing.Numbers,
-        typer.Option("--block", metavar="SIZE,...", parser=parsing.sizes, show_default="4KiB", help="Block sizes."),
-    ] = DEFAULT_BLOCKS,
-    read_percent: Annotated[
-        parsing.Numbers,
-        typer.Option("--read", metavar="PCT,...", parser=parsing.percents, show_default="100",
-                     help="Shares of reads: 100 reads, 0 writes."),
-    ] = DEFAULT_READS,
-    pattern: Annotated[
-        parsing.Words,
-        typer.Option(metavar="PATTERN,...", parser=parsing.choices("random", "sequential"), show_default="random",
-                     help="Addresses: random, sequential or both."),
-    ] = DEFAULT_PATTERNS,
-    mixing: Annotated[
-        str,
-        typer.Option(metavar="HOW", parser=parsing.choice("mixed", "parallel"),
-                     help="Reads with writes: mixed (each request is one or the other) or parallel (a reading and a "
-                     "writing job at the same time, which share the depth)."),
-    ] = "mixed",
-    runtime_s: Annotated[
-        float | None,
-        typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="5s", help="Time per point."),
-    ] = None,
-    budget_s: Annotated[
-        float | None,
-        typer.Option("--budget", metavar="TIME", parser=parsing.seconds, show_default=False,
-                     help="Instead of --runtime: the time for everything, shared by the points."),
-    ] = None,
+    block_bytes: parsing.Numbers = option(
+        "SIZE,...", parsing.sizes, "Block sizes.", "--block", default=DEFAULT_BLOCKS, shown="4KiB"
+    ),
+    read_percent: parsing.Numbers = option(
+        "PCT,...",
+        parsing.percents,
+        "Shares of reads: 100 reads, 0 writes.",
+        "--read",
+        default=DEFAULT_READS,
+        shown="100",
+    ),
+    pattern: parsing.Words = option(
+        "PATTERN,...",
+        parsing.choices("random", "sequential"),
+        "Addresses: random, sequential or both.",
+        default=DEFAULT_PATTERNS,
+        shown="random",
+    ),
+    mixing: str = option(
+        "HOW",
+        parsing.choice("mixed", "parallel"),
+        "Reads with writes: mixed in one job, or parallel, a job each.",
+        default="mixed",
+        shown=True,
+    ),
+    runtime_s: float | None = option("TIME", parsing.seconds, "Time per point.", "--runtime", shown="5s"),
+    budget_s: float | None = option("TIME", parsing.seconds, "Time for the whole, instead of --runtime.", "--budget"),
     ramp_s: Ramp = 1.0,
     drive: DriveOptions,
     repeats: HowOften = ONCE,
@@ -111,39 +104,27 @@ def measure_fio(
     remeasure: Remeasure = False,
     adaptive: Adaptive = None,
     tolerance: Tolerance = None,
-    engine: Annotated[
-        str, typer.Option(metavar="NAME", help="fio's I/O engine: auto, io_uring, libaio, posixaio, psync.")
-    ] = "auto",
-    jobs: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="N,...", parser=parsing.depths, show_default="1; for arrival rates what they need",
-                     help="Jobs, each at the depth; or the jobs that share the arrivals."),
-    ] = None,
+    engine: str = option(
+        "NAME", None, "fio's I/O engine: auto, io_uring, libaio, posixaio, psync.", default="auto", shown=True
+    ),
+    jobs: parsing.Numbers | None = option(
+        "N,...",
+        parsing.depths,
+        "Jobs, each at the depth; open: jobs that share the arrivals.",
+        shown="1; open: what the rates need",
+    ),
     order: LoadOrder = "ascending",
     seed: Seed = 1,
-    log: Annotated[
-        bool,
-        typer.Option("--log", help="Keep the latency of every request (30 bytes each), beside the histograms that are "
-                     "always kept."),
-    ] = False,
-    write_device: Annotated[
-        str | None,
-        typer.Option("--write-device", metavar="/dev/NAME", show_default=False,
-                     help="Consent to DESTROYING what this block device holds: its name, typed a second time."),
-    ] = None,
-    hosts: Annotated[
-        parsing.Words | None,
-        typer.Option(metavar="HOST,...", parser=parsing.words, show_default=False,
-                     help="Measure on these hosts at once, NAME or NAME:PORT; fio --server runs on each. TARGET is a "
-                     "directory there."),
-    ] = None,
-    hosts_file: Annotated[
-        Path | None,
-        typer.Option("--hosts-file", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The same from a file, one host a line."),
-    ] = None,
+    log: bool = flag("--log", "Keep the latency of every request (30 bytes each)."),
+    write_device: str | None = option(
+        "/dev/NAME", None, "Consent to DESTROYING what this block device holds: its name again.", "--write-device"
+    ),
+    hosts: parsing.Words | None = option(
+        "HOST,...", parsing.words, "Measure on these hosts at once (NAME or NAME:PORT), where fio --server runs."
+    ),
+    hosts_file: Path | None = option("FILE", parsing.path, "The same from a file, one host a line.", "--hosts-file"),
     output: PlanOrRun,
-) -> None:  # fmt: skip
+) -> None:
     """Plan, say what will be done, do it, print the points."""
     _refuse_contradictions(
         closed=depths is not None, is_open=arrival_rates is not None, timed=runtime_s is not None,

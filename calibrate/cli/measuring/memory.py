@@ -5,27 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, remark, say, table
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.repeating import Remeasure
 from calibrate.cli.measuring.run import PlanOrRun, sweep_document
+from calibrate.cli.option_groups import flag, option
 from measure.memory.traffic import parse_traffics
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from measure import Sweep
     from measure.memory.probe import BufferPlan, MemoryPlan, Repeated
 
-HELP = """Measure this machine's memory: latency against bandwidth over injected delays, nothing to install.
+HELP = """Measure this machine's memory: latency against bandwidth over injected delays, with nothing to install.
 
-One thread chases pointers and times them; the others load the memory and idle for a delay after each burst. With
---buffers, latency and bandwidth over buffer sizes instead, so that the caches show as steps; with --idle and --peak
-just these figures, in seconds.
+One thread chases pointers; the others load the memory and idle for a delay after each burst.
 
 \b
 Examples:
@@ -43,50 +40,42 @@ def _traffics(text: str) -> parsing.Words:
 
 def measure_memory(
     *,
-    delays: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="D,...", parser=parsing.delays, show_default="a list of 11 from 0 to 2500",
-                     help="Idle-loop iterations after each burst of lines."),
-    ] = None,
-    traffic: Annotated[
-        parsing.Words,
-        typer.Option(metavar="TRAFFIC,...", parser=_traffics, show_default="read",
-                     help="read, mix (2 reads to 1 write), write (1 to 1), a ratio (3:1) or a percentage of reads "
-                     "(75); past the caches, by non-temporal stores: nt-write, nt-1:1. Several give a series each."),
-    ] = parsing.Words(("read",)),
-    loaders: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="N,...", parser=parsing.depths, show_default="every other core",
-                     help="Loading threads; several numbers, as 1,2, give a series each."),
-    ] = None,
-    buffer_bytes: Annotated[
-        int | None,
-        typer.Option("--buffer", metavar="SIZE", parser=parsing.size, show_default="4 times the last cache",
-                     help="Each thread's own buffer; one that fits a cache is refused."),
-    ] = None,
-    buffers: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="SIZE,...", parser=parsing.sizes, show_default=False,
-                     help="Sweep over these buffer sizes, as 16KiB..1GiB (doubling), without any load: caches show "
-                     "as steps."),
-    ] = None,
-    strides: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="SIZE,...", parser=parsing.sizes, show_default="64",
-                     help="Bytes from one line that a loader touches to the next, as 64,256,4096; a series each."),
-    ] = None,
-    idle: Annotated[bool, typer.Option("--idle", help="Only print the latency of the idle memory.")] = False,
-    peak: Annotated[
-        bool, typer.Option("--peak", help="Only print the peak bandwidth of each traffic, without any delay.")
-    ] = False,
-    repeats: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Repeats of each point.")] = 3,
-    seconds_per_repeat: Annotated[
-        float, typer.Option("--seconds", metavar="TIME", parser=parsing.seconds, help="Time of one repeat.")
-    ] = 0.2,
+    delays: parsing.Numbers | None = option(
+        "D,...", parsing.delays, "Idle-loop iterations after each burst.", shown="a list of 11 from 0 to 2500"
+    ),
+    traffic: parsing.Words = option(
+        "TRAFFIC,...",
+        _traffics,
+        "read, mix (2:1), write (1:1), a ratio (3:1), percent of reads (75), past the caches nt-write, nt-1:1.",
+        default=parsing.Words(("read",)),
+        shown="read",
+    ),
+    loaders: parsing.Numbers | None = option(
+        "N,...", parsing.depths, "Loading threads, as 1,2.", shown="every other core"
+    ),
+    buffer_bytes: int | None = option(
+        "SIZE",
+        parsing.size,
+        "Buffer of each thread, larger than the caches.",
+        "--buffer",
+        shown="4 times the last cache",
+    ),
+    buffers: parsing.Numbers | None = option(
+        "SIZE,...", parsing.sizes, "Sweep over these buffer sizes instead, as 16KiB..1GiB (doubling)."
+    ),
+    strides: parsing.Numbers | None = option(
+        "SIZE,...", parsing.sizes, "Bytes between the lines that a loader touches.", shown="64"
+    ),
+    idle: bool = flag("--idle", "Only print the latency of the idle memory."),
+    peak: bool = flag("--peak", "Only print the peak bandwidth of each traffic."),
+    repeats: int = option("N", parsing.whole, "Repeats of each point.", default=3, shown=True),
+    seconds_per_repeat: float = option(
+        "TIME", parsing.seconds, "Time of one repeat.", "--seconds", default=0.2, shown=True
+    ),
     remeasure: Remeasure = False,
-    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of the order and the ring.")] = 1,
+    seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
     output: PlanOrRun,
-) -> None:  # fmt: skip
+) -> None:
     """Plan, say what will be done, do it, print the points."""
     counts = None if loaders is None else [int(n) for n in loaders]
     _refuse_contradictions(
@@ -191,7 +180,7 @@ def _figures(
     if peak:
         peaks = peak_bandwidths(traffics, counts, buffer_bytes, repeats, seconds_per_repeat)
         rows += [
-            (f"peak bandwidth, {name}, {_threads(count)}", *_cells(bandwidth, format_bandwidth))
+            (f"peak bandwidth, {name}, {counted(count, 'thread')}", *_cells(bandwidth, format_bandwidth))
             for (name, count), bandwidth in peaks.items()
         ]
         document["peak_bandwidths_bytes_per_s"] = [
@@ -222,12 +211,8 @@ def _figure(value: Repeated) -> dict[str, Any]:
             "repeats": list(value.values)}  # fmt: skip
 
 
-def _threads(count: int) -> str:
-    return f"{count} thread{'s' if count != 1 else ''}"
-
-
 def _text(sweep: Sweep, where: Path) -> str:
-    """The points as tables, what they show, the directory, and the next command."""
+    """The idle latency and the peaks, the points as tables, the directory, and the next command."""
     if sweep.load_type.is_size:
         return "\n\n".join([_sizes_text(sweep), _plateaus_text(sweep), f"kept in {where}"])
     from measure.memory.probe import summarize
@@ -247,7 +232,7 @@ def _text(sweep: Sweep, where: Path) -> str:
     peaks = details.get("peaks_bytes_per_s", {})
     figures += [f"peak of {name} {format_bandwidth(peak['mean'])}" for name, peak in peaks.items()]
     following = f"kept in {where}; next: qsim compare {where} --report report.html"
-    return "\n\n".join([*parts, *([", ".join(figures)] if figures else []), following])
+    return "\n\n".join([*([", ".join(figures)] if figures else []), *parts, following])
 
 
 def _sizes_text(sweep: Sweep) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import tell
 from calibrate.cli.measuring.run import PlanOrRun, points_text, sweep_document
+from calibrate.cli.option_groups import flag, option
 from measure.units import counted, format_bandwidth, format_duration
 
 if TYPE_CHECKING:
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 
 HELP = """Measure memory with Intel MLC, where it is installed: loaded latency, idle latency, matrices, peaks.
 
-Every combination of mode, mix, buffer and stride is a run of its own, stored before the next begins; one that fails is
-reported, and the others go on. As root MLC switches the hardware prefetchers off while it measures latency.
+Each combination of mode, mix, buffer and stride is stored before the next begins. As root, MLC switches the hardware
+prefetchers off while it measures latency.
 
 \b
 Examples:
@@ -30,55 +29,40 @@ qsim measure mlc --modes idle-latency,latency-matrix,bandwidth-matrix,peak --out
 
 def measure_mlc(
     *,
-    modes: Annotated[
-        parsing.Words,
-        typer.Option(metavar="MODE,...", parser=parsing.words, show_default="loaded-latency,idle-latency",
-                     help="loaded-latency, idle-latency, latency-matrix, bandwidth-matrix, peak."),
-    ] = parsing.Words(("loaded-latency", "idle-latency")),
-    delays: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="D,...", parser=parsing.delays, show_default="MLC's own, 19 from 0 to 20000",
-                     help="Injected delays, in core cycles."),
-    ] = None,
-    buffers: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="SIZE,...", parser=parsing.sizes, show_default="MLC's own",
-                     help="Buffer of each thread, as 200MiB,1GiB."),
-    ] = None,
-    strides: Annotated[
-        parsing.Numbers | None,
-        typer.Option(metavar="SIZE,...", parser=parsing.sizes, show_default="64",
-                     help="Bytes from one access to the next, as 64,128,256."),
-    ] = None,
-    mixes: Annotated[
-        parsing.Words,
-        typer.Option(metavar="MIX,...", parser=parsing.words, show_default="R",
-                     help="Reads to writes by MLC's flags: R reads only; W2 2:1, W3 3:1, W4 3:2, W5 1:1; non-temporal "
-                     "writes: W6 0:1, W7 2:1, W8 1:1, W9 3:1, W10 2:1."),
-    ] = parsing.Words(("R",)),
-    seconds_per_point: Annotated[
-        float,
-        typer.Option("--time", metavar="TIME", parser=parsing.seconds, show_default="2s",
-                     help="Time of each point, whole seconds."),
-    ] = 2.0,
-    repeats: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Rounds over all runs.")] = 1,
-    cores: Annotated[
-        str, typer.Option(metavar="CPUS", show_default="all but the chaser", help="CPUs that load, as 1-7,9.")
-    ] = "",
-    chaser: Annotated[
-        int | None, typer.Option(metavar="CPU", parser=parsing.whole, show_default="0", help="CPU that chases.")
-    ] = None,
-    random_chase: Annotated[
-        bool, typer.Option("--random", help="Chase at random: for machines whose prefetchers stay on.")
-    ] = False,
-    keep_prefetchers: Annotated[
-        bool, typer.Option("--keep-prefetchers", help="Leave the hardware prefetchers as they are.")
-    ] = False,
-    one_thread_per_core: Annotated[
-        bool, typer.Option("--one-thread-per-core", help="Leave the second threads of the cores idle.")
-    ] = False,
+    modes: parsing.Words = option(
+        "MODE,...",
+        parsing.words,
+        "loaded-latency, idle-latency, latency-matrix, bandwidth-matrix, peak.",
+        default=parsing.Words(("loaded-latency", "idle-latency")),
+        shown="loaded-latency,idle-latency",
+    ),
+    delays: parsing.Numbers | None = option(
+        "D,...", parsing.delays, "Injected delays, in core cycles.", shown="MLC's own, 19 from 0 to 20000"
+    ),
+    buffers: parsing.Numbers | None = option(
+        "SIZE,...", parsing.sizes, "Buffer of each thread, as 200MiB,1GiB.", shown="MLC's own"
+    ),
+    strides: parsing.Numbers | None = option(
+        "SIZE,...", parsing.sizes, "Bytes from one access to the next, as 64,128,256.", shown="64"
+    ),
+    mixes: parsing.Words = option(
+        "MIX,...",
+        parsing.words,
+        "Reads to writes: R, W2 2:1, W3 3:1, W4 3:2, W5 1:1; non-temporal W6 0:1, W7 2:1, W8 1:1, W9 3:1, W10 2:1.",
+        default=parsing.Words(("R",)),
+        shown="R",
+    ),
+    seconds_per_point: float = option(
+        "TIME", parsing.seconds, "Time of each point, whole seconds.", "--time", default=2.0, shown="2s"
+    ),
+    repeats: int = option("N", parsing.whole, "Rounds over all runs.", default=1, shown=True),
+    cores: str = option("CPUS", None, "CPUs that load, as 1-7,9.", default="", shown="all but the chaser"),
+    chaser: int | None = option("CPU", parsing.whole, "CPU that chases.", shown="0"),
+    random_chase: bool = flag("--random", "Chase at random: for machines whose prefetchers stay on."),
+    keep_prefetchers: bool = flag("--keep-prefetchers", "Leave the hardware prefetchers as they are."),
+    one_thread_per_core: bool = flag("--one-thread-per-core", "Leave the second threads of the cores idle."),
     output: PlanOrRun,
-) -> None:  # fmt: skip
+) -> None:
     """Plan, say what will be done, do it, print the points and the tables."""
     output.check()
 

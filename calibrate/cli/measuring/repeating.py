@@ -9,6 +9,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.option_groups import shared
 from measure import units
 from measure.fio.settling import Settling
 from measure.units import format_duration
@@ -59,32 +60,34 @@ def _settling(text: str) -> Settling:
 
 HowOften: TypeAlias = Annotated[
     Repeats,
-    typer.Option(
-        "--repeats", metavar="N|auto", parser=_repeats, show_default="1",
-        help="Rounds over all points; auto (or auto:20) goes on with each point until its mean is known to within "
-        "--precision, 10 (20) repeats at most.",
+    shared(
+        "N|auto",
+        _repeats,
+        "Rounds over all points; auto (or auto:20, at most 20) goes on until --precision.",
+        "--repeats",
+        shown="1",
     ),
-]  # fmt: skip
+]
 Precision: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        "--precision", metavar="PCT", parser=parsing.percent, show_default="2%",
-        help="With --repeats auto: how far the 95 % intervals of throughput and latency may reach from their means.",
+    shared(
+        "PCT", parsing.percent, "With --repeats auto: the half width of the 95 % intervals.", "--precision", shown="2%"
     ),
-]  # fmt: skip
+]
 Steady: TypeAlias = Annotated[
     Settling | None,
-    typer.Option(
-        "--steady", metavar="PCT[:WINDOW[:LONGEST]]", parser=_settling, show_default=False,
-        help="Run each point first until its throughput keeps within so many percent of its mean over the window, as "
-        "5%:10s:2min; slope:0.3%:30s asks for a change of less than so many percent a second.",
+    shared(
+        "PCT[:WINDOW[:LONGEST]]",
+        _settling,
+        "Run each point until its throughput is steady, as 5%:10s:2min or slope:0.3%:30s.",
+        "--steady",
     ),
-]  # fmt: skip
+]
 Remeasure: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--remeasure",
-        help="Measure points that are flagged (outlier, warm-up, drift, disturbed) again, twice at most; repeats stay.",
+        help="Measure flagged points again, twice at most.",
     ),
 ]
 

@@ -16,7 +16,7 @@ from calibrate.cli.console import plain, print_json, say, table
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.plan_table import varying
-from calibrate.cli.option_groups import OptionGroup
+from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
@@ -83,28 +83,21 @@ class DriveOptions(OptionGroup):
 
     size_bytes: Annotated[
         int | None,
-        typer.Option(
-            "--size",
-            metavar="SIZE",
-            parser=parsing.size,
-            show_default="1GiB for a new file",
-            help="How much of the target is used.",
-        ),
+        shared("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB"),
     ] = None
     precondition: Annotated[
         str,
-        typer.Option(
+        shared(
+            "HOW",
+            parsing.choice("auto", "none", "sequential", "random"),
+            "Writes to the test file first: none (one pass), sequential (two), random (and at random), auto.",
             "--precondition",
-            metavar="HOW",
-            parser=parsing.choice("auto", "none", "sequential", "random"),
-            help="What is written to the test file first: none (once from end to end), sequential (twice), "
-            "random (twice, then at random for a minute at most); auto is random where random writes are "
-            "measured, else none.",
+            shown=True,
         ),
     ] = "auto"
     keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False
     allow_read: Annotated[
-        bool, typer.Option("--allow-read", help="Consent to reading a file or block device that exists.")
+        bool, typer.Option("--allow-read", help="Consent to reading an existing file or block device.")
     ] = False
 
     @property
@@ -123,9 +116,7 @@ class DriveOptions(OptionGroup):
 Target: TypeAlias = Annotated[
     str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
 ]
-Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="N", parser=parsing.whole, help="Seed of fio's addresses.")
-]
+Seed: TypeAlias = Annotated[int, shared("N", parsing.whole, "Seed of what is drawn.", "--seed", shown=True)]
 
 
 def one_of(literal: Any, typed: str) -> Any:
@@ -182,10 +173,10 @@ KNEE_FROM = 3
 
 
 def points_text(sweep: Sweep, out: Path) -> str:
-    """The table of points, their directory, and the next command."""
+    """The knee of one curve, the table of points, their directory, and the next command."""
     tables = _memory_tables(sweep) if sweep.load_type.is_delay else [_points_table(sweep)]
-    kept = f"kept in {out}; next: {_next(sweep, out)}"
-    return "\n\n".join([*tables, "\n".join([*_answer(sweep), kept])])
+    found = _answer(sweep)
+    return "\n\n".join([*(["\n".join(found)] if found else []), *tables, f"kept in {out}; next: {_next(sweep, out)}"])
 
 
 def _answer(sweep: Sweep) -> list[str]:

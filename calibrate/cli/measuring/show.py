@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import DataSource, known_dataset
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, asked_points
 from calibrate.cli.measuring.audit import audit_text
+from calibrate.cli.option_groups import flag, option, shared
 from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Series, Share
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 
 HELP = """Show what was measured as tables and plots, with its audit: no prediction.
 
-What varies in the data decides: baselines, throughput and latency against depth, block size, mix, delay or arrival
-rate, IOPS and bandwidth on two axes with their crossover, heat maps, tails, the latency-bandwidth curve with its knee.
-Each directory is a section of its own, and so is each sweep in it; a memory and a drive are also drawn together.
+What varies in the data decides what is drawn. Each sweep is a section; a memory and a drive are also drawn together.
 
 \b
 Examples:
@@ -48,19 +45,14 @@ _TELL_EVERY_POINT = ("baseline", "tails")
 
 DatasheetIops = Annotated[
     float | None,
-    typer.Option("--datasheet-iops", metavar="RATE", parser=parsing.per_second, show_default=False,
-                 help="What the drive's data sheet promises, to stand beside the peak: 600k."),
-]  # fmt: skip
+    shared("RATE", parsing.per_second, "What the drive's data sheet promises, as 600k.", "--datasheet-iops"),
+]
 
 
 def show(
     *,
     data: Data = None,
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option("--dataset", metavar="NAME", show_default=False,
-                     help="A published table, curve or not; may be given several times."),
-    ] = None,
+    dataset: list[str] | None = option("NAME", None, "A published table; repeatable.", "--dataset"),
     columns: Columns = None,
     as_published: AsPublished = False,
     series: Series = None,
@@ -68,9 +60,9 @@ def show(
     datasheet_iops: DatasheetIops = None,
     slo: Objective = None,
     share: Share = None,
-    details: Annotated[bool, typer.Option("--details", help="Also print every point and every finding.")] = False,
+    details: bool = flag("--details", "Also print every point and every finding."),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Load every source, print its tables, write the page and the CSV files."""
     if not data and not dataset:
         raise wrong_usage(

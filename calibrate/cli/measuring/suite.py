@@ -12,10 +12,11 @@ from calibrate.cli import parsing
 from calibrate.cli.console import described_table, say, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, end, naming_consent
 from calibrate.cli.measuring.show import DatasheetIops, Knees, check_datasheet, part_of, section_text
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.outputs import Outputs, PageInDirectory
 from calibrate.cli.progress import Bar
 from measure.suites.questions import SUITE_NAMES
-from measure.units import format_bytes, format_duration
+from measure.units import counted, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
@@ -32,13 +33,11 @@ tails        p50 to p99.9 over depths
 rate         latency of requests that arrive by themselves (open loop)
 course       all of them
 
-TARGET is what it is for qsim measure fio: a directory, or a file that does not exist yet. The test file serves all
-suites and is removed at the end; a target that is not ours is only read. Run the same command again to resume.
+TARGET: as for qsim measure fio. Run the same command again to resume.
 
 \b
 Examples:
 qsim measure suite course /mnt/drive --out course --budget 10min
-qsim measure suite tails /mnt/drive --out tails --runtime 10s
 qsim measure suite course /mnt/drive --quick --plan
 """
 
@@ -50,34 +49,26 @@ def measure_suite(
         typer.Argument(metavar="NAME", parser=parsing.choice(*SUITE_NAMES), help=f"One of {', '.join(SUITE_NAMES)}."),
     ],
     target: Target,
-    runtime_s: Annotated[
-        float | None,
-        typer.Option("--runtime", metavar="TIME", parser=parsing.seconds, show_default="2s, and 4s for tails",
-                     help="Time per point."),
-    ] = None,
-    ramp_s: Annotated[
-        float | None,
-        typer.Option("--ramp", metavar="TIME", parser=parsing.seconds, show_default="a quarter of a point's time",
-                     help="Time before each point that is not counted."),
-    ] = None,
-    budget_s: Annotated[
-        float | None,
-        typer.Option("--budget", metavar="TIME", parser=parsing.seconds, show_default=False,
-                     help="Time for the whole, instead of --runtime: 10min."),
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option(metavar="N", parser=parsing.whole, show_default="3, or what the budget allows",
-                     help="Rounds over all points of a suite."),
-    ] = None,
+    runtime_s: float | None = option(
+        "TIME", parsing.seconds, "Time per point.", "--runtime", shown="2s, and 4s for tails"
+    ),
+    ramp_s: float | None = option(
+        "TIME",
+        parsing.seconds,
+        "Time before each point that is not counted.",
+        "--ramp",
+        shown="a quarter of a point's time",
+    ),
+    budget_s: float | None = option("TIME", parsing.seconds, "Time for the whole, instead of --runtime.", "--budget"),
+    repeats: int | None = option("N", parsing.whole, "Rounds over all points.", shown="3, or by the budget"),
     drive: DriveOptions,
-    engine: Annotated[str, typer.Option(metavar="NAME", help="fio's I/O engine, as for qsim measure fio.")] = "auto",
+    engine: str = option("NAME", None, "fio's I/O engine, as for qsim measure fio.", default="auto", shown=True),
     seed: Seed = 1,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter points, 64MiB: under a minute.")] = False,
+    quick: bool = flag("--quick", "Fewer and shorter points, 64MiB: under a minute."),
     outputs: PageInDirectory,
     datasheet_iops: DatasheetIops = None,
     output: PlanOrRun,
-) -> None:  # fmt: skip
+) -> None:
     """Plan, measure every suite, print the tables, write the page."""
     check_target(target)
     output.check()
@@ -96,8 +87,7 @@ def measure_suite(
         return
     for line in plan.left_out:
         warn(line)
-    sweeps = f"{len(plan.steps)} sweep{'s' if len(plan.steps) > 1 else ''}"
-    opening = f"{plan.points} points of {sweeps}, about {minutes(plan.seconds())}"
+    opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
     results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
     _tell(plan, results, output.directory, page, datasheet_iops, as_json=output.as_json)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
 from calibrate.cli.progress import Bar
 
@@ -18,9 +17,7 @@ if TYPE_CHECKING:
 
 HELP = """Measure the simulation engines: customers per second, variates drawn, one core.
 
-The engines take turns in every round, so that a busy machine slows all of them; medians are printed, and the medians
-of the rounds' ratios. A textbook model in bare SimPy is measured beside them, and Ciw where it is installed. The last
-line says what a second process brings; where something else keeps the cores busy, look at its best round.
+The engines take turns in every round; medians are printed. Bare SimPy runs beside them, and Ciw where installed.
 
 \b
 Examples:
@@ -32,21 +29,19 @@ WORKERS = 2
 
 
 def bench(
-    rounds: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Rounds, each with every engine.")] = 5,
-    customers: Annotated[
-        float, typer.Option(metavar="N", parser=parsing.number, help="Customers of one compiled run.")
-    ] = 5e6,
-    reference_customers: Annotated[
-        float, typer.Option(metavar="N", parser=parsing.number, help="Customers of one run of the slower engines.")
-    ] = 2e4,
+    rounds: int = option("N", parsing.whole, "Rounds, each with every engine.", default=5, shown=True),
+    customers: float = option("N", parsing.number, "Customers of one compiled run.", default=5e6, shown="5e6"),
+    reference_customers: float = option(
+        "N", parsing.number, "Customers of one run of the slower engines.", default=2e4, shown="20k"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Run every engine on every model of the benchmark, interleaved."""
     if rounds < 1:
         raise wrong_usage(f"--rounds must be at least 1, not {rounds}")
-    for option, value in (("--customers", customers), ("--reference-customers", reference_customers)):
+    for name, value in (("--customers", customers), ("--reference-customers", reference_customers)):
         if value < 1 or value != int(value):
-            raise wrong_usage(f"{option} must be a whole number of at least 1, not {value:g}")
+            raise wrong_usage(f"{name} must be a whole number of at least 1, not {value:g}")
 
     from qsim.engines.speed import measure_scaling, measure_speed
 

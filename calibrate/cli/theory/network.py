@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory import queue_options as q
@@ -19,11 +18,10 @@ from measure.units import parse_count
 if TYPE_CHECKING:
     from qsim import Closed, OpenNetwork
 
-HELP = """Solve a network of stations by formula: one that is fed from outside, or one in which so many circle.
+HELP = """Solve a network of stations by formula: open, fed from outside, or closed, with a fixed population.
 
-A station is written [NAME:]TIME[,visits=V][,servers=C]; services are exponential. With --arrival-rate customers come
-from outside (Jackson): stations in a row, each visited once, are a tandem; visits= says how often each is visited in
-all, or --routing who goes where next. With --population so many circle (mean value analysis, Buzen).
+A station is [NAME:]TIME[,visits=V][,servers=C], with exponential service. With --arrival-rate (Jackson) stations are
+visited in a row, visits= times, or by --routing; with --population customers circulate (mean value analysis).
 
 \b
 Examples:
@@ -88,26 +86,26 @@ def matrix(text: str) -> Matrix:
 
 
 def network(
-    station: Annotated[
-        list[NamedStation] | None,
-        typer.Option("--station", metavar="STATION", parser=place, show_default=False,
-                     help="[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order."),
-    ] = None,
-    arrival_rate: Annotated[
-        Rates | None,
-        typer.Option("--arrival-rate", metavar="RATE[,...]", parser=rates, show_default=False,
-                     help="Arrivals from outside; with --routing one for each station, in their order."),
-    ] = None,
-    routing: Annotated[
-        Matrix | None,
-        typer.Option("--routing", metavar="P,P;P,P", parser=matrix, show_default=False,
-                     help="A row for each station: the probability to go from there to each one; the rest leaves."),
-    ] = None,
+    station: list[NamedStation] | None = option(
+        "STATION", place, "[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order.", "--station"
+    ),
+    arrival_rate: Rates | None = option(
+        "RATE[,...]",
+        rates,
+        "Arrivals from outside; with --routing one for each station, in their order.",
+        "--arrival-rate",
+    ),
+    routing: Matrix | None = option(
+        "P,P;P,P",
+        matrix,
+        "Probabilities to go from each station (a row) to each other; the rest leaves.",
+        "--routing",
+    ),
     population: q.Population = None,
     think_time: q.ThinkTime = None,
     explain: q.Explain = False,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Build the network, solve it, print it as a whole and station by station."""
     if not station:
         raise wrong_usage("--station is missing; give one for each, as --station cpu:40ms --station disk:30ms,visits=2")

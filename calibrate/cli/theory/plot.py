@@ -14,6 +14,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, Columns, Series
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.queue_models import MODELS, model_name
@@ -26,15 +27,13 @@ if TYPE_CHECKING:
 
 HELP = """Plot any curve: a model over one of its options, the prediction of a fit, measured points; several together.
 
-WHAT is a model (see qsim solve --help), with its options and --vary; or files of qsim fit, sweeps and whatever else
-qsim show reads. A model of a closed queue over its population goes together with sweeps over the depth. Quantities are
-W, Wq, X, L, Lq, rho, pwait, pblock, and quantiles of the response time such as p99; fits and sweeps tell W, X and L.
+WHAT is a model with its options and --vary, or files of qsim fit and what qsim show reads. Quantities: W, Wq, X, L,
+Lq, rho, pwait, pblock, p99 and other quantiles; fits and sweeps have W, X and L.
 
 \b
 Examples:
 qsim plot mm1 --service-rate 1 --vary arrival-rate=0.1..0.99 --y W,Lq --out curve.html
 qsim plot mg1 --service-time 80us --vary arrival-rate=500..12k/s --each scv=0,1,4 --y p99 --out tails.svg
-qsim plot mm1 --service-rate 1 --vary arrival-rate=0.1..0.9 --y Lq --simulate 1e5 --out both.png --size 1600x900
 qsim plot mmcn --service-time 80us --servers 32 --vary population=1..128 --x X --y W --out knee.png
 qsim plot fit.json sweep/ --y X,W --log-x --out both.html --csv both.csv
 """
@@ -68,58 +67,37 @@ def plot(
         list[str] | None,
         typer.Argument(metavar="WHAT", show_default=False, help="A model, files of qsim fit, or what a tool wrote."),
     ] = None,
-    y: Annotated[
-        parsing.Words,
-        typer.Option("--y", metavar="Q,...", parser=parsing.words, help="What is drawn: W, Lq, X, p99..."),
-    ] = parsing.Words(("W",)),
-    vary: Annotated[
-        Varied | None,
-        typer.Option("--vary", metavar="OPTION=VALUES", parser=varied, show_default=False,
-                     help="What goes along the axis, as arrival-rate=0.1..0.99 or servers=1,2,4."),
-    ] = None,
-    each: Annotated[
-        Varied | None,
-        typer.Option("--each", metavar="OPTION=VALUES", parser=varied, show_default=False,
-                     help="A curve for each of these, as scv=0,1,4."),
-    ] = None,
-    x: Annotated[
-        str | None,
-        typer.Option("--x", metavar="Q", show_default=False,
-                     help="A quantity along the axis, as rho or X, instead of what is varied (or the load)."),
-    ] = None,
+    y: parsing.Words = option(
+        "Q,...", parsing.words, "What is drawn: W, Lq, X, p99...", "--y", default=parsing.Words(("W",)), shown=True
+    ),
+    vary: Varied | None = option(
+        "OPTION=VALUES", varied, "What goes along the axis, as arrival-rate=0.1..0.99 or servers=1,2,4.", "--vary"
+    ),
+    each: Varied | None = option("OPTION=VALUES", varied, "A curve for each of these, as scv=0,1,4.", "--each"),
+    x: str | None = option("Q", None, "A quantity along the axis, as rho or X.", "--x"),
     options: q.QueueOptions,
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option("--dataset", metavar="NAME", show_default=False, help="A published table; can be given again."),
-    ] = None,
+    dataset: list[str] | None = option("NAME", None, "A published table; can be given again.", "--dataset"),
     columns: Columns = None,
     series: Series = None,
-    simulate: Annotated[
-        float | None,
-        typer.Option("--simulate", metavar="N", parser=parsing.number, show_default=False,
-                     help="Also simulate N customers at some of the values: points with 95 % intervals."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of --simulate.")] = 1,
-    log_x: Annotated[bool, typer.Option("--log-x", help="A logarithmic x axis.")] = False,
-    log_y: Annotated[bool, typer.Option("--log-y", help="Logarithmic y axes.")] = False,
-    size: Annotated[
-        Pixels | None,
-        typer.Option("--size", metavar="WxH", parser=_pixels, show_default="1000 wide; a PNG twice as sharp",
-                     help="The pixels of an image, as 1600x900."),
-    ] = None,
-    title: Annotated[str, typer.Option(metavar="TEXT", show_default=False, help="The title above the plot.")] = "",
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The plot: .html, or an image, .png, .svg, .pdf (needs pip install 'qsim-queue\\[plots]')."),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option("--csv", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The data as CSV; a file that exists is not replaced."),
-    ] = None,
+    simulate: float | None = option(
+        "N", parsing.number, "Also simulate N customers at some of the values.", "--simulate"
+    ),
+    seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
+    log_x: bool = flag("--log-x", "A logarithmic x axis."),
+    log_y: bool = flag("--log-y", "Logarithmic y axes."),
+    size: Pixels | None = option(
+        "WxH", _pixels, "The pixels of an image, as 1600x900.", "--size", shown="1000 wide; a PNG twice as sharp"
+    ),
+    title: str = option("TEXT", None, "The title above the plot.", default=""),
+    out: Path | None = option(
+        "FILE",
+        parsing.path,
+        "The plot: .html, .png, .svg or .pdf (images need pip install 'qsim-queue\\[plots]').",
+        "--out",
+    ),
+    csv: Path | None = option("FILE", parsing.path, "The data as CSV (a new file).", "--csv"),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Collect the lines, draw them, write them."""
     values = options.values()
     models = [word for word in what or () if _is_model(word)]
@@ -280,7 +258,7 @@ def _x_title(name: str, *, in_seconds: bool) -> str:
 
 
 def _write(view: View, out: Path | None, csv: Path | None, x: str, *, as_json: bool) -> None:
-    from calibrate.cli.new_files import write_new
+    from calibrate.cli.report_files import write_new
     from calibrate.report.files import csv_text
 
     written = []

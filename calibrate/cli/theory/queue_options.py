@@ -14,9 +14,9 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.option_groups import OptionGroup
+from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.parsing import Quantity
-from calibrate.cli.theory.laws import FILES, LAWS, Law, law
+from calibrate.cli.theory.laws import Law, law
 from measure.units import format_duration, format_rate
 
 DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO")
@@ -76,80 +76,61 @@ def _typed(option: str, value: Any) -> str:
 
 
 ArrivalRate: TypeAlias = Annotated[
-    Quantity | None,
-    typer.Option(
-        metavar="RATE", parser=parsing.rate, show_default=False, help="Mean arrivals per time, as 16 or 20k/s."
-    ),
+    Quantity | None, shared("RATE", parsing.rate, "Mean arrivals per time, as 16 or 20k/s.")
 ]
 ServiceRate: TypeAlias = Annotated[
-    Quantity | None,
-    typer.Option(metavar="RATE", parser=parsing.rate, show_default=False,
-                 help="What one busy server finishes per time, as 20 or 12k/s."),
-]  # fmt: skip
-ServiceTime: TypeAlias = Annotated[
-    Quantity | None,
-    typer.Option(metavar="TIME", parser=parsing.time, show_default=False, help="Mean service time, as 0.05 or 80us."),
+    Quantity | None, shared("RATE", parsing.rate, "What one busy server finishes per time, as 20 or 12k/s.")
 ]
-Servers: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="C", parser=parsing.whole, show_default=False, help="Identical servers.")
-]
-Capacity: TypeAlias = Annotated[
-    int | None,
-    typer.Option(metavar="K", parser=parsing.whole, show_default=False, help="Places in all, the servers included."),
-]
-Population: TypeAlias = Annotated[
-    int | None,
-    typer.Option(metavar="N", parser=parsing.whole, show_default=False, help="Customers that circle: fio's iodepth."),
-]
+ServiceTime: TypeAlias = Annotated[Quantity | None, shared("TIME", parsing.time, "Mean service time, as 0.05 or 80us.")]
+Servers: TypeAlias = Annotated[int | None, shared("C", parsing.whole, "Identical servers.")]
+Capacity: TypeAlias = Annotated[int | None, shared("K", parsing.whole, "Places in all, the servers included.")]
+Population: TypeAlias = Annotated[int | None, shared("N", parsing.whole, "Customers that circle: fio's iodepth.")]
 ThinkTime: TypeAlias = Annotated[
-    Quantity | None,
-    typer.Option(metavar="TIME", parser=parsing.time, show_default=False,
-                 help="Mean time between an answer and the next request (0 when left out)."),
-]  # fmt: skip
+    Quantity | None, shared("TIME", parsing.time, "Mean time between an answer and the next request.")
+]
 Queues: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="QUEUES", parser=parsing.choice("shared", "random", "round-robin", "shortest"),
-                 show_default=False,
-                 help="One queue for all servers (shared), or one for each, as dies have, joined at random, in turn "
-                      "(round-robin), or where the fewest are (shortest)."),
-]  # fmt: skip
+    shared(
+        "QUEUES",
+        parsing.choice("shared", "random", "round-robin", "shortest"),
+        "shared: one queue for all servers; or one each, joined at random, in turn (round-robin), the shortest.",
+    ),
+]
 Discipline: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="ORDER", parser=parsing.choice(*DISCIPLINES), show_default=False,
-                 help=f"The order of service: {', '.join(DISCIPLINES)} (SIRO: in random order; PR, P: preemptive)."),
-]  # fmt: skip
+    str | None, shared("ORDER", parsing.choice(*DISCIPLINES), f"Order of service: {', '.join(DISCIPLINES)}.")
+]
 BatchSize: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--batch-size", metavar="B", parser=parsing.whole, show_default=False,
-                 help="mx1: customers that come together; --arrival-rate then counts batches."),
-]  # fmt: skip
+    int | None, shared("B", parsing.whole, "mx1: customers a batch; --arrival-rate counts batches.", "--batch-size")
+]
 Service: TypeAlias = Annotated[
     Law | None,
-    typer.Option(metavar="LAW", parser=law, show_default=False,
-                 help=f"Service times by family, as lognormal:mean=80us,scv=2. Families: "
-                 f"{', '.join(name for name, values in LAWS.items() if values != ('FILE',))}, {FILES}."),
-]  # fmt: skip
-Arrivals: TypeAlias = Annotated[
-    Law | None,
-    typer.Option(metavar="LAW", parser=law, show_default=False, help="Times between arrivals, written like --service."),
+    shared(
+        "LAW",
+        law,
+        "Service times, as lognormal:mean=80us,scv=2, histogram:FILE (fio's) or fitted:FILE (qsim fit-service).",
+    ),
 ]
+Arrivals: TypeAlias = Annotated[Law | None, shared("LAW", law, "Times between arrivals, written like --service.")]
 Scv: TypeAlias = Annotated[
     float | None,
-    typer.Option("--scv", metavar="C2", parser=parsing.number, show_default=False,
-                 help="Variance / mean² of the service times: 0 constant, 1 exponential (gamma below, H2 above)."),
-]  # fmt: skip
+    shared(
+        "C2",
+        parsing.number,
+        "Squared coefficient of variation of the service times: 0 constant, 1 exponential.",
+        "--scv",
+    ),
+]
 ArrivalScv: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--arrival-scv", metavar="C2", parser=parsing.number, show_default=False,
-                 help="The same for the times between arrivals."),
-]  # fmt: skip
+    float | None, shared("C2", parsing.number, "The same for the times between arrivals.", "--arrival-scv")
+]
 Quantiles: TypeAlias = Annotated[
     parsing.Numbers | None,
-    typer.Option("--quantiles", metavar="Q,...", parser=parsing.shares, show_default=False,
-                 help="Also the response times that these shares stay below, as 0.5,0.99."),
-]  # fmt: skip
+    shared(
+        "Q,...", parsing.shares, "Also the response times that these shares stay below, as 0.5,0.99.", "--quantiles"
+    ),
+]
 Explain: TypeAlias = Annotated[
-    bool, typer.Option("--explain", help="Also print how it comes about, step by step with the numbers put in.")
+    bool, typer.Option("--explain", help="Also print the derivation, with the numbers put in.")
 ]
 
 
@@ -160,18 +141,13 @@ class _Typed(OptionGroup):
 
 
 @dataclass(frozen=True)
-class QueueOptions(_Typed):
-    """The options of a queue."""
+class FollowedOptions(_Typed):
+    """The options of a queue that is followed by hand: one line, first come first served."""
 
     arrival_rate: ArrivalRate = None
     service_rate: ServiceRate = None
     service_time: ServiceTime = None
     servers: Servers = None
-    capacity: Capacity = None
-    population: Population = None
-    think_time: ThinkTime = None
-    queues: Queues = None
-    discipline: Discipline = None
     batch_size: BatchSize = None
     service: Service = None
     scv: Scv = None
@@ -180,15 +156,11 @@ class QueueOptions(_Typed):
 
 
 @dataclass(frozen=True)
-class FollowedOptions(_Typed):
-    """Those of a queue that is followed by hand: one line, first come first served."""
+class QueueOptions(FollowedOptions):
+    """Those of any queue."""
 
-    arrival_rate: ArrivalRate = None
-    service_rate: ServiceRate = None
-    service_time: ServiceTime = None
-    servers: Servers = None
-    batch_size: BatchSize = None
-    service: Service = None
-    scv: Scv = None
-    arrivals: Arrivals = None
-    arrival_scv: ArrivalScv = None
+    capacity: Capacity = None
+    population: Population = None
+    think_time: ThinkTime = None
+    queues: Queues = None
+    discipline: Discipline = None

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
 from calibrate.cli.progress import Bar
 from calibrate.cli.theory import queue_options as q
-from calibrate.cli.theory.queue_models import MODELS_HELP, ModelName, queue_of
+from calibrate.cli.theory.queue_models import ModelName, queue_of
 
 if TYPE_CHECKING:
     from qsim import Metrics
 
-HELP = f"""Simulate a queue to its steady state, with confidence intervals.
+HELP = """Simulate a queue to its steady state, with confidence intervals.
 
-Both engines read the same model: compiled (numba, fast) and reference (SimPy, the one to read). A run too short for a
-steady state is refused with its estimate; --allow-short prints it.
+Engines: compiled (numba, fast) and reference (SimPy, to read). A run too short for a steady state is refused with its
+estimate.
 
-\b
-Models:
-{MODELS_HELP}
+Models: those of qsim solve --help.
 
 \b
 Examples:
@@ -39,53 +36,43 @@ qsim simulate mm1 --arrival-rate 0.95 --service-rate 1 --replications 20 --worke
 def simulate(
     model: ModelName,
     options: q.QueueOptions,
-    customers: Annotated[
-        float, typer.Option(metavar="N", parser=parsing.number, help="Customers to simulate, warm-up included.")
-    ] = 1e6,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", parser=parsing.whole, show_default="a fresh one", help="Seed.")
-    ] = None,
-    engine: Annotated[
-        str,
-        typer.Option(metavar="ENGINE", parser=parsing.choice("compiled", "reference"),
-                     help="compiled (fast) or reference (SimPy)."),
-    ] = "compiled",
-    confidence: Annotated[
-        float, typer.Option(metavar="SHARE", parser=parsing.number, help="Level of the intervals.")
-    ] = 0.95,
-    warmup: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE|N", parser=parsing.number, show_default="the run decides (MSER-5)",
-                     help="What to leave out at the beginning: a share below 1, or a number of customers."),
-    ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(metavar="PCT", parser=parsing.percent, show_default=False,
-                     help="Go on until the interval of W is at most this many percent wide to each side."),
-    ] = None,
-    most_customers: Annotated[
-        float, typer.Option(metavar="N", parser=parsing.number, help="Where --precision gives up.")
-    ] = 1e9,
-    intervals: Annotated[
-        str,
-        typer.Option(metavar="METHOD", parser=parsing.choice("batch", "regenerative"),
-                     help="How intervals are made: batch (means) or regenerative (cycles of a queue that empties)."),
-    ] = "batch",
-    replications: Annotated[
-        int | None,
-        typer.Option(metavar="N", parser=parsing.whole, show_default=False,
-                     help="Make N independent runs of --customers each; intervals come from their spread."),
-    ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(metavar="N", parser=parsing.whole, help="Processes that share --replications; -1: one a core."),
-    ] = 1,
-    allow_short: Annotated[
-        bool, typer.Option("--allow-short", help="Print the estimate of a run too short for a steady state.")
-    ] = False,
+    customers: float = option(
+        "N", parsing.number, "Customers to simulate, warm-up included.", default=1e6, shown="1e6"
+    ),
+    seed: int | None = option("N", parsing.whole, "Seed.", shown="a fresh one"),
+    engine: str = option(
+        "ENGINE",
+        parsing.choice("compiled", "reference"),
+        "compiled (fast) or reference (SimPy).",
+        default="compiled",
+        shown=True,
+    ),
+    confidence: float = option("SHARE", parsing.number, "Level of the intervals.", default=0.95, shown=True),
+    warmup: float | None = option(
+        "SHARE|N",
+        parsing.number,
+        "What to leave out first: a share, or customers.",
+        shown="by MSER-5",
+    ),
+    precision: float | None = option(
+        "PCT", parsing.percent, "Go on until the interval of W is this narrow to each side."
+    ),
+    most_customers: float = option("N", parsing.number, "Where --precision gives up.", default=1e9, shown="1e9"),
+    intervals: str = option(
+        "METHOD",
+        parsing.choice("batch", "regenerative"),
+        "batch (means) or regenerative (cycles).",
+        default="batch",
+        shown=True,
+    ),
+    replications: int | None = option("N", parsing.whole, "Independent runs, whose spread gives the intervals."),
+    workers: int = option(
+        "N", parsing.whole, "Processes that share --replications; -1: one a core.", default=1, shown=True
+    ),
+    allow_short: bool = flag("--allow-short", "Print the estimate of a run too short for a steady state."),
     quantiles: q.Quantiles = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Build the queue that the options describe, simulate it, print it."""
     given = q.Given(model, options.values())
     queue = queue_of(given)

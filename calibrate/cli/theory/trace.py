@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.new_files import write_new
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
+from calibrate.cli.report_files import write_new
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.queue_models import ModelName, queue_of
 from measure.units import parse_duration, parse_list
@@ -26,9 +25,8 @@ FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "mx1", "gg1", "ggc")
 
 HELP = f"""Follow customers through a queue: arrival, start, finish, wait, and how many each one finds.
 
-The times are drawn as qsim simulate draws them, rounded so that the table adds up; or they are given with --gaps and
---times, and then the model only says how many servers there are. The averages at the end come from the table itself,
-beside those of the long run. Served are models that are first come, first served, without a limit on places.
+Times are drawn as qsim simulate draws them, or given with --gaps and --times. The averages below the table are its own,
+beside those of the long run. First come, first served, without a limit on places.
 
 \b
 Models: {", ".join(FOLLOWED)} (see qsim solve --help).
@@ -67,30 +65,14 @@ def _times(text: str) -> TypedTimes:
 def trace(
     model: ModelName,
     options: q.FollowedOptions,
-    customers: Annotated[
-        int | None, typer.Option(metavar="N", parser=parsing.whole, show_default="10", help="How many are followed.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", parser=parsing.whole, show_default="1", help="Seed of what is drawn.")
-    ] = None,
-    gaps: Annotated[
-        TypedTimes | None,
-        typer.Option("--gaps", metavar="TIME,...", parser=_times, show_default=False,
-                     help="The times between arrivals, the first from zero on, instead of drawn ones."),
-    ] = None,
-    times: Annotated[
-        TypedTimes | None,
-        typer.Option("--times", metavar="TIME,...", parser=_times, show_default=False,
-                     help="The service times, one for each of --gaps."),
-    ] = None,
-    events: Annotated[bool, typer.Option("--events", help="Also print the list of events.")] = False,
-    csv: Annotated[
-        Path | None,
-        typer.Option("--csv", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Also write the table as CSV; a file that exists is not replaced."),
-    ] = None,
+    customers: int | None = option("N", parsing.whole, "How many are followed.", shown="10"),
+    seed: int | None = option("N", parsing.whole, "Seed of what is drawn.", shown="1"),
+    gaps: TypedTimes | None = option("TIME,...", _times, "Times between arrivals, instead of drawn ones.", "--gaps"),
+    times: TypedTimes | None = option("TIME,...", _times, "The service times, one for each of --gaps.", "--times"),
+    events: bool = flag("--events", "Also print the list of events."),
+    csv: Path | None = option("FILE", parsing.path, "Also write the table as CSV (a new file).", "--csv"),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Build the queue, draw or take the times, follow the customers, print the table."""
     values = options.values()
     if model not in FOLLOWED:

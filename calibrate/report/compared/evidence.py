@@ -72,9 +72,11 @@ def evidence_of(
 
 def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:
     """The law of the service times at depth 1. DataError where no histogram or log tells them."""
-    least = float(comparison.points.load[0])
+    least, load = float(comparison.points.load[0]), comparison.points.load_type
     if least > 1:
-        raise DataError(f"{comparison.series}: it is seen at depth 1 alone, and the least depth here is {least:g}")
+        raise DataError(
+            f"{comparison.series}: it is seen at {load.at(1.0)} alone, and the least here is {load.at(least)}"
+        )
     from calibrate.service import fit_service
     from calibrate.service.sources import service_times
 
