@@ -21,9 +21,8 @@ from calibrate.next.advice import advice
 from calibrate.next.fourth import loads_with_fourth
 from calibrate.next.load import NextLoad
 from calibrate.points import Points, points_of
-from calibrate.prediction.answer import answer, last_lines
+from calibrate.prediction.answer import answer, comparison_text, last_lines
 from calibrate.prediction.baseline_errors import BaselineError, baseline_errors, error_of
-from calibrate.prediction.comparison_text import comparison_text
 from calibrate.prediction.fit_ladder import Rung, ladder
 from calibrate.prediction.open_queue import waiting
 from calibrate.prediction.summary import Summary, residuals_pct, summary_of
