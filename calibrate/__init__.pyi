@@ -49,8 +49,8 @@ from .service import of_percentiles as of_percentiles
 from .service import of_samples as of_samples
 from .service.sources import service_times as service_times
 from .tails.objective import tail_knee as tail_knee
-from .tails.percentiles import TailPoint as TailPoint
-from .tails.percentiles import Tails as Tails
 from .tails.percentiles import fitted_tails as fitted_tails
 from .tails.percentiles import predict_tails as predict_tails
 from .tails.percentiles import tails_of as tails_of
+from .tails.results import TailPoint as TailPoint
+from .tails.results import Tails as Tails

@@ -176,7 +176,7 @@ def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
     )
 
 
-def grid(low: float, high: float, points: int = 48) -> Array:
+def grid(low: float, high: float, points: int = 72) -> Array:
     """Loads for a smooth curve: logarithmic, or linear-logarithmic from zero where ``low`` is zero."""
     if low <= 0:
         return np.concatenate([[0.0], np.geomspace(max(high / 1e4, 1e-3), high, points - 1)])

@@ -75,14 +75,15 @@ def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[flo
 
 
 def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Array, high: Array) -> Array:
-    """Quantiles (k, m) of components (m, n) by Newton's steps, by halves where one would leave ``low`` to ``high``."""
+    """Quantiles (k, m) of components (m, n): Newton's steps, and halves where one would leave ``low`` to ``high``."""
     widest = deviation.max(axis=1, keepdims=True)
     deviation = np.maximum(deviation, NARROW * widest)
     low, high = (np.broadcast_to(end, (len(shares), len(end))) for end in (low, high))
     at = low + (high - low) * shares[:, None]
     for _ in range(MOST_STEPS):
         z = (at[:, :, None] - mean) / deviation
-        excess = 0.5 * (1 + np.asarray(ERF(z / math.sqrt(2)), dtype=np.float64)) @ weight - shares[:, None]
+        below = 0.5 * (1 + np.asarray(ERF(z / math.sqrt(2)), dtype=float))
+        excess = below @ weight - shares[:, None]
         density = (np.exp(-0.5 * z**2) / (math.sqrt(2 * math.pi) * deviation)) @ weight
         low, high = np.where(excess > 0, low, at), np.where(excess > 0, at, high)
         step = at - excess / np.maximum(density, 1e-300)

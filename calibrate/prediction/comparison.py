@@ -21,9 +21,8 @@ from calibrate.next.advice import advice
 from calibrate.next.fourth import loads_with_fourth
 from calibrate.next.load import NextLoad
 from calibrate.points import Points, points_of
-from calibrate.prediction.answer import answer, last_lines
+from calibrate.prediction.answer import answer, comparison_text, last_lines
 from calibrate.prediction.baseline_errors import BaselineError, baseline_errors, error_of
-from calibrate.prediction.comparison_text import comparison_text
 from calibrate.prediction.fit_ladder import Rung, ladder
 from calibrate.prediction.open_queue import waiting
 from calibrate.prediction.summary import Summary, residuals_pct, summary_of
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-DRAWN = 120  # loads of a smooth curve
+DRAWN = 120  # loads of a smooth curve over rates; depths span fewer decades, and delays bend more sharply
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +91,8 @@ class Comparison(Result):
         if self.is_open:
             drawn = np.linspace(0.02, 1.0, DRAWN) * float(load.max())
         else:
-            drawn = grid(0.0 if self.points.load_type.is_delay else min(1.0, float(load.min())), float(load.max()))
+            low, count = (0.0, 72) if self.points.load_type.is_delay else (min(1.0, float(load.min())), 48)
+            drawn = grid(low, float(load.max()), count)
         among = knee is not None and drawn[0] <= knee <= drawn[-1]
         return predict(self.fit, np.union1d(drawn, [knee]) if among else drawn)
 

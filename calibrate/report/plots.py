@@ -19,7 +19,7 @@ from calibrate.report.tails import tail_figure as drawn_tails
 from calibrate.service import ServiceFit
 from calibrate.surface.compare import SurfaceComparison
 from calibrate.surface.memory import MixComparison
-from calibrate.tails.percentiles import Tails
+from calibrate.tails.results import Tails
 from measure.loads import LOADS
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, marker, solid
 from calibrate.report.view import Column, Shown, View
-from calibrate.tails.percentiles import QUANTILES, TailPoint, Tails
+from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from measure.units import format_duration
 
 _CAPTION = (

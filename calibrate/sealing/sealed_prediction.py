@@ -26,7 +26,7 @@ from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Mask
 from calibrate.points import points_of
 from calibrate.sealing.sealed_tails import tails_from_dict, tails_to_dict
-from calibrate.tails.percentiles import Tails
+from calibrate.tails.results import Tails
 from measure.errors import DataError, MeasureError
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep

@@ -11,7 +11,7 @@ import pandas as pd
 
 from calibrate.service.sources import COLUMNS
 from calibrate.service.times import of_histogram
-from calibrate.tails.percentiles import QUANTILES, TailPoint, Tails
+from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from calibrate.tails.structures import Structure
 from measure.sweep import Sweep, histograms
 

@@ -17,7 +17,8 @@ from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
 from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee
-from calibrate.tails.percentiles import QUANTILES, Tails, fitted_tails
+from calibrate.tails.percentiles import fitted_tails
+from calibrate.tails.results import QUANTILES, Tails
 from measure.errors import DataError
 from measure.sweep import Sweep
 from measure.units import format_duration

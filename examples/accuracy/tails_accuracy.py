@@ -24,7 +24,8 @@ from typing import Literal
 import numpy as np
 
 from calibrate import compare
-from calibrate.tails.percentiles import TailPoint, tails_of
+from calibrate.tails.percentiles import tails_of
+from calibrate.tails.results import TailPoint
 from measure import load
 from measure.known_device.truth import Truth
 from qsim import Closed, Station, simulate

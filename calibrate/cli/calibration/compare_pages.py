@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calibrate.report.compared import Evidence
     from calibrate.report.compared.devices import SideBySide
     from calibrate.report.view import Section
-    from calibrate.tails.percentiles import Tails
+    from calibrate.tails.results import Tails
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from calibrate.fitting.answer import labelled
 
 if TYPE_CHECKING:
     from calibrate import Comparison
-    from calibrate.tails.percentiles import Tails
+    from calibrate.tails.results import Tails
 
 MORE = "--details: parameters, every point;   --report report.html: plots"
 

@@ -13,7 +13,7 @@ from measure.units import format_duration
 if TYPE_CHECKING:
     from calibrate import Comparison, Fit, Prediction
     from calibrate.sealing.sealed_prediction import SealedPrediction
-    from calibrate.tails.percentiles import Tails
+    from calibrate.tails.results import Tails
     from measure import Sweep
 
 
@@ -119,7 +119,7 @@ def predicted_tails_text(tails: Tails | None, *, details: bool) -> Iterator[str]
     if not details:
         yield from tails_line({"": tails})
         return
-    from calibrate.tails.percentiles import QUANTILES
+    from calibrate.tails.results import QUANTILES
 
     names = {name: f"p{100 * share:g}" for name, share in QUANTILES.items()}
     header = ("depth", *(word for name in names.values() for word in (name, "[90 %]")))

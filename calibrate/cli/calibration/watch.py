@@ -151,7 +151,7 @@ def _until(
 
 def _new_record(path: Path) -> TextIO:
     """A new file with the first line of a record, whose lines reach the kernel one by one."""
-    from calibrate.cli.new_files import write_new
+    from calibrate.cli.report_files import write_new
     from measure.formats.watched.record import header
 
     write_new(path, header(), "--record")

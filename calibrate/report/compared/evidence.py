@@ -16,7 +16,7 @@ from measure.sweep import Sweep
 
 if TYPE_CHECKING:
     from calibrate.service import ServiceFit
-    from calibrate.tails.percentiles import Tails
+    from calibrate.tails.results import Tails
 
 
 @dataclass(frozen=True)

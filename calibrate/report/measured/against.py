@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
+from calibrate.report.axes import AxisScale, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.drawing import dashed, empty_figure
 from calibrate.report.measured.drawings import bars, lines
 from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.scales import AxisScale
 from calibrate.report.measured.tables import shown, with_ends
 from calibrate.report.view import View
 from measure.units import format_bytes, format_rate

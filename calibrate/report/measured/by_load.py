@@ -12,10 +12,10 @@ from calibrate.fitting.curve_fit import LEVEL, Fit, fit
 from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee
 from calibrate.next.advice import advice
+from calibrate.report.axes import AxisScale, load_scale
 from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
 from calibrate.report.measured.drawings import MOST_LINES, lines
 from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.scales import AxisScale, load_scale
 from calibrate.report.measured.tables import axis_of, columns_of, rate_of, shown, word_of
 from calibrate.report.view import View
 from measure import repeats

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from calibrate.report.axes import AxisScale, mix_scale
 from calibrate.report.measured.drawings import bars, heat, lines
 from calibrate.report.measured.points import MeasuredData, end_of
-from calibrate.report.measured.scales import AxisScale, mix_scale
 from calibrate.report.measured.tables import (
     axis_of,
     columns_of,

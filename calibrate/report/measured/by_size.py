@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting.curve_fit import LEVEL
-from calibrate.report.axes import bandwidth_axis, throughput_axis
+from calibrate.report.axes import bandwidth_axis, size_scale, throughput_axis
 from calibrate.report.drawing import BLUE, GREY, ORANGE, RED, Drawing, axis_layout, empty_figure, marker, solid
 from calibrate.report.measured.crossover import Crossover, crossover
 from calibrate.report.measured.drawings import lines
 from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.scales import size_scale
 from calibrate.report.measured.tables import axis_of, columns_of, fewer_lines, load_text, shown, with_loads
 from calibrate.report.view import View
 from measure.units import format_bytes

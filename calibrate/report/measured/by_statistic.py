@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrate.report.axes import latency_axis
+from calibrate.report.axes import latency_axis, load_scale
 from calibrate.report.measured.by_load import curves
 from calibrate.report.measured.drawings import bars, several_lines
 from calibrate.report.measured.points import PERCENTILES, MeasuredData
-from calibrate.report.measured.scales import load_scale
 from calibrate.report.measured.tables import columns_of, shown, text_of, with_ends
 from calibrate.report.view import View
 from measure.repeats import LEVEL

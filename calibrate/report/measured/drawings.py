@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array
-from calibrate.report.axes import Axis
+from calibrate.report.axes import Axis, AxisScale
 from calibrate.report.drawing import (
     DASHES,
     INK,
@@ -26,7 +26,6 @@ from calibrate.report.drawing import (
     spans_decade,
 )
 from calibrate.report.measured.points import end_of
-from calibrate.report.measured.scales import AxisScale
 
 MOST_LINES = len(PALETTE) * len(DASHES)
 

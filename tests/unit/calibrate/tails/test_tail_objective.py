@@ -12,7 +12,8 @@ from simulated_fio import write_simulated
 from calibrate.fitting.curve_fit import fit, from_datasheet
 from calibrate.sealing.sealed_tails import tails_against, tails_from_dict, tails_to_dict
 from calibrate.tails.objective import deepest_within, depths_for, quantile_names, tail_knee
-from calibrate.tails.percentiles import QUANTILES, Structure, TailPoint, Tails
+from calibrate.tails.results import QUANTILES, TailPoint, Tails
+from calibrate.tails.structures import Structure
 from measure import Sweep, load
 from measure.errors import DataError
 from qsim import Closed, LogNormal, Station, simulate

@@ -7,7 +7,8 @@ import pytest
 
 from calibrate.report.tails import tail_view
 from calibrate.service import of_samples
-from calibrate.tails.percentiles import QUANTILES, _repeat_noise, _together, predict_tails
+from calibrate.tails.percentiles import _repeat_noise, _together, predict_tails
+from calibrate.tails.results import QUANTILES
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from qsim import Closed, Distribution, HyperExponential, LogNormal, Shifted, Station, simulate

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit
+from calibrate.report.axes import load_scale
 from calibrate.report.files import write_tables
 from calibrate.report.measured import (
     MeasuredData,
@@ -24,7 +25,6 @@ from calibrate.report.measured import (
     views_of,
 )
 from calibrate.report.measured.crossover import crossover
-from calibrate.report.measured.scales import load_scale
 from calibrate.report.page import render
 from calibrate.report.view import View
 from measure import DataError, MeasureError, Provenance, Sweep, load_dataset
