@@ -94,11 +94,13 @@ class Weights:
     def spread(self, count: int = SPREAD) -> tuple[Array, Array]:
         """Equally weighted parameters (count, d) that stand for the table, and their misfit sizes (count,).
 
-        They lie at even steps of the cumulative weight, at even normal deviates along the directions.
+        They lie at even steps of the cumulative weight, at even normal deviates along the directions. Rows that differ
+        in nothing but their scale go by their misfit: their scales may differ by rounding alone.
         """
         from calibrate.inference.even import even, normal_nodes
 
-        order = np.lexsort(self.values.T[::-1])
+        shape = self.values.T if self.scale is None else np.delete(self.values.T, self.scale, axis=0)
+        order = np.lexsort((self.misfit, *shape[::-1]))
         places = np.sort(even(count, 1)[:, 0])
         rows = order[np.minimum(np.searchsorted(np.cumsum(self.weight[order]), places), len(self) - 1)]
         axes = self.directions.shape[2]
