@@ -32,6 +32,9 @@ ROWS = 2500
 
 LEAST = 1e-300
 
+DIGITS = 9
+"""Decimals of the logarithm of a scale that count where rows are put in order."""
+
 SPREAD = 400
 """How many equally weighted rows stand for a table where a curve is followed along all loads."""
 
@@ -94,13 +97,15 @@ class Weights:
     def spread(self, count: int = SPREAD) -> tuple[Array, Array]:
         """Equally weighted parameters (count, d) that stand for the table, and their misfit sizes (count,).
 
-        They lie at even steps of the cumulative weight, at even normal deviates along the directions. Rows that differ
-        in nothing but their scale go by their misfit: their scales may differ by rounding alone.
+        They lie at even steps of the cumulative weight, at even normal deviates along the directions. Scales that only
+        rounding tells apart do not decide the order.
         """
         from calibrate.inference.even import even, normal_nodes
 
-        shape = self.values.T if self.scale is None else np.delete(self.values.T, self.scale, axis=0)
-        order = np.lexsort((self.misfit, *shape[::-1]))
+        keys = self.values.copy()
+        if self.scale is not None:
+            keys[:, self.scale] = np.log(keys[:, self.scale]).round(DIGITS)
+        order = np.lexsort((self.misfit, *keys.T[::-1]))
         places = np.sort(even(count, 1)[:, 0])
         rows = order[np.minimum(np.searchsorted(np.cumsum(self.weight[order]), places), len(self) - 1)]
         axes = self.directions.shape[2]

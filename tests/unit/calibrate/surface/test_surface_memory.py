@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.surface.memory import MixCurve, MixFamily, compare_mixes, mix_family
+from calibrate.surface.memory import MixCurve, MixFamily, between_mixes, compare_mixes, mix_family
 from measure import load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -127,6 +127,18 @@ def test_two_ends_predict_the_mixes_between_and_more_are_taken_from_the_widest_g
     assert repr(ends).splitlines()[0] == "The memory: 2 of 5 mixes used (50, 100 % reads), 90 points held out"
     assert ends.next() == pytest.approx(0.675)
     assert set(ends.to_dict()) >= {"points", "summary", "next", "left_out", "notes"}
+
+
+def test_the_baseline_is_exact_where_latency_is_the_same_at_every_share_of_the_peak() -> None:
+    family = mix_family(memory())
+    used = family.only([0, 4])
+    for i in (1, 2, 3):
+        told = between_mixes(used, family.read_fraction[i], family.bandwidth_bytes_per_s[i])
+        assert told == pytest.approx(family.latency_s[i], rel=0.02)
+    published = compare_mixes(mix_family(load_dataset("001-memory"), "64 B"))
+    (missed,) = published.baselines().values()
+    assert 5 < missed < 12
+    assert "interpolation between mixes" in repr(published)
 
 
 @pytest.mark.parametrize(("stride", "median", "inside"), [("64 B", 9, 95), ("256 B", 6.5, 85)])
