@@ -129,12 +129,12 @@ def test_two_ends_predict_the_mixes_between_and_more_are_taken_from_the_widest_g
     assert set(ends.to_dict()) >= {"points", "summary", "next", "left_out", "notes"}
 
 
-def test_the_baseline_is_exact_where_latency_is_the_same_at_every_share_of_the_peak() -> None:
-    family = mix_family(memory())
-    used = family.only([0, 4])
-    for i in (1, 2, 3):
-        told = between_mixes(used, family.read_fraction[i], family.bandwidth_bytes_per_s[i])
-        assert told == pytest.approx(family.latency_s[i], rel=0.02)
+def test_the_baseline_is_exact_where_the_logarithm_of_latency_is_linear_in_the_mix() -> None:
+    mixes = (0.5, 0.6, 1.0)
+    latencies = tuple(90e-9 * np.exp(SHARES * (1 + m)) for m in mixes)
+    family = MixFamily(mixes, tuple(peak(m) * SHARES[::-1] for m in mixes), tuple(r[::-1] for r in latencies))
+    told = between_mixes(family.only([0, 2]), 0.6, family.bandwidth_bytes_per_s[1])
+    assert told == pytest.approx(family.latency_s[1], rel=1e-9)
     published = compare_mixes(mix_family(load_dataset("001-memory"), "64 B"))
     (missed,) = published.baselines().values()
     assert 5 < missed < 12
