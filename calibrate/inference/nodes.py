@@ -134,7 +134,7 @@ def _stratum(
     count = NODES.get(len(free), NODES[3])
     prior = _Set(np.zeros(len(free)), np.eye(len(free)))
     sets, z = [prior], prior.nodes(count, 0)
-    log_weight = np.zeros(count)  # the prior over all sets together
+    density, log_weight = prior.log_density(z), np.zeros(count)  # of all sets together, and the prior over that
     log_like, centres = likelihood(values_at(z))
     for size in range(log_like.shape[1]):
         for _ in range(ROUNDS):
@@ -142,10 +142,13 @@ def _stratum(
             if worth[size] >= ENOUGH * max(LEAST_ENOUGH, share[size]):
                 break
             sets.append(_refined(z, log_weight, log_like[:, size]))
-            z = np.vstack([z, sets[-1].nodes(count, len(z))])
-            more = likelihood(values_at(z[-count:]))
+            nodes = sets[-1].nodes(count, len(z))
+            more = likelihood(values_at(nodes))
             log_like, centres = np.vstack([log_like, more[0]]), np.vstack([centres, more[1]])
-            log_weight = prior.log_density(z) - np.logaddexp.reduce([one.log_density(z) for one in sets], axis=0)
+            known = np.logaddexp(density, sets[-1].log_density(z))
+            density = np.append(known, np.logaddexp.reduce([one.log_density(nodes) for one in sets], axis=0))
+            z = np.vstack([z, nodes])
+            log_weight = prior.log_density(z) - density
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
     return _Nodes(values_at(z), log_like, log_weight - np.log(count), centres)

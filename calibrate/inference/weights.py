@@ -32,6 +32,9 @@ ROWS = 2500
 
 LEAST = 1e-300
 
+DIGITS = 9
+"""Decimals of the logarithm of a scale that count where rows are put in order."""
+
 SPREAD = 400
 """How many equally weighted rows stand for a table where a curve is followed along all loads."""
 
@@ -94,11 +97,15 @@ class Weights:
     def spread(self, count: int = SPREAD) -> tuple[Array, Array]:
         """Equally weighted parameters (count, d) that stand for the table, and their misfit sizes (count,).
 
-        They lie at even steps of the cumulative weight, at even normal deviates along the directions.
+        They lie at even steps of the cumulative weight, at even normal deviates along the directions. Scales that only
+        rounding tells apart do not decide the order.
         """
         from calibrate.inference.even import even, normal_nodes
 
-        order = np.lexsort(self.values.T[::-1])
+        keys = self.values.copy()
+        if self.scale is not None:
+            keys[:, self.scale] = np.log(keys[:, self.scale]).round(DIGITS)
+        order = np.lexsort((self.misfit, *keys.T[::-1]))
         places = np.sort(even(count, 1)[:, 0])
         rows = order[np.minimum(np.searchsorted(np.cumsum(self.weight[order]), places), len(self) - 1)]
         axes = self.directions.shape[2]

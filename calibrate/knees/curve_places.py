@@ -23,6 +23,9 @@ STEPS = 240
 REACH = 64.0
 """How far beyond the knee, or the deepest point, the curve is followed."""
 
+FLAT = 1e-6
+"""A curve that rises by no more than this share of its height is as good as flat."""
+
 PEAKS = ("Xmax", "B")
 
 FEW = 64
@@ -72,18 +75,26 @@ def _loads(fit: Fit, peak: Array | None) -> Array:
 
 
 def scaled(values: Array) -> Array:
-    """Rows between 0 and 1."""
+    """Rows between 0 and 1; one that is flat stays flat, as what it rises by may be rounding.
+
+    >>> scaled(np.array([[2.0, 3.0, 4.0], [1.0, 1.0 + 1e-15, 1.0]])).round(3).tolist()
+    [[0.0, 0.5, 1.0], [0.0, 0.0, 0.0]]
+    """
     low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
-    return np.asarray((values - low) / np.maximum(high - low, 1e-300))
+    return np.asarray((values - low) / np.maximum(high - low, FLAT * high))
 
 
 def highest(score: Array) -> Array:
-    """The place (w,) of the largest of each row, by a parabola through it and its neighbours."""
+    """The place (w,) of the largest of each row, by a parabola through it and its neighbours; else an end.
+
+    >>> highest(np.array([[1.0, 3.0, 2.0, 0.0], [0.0, 1.0, 2.0, 4.0]])).round(3).tolist()
+    [1.167, 3.0]
+    """
     top = np.clip(score.argmax(axis=1), 1, score.shape[1] - 2)
     rows = np.arange(len(score))
     left, middle, right = (score[rows, top + i] for i in (-1, 0, 1))
     bend = left - 2 * middle + right
-    shift = np.divide(0.5 * (left - right), bend, out=np.zeros_like(bend), where=np.abs(bend) > 1e-300)
+    shift = np.divide(0.5 * (left - right), bend, out=np.sign(right - left), where=bend < 0)
     return np.asarray(top + np.clip(shift, -1, 1))
 
 

@@ -9,7 +9,8 @@
 ``objective``   the largest load whose predicted mean response time is within an objective (``mean_objective``)
 ``kneedle``     where the curve, scaled to the unit square, is furthest from the diagonal (Satopaa, Albrecht, Irwin and
                 Raghavan, ICDCS workshops 2011). Of a smooth curve with one bend this is the whole of their algorithm,
-                whose smoothing and threshold are for noisy points. It depends on where the curve is cut off
+                whose smoothing and threshold are for noisy points. It depends on where the curve is cut off: of a
+                straight line it is that end, as the bend lies beyond it
 
 Each but the first and the objective is computed for some devices that stand for the fit's table of weights; the
 estimate is their median, and further quantiles are the interval.
@@ -25,7 +26,7 @@ import numpy as np
 
 from calibrate.inference.estimates import quantity
 from calibrate.inference.parameters import Array
-from calibrate.knees.curve_places import CurvePaths, highest, load_at, middle_of, paths, scaled
+from calibrate.knees.curve_places import FLAT, CurvePaths, highest, load_at, middle_of, paths, scaled
 from calibrate.knees.knee import Knee
 from calibrate.knees.mean_objective import objective_knee
 from calibrate.knees.peak_share import USUAL, knee_at, share_knee, share_of_peak
@@ -121,7 +122,7 @@ def _index(name: str, path: CurvePaths, cut: int) -> Array:
         return share_of_peak(path, USUAL)
     x, y = (path.load[None, :], path.throughput) if path.is_closed else (path.throughput, path.response)
     x, y = (scaled(np.broadcast_to(v, path.throughput.shape)[:, :cut]) for v in (x, y))
-    return highest(y - x if path.is_closed else x - y)
+    return highest(y - (1 - FLAT) * x if path.is_closed else x - (1 - FLAT) * y)
 
 
 def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...]]:

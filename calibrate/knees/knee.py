@@ -24,6 +24,7 @@ from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array
 from calibrate.load_text import load_text
 from calibrate.models.curves import ClosedModel
+from calibrate.models.past_the_peak import TIE
 
 if TYPE_CHECKING:
     from calibrate.fitting.fitted import Fit
@@ -125,7 +126,8 @@ def _lacking(fit: Fit) -> str:
 
 def _around(fit: Fit, crossing: float) -> tuple[float, float]:
     """The interval around a measured N*: both measurements repeat so well only, and the peak may lie yet higher."""
-    deep = int(np.argmax(fit.used_throughput_per_s))
+    reached = np.array(fit.used_throughput_per_s)
+    deep = int(np.flatnonzero(reached >= (1 - TIE) * reached.max())[-1])
     noise = fit.used_noise[0] ** 2 + fit.used_noise[deep] ** 2
     own = 2 * fit.curve_model.process.own * fit.table.misfit**2
     higher = (

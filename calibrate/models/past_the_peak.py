@@ -29,6 +29,9 @@ SHOWN = 0.93
 TIMES_DEEPER = 3.0
 """...where it lies so many times deeper than the best one: drives that dip before their knee do not decline."""
 
+TIE = 1e-9
+"""Throughputs that differ by no more than this are one peak, whatever a machine's rounding makes the higher."""
+
 FEWEST = 3
 """Two points that fall have no peak between them to fall from."""
 
@@ -121,7 +124,7 @@ def shows_decline(loads: Array, throughput: Array) -> bool:
     >>> shows_decline(np.array([1.0, 2]), np.array([3.0, 2]))
     False
     """
-    best = int(np.argmax(throughput))
+    best = int(np.argmax(throughput >= (1 - TIE) * throughput.max()))
     if len(loads) < FEWEST:
         return False
     return bool(throughput[-1] <= SHOWN * throughput[best] and loads[-1] >= TIMES_DEEPER * loads[best])

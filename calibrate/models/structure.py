@@ -94,11 +94,6 @@ class StructurePosterior:
         counts = np.unique(self.servers)
         return int(counts[np.argmax([self.share(self.servers == c) for c in counts])])
 
-    def random_share(self) -> float:
-        """The probability of a queue each rather than one queue, where there are several servers; else 0."""
-        several = self.share(self.servers > 1)
-        return self.share(self.own_queues > 0) / several if several > 0 else 0.0
-
     def median_error(self) -> float:
         """The relative error of the model, median."""
         order = np.argsort(self.error)

@@ -35,8 +35,6 @@ CHECK_EVERY = 3
 SURPRISING = 2.0
 """How many times the error that is expected of a model counts as a surprise."""
 
-LEAST_ERROR = 0.01
-
 
 @dataclass(frozen=True)
 class LoadChoice:

@@ -28,7 +28,7 @@ WITHIN = (0.6, 0.97)
 """A load whose predicted share of the peak is outside of these tells little of the bend."""
 
 NEW = 0.05
-"""How far, relatively, a load must be from those that were measured; of delays also ``NEW_DELAY`` units."""
+"""How far, relatively, a load must be from those that were measured; a memory's delay also by ``NEW_DELAY`` units."""
 
 NEW_DELAY = 5.0
 
@@ -55,14 +55,21 @@ def fourth_point(fit: Fit, loads: Sequence[float] | None = None, *, measured: Se
     if not fit.load_type.is_memory or not fit.used:
         return None
     candidates = _sensible(fit) if loads is None else np.array(sorted(set(loads)), dtype=float)
-    known = np.array([*fit.used, *measured])
-    least = NEW_DELAY if fit.load_type.is_delay else 0.0
-    apart = np.abs(candidates[:, None] - known[None, :])
-    far = apart > np.maximum(NEW * np.maximum(candidates[:, None], known[None, :]), least)
-    fresh = candidates[far.all(axis=1)]
+    fresh = unmeasured(candidates, np.array([*fit.used, *measured]), NEW_DELAY if fit.load_type.is_delay else 0.0)
     shares = _shares_of_peak(fit, fresh)
     useful = (WITHIN[0] <= shares) & (shares <= WITHIN[1])
     return float(fresh[useful][np.argmin(np.abs(shares[useful] - SHARE))]) if useful.any() else None
+
+
+def unmeasured(loads: Array, measured: Array, least: float = 0.0) -> Array:
+    """Those of ``loads`` (m,) that are near none of ``measured`` (k,): further than ``NEW``, and than ``least``.
+
+    >>> unmeasured(np.array([1.0, 8.0, 64.0]), np.array([8.2])).tolist()
+    [1.0, 64.0]
+    """
+    apart = np.abs(loads[:, None] - measured[None, :])
+    far = apart > np.maximum(NEW * np.maximum(loads[:, None], measured[None, :]), least)
+    return np.asarray(loads[far.all(axis=1)])
 
 
 def _sensible(fit: Fit) -> Array:

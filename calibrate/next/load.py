@@ -20,7 +20,7 @@ from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
 from calibrate.load_text import knee_text
 from calibrate.models.past_the_peak import DECLINE_FROM
-from calibrate.next.fourth import fourth_point
+from calibrate.next.fourth import fourth_point, unmeasured
 from measure.loads import Load, LoadKind, load_of
 from measure.units import format_bandwidth, format_percent, format_rate
 
@@ -29,9 +29,6 @@ Goal = Literal["curve", "knee"]
 SHALLOWEST_DEEP = 64
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95])
 """Rates and bandwidths that may be measured, of the least peak that the points allow."""
-
-NEW = 0.05
-"""How far, relatively, a load must be from those that were measured."""
 
 MOST_PERCENT = 0.5
 """Wider bands are written as a factor."""
@@ -118,7 +115,7 @@ def next_load(
     known = np.array([*fit.used, *measured])
     if not fit.used:
         return None
-    candidates = _new(_candidates(fit) if loads is None else np.array(sorted(set(loads))), known)
+    candidates = unmeasured(_candidates(fit) if loads is None else np.array(sorted(set(loads))), known)
     if fit.load_type.is_closed:
         candidates = candidates[candidates < DECLINE_FROM]
     if not len(candidates):
@@ -210,9 +207,3 @@ def _candidates(fit: Fit) -> Array:
     name = "B" if fit.load_type.is_bandwidth else "Xmax"
     peak = float(fit.table.quantiles(lambda values: fit.curve_model.report(values)[name][1], (0.05,))[0])
     return np.unique([float(f"{share * peak:.2g}") for share in SHARES])
-
-
-def _new(loads: Array, measured: Array) -> Array:
-    """Those of ``loads`` (m,) that are near none of ``measured`` (k,)."""
-    far = np.abs(loads[:, None] - measured[None, :]) > NEW * np.maximum(loads[:, None], measured[None, :])
-    return np.asarray(loads[far.all(axis=1)])

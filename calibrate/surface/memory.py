@@ -160,6 +160,19 @@ class MixFamily:
         return np.concatenate(rows), np.concatenate(latencies)
 
 
+def between_mixes(family: MixFamily, read_fraction: float, bandwidth_bytes_per_s: Array) -> Array:
+    """The baseline: ln latency (k,) at the same share of the peak, linear between the two neighbouring mixes.
+
+    Raises as ``MixFamily.peak`` does.
+    """
+    shares = np.minimum(bandwidth_bytes_per_s / family.peak(read_fraction), 1.0)
+    curves = []
+    for known, latency in zip(family.bandwidth_bytes_per_s, family.latency_s, strict=True):
+        order = np.argsort(known)
+        curves.append(np.interp(shares, known[order] / known.max(), np.log(latency[order])))
+    return np.exp([np.interp(read_fraction, family.read_fraction, column) for column in np.transpose(curves)])
+
+
 @dataclass(frozen=True, repr=False)
 class MixComparison(Compared):
     """A memory calibrated on the mixes ``used``, held against all others between them."""
@@ -186,6 +199,14 @@ class MixComparison(Compared):
             ]
         return sorted(found, key=lambda row: (row["read_fraction"], row["bandwidth_bytes_per_s"]))
 
+    def baselines(self) -> dict[str, float]:
+        errors = []
+        for mix in {row["read_fraction"] for row in self.held_out}:
+            i = self.family.index(mix)
+            told = between_mixes(self.used, mix, self.family.bandwidth_bytes_per_s[i])
+            errors += np.abs(percent_off(told, self.family.latency_s[i])).tolist()
+        return {"interpolation between mixes": float(np.median(errors))} if errors else {}
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What to mind."""
@@ -202,6 +223,7 @@ class MixComparison(Compared):
         return {
             "source": self.family.source, "level": self.level,
             "used": list(self.used.read_fraction), "points": self.rows(), "summary": asdict(self.summary()),
+            "baselines": self.baselines(),
             "peaks": {f"{100 * c.read_fraction:.3g}": c.peak_bytes_per_s for c in self.curves},
             "next": self.next(), "left_out": list(self.family.left_out), "notes": list(self.notes),
         }  # fmt: skip

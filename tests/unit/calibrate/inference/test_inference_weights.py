@@ -43,6 +43,18 @@ def test_light_rows_are_dropped_and_the_evidence_is_of_all() -> None:
     assert even.weight.sum() == pytest.approx(1)
 
 
+def test_rounding_of_the_scale_does_not_change_which_rows_stand_for_a_table() -> None:
+    values = np.column_stack([np.ones(4), np.full(4, 100.0)])
+    rounded = values * np.array([[1.0, 1 + 1e-15], [1.0, 1 - 1e-15], [1.0, 1 + 2e-15], [1.0, 1.0]])
+    tables = [
+        Weights(v, np.array([0.4, 0.1, 0.3, 0.2]), np.full(4, 0.25), np.full((4, 2, 1), 0.1), scale=1)
+        for v in (values, rounded)
+    ]
+    (first, sizes), (again, sizes_again) = (table.spread(40) for table in tables)
+    assert again == pytest.approx(first, rel=1e-12)
+    assert sizes.tolist() == sizes_again.tolist()
+
+
 def scaled_table() -> Weights:
     loads = np.array([1.0, 8, 64])
     rates = np.array([1e4, 6e4, 9e4])

@@ -64,6 +64,25 @@ def test_of_the_bounds_kneedle_is_the_corner():
     assert found["ninety"].knee.load == pytest.approx(9, rel=0.05)
 
 
+@pytest.mark.parametrize(("at", "knee"), [(lambda n: 100.0 * n, 64), (lambda n: 100.0 + 0 * n, 1)])
+def test_of_a_straight_line_kneedle_is_its_end_and_of_a_flat_one_its_beginning(at, knee):
+    made = fit(closed(at), list(DEPTHS), model="asymptotic bounds")
+    assert by_name(named_knees(made, deepest=64))["kneedle"].knee.load == pytest.approx(knee, rel=0.05)
+
+
+@pytest.mark.parametrize("at", [lambda n: 100.0 * n**0.97, lambda n: 100.0 + 0 * n, lambda n: np.minimum(n, 8.0)])
+def test_rounding_moves_no_knee(at):
+    sweep = closed(at)
+    rounded = Sweep(
+        points=sweep.points.assign(throughput_per_s=lambda t: t["throughput_per_s"] * (1 + 1e-14 * t["load"]))
+    )
+    both = [by_name(named_knees(fit(s, [1, 8, 64]), share=0.5)) for s in (sweep, rounded)]
+    loads = [[(name, one.knee.load or 0.0, one.knee.high or 0.0) for name, one in found.items()] for found in both]
+    assert len(loads[0]) == 5
+    for (name, load, high), (_, again, high_again) in zip(*loads, strict=True):
+        assert (again, high_again) == pytest.approx((load, high), rel=1e-9), name
+
+
 def test_kneedle_depends_on_where_the_curve_is_cut_off():
     made = fit(closed(random_routing), list(DEPTHS), model="random routing")
     near, far = (by_name(named_knees(made, deepest=n))["kneedle"].knee.load for n in (16, 256))

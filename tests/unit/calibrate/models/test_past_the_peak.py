@@ -32,6 +32,12 @@ def test_a_far_decline_is_none_and_past_the_peak_throughput_falls_along_its_asym
     assert (at_the_corner / smooth)[0, DEPTHS == 512] == pytest.approx(2 ** (-1 / 2.6), rel=1e-3)
 
 
+def test_rounding_at_a_flat_peak_does_not_decide_whether_throughput_declines() -> None:
+    loads = np.array([1.0, 8, 16, 32])
+    both = [np.array([1.0, 5.0, 5.0 + error, 4.0]) for error in (0.0, 1e-14)]
+    assert [shows_decline(loads, x) for x in both] == [True, True]
+
+
 def test_with_a_sharpness_of_one_it_is_the_universal_scalability_law() -> None:
     crossing, limit, falls = 6.0, 25e3, 400.0
     ours, _ = Declining().curve(np.array([[crossing, limit, 1.0, 1.0, falls]]), DEPTHS)

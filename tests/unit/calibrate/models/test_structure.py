@@ -98,9 +98,10 @@ def test_a_queue_each_is_told_from_one_queue() -> None:
     stations = [Station(Exponential(S), servers=4, queues="random")]
     rates = np.array([float(solve(Closed(int(n), stations)).throughput) for n in DEPTHS])
     each = structure_posterior(seen(rates, EXPONENTIAL))
-    assert each.random_share() > 0.99
+    one = structure_posterior(exponential(4))
+    assert each.share(each.own_queues > 0) > 0.99 * each.share(each.servers > 1)
     assert each.best_servers() == 4
-    assert structure_posterior(exponential(4)).random_share() < 0.01
+    assert one.share(one.own_queues > 0) < 0.01 * one.share(one.servers > 1)
 
 
 def test_an_unknown_law_leaves_fewer_servers_open_too() -> None:

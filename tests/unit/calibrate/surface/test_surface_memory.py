@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.surface.memory import MixCurve, MixFamily, compare_mixes, mix_family
+from calibrate.surface.memory import MixCurve, MixFamily, between_mixes, compare_mixes, mix_family
 from measure import load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -127,6 +127,18 @@ def test_two_ends_predict_the_mixes_between_and_more_are_taken_from_the_widest_g
     assert repr(ends).splitlines()[0] == "The memory: 2 of 5 mixes used (50, 100 % reads), 90 points held out"
     assert ends.next() == pytest.approx(0.675)
     assert set(ends.to_dict()) >= {"points", "summary", "next", "left_out", "notes"}
+
+
+def test_the_baseline_is_exact_where_the_logarithm_of_latency_is_linear_in_the_mix() -> None:
+    mixes = (0.5, 0.6, 1.0)
+    latencies = tuple(90e-9 * np.exp(SHARES * (1 + m)) for m in mixes)
+    family = MixFamily(mixes, tuple(peak(m) * SHARES[::-1] for m in mixes), tuple(r[::-1] for r in latencies))
+    told = between_mixes(family.only([0, 2]), 0.6, family.bandwidth_bytes_per_s[1])
+    assert told == pytest.approx(family.latency_s[1], rel=1e-9)
+    published = compare_mixes(mix_family(load_dataset("001-memory"), "64 B"))
+    (missed,) = published.baselines().values()
+    assert 5 < missed < 12
+    assert "interpolation between mixes" in repr(published)
 
 
 @pytest.mark.parametrize(("stride", "median", "inside"), [("64 B", 9, 95), ("256 B", 6.5, 85)])
