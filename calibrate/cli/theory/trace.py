@@ -53,7 +53,7 @@ class TypedTimes:
 
 
 @parsing.parser
-def _times(text: str) -> TypedTimes:
+def times_in_order(text: str) -> TypedTimes:
     """``2,1,4`` or ``20us,5us``, in order."""
     parts = [p.strip() for p in text.split(",") if p.strip()]
     if any(".." in p for p in parts):
@@ -75,12 +75,12 @@ def trace(
     ] = None,
     gaps: Annotated[
         TypedTimes | None,
-        typer.Option("--gaps", metavar="TIME,...", parser=_times, show_default=False,
+        typer.Option("--gaps", metavar="TIME,...", parser=times_in_order, show_default=False,
                      help="The times between arrivals, the first from zero on, instead of drawn ones."),
     ] = None,
     times: Annotated[
         TypedTimes | None,
-        typer.Option("--times", metavar="TIME,...", parser=_times, show_default=False,
+        typer.Option("--times", metavar="TIME,...", parser=times_in_order, show_default=False,
                      help="The service times, one for each of --gaps."),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="Also print the list of events.")] = False,
