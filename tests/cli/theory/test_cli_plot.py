@@ -177,22 +177,20 @@ def test_other_files_are_never_replaced(qsim):
         (("mm1", "--dataset", "003-ssd-read", "--service-rate", "1", "--vary", "arrival-rate=.1..1"), "share an axis"),
         (
             (
-                "mmck",
-                "--servers",
-                "2",
-                "--capacity",
-                "5",
+                "mg1",
                 "--discipline",
-                "LCFS",
-                "--service-rate",
+                "SIRO",
+                "--service-time",
                 "1",
+                "--scv",
+                "2",
                 "--vary",
                 "arrival-rate=.1..0.2",
                 "--y",
                 "p99",
             ),
             "p99: ",
-        ),  # fmt: skip
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(qsim, words, said):
