@@ -44,8 +44,12 @@ from .distributions import Gamma as Gamma
 from .distributions import HyperExponential as HyperExponential
 from .distributions import LogNormal as LogNormal
 from .distributions import Mixture as Mixture
+from .distributions import Pareto as Pareto
 from .distributions import PhaseType as PhaseType
 from .distributions import Shifted as Shifted
+from .distributions import Sum as Sum
+from .distributions import TruncatedNormal as TruncatedNormal
+from .distributions import Uniform as Uniform
 from .distributions import Weibull as Weibull
 from .engines import ModelGrid as ModelGrid
 from .engines import PairedDifference as PairedDifference
