@@ -32,9 +32,9 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.chains.markov_chain import stationary
-from qsim.analytic.open.uniformised import UniformisedTimes
 from qsim.analytic.shape import phases_of_arrivals
 from qsim.analytic.stability import require_stable
+from qsim.analytic.times.uniformised import UniformisedTimes
 from qsim.arrivals import MarkovModulated
 from qsim.distributions.base import Phases
 from qsim.metrics import Metrics
