@@ -15,7 +15,7 @@ Cooper (1981), Introduction to Queueing Theory, section 5.9.
 >>> from qsim import Deterministic, Exponential, Open, solve
 >>> r = solve(Open(Exponential(1.0), Deterministic(1.0), capacity=3))
 >>> round(r.p_block, 6), round(r.L, 6)
-(0.176343, 1.52065)
+(0.176343, 1.520651)
 """
 
 from __future__ import annotations
