@@ -6,6 +6,7 @@ from .analytic.bounds.asymptotic import largest_population as largest_population
 from .analytic.bounds.balanced import balanced_bounds as balanced_bounds
 from .analytic.bounds.geometric import geometric_bounds as geometric_bounds
 from .analytic.bounds.proportional import proportional_bounds as proportional_bounds
+from .analytic.chains.markov_chain import MarkovChain as MarkovChain
 from .analytic.closed.mean_value import schweitzer as schweitzer
 from .analytic.closed.network import closed_curve as closed_curve
 from .analytic.open.approximations import allen_cunneen as allen_cunneen
@@ -25,6 +26,8 @@ from .analytic.open.mmc import erlang_b as erlang_b
 from .analytic.open.mmc import erlang_c as erlang_c
 from .analytic.open.size_based import mean_response as mean_response
 from .analytic.open.size_based import response_of as response_of
+from .analytic.transient.birth_death import transient as transient
+from .analytic.transient.over_time import OverTime as OverTime
 from .arrivals import ArrivalProcess as ArrivalProcess
 from .arrivals import Batches as Batches
 from .arrivals import Geometric as Geometric
@@ -41,8 +44,12 @@ from .distributions import Gamma as Gamma
 from .distributions import HyperExponential as HyperExponential
 from .distributions import LogNormal as LogNormal
 from .distributions import Mixture as Mixture
+from .distributions import Pareto as Pareto
 from .distributions import PhaseType as PhaseType
 from .distributions import Shifted as Shifted
+from .distributions import Sum as Sum
+from .distributions import TruncatedNormal as TruncatedNormal
+from .distributions import Uniform as Uniform
 from .distributions import Weibull as Weibull
 from .engines import ModelGrid as ModelGrid
 from .engines import PairedDifference as PairedDifference
@@ -51,6 +58,7 @@ from .engines import difference as difference
 from .engines import grid as grid
 from .engines import replicate as replicate
 from .engines import simulate as simulate
+from .engines import simulate_over_time as simulate_over_time
 from .engines import sweep_models as sweep_models
 from .engines.trace import trace as trace
 from .errors import MissingExtraError as MissingExtraError

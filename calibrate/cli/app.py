@@ -51,6 +51,7 @@ class Commands(Root):
             "simulate": "calibrate.cli.theory.simulate:simulate",
             "network": "calibrate.cli.theory.network:network",
             "trace": "calibrate.cli.theory.trace:trace",
+            "transient": "calibrate.cli.theory.transient:transient",
             "plot": "calibrate.cli.theory.plot:plot",
             "bench": "calibrate.cli.theory.bench:bench",
         },

@@ -35,6 +35,7 @@ _NAMES = (
     "open.mdc",
     "open.mg1",
     "open.markovian",
+    "open.mg1k",
     "open.gimc",
     "open.batches",
     "open.load_dependent",

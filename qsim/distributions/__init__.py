@@ -9,11 +9,14 @@ in any unit, as long as one model uses the same unit throughout.
 """
 
 from qsim.distributions.base import Distribution
+from qsim.distributions.bounded import TruncatedNormal, Uniform
 from qsim.distributions.empirical import Empirical
 from qsim.distributions.exponential import Deterministic, Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture, Shifted
+from qsim.distributions.pareto import Pareto
 from qsim.distributions.phase_type import PhaseType
 from qsim.distributions.skewed import BurrXII, Gamma, LogNormal, Weibull
+from qsim.distributions.sums import Sum
 
 __all__ = [
     "BurrXII",
@@ -26,7 +29,11 @@ __all__ = [
     "HyperExponential",
     "LogNormal",
     "Mixture",
+    "Pareto",
     "PhaseType",
     "Shifted",
+    "Sum",
+    "TruncatedNormal",
+    "Uniform",
     "Weibull",
 ]

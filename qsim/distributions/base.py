@@ -71,6 +71,32 @@ class Distribution:
         """P(T <= x), elementwise."""
         raise NotImplementedError(f"{type(self).__name__} must define cdf(x)")
 
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        """The density at x, elementwise; ValueError where times are atoms, as constant ones."""
+        raise ValueError(f"{type(self).__name__} has no density: use cdf(x)")
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> Distribution:
+        """The member of this family with this mean and scv; ValueError where there is none.
+
+        >>> from qsim import Erlang, LogNormal, Weibull
+        >>> Erlang.from_moments(mean=2, scv=0.25), LogNormal.from_moments(2, 3)
+        (Erlang(k=4, mean=2.0), LogNormal(mean=2.0, scv=3.0))
+        >>> round(Weibull.from_moments(mean=1, scv=5).shape, 6)
+        0.5
+        """
+        raise ValueError(f"a mean and an scv determine no {cls.__name__}: take Gamma, LogNormal or PhaseType")
+
+    def __add__(self, other: Distribution | float) -> Distribution:
+        """The sum of independent times; a number is a constant time."""
+        from qsim.distributions.sums import Sum
+
+        return Sum((self, other))
+
+    def __radd__(self, other: float) -> Distribution:
+        """A number plus this time; 0 + T is T, so that sum() works."""
+        return self if isinstance(other, int | float) and other == 0 else self + other
+
     def moment(self, k: int) -> float:
         """The raw moment E[Tᵏ], k >= 0; here by integrating k·tᵏ⁻¹·P(T > t) over log t (trapezoid rule)."""
         k = _check.count("k", k, minimum=0)
@@ -159,6 +185,24 @@ def laplace_of_strata(strata: SizeStrata, s: ComplexArray) -> ComplexArray:
     spread = np.sinh(np.where(large, 0.0, half)) / np.where(large | (half == 0), 1.0, half)
     spread = np.where(half == 0, 1.0, spread)
     return np.asarray((np.exp(-np.multiply.outer(s, strata.mean)) * spread) @ strata.share)
+
+
+def gamma_density(x: npt.ArrayLike, shape: float, scale: float) -> FloatArray:
+    """The density of a gamma time; in logarithms, as shapes may be thousands."""
+    from scipy.special import gammaln, xlogy
+
+    t = np.asarray(x, dtype=np.float64)
+    y = np.maximum(t, 0.0) / scale
+    with np.errstate(divide="ignore"):
+        logs = xlogy(shape - 1, y) - y - gammaln(shape) - math.log(scale)
+    return np.asarray(np.where(t < 0, 0.0, np.exp(logs)))
+
+
+def only_scv(family: str, scv: float, *known: float) -> None:
+    """ValueError unless the scv is one that the family has."""
+    if not any(math.isclose(scv, value, rel_tol=1e-9, abs_tol=1e-12) for value in known):
+        raise InvalidParameterError("scv", f"of {family} must be {' or '.join(f'{v:g}' for v in known)}, not {scv!r}",
+                                    "take Gamma, LogNormal or PhaseType, which have any", scv)  # fmt: skip
 
 
 def require(name: str, value: object) -> Distribution:

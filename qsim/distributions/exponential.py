@@ -14,29 +14,47 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import ComplexArray, FloatArray
-from qsim.distributions.base import Distribution, Phases
+from qsim.distributions.base import Distribution, Phases, gamma_density, only_scv
 from qsim.errors import InvalidParameterError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Exponential(Distribution):
-    """Exponential with the given mean; as times between arrivals it makes a Poisson process.
+    """Exponential with the given mean, or ``rate`` = 1/mean; as times between arrivals it makes a Poisson process.
 
     A mean of infinity stands for the Poisson process of rate zero, at which nobody ever comes.
 
-    >>> Exponential(mean=2).scv
-    1.0
+    >>> Exponential(mean=2).scv, Exponential(rate=4).mean
+    (1.0, 0.25)
     """
 
     mean: float
 
-    def __post_init__(self) -> None:
-        value = _check.number("mean", self.mean)
+    def __init__(self, mean: float | None = None, *, rate: float | None = None) -> None:
+        if (mean is None) == (rate is None):
+            raise InvalidParameterError("mean", "or rate must be given, and not both", "write Exponential(mean=2)")
+        if rate is not None:
+            mean = 1 / _check.positive("rate", rate)
+        value = _check.number("mean", mean)
         if value <= 0:
             raise InvalidParameterError(
-                "mean", f"must be positive, not {self.mean!r}", "the mean of an exponential time", value=self.mean
+                "mean", f"must be positive, not {mean!r}", "the mean of an exponential time", value=mean
             )
         object.__setattr__(self, "mean", value)
+
+    @property
+    def rate(self) -> float:
+        """1/mean."""
+        return 1 / self.mean
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float = 1.0) -> Exponential:
+        only_scv("an exponential time", scv, 1.0)
+        return cls(mean)
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        return np.asarray(np.where(t < 0, 0.0, np.exp(-np.maximum(t, 0.0) / self.mean) / self.mean))
 
     @property
     def scv(self) -> float:
@@ -81,6 +99,11 @@ class Deterministic(Distribution):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _check.non_negative("value", self.value))
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float = 0.0) -> Deterministic:
+        only_scv("a constant time", scv, 0.0)
+        return cls(mean)
 
     @property
     def mean(self) -> float:
@@ -134,6 +157,15 @@ class Erlang(Distribution):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check.count("k", self.k))
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> Erlang:
+        k = max(1, round(1 / _check.positive("scv", scv, "for scv 0 use Deterministic")))
+        only_scv("an Erlang time (1/k)", scv, 1 / k)
+        return cls(k, mean)
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        return gamma_density(x, self.k, self.mean / self.k)
 
     @property
     def scv(self) -> float:
@@ -247,6 +279,10 @@ class HyperExponential(Distribution):
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(x, 0.0)[..., np.newaxis]
         return np.asarray(-np.expm1(-t / np.asarray(self.means)) @ np.asarray(self.probabilities))
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        parts = [p * Exponential(m).pdf(x) for p, m in zip(self.probabilities, self.means, strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
 
     def moment(self, k: int) -> float:
         parts = math.fsum(p * m**k for p, m in zip(self.probabilities, self.means, strict=True))

@@ -70,6 +70,9 @@ class Mixture(Distribution):
         parts = [w * c.cdf(x) for w, c in zip(self.weights, self.components, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
 
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.sum([w * c.pdf(x) for w, c in zip(self.weights, self.components, strict=True)], axis=0))
+
     def moment(self, k: int) -> float:
         return math.fsum(w * c.moment(k) for w, c in zip(self.weights, self.components, strict=True))
 
@@ -134,6 +137,9 @@ class Shifted(Distribution):
         # Below the shift the base must not be asked: a negative time is no time at all.
         late = np.asarray(x, dtype=np.float64) - self.shift
         return np.asarray(np.where(late >= 0, self.base.cdf(np.maximum(late, 0.0)), 0.0))
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        return self.base.pdf(np.asarray(x, dtype=np.float64) - self.shift)
 
     def quantile(self, q: float) -> float:
         return self.base.quantile(q) + self.shift

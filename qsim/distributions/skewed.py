@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import ComplexArray, FloatArray
-from qsim.distributions.base import Distribution
+from qsim.distributions.base import Distribution, gamma_density
 from qsim.errors import InvalidParameterError
 
 SMALLEST_SHAPE = 0.02
@@ -33,6 +33,13 @@ class Gamma(Distribution):
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
         object.__setattr__(self, "scv", _check.positive("scv", self.scv, "for scv 0 use Deterministic"))
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> Gamma:
+        return cls(mean, scv)
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        return gamma_density(x, 1 / self.scv, self.mean * self.scv)
 
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         rng.standard_gamma(1 / self.scv, out=out)
@@ -71,6 +78,17 @@ class LogNormal(Distribution):
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
         object.__setattr__(self, "scv", _check.positive("scv", self.scv, "for scv 0 use Deterministic"))
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> LogNormal:
+        return cls(mean, scv)
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        positive = np.where(t > 0, t, 1.0)
+        z = (np.log(positive) - self.mu) / self.sigma
+        height = np.exp(-(z**2) / 2) / (positive * self.sigma * math.sqrt(2 * math.pi))
+        return np.asarray(np.where(t > 0, height, 0.0))
 
     @property
     def sigma(self) -> float:
@@ -121,6 +139,28 @@ class Weibull(Distribution):
         if self.shape < SMALLEST_SHAPE:
             raise InvalidParameterError("shape", f"must be at least {SMALLEST_SHAPE}, not {self.shape!r}",
                                         "no time has so long a tail", self.shape)  # fmt: skip
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> Weibull:
+        from scipy.optimize import brentq
+
+        scv = _check.positive("scv", scv, "for scv 0 use Deterministic")
+
+        def gap(log_shape: float) -> float:
+            inverse = math.exp(-log_shape)
+            return math.lgamma(1 + 2 * inverse) - 2 * math.lgamma(1 + inverse) - math.log1p(scv)
+
+        low, high = math.log(SMALLEST_SHAPE), math.log(1e4)
+        if gap(low) < 0 or gap(high) > 0:
+            raise InvalidParameterError("scv", f"of a Weibull time must not be as far from 1 as {scv!r}", value=scv)
+        return cls(math.exp(brentq(gap, low, high, xtol=1e-13)), mean)
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        y = np.maximum(t, 0.0) / self.scale
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            height = self.shape / self.scale * y ** (self.shape - 1) * np.exp(-(y**self.shape))
+        return np.asarray(np.where(t < 0, 0.0, np.nan_to_num(height, nan=0.0, posinf=math.inf)))
 
     @property
     def scale(self) -> float:
@@ -181,6 +221,25 @@ class BurrXII(Distribution):
             raise InvalidParameterError(
                 "c", f"must not be as small as {self.c!r} with k = {self.k!r}", "times would pass all floats"
             )
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> BurrXII:
+        """With k = 1, the log-logistic, whose scv may be anything above 0."""
+        from scipy.optimize import brentq
+
+        scv = _check.positive("scv", scv, "for scv 0 use Deterministic")
+
+        def gap(c: float) -> float:  # E[T²]/E[T]² = tan(π/c)/(π/c), for a finite scv c > 2
+            return math.log(math.tan(math.pi / c) * c / math.pi) - math.log1p(scv)
+
+        return cls(brentq(gap, 2 + 1e-12, 1e6, xtol=1e-13), 1.0, mean)
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        y = np.where(t > 0, t, 1.0) / self.scale
+        power = self.c * np.log(y)
+        logs = math.log(self.c * self.k / self.scale) + power - np.log(y) - (self.k + 1) * np.logaddexp(0.0, power)
+        return np.asarray(np.where(t > 0, np.exp(logs), 0.0))
 
     @property
     def scale(self) -> float:

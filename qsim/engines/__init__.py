@@ -5,6 +5,7 @@ numbers drawn in the same order, hundreds of times faster.  Neither is imported 
 """
 
 from qsim.engines.repeated.common_numbers import PairedDifference, difference
+from qsim.engines.repeated.over_time import simulate_over_time
 from qsim.engines.repeated.replications import replicate
 from qsim.engines.repeated.sweeps import ModelGrid, grid, sweep_models
 from qsim.engines.run import simulate
@@ -18,6 +19,7 @@ __all__ = [
     "grid",
     "replicate",
     "simulate",
+    "simulate_over_time",
     "sweep_models",
     "trace",
 ]

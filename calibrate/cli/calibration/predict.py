@@ -22,7 +22,7 @@ from calibrate.cli.outputs import Outputs
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction
     from calibrate.prediction.what_if import Scenario, WhatIf
-    from calibrate.report.measured import MeasuredSection
+    from calibrate.report.view import Section
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
@@ -154,9 +154,7 @@ def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -
     return [what_if(f, change, fits) for f in fits if series is None or f.series == series]
 
 
-def _sections(
-    fits: Sequence[Fit], curves: Sequence[Prediction], scenarios: Sequence[Scenario]
-) -> list[MeasuredSection]:
+def _sections(fits: Sequence[Fit], curves: Sequence[Prediction], scenarios: Sequence[Scenario]) -> list[Section]:
     """The section of each fit, with the changed device beside it."""
     from calibrate.report.predicted import predicted_section
 

@@ -41,6 +41,9 @@ class Law:
             "lognormal": qsim.LogNormal,
             "weibull": qsim.Weibull,
             "burr": qsim.BurrXII,
+            "uniform": qsim.Uniform.from_moments,
+            "normal": qsim.TruncatedNormal.from_moments,
+            "pareto": qsim.Pareto.from_moments,
         }
         base = made[self.family](**v)
         return base if shift is None else qsim.Shifted(base=base, shift=shift)
@@ -55,6 +58,9 @@ LAWS: Mapping[str, tuple[str, ...]] = {
     "lognormal": ("mean", "scv"),
     "weibull": ("shape", "mean"),
     "burr": ("c", "k", "mean"),
+    "uniform": ("mean", "scv"),
+    "normal": ("mean", "scv"),
+    "pareto": ("mean", "scv"),
     "histogram": ("FILE",),
     "fitted": ("FILE",),
 }

@@ -105,7 +105,7 @@ def plot(
     _check(models, files, dataset or (), values, vary, each)
     if simulate is not None and not models:
         raise wrong_usage("--simulate is about a model, and none is named")
-    _check_out(out, csv, size)
+    check_out(out, csv, size)
 
     from calibrate.cli.theory import plot_lines as made
     from calibrate.report.lines import view_of
@@ -144,7 +144,7 @@ def plot(
         view = replace(view, caption=view.caption.replace("over repeats", "over repeats or batches of customers"))
     if size is not None and view.figure is not None:
         view.figure.update_layout(width=size.width, height=size.height)
-    _write(view, out, csv, column, as_json=as_json)
+    write_view(view, out, csv, column, as_json=as_json)
 
 
 def _simulated(
@@ -195,7 +195,7 @@ def _check(
         known_dataset(name)
 
 
-def _check_out(out: Path | None, csv: Path | None, size: Pixels | None) -> None:
+def check_out(out: Path | None, csv: Path | None, size: Pixels | None) -> None:
     """CommandError or MeasureError where what was asked for cannot be written; nothing is changed."""
     if size is not None and (out is None or out.suffix.lower() not in SUFFIXES[1:]):
         raise wrong_usage(f"--size is that of an image; name one with --out, ending in {', '.join(SUFFIXES[1:])}")
@@ -257,7 +257,8 @@ def _x_title(name: str, *, in_seconds: bool) -> str:
     return f"{words} ({unit})" if unit and in_seconds else words
 
 
-def _write(view: View, out: Path | None, csv: Path | None, x: str, *, as_json: bool) -> None:
+def write_view(view: View, out: Path | None, csv: Path | None, x: str, *, as_json: bool) -> None:
+    """Write the plot and the data to their files, or print them as a table or as JSON."""
     from calibrate.cli.report_files import write_new
     from calibrate.report.files import csv_text
 

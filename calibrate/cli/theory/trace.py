@@ -51,7 +51,7 @@ class TypedTimes:
 
 
 @parsing.parser
-def _times(text: str) -> TypedTimes:
+def times_in_order(text: str) -> TypedTimes:
     """``2,1,4`` or ``20us,5us``, in order."""
     parts = [p.strip() for p in text.split(",") if p.strip()]
     if any(".." in p for p in parts):
@@ -67,8 +67,12 @@ def trace(
     options: q.FollowedOptions,
     customers: int | None = option("N", parsing.whole, "How many are followed.", shown="10"),
     seed: int | None = option("N", parsing.whole, "Seed of what is drawn.", shown="1"),
-    gaps: TypedTimes | None = option("TIME,...", _times, "Times between arrivals, instead of drawn ones.", "--gaps"),
-    times: TypedTimes | None = option("TIME,...", _times, "The service times, one for each of --gaps.", "--times"),
+    gaps: TypedTimes | None = option(
+        "TIME,...", times_in_order, "Times between arrivals, instead of drawn ones.", "--gaps"
+    ),
+    times: TypedTimes | None = option(
+        "TIME,...", times_in_order, "The service times, one for each of --gaps.", "--times"
+    ),
     events: bool = flag("--events", "Also print the list of events."),
     csv: Path | None = option("FILE", parsing.path, "Also write the table as CSV (a new file).", "--csv"),
     as_json: AsJson = False,

@@ -35,7 +35,8 @@ def poisson_window(expected: float) -> tuple[int, FloatArray]:
     reach = 40 + 12 * math.sqrt(expected)
     first = max(0, int(expected - reach))
     n = np.arange(first, int(expected + reach) + 1)
-    return first, np.asarray(np.exp(xlogy(n, expected) - expected - gammaln(n + 1)))
+    weights = np.exp(xlogy(n, expected) - expected - gammaln(n + 1))
+    return first, np.asarray(weights[: int(np.flatnonzero(weights > 1e-18)[-1]) + 1])
 
 
 def advanced(probabilities: FloatArray, generator: csr_array, t: float) -> FloatArray:

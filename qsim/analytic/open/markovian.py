@@ -31,9 +31,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.open.uniformised import UniformisedTimes
+from qsim.analytic.chains.markov_chain import stationary
 from qsim.analytic.shape import phases_of_arrivals
 from qsim.analytic.stability import require_stable
+from qsim.analytic.times.uniformised import UniformisedTimes
 from qsim.arrivals import MarkovModulated
 from qsim.distributions.base import Phases
 from qsim.metrics import Metrics
@@ -125,15 +126,6 @@ def rate_matrix(up: FloatArray, local: FloatArray, down: FloatArray) -> FloatArr
     return np.asarray(np.linalg.solve((-local - up @ first_passage).T, up.T).T)
 
 
-def _stationary(generator: FloatArray) -> FloatArray:
-    """The row vector π with π·Q = 0 adding up to one."""
-    system = generator.T.copy()
-    system[-1] = 1.0
-    right = np.zeros(generator.shape[0])
-    right[-1] = 1.0
-    return np.asarray(np.linalg.solve(system, right))
-
-
 @dataclass(frozen=True)
 class Solution:
     """``levels``: π(0), π(1), ... up to c, or up to K where places are limited; ``ratio``: R above, or None."""
@@ -179,7 +171,7 @@ def solve_chain(arrivals: tuple[FloatArray, FloatArray], servers: Servers, capac
         ratios.append(_divided(up[n], local[n + 1] + above))
         above = ratios[-1] @ down[n]
     ratios.reverse()
-    levels = [_stationary(local[0] + above)]
+    levels = [stationary(local[0] + above)]
     for R in ratios:
         levels.append(levels[-1] @ R)
         size = float(levels[-1].sum())

@@ -36,10 +36,10 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.open.arrivals_during import more_than
-from qsim.analytic.open.compound import CompoundTimes
-from qsim.analytic.open.uniformised import UniformisedTimes
 from qsim.analytic.shape import plain, poisson
 from qsim.analytic.stability import require_stable
+from qsim.analytic.times.compound import CompoundTimes
+from qsim.analytic.times.uniformised import UniformisedTimes
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
 from qsim.metrics import Metrics, TimeDistribution

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.distributions import Distribution, Exponential
+from qsim.distributions import Exponential
 from qsim.engines.variates.arrival_streams import Filler
 from qsim.engines.variates.ziggurat import FastExponential
 
@@ -19,13 +19,6 @@ BLOCK = 8192
 
 CARRY = 8
 """Variates that may be left over when a buffer is refilled."""
-
-
-class Uniform(Distribution):
-    """Uniform on [0, 1): what a random choice of server is made of."""
-
-    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
-        rng.random(out=out)
 
 
 class VariateStream:

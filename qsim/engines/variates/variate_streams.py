@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.distributions import Distribution
+from qsim.distributions import Distribution, Uniform
 from qsim.engines.plan import Plan
 from qsim.engines.variates.arrival_streams import Filler, sampler
-from qsim.engines.variates.streams import BLOCK, CARRY, Uniform, VariateStream
+from qsim.engines.variates.streams import BLOCK, CARRY, VariateStream
 
 ARRIVALS, SERVICE, ROUTE, THINK, VISITS, ORDER = range(6)
 
@@ -57,11 +57,11 @@ def fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
             if place.think[kind]:
                 yield Role(THINK, index, kind), Together(place.think[kind])
         if place.routing == "random":
-            yield Role(ROUTE, index), Uniform()
+            yield Role(ROUTE, index), Uniform(0.0, 1.0)
         if any(v != int(v) for v in place.visits):
-            yield Role(VISITS, index), Uniform()
+            yield Role(VISITS, index), Uniform(0.0, 1.0)
         if place.discipline == "SIRO":
-            yield Role(ORDER, index), Uniform()
+            yield Role(ORDER, index), Uniform(0.0, 1.0)
 
 
 def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:

@@ -175,7 +175,22 @@ def test_other_files_are_never_replaced(qsim):
         (("--dataset", "003-ssd-read", "--y", "Lq"), "Lq is not told by fits and sweeps"),
         (("--dataset", "nothing"), "'nothing' is unknown"),
         (("mm1", "--dataset", "003-ssd-read", "--service-rate", "1", "--vary", "arrival-rate=.1..1"), "share an axis"),
-        (("mx1", "--batch-size", "2", "--service-rate", "1", "--vary", "arrival-rate=.1..0.2", "--y", "p99"), "p99: "),
+        (
+            (
+                "mg1",
+                "--discipline",
+                "SIRO",
+                "--service-time",
+                "1",
+                "--scv",
+                "2",
+                "--vary",
+                "arrival-rate=.1..0.2",
+                "--y",
+                "p99",
+            ),
+            "p99: ",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(qsim, words, said):

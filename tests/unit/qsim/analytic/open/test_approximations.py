@@ -129,7 +129,7 @@ def test_the_bound_holds_and_heavy_traffic_is_met(ca2: float, cs2: float, c: int
 
 def test_refusals() -> None:
     for model in (
-        Open(Exponential(1.0), Deterministic(0.5), capacity=3),
+        Open(Exponential(1.0), Deterministic(0.5), servers=2, capacity=3),
         Open(RecordedArrivals((1.0, 2.0, 3.0)), Exponential(0.5)),
         Open(Exponential(1.0), LogNormal(0.5, 2.0), servers=2, queues="shortest"),
         Open(Exponential(1.0), Exponential(1.0), capacity=3, when_full="blocked"),

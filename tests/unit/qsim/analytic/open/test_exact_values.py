@@ -56,7 +56,7 @@ from qsim import (
 )
 from qsim.analytic.invert import quantile
 from qsim.analytic.open import approximations, arrivals_during, batches, gimc, mdc, mmc, mmck
-from qsim.analytic.open.compound import CompoundTimes, reciprocal
+from qsim.analytic.times.compound import CompoundTimes, reciprocal
 
 NAMES = ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait", "p_block")
 

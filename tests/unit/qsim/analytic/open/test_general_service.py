@@ -25,8 +25,9 @@ from qsim import (
     solve,
     wait_variance,
 )
-from qsim.analytic.open import compound, mdc, mg1
+from qsim.analytic.open import mdc, mg1
 from qsim.analytic.open.arrivals_during import more_than
+from qsim.analytic.times import compound
 
 # M/G/1
 
