@@ -26,6 +26,7 @@ def kernel(*, reassociate: bool = False, inner: bool = False, borrows: bool = Fa
             "no_cpython_wrapper": inner,
             "no_cfunc_wrapper": True,
             "_nrt": not borrows,
+            "forceinline": borrows and inner,
         }
         try:
             return cast(F, numba.njit(cache=True, **options)(function))

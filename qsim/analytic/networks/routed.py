@@ -65,13 +65,15 @@ class Chain:
 
 
 def applies(model: Model) -> bool:
-    """Any network without limits on places."""
-    return isinstance(model, Network) and not model.can_lose()
+    """Networks described by name; :func:`solve` refuses those with limits on places."""
+    return isinstance(model, Network)
 
 
 def solve(model: Model) -> Metrics:
     """Exact for product form; ``stations`` holds each by its name, with its classes; ``classes`` those that come in."""
     assert isinstance(model, Network)  # noqa: S101
+    if model.can_lose():
+        raise NoFormulaError(model.kendall, "stations or regions with limited places")
     chains = chains_of(model)
     if all(chain.is_open for chain in chains) and not _has_product_form(model):
         waiting = decomposition.waits(model)

@@ -65,7 +65,8 @@ def run_through_network(
         gap, wait, service, lost = t.outcome[:, :n]
         totals.add_finished(gap, wait, service, t.kinds[:n], lost)
         for part, count in enumerate(t.stayed.tolist()):
-            totals.add_stays(part, *t.stays[part, :, :count])
+            limited = part < len(plan.places) and plan.places[part].capacity is not None
+            totals.add_stays(part, *t.stays[part, : 4 if limited else 3, :count])
         finished += n
         if state["deadlock"] and finished < customers:
             raise DeadlockError("the network", _circle(plan, t.places))

@@ -101,7 +101,7 @@ def _part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses:
     return Metrics(
         model=whole.model,
         throughput=values["throughput"],
-        utilization=values["utilization"],
+        utilization=min(values["utilization"], 1.0),  # those at the ends of the run are counted as a whole
         L=values["L"],
         Lq=values["Lq"],
         W=values["W"],
