@@ -10,7 +10,7 @@ FILE = Path(__file__).resolve().parent.parent / "_static" / "network.svg"
 
 
 def picture() -> str:
-    """Draws it anew, and gives the line of Markdown that shows it."""
+    """Draws it and gives the line of Markdown that shows it."""
     drive = Network(
         {
             "host": Delay(20.0),
@@ -23,6 +23,6 @@ def picture() -> str:
     )
     FILE.write_text(drive.svg() + "\n", encoding="utf-8")
     return (
-        "![Host, bus and die in a row. Both bus and die are inside a frame, tags: at most 32. One request in twenty goes "
+        "![Host, bus and die in a row. Bus and die are in a frame, tags: at most 32. One request in twenty goes "
         f"to the die again.](../_static/{FILE.name})"
     )

@@ -62,7 +62,7 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
         _part(metrics, recorder, servers, name)
         for recorder, name in zip(totals.of_kind, _class_names(metrics.model, plan.kinds), strict=False)
     )
-    if isinstance(plan, NetworkPlan):  # of servers all over the network no share can be told
+    if isinstance(plan, NetworkPlan):  # servers all over the network have no common share
         classes = tuple(_without_utilization(part) for part in classes)
     stations = tuple(
         _part(metrics, recorder, part_servers, name, losses)
