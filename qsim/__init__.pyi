@@ -61,6 +61,7 @@ from .engines import simulate as simulate
 from .engines import simulate_over_time as simulate_over_time
 from .engines import sweep_models as sweep_models
 from .engines.trace import trace as trace
+from .errors import DeadlockError as DeadlockError
 from .errors import MissingExtraError as MissingExtraError
 from .errors import NoEngineError as NoEngineError
 from .errors import NoFormulaError as NoFormulaError
@@ -93,10 +94,13 @@ from .models import MMcKN as MMcKN
 from .models import MMcN as MMcN
 from .models import MMInf as MMInf
 from .models import Model as Model
+from .models import Network as Network
+from .models import Node as Node
 from .models import Open as Open
 from .models import OpenClasses as OpenClasses
 from .models import OpenNetwork as OpenNetwork
 from .models import OpenNetworkClasses as OpenNetworkClasses
+from .models import Region as Region
 from .models import Station as Station
 from .models import Tandem as Tandem
 from .models import traffic as traffic

@@ -171,6 +171,20 @@ class Metrics(Result):
     states: States | None = field(default=None, repr=False, compare=False)
     times: TimeDistribution | None = field(default=None, repr=False, compare=False)
 
+    def __getitem__(self, name: str) -> Metrics:
+        """The station or class of that name.
+
+        >>> from qsim import Exponential, Network, Node, solve
+        >>> net = solve(Network({"cpu": Node(Exponential(0.1)), "die": Node(Exponential(0.2))}, arrivals={"cpu": 4}))
+        >>> round(net["die"].W, 6)
+        1.0
+        """
+        parts = {part.name: part for part in (*self.classes, *self.stations)}
+        if name not in parts:
+            known = ", ".join(parts) or "none"
+            raise InvalidParameterError("name", f"must be that of a station or class ({known}), not {name!r}")
+        return parts[name]
+
     def kind_of(self, name: str) -> Kind:
         """How the value called ``name`` came about: exact, bound, approximation or simulated."""
         name = self._require(name)

@@ -26,12 +26,16 @@ from qsim import (
     LogNormal,
     Metrics,
     Model,
+    Network,
+    Node,
     Open,
     OpenClasses,
     simulate,
     solve,
 )
+from qsim.analytic.networks import decomposition
 from qsim.analytic.open import approximations
+from qsim.models.routed import open_rates
 
 MODELS, CUSTOMERS, SEED = 60, 1_000_000, 1
 SCV, LOADS, SERVERS = (0.1, 0.25, 0.5, 2.0, 4.0), (0.5, 0.7, 0.9), (1, 2, 4, 8)
@@ -71,6 +75,29 @@ def circling(rng: np.random.Generator) -> ClosedClasses:
     return ClosedClasses([int(n) for n in rng.integers(1, 17, 2)], [station], think_times=[think, think])
 
 
+def passing(rng: np.random.Generator) -> Network:
+    """An open network of general times: two to five stations in a row, with steps ahead, back and again."""
+    size = int(rng.integers(2, 6))
+    names = [f"station {i}" for i in range(size)]
+    routing: dict[str, dict[str, float]] = {}
+    for i, name in enumerate(names):
+        ways = {following: float(rng.random()) for following in names[i + 1 : i + 3]}
+        ways |= {names[int(rng.integers(0, i + 1))]: 0.3 * float(rng.random())}
+        routing[name] = {to: p / (sum(ways.values()) + 0.3) for to, p in ways.items()}
+    arrivals = {names[0]: _law(rng, 1.0)}
+    rates = open_rates(Network({name: Node(_law(rng, 1.0)) for name in names}, arrivals, routing=routing))
+    stations = {}
+    for name, (rate,) in zip(names, rates, strict=True):
+        servers = int(rng.choice(SERVERS[:3]))
+        stations[name] = Node(_law(rng, servers * rng.choice(LOADS) / rate), servers)
+    return Network(stations, arrivals, routing=routing)
+
+
+def of_network(model: Network) -> Iterator[tuple[str, float]]:
+    """The error of W by decomposition."""
+    yield decomposition.NAME, solve(model).W / _simulated(model).W - 1
+
+
 def of_general(model: Open) -> Iterator[tuple[str, float]]:
     """The error of W by each approximation that is valid."""
     truth = _simulated(model).Wq + model.service.mean
@@ -92,7 +119,7 @@ def _simulated(model: Model) -> Metrics:
 
 
 FAMILIES: tuple[tuple[Callable[..., Model], Callable[..., Iterator[tuple[str, float]]]], ...] = (
-    (general, of_general), (ranked, of_classes), (circling, of_classes),
+    (general, of_general), (ranked, of_classes), (circling, of_classes), (passing, of_network),
 )  # fmt: skip
 
 

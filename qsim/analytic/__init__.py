@@ -52,6 +52,7 @@ _NAMES = (
     "networks.jackson",
     "networks.open_classes",
     "networks.mixed",
+    "networks.routed",
     "open.approximations",
 )
 """Most specific first, approximations last."""

@@ -13,4 +13,5 @@ ERRORS = {
     "non-preemptive": (1.5, 9),
     "preemptive-resume": (2.8, 11),
     "closed FCFS classes": (0.3, 21),
+    "decomposition of open networks": (4.8, 33),
 }

@@ -10,11 +10,12 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(*, reassociate: bool = False, inner: bool = False) -> Callable[[F], F]:
+def kernel(*, reassociate: bool = False, inner: bool = False, borrows: bool = False) -> Callable[[F], F]:
     """Compile with numba, releasing the interpreter lock.
 
     ``reassociate`` lets sums be taken in any order; ``inner`` is for what only other kernels call, and saves the
-    time to compile the way in from Python.
+    time to compile the way in from Python; ``borrows`` is for what only reads and writes the arrays it is given: they
+    are not counted as references, which takes longer than the work itself where many are passed on.
     """
 
     def decorate(function: F) -> F:
@@ -24,6 +25,8 @@ def kernel(*, reassociate: bool = False, inner: bool = False) -> Callable[[F], F
             "fastmath": {"reassoc", "nsz"} if reassociate else False,
             "no_cpython_wrapper": inner,
             "no_cfunc_wrapper": True,
+            "_nrt": not borrows,
+            "forceinline": borrows and inner,
         }
         try:
             return cast(F, numba.njit(cache=True, **options)(function))

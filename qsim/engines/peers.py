@@ -7,14 +7,17 @@ Bare SimPy is what a user would write in twenty lines: one process per customer,
 from __future__ import annotations
 
 import random
+from bisect import bisect
 from collections.abc import Callable, Generator
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import accumulate
 from typing import Any
 
 from qsim.analytic.shape import markovian
 from qsim.distributions import Exponential
-from qsim.models import Closed, Model, Open
+from qsim.models import Closed, Model, Network, Open
+from qsim.models.routed import ONLY_CLASS
 
 Run = Callable[[Model, int, int], object]
 
@@ -28,7 +31,62 @@ def peers_of(model: Model) -> dict[str, Run]:
         return {"simpy": _simpy_open, **ciw}
     if isinstance(model, Closed) and len(model.queueing) == 1 and isinstance(model.queueing[0].service, Exponential):
         return {"simpy": _simpy_closed}
+    if isinstance(model, Network) and _is_plain(model):
+        return {"simpy": _simpy_network}
     return {}
+
+
+def _is_plain(model: Network) -> bool:
+    """Exponential times and first come first served, one class from outside, places without limit."""
+    return (
+        not model.can_lose()
+        and model.classes == (ONLY_CLASS,)
+        and all(isinstance(law, Exponential) for places in model.arrivals.values() for law in places.values())
+        and all(isinstance(n.service, Exponential) and n.discipline == "FCFS" for n in model.nodes.values())
+    )
+
+
+def _simpy_network(model: Any, customers: int, seed: int) -> float:
+    """Mean time in an open network by bare SimPy."""
+    import simpy
+
+    generator = random.Random(seed)
+    draw = generator.expovariate
+    env = simpy.Environment()
+    servers = {name: simpy.Resource(env, capacity=int(node.servers)) for name, node in model.nodes.items()}
+    rates = {name: 1 / node.service.mean for name, node in model.nodes.items()}
+    onwards = {
+        name: ([to for to, _, _ in ways], list(accumulate(p for _, _, p in ways)))
+        for name in model.nodes
+        for ways in [list(model.ways(name, ONLY_CLASS))]
+    }
+    spent, left = 0.0, 0
+    complete = env.event()
+
+    def customer(name: str) -> Generator[simpy.Event, Any, None]:
+        nonlocal spent, left
+        arrived = env.now
+        while name:
+            with servers[name].request() as turn:
+                yield turn
+                yield env.timeout(draw(rates[name]))
+            following, upto = onwards[name]
+            chosen = bisect(upto, generator.random())
+            name = following[chosen] if chosen < len(following) else ""
+        spent += env.now - arrived
+        left += 1
+        if left == customers:
+            complete.succeed()
+
+    def source(name: str, rate: float) -> Generator[simpy.Event, Any, None]:
+        while True:
+            yield env.timeout(draw(rate))
+            env.process(customer(name))
+
+    for name, law in model.arrivals[ONLY_CLASS].items():
+        env.process(source(name, 1 / law.mean))
+    env.run(until=complete)
+    return spent / customers
 
 
 def _simpy_open(model: Any, customers: int, seed: int) -> float:

@@ -19,7 +19,21 @@ from itertools import pairwise
 from qsim.arrivals import Arrivals
 from qsim.distributions import Deterministic, Distribution
 from qsim.errors import InvalidParameterError, NoEngineError
-from qsim.models import Closed, ClosedClasses, Delay, Model, Open, OpenClasses, Station, Tandem
+from qsim.models import (
+    Closed,
+    ClosedClasses,
+    Delay,
+    MixedNetwork,
+    Model,
+    Network,
+    Open,
+    OpenClasses,
+    OpenNetwork,
+    OpenNetworkClasses,
+    Station,
+    Tandem,
+)
+from qsim.models.as_network import as_network
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,16 @@ class Plan:
         return len(self.sources) or len(self.population)
 
     @property
+    def parts(self) -> tuple[tuple[str, float], ...]:
+        """Name and servers of each part whose stays are recorded."""
+        return tuple((p.name or f"station {i}", p.all_servers) for i, p in enumerate(self.places, start=1))
+
+    @property
+    def by_part(self) -> bool:
+        """Whether stays are recorded part by part."""
+        return len(self.places) > 1
+
+    @property
     def first_come(self) -> bool:
         """Whether waiting times follow from the times at which servers become free, without events.
 
@@ -92,9 +116,7 @@ def _plan(model: object) -> Plan:
         raise InvalidParameterError(
             "model", f"must be Open, Closed, ... (MM1(...), MMcN(...), ...), not {model!r}", value=model
         )
-    raise NoEngineError(
-        f"{kendall} is not simulated: describe it as Open, OpenClasses, Tandem, Closed or ClosedClasses"
-    )
+    raise NoEngineError(f"{kendall} is not simulated: describe it as Open, Closed, Tandem or Network")
 
 
 @_plan.register
@@ -202,6 +224,18 @@ def _(model: ClosedClasses) -> Plan:
             )
         )
     return Plan(tuple(places), population=tuple(model.populations), urgency=(0,) * kinds)
+
+
+@_plan.register
+def _(model: Network) -> Plan:
+    from qsim.engines.network_plan import network_plan
+
+    return network_plan(model)
+
+
+@_plan.register(OpenNetwork | OpenNetworkClasses | MixedNetwork)
+def _(model: OpenNetwork | OpenNetworkClasses | MixedNetwork) -> Plan:
+    return _plan(as_network(model))
 
 
 def _station(station: Station, think: tuple[Distribution, ...]) -> PlannedStation:

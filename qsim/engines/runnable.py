@@ -6,9 +6,24 @@ import math
 
 from qsim.analytic.stability import ROUNDING, require_stable
 from qsim.arrivals import dispersion_of
+from qsim.distributions import Deterministic
+from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.plan import Plan, PlannedStation, plan
 from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
-from qsim.models import Model, Open, OpenClasses, Tandem
+from qsim.models import (
+    MixedNetwork,
+    Model,
+    Network,
+    Open,
+    OpenClasses,
+    OpenNetwork,
+    OpenNetworkClasses,
+    Tandem,
+)
+from qsim.models.as_network import as_network
+from qsim.models.routed import open_rates
+
+NOBODY = Deterministic(0.0)
 
 MOST_AT_ONCE = 10_000_000
 """Customers who circulate, or servers, in the tables of a run."""
@@ -40,6 +55,8 @@ def require_runnable(model: Model) -> Plan:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, model.servers)
     elif isinstance(model, Tandem):
         _require_no_bottleneck(model)
+    elif isinstance(made, NetworkPlan):
+        _require_network_keeps_up(_network_of(model))
     return made
 
 
@@ -57,6 +74,22 @@ def _require_no_bottleneck(model: Tandem) -> None:
         rate = min(rate, most)
 
 
+def _network_of(model: Model) -> Network:
+    return as_network(model) if isinstance(model, OpenNetwork | OpenNetworkClasses | MixedNetwork) else model  # type: ignore[return-value]
+
+
+def _require_network_keeps_up(model: Network) -> None:
+    """Every station keeps up with what comes to it in the long run; losses and blocking are for the run to tell."""
+    if model.can_lose() or not model.arrivals:
+        return
+    for (name, node), rates in zip(model.nodes.items(), open_rates(model), strict=True):
+        load = sum(r * (node.service_of(c) or NOBODY).mean for c, r in zip(model.classes, rates, strict=True))
+        most = node.speeds[-1] if node.speeds else node.servers
+        if load > most * (1 - ROUNDING):
+            rate = float(rates.sum())
+            raise UnstableQueueError(f"{name} of {model.kendall}", rate, rate / load, int(most))
+
+
 def shortest_run(model: Model) -> int:
     """Customers for RELAXATIONS relaxation times.
 
@@ -68,6 +101,8 @@ def shortest_run(model: Model) -> int:
     of its population.  ENDLESS where times have an infinite variance, with which a queue never forgets.
     """
     made = plan(model)
+    if isinstance(made, NetworkPlan):
+        return _shortest_network_run(_network_of(model), made)
     if not made.sources:
         return RELAXATIONS * sum(made.population)
     rates = [1 / arrivals.mean for arrivals in made.sources]
@@ -75,10 +110,27 @@ def shortest_run(model: Model) -> int:
     return math.ceil(min(RELAXATIONS * max(_relaxation(place, rates, dispersion) for place in made.places), ENDLESS))
 
 
+def _shortest_network_run(model: Network, made: Plan) -> int:
+    """So many cycles of those who circle, and for those who come from outside what the slowest station needs."""
+    longest = float(sum(made.population))
+    if model.arrivals:
+        outside = math.fsum(1 / arrivals.mean for arrivals in made.sources)
+        for place, rates in zip(made.places, open_rates(model), strict=True):
+            if rates.sum() == 0 or place.servers == math.inf:
+                continue
+            load = float(sum(r * s.mean for r, s in zip(rates, place.service, strict=True)))
+            full = load >= 0.99 * (place.speeds[-1] if place.speeds else place.all_servers)
+            if not (full and model.can_lose()):  # what is lost before it is not known
+                longest = max(longest, _relaxation(place, list(rates), 1.0) * outside / rates.sum())
+    return math.ceil(min(RELAXATIONS * longest, ENDLESS))
+
+
 def _relaxation(place: PlannedStation, rates: list[float], dispersion: float) -> float:
     """The relaxation time of a station, in arrivals."""
     rate = math.fsum(rates)
     load = math.fsum(r * service.mean for r, service in zip(rates, place.service, strict=True))
+    if load == 0:
+        return 0.0
     second = math.fsum(r * (service.scv + 1) * service.mean**2 for r, service in zip(rates, place.service, strict=True))
     mean = load / rate
     variability = (dispersion + second / rate / mean**2 - 1) / 2

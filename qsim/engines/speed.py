@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from qsim import _check
@@ -17,13 +18,13 @@ from qsim.distributions import Empirical, Exponential, LogNormal
 from qsim.engines.peers import peers_of
 from qsim.engines.repeated.replications import replicate
 from qsim.engines.run import simulate
-from qsim.models import MM1, Closed, Delay, GGc, MMc, MMcN, Model, Station
+from qsim.models import MM1, Closed, Delay, GGc, MMc, MMcN, Model, Network, Node, Station
 
 Progress = Callable[[float], object]
 Run = Callable[[Model, int, int], object]
 
 CLOSED_SHARE = 0.1
-"""Customers of a compiled run of a closed model, as a share of those of an open one: every event costs a heap."""
+"""Customers of a compiled run of a closed model or a network, as a share of those of an open queue: all are events."""
 
 
 def benchmark_models() -> dict[str, Model]:
@@ -36,7 +37,15 @@ def benchmark_models() -> dict[str, Model]:
         "M/G/3 histogram": GGc(Exponential(1.0), histogram.scaled(2.4 / histogram.mean), 3),
         "M/M/32//64": MMcN(64, 1.0, 1.0, 32),
         "32 random queues, N=64": Closed(64, [Delay(1.0), Station(Exponential(1.0), 32, queues="random")]),
+        "10 stations, feedback": ten_stations(),
     }
+
+
+def ten_stations() -> Network:
+    """A network as peers run it too: ten exponential stations in a row, from each of which one in ten starts again."""
+    names = [f"station {i}" for i in range(1, 11)]
+    onwards = {here: {following: 0.9, names[0]: 0.1} for here, following in pairwise(names)}
+    return Network({name: Node(Exponential(0.3)) for name in names}, arrivals={names[0]: 1.0}, routing=onwards)
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ def measure_speed(
 ) -> list[Speed]:
     """Time both engines, and the peers that are installed, on each model (None: those of benchmark_models).
 
-    ``customers`` go through a compiled run of an open model, a tenth of them through a closed one, and
+    ``customers`` go through a compiled run of an open model, a tenth of them through a closed one or a network, and
     ``reference_customers`` through each of the slower engines.  Raises ValueError for numbers that make no sense.
     """
     turns = _check.count("rounds", rounds)
@@ -73,7 +82,7 @@ def measure_speed(
     chosen = benchmark_models() if models is None else models
     found = []
     for number, (name, model) in enumerate(chosen.items()):
-        size = max(1, int(fast * CLOSED_SHARE)) if isinstance(model, Closed) else fast
+        size = max(1, int(fast * CLOSED_SHARE)) if isinstance(model, Closed | Network) else fast
         runs: dict[str, tuple[Run, int]] = {
             "compiled": (_compiled, size),
             "reference": (_reference, slow),

@@ -39,9 +39,10 @@ from qsim.models.constructors import (
 )
 from qsim.models.network import ClassStation, ClosedClasses, MixedNetwork, OpenNetwork, OpenNetworkClasses, traffic
 from qsim.models.open import CustomerClass, Discipline, Open, OpenClasses, Tandem
+from qsim.models.routed import Network, Node, Region
 
 Model: TypeAlias = (
-    Open | OpenClasses | Tandem | Closed | ClosedClasses | OpenNetwork | OpenNetworkClasses | MixedNetwork
+    Open | OpenClasses | Tandem | Closed | ClosedClasses | OpenNetwork | OpenNetworkClasses | MixedNetwork | Network
 )
 
 __all__ = [
@@ -69,11 +70,14 @@ __all__ = [
     "MMcc",
     "MixedNetwork",
     "Model",
+    "Network",
+    "Node",
     "Open",
     "OpenClasses",
     "OpenNetwork",
     "OpenNetworkClasses",
     "Queues",
+    "Region",
     "Station",
     "Tandem",
     "traffic",

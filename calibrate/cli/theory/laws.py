@@ -72,7 +72,8 @@ FILES = (
 _TIMES = ("mean", "shift")
 
 
-def _law(text: str) -> Law:
+def law_of(text: str) -> Law:
+    """The law of a text. Raises ValueError with the way to write it."""
     family, _, rest = text.partition(":")
     family = family.strip().lower()
     if family not in LAWS:
@@ -106,7 +107,7 @@ def _law(text: str) -> Law:
     return made
 
 
-law = parsing.parser(_law)
+law = parsing.parser(law_of)
 
 
 def _read(family: str, path: Path) -> Distribution:

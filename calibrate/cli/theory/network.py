@@ -1,16 +1,21 @@
-"""``qsim network``: several stations solved by formula, with the derivation: traffic equations, or mean values."""
+"""``qsim network``: several stations, from options or from a file, solved or simulated, and drawn."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
-from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import option
+from calibrate.cli.failures import FAILED, CommandError, wrong_usage
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
+from calibrate.cli.progress import Bar
+from calibrate.cli.report_files import write_new
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
 from measure.units import parse_count
@@ -18,13 +23,20 @@ from measure.units import parse_count
 if TYPE_CHECKING:
     from qsim import Closed, OpenNetwork
 
-HELP = """Solve a network of stations by formula: open, fed from outside, or closed, with a fixed population.
+HELP = """Solve or simulate a network of stations, described by a FILE or by options.
 
-A station is [NAME:]TIME[,visits=V][,servers=C], with exponential service. With --arrival-rate (Jackson) stations are
-visited in a row, visits= times, or by --routing; with --population customers circulate (mean value analysis).
+A FILE is TOML or JSON with the tables stations.NAME (service= or delay=, servers=, capacity=, when_full=, discipline=),
+arrivals or populations by station, routing.NAME with probabilities, and regions with stations= and capacity=. Classes of
+customers have tables of their own: arrivals.CLASS, populations.CLASS, routing.CLASS.NAME.
+
+Without a FILE a station is [NAME:]TIME[,visits=V][,servers=C], with exponential service. With --arrival-rate (Jackson)
+stations are visited in a row, visits= times, or by --routing; with --population customers circulate (mean value
+analysis).
 
 \b
 Examples:
+qsim network drive.toml
+qsim network drive.toml --simulate --customers 1e6 --seed 1 --svg drive.svg
 qsim network --station 2ms --station 1ms --arrival-rate 300/s --explain
 qsim network --station cpu:40ms,visits=5 --station disk:30ms,visits=2.5 --arrival-rate 4/s
 qsim network --station 1 --station 0.5,servers=2 --arrival-rate .3,.2 --routing "0,.5;.2,0" --explain
@@ -86,6 +98,9 @@ def matrix(text: str) -> Matrix:
 
 
 def network(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", show_default=False, help="A network in TOML or JSON.")
+    ] = None,
     station: list[NamedStation] | None = option(
         "STATION", place, "[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order.", "--station"
     ),
@@ -104,9 +119,27 @@ def network(
     population: q.Population = None,
     think_time: q.ThinkTime = None,
     explain: q.Explain = False,
+    simulate: bool = flag("--simulate", "Simulate the FILE's network instead."),
+    customers: float = option("N", parsing.number, "Passages and cycles to simulate.", default=1e6, shown=True),
+    seed: int | None = option("N", parsing.whole, "Seed.", shown="a fresh one"),
+    engine: str = option(
+        "ENGINE",
+        parsing.choice("compiled", "reference"),
+        "compiled (fast) or reference (SimPy).",
+        default="compiled",
+        shown=True,
+    ),
+    svg: Path | None = option("FILE", parsing.path, "Write a drawing of the FILE's network.", "--svg"),
     as_json: AsJson = False,
 ) -> None:
-    """Build the network, solve it, print it as a whole and station by station."""
+    """Build the network, solve or simulate it, print it as a whole and station by station."""
+    if file is not None:
+        if station or arrival_rate or routing or population or think_time or explain:
+            raise wrong_usage("a FILE describes the whole network: leave out --station and the options that go with it")
+        _of_file(file, simulated=simulate, customers=customers, seed=seed, engine=engine, svg=svg, as_json=as_json)
+        return
+    if simulate or svg is not None:
+        raise wrong_usage("--simulate and --svg go with a FILE; see qsim network --help for how to write one")
     if not station:
         raise wrong_usage("--station is missing; give one for each, as --station cpu:40ms --station disk:30ms,visits=2")
     if (arrival_rate is None) == (population is None):
@@ -137,6 +170,38 @@ def network(
     say(metrics_text(metrics, with_units=with_units))
     if derivation is not None:
         say(f"\n{derivation_text(derivation, with_units=with_units)}")
+
+
+def _of_file(
+    file: Path, *, simulated: bool, customers: float, seed: int | None, engine: str, svg: Path | None, as_json: bool
+) -> None:
+    """The network of a file: solved or simulated, drawn where that was asked for."""
+    import qsim
+    from calibrate.cli.theory.network_file import read_network
+
+    written = read_network(file)
+    model, with_units = written.network, written.has_units
+    if svg is not None:
+        write_new(svg, model.svg(), "--svg")
+    if simulated:
+        chosen: Literal["compiled", "reference"] = "reference" if engine == "reference" else "compiled"
+        with Bar(f"simulating {model.kendall}") as bar:
+            try:
+                metrics = qsim.simulate(model, customers=customers, seed=seed, engine=chosen, progress=bar.share)
+            except qsim.SteadyStateError as error:
+                message = error.sentence("--customers", "--customers", "simulate() with allow_short=True")
+                raise CommandError(message, FAILED) from error
+    else:
+        try:
+            metrics = qsim.solve(model)
+        except qsim.NoFormulaError as error:
+            raise wrong_usage(f"{error.reason}; give --simulate") from error
+    if as_json:
+        print_json(metrics_document(metrics, with_units=with_units))
+        return
+    say(metrics_text(metrics, with_units=with_units))
+    if simulated:
+        say(f"{metrics.customers:,} customers, the first {metrics.warmup:,} left out, seed {metrics.seed}")
 
 
 def _open(places: list[NamedStation], arrival_rate: Rates, routing: Matrix | None) -> OpenNetwork:

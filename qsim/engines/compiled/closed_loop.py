@@ -8,6 +8,10 @@ change of one row is settled in log2(rows) matches.
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from qsim._types import FloatArray, IntArray
 from qsim.engines.jit import kernel
 
@@ -84,3 +88,21 @@ def closed_own(
         coming[row] -= clock
     for row in range(free.size):
         free[row] -= clock
+
+
+def tournament(rows: int) -> tuple[FloatArray, IntArray]:
+    """Times (zero for each row, infinity up to a power of two) and the tree of :func:`set_time`."""
+    size = 1 << (rows - 1).bit_length()
+    times = np.full(size, math.inf)
+    times[:rows] = 0.0
+    tree = np.zeros(2 * size, dtype=np.int64)
+    tree[size:] = np.arange(size)
+    decide(times, tree)
+    return times, tree
+
+
+def decide(times: FloatArray, tree: IntArray) -> None:
+    """Play every match of a tournament."""
+    for node in range(times.size - 1, 0, -1):
+        left, right = int(tree[2 * node]), int(tree[2 * node + 1])
+        tree[node] = left if times[left] <= times[right] else right

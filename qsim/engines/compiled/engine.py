@@ -15,8 +15,10 @@ import numpy as np
 from qsim._types import FloatArray, IntArray
 from qsim.engines.compiled import event_loop as events
 from qsim.engines.compiled import event_tables as tables
-from qsim.engines.compiled.closed_loop import closed_own, closed_shared
+from qsim.engines.compiled.closed_loop import closed_own, closed_shared, decide, tournament
+from qsim.engines.compiled.network_engine import run_through_network
 from qsim.engines.compiled.open_loops import SCAN_LIMIT, few_servers, many_servers, one_server, own_queues
+from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, PlannedStation
 from qsim.engines.variates.streams import BLOCK, VariateStream
@@ -30,14 +32,14 @@ REPORT_EVERY = 64
 FIRST_ROWS = 1024
 """Customers an open system has room for at first; more is made when they come."""
 
-UNLIMITED = 1 << 62
-
 
 def run(
     plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None, *, by_events: bool = False
 ) -> None:
     """Simulate until ``customers`` are recorded; ``by_events``: through the event loop even where it is not needed."""
-    if by_events or not plan.first_come:
+    if isinstance(plan, NetworkPlan):
+        run_through_network(plan, customers, seed, totals, progress)
+    elif by_events or not plan.first_come:
         _run_events(plan, customers, seed, totals, progress)
     elif plan.sources:
         _run_open(plan, customers, seed, totals, progress)
@@ -72,11 +74,11 @@ def _run_closed(plan: Plan, customers: int, seed: int, totals: RunTotals, progre
     services, thinking = streams[Role(SERVICE)], streams.get(Role(THINK))
     routes = _Routes(place, streams)
     think = np.zeros(BLOCK)
-    coming, coming_tree = _tournament(population)
+    coming, coming_tree = tournament(population)
     coming[:population] = [thinking.next() for _ in range(population)] if thinking else 0.0
     coming[:population] -= coming.min()
-    _decide(coming, coming_tree)
-    free, free_tree = _tournament(int(place.all_servers))
+    decide(coming, coming_tree)
+    free, free_tree = tournament(int(place.all_servers))
     gaps, waits = np.empty(BLOCK), np.empty(BLOCK)
     for block, first in enumerate(range(0, customers, BLOCK), start=1):
         n = min(BLOCK, customers - first)
@@ -109,24 +111,6 @@ class _Routes:
         return turns
 
 
-def _tournament(rows: int) -> tuple[FloatArray, IntArray]:
-    """Times (zero for each row, infinity up to a power of two) and the tree of closed_kernel.set_time."""
-    size = 1 << (rows - 1).bit_length()
-    times = np.full(size, math.inf)
-    times[:rows] = 0.0
-    tree = np.zeros(2 * size, dtype=np.int64)
-    tree[size:] = np.arange(size)
-    _decide(times, tree)
-    return times, tree
-
-
-def _decide(times: FloatArray, tree: IntArray) -> None:
-    """Play every match of a tournament."""
-    for node in range(times.size - 1, 0, -1):
-        left, right = int(tree[2 * node]), int(tree[2 * node + 1])
-        tree[node] = left if times[left] <= times[right] else right
-
-
 def _run_events(plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None) -> None:
     streams, buffers = streams_of(plan, seed)
     every = list(streams.values())
@@ -157,26 +141,6 @@ def _run_events(plan: Plan, customers: int, seed: int, totals: RunTotals, progre
         calls += 1
         if progress is not None and calls % REPORT_EVERY == 0:
             progress(finished / customers)
-
-
-ORDERS = {
-    "FCFS": tables.FIRST_COME,
-    "LCFS": tables.LAST_COME,
-    "LCFS-PR": tables.LAST_COME,
-    "SJF": tables.SHORTEST_JOB,
-    "PSJF": tables.SHORTEST_JOB,
-    "PS": tables.FIRST_COME,
-    "SIRO": tables.RANDOM_ORDER,
-    "priority": tables.MOST_URGENT,
-    "preemptive priority": tables.MOST_URGENT,
-}
-PREEMPTIVE = ("LCFS-PR", "PSJF", "preemptive priority")
-ROUTINGS = {
-    "shared": tables.ANY,
-    "random": tables.RANDOM,
-    "round-robin": tables.ROUND_ROBIN,
-    "shortest": tables.SHORTEST,
-}
 
 
 class _System:
@@ -216,14 +180,14 @@ class _System:
         width = max(most_in_service, population, rows if self._all_at_once else 1)
         self._tags = np.zeros((self._queues.size + 1, width))
         self._who = np.zeros((self._queues.size + 1, width), dtype=np.int64)
-        self._times, self._tree = _tournament(self._queues.size + 1 + len(plan.sources))
+        self._times, self._tree = tournament(self._queues.size + 1 + len(plan.sources))
         self._times[:] = math.inf
         if self._open:
             first = self._queues.size + 1
             self._times[first : first + len(plan.sources)] = [streams[i].next() for i in self._sources]
         else:
             self._everyone_thinks(plan, streams)
-        _decide(self._times, self._tree)
+        decide(self._times, self._tree)
 
     @property
     def done(self) -> int:
@@ -273,13 +237,13 @@ class _System:
         for i, (row, place) in enumerate(zip(table, plan.places, strict=True)):
             after = i + 1 if i + 1 < len(plan.places) else (tables.NOWHERE if plan.sources else 0)
             row["first_queue"], row["queues"] = first, place.queues
-            row["servers"] = UNLIMITED if place.servers == math.inf else place.servers
-            row["routing"], row["order"] = ROUTINGS[place.routing], ORDERS[place.discipline]
-            row["preemptive"] = place.discipline in PREEMPTIVE
+            row["servers"] = tables.UNLIMITED if place.servers == math.inf else place.servers
+            row["routing"], row["order"] = tables.ROUTINGS[place.routing], tables.ORDERS[place.discipline]
+            row["preemptive"] = place.discipline in tables.PREEMPTIVE
             row["sharing"] = place.discipline == "PS"
             row["varying"] = place.discipline == "PS" or bool(place.speeds)
             row["speeds"] = len(place.speeds)
-            row["capacity"] = UNLIMITED if place.capacity is None else place.capacity
+            row["capacity"] = tables.UNLIMITED if place.capacity is None else place.capacity
             row["next"] = after
             row["blocking"] = bool(plan.sources) and after >= 0 and plan.places[after].capacity is not None
             row["route_stream"] = index.get(Role(ROUTE, i), tables.NOWHERE)

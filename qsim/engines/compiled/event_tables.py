@@ -34,6 +34,15 @@ PLACE = np.dtype(
         ("blocked_first", "i8"),  # customers who finished elsewhere and wait for a place here
         ("blocked_last", "i8"),
         ("last_departure", "f8"),
+        # In networks alone.
+        ("when_full", "i8"),
+        ("thinking", "i8"),  # 1: for those whose home it is, the time here is think time
+        ("region", "i8"),
+        ("reserved", "i8"),  # places taken by customers who are still on their way
+        ("dirty", "i8"),  # 1: something may have become free here
+        ("stuck", "i8"),  # while looking for a deadlock
+        ("waits_for", "i8"),
+        ("lost", "i8"),  # turned away since the last departure
     ]
 )
 QUEUE = np.dtype(
@@ -91,3 +100,24 @@ RESERVE = 8
 GAP, WAIT, SERVICE, LOST = 0, 1, 2, 3
 # Entries of `roles`.
 SERVING, THINKING, URGENCY = 0, 1, 2
+
+UNLIMITED = 1 << 62
+
+ORDERS = {
+    "FCFS": FIRST_COME,
+    "LCFS": LAST_COME,
+    "LCFS-PR": LAST_COME,
+    "SJF": SHORTEST_JOB,
+    "PSJF": SHORTEST_JOB,
+    "PS": FIRST_COME,
+    "SIRO": RANDOM_ORDER,
+    "priority": MOST_URGENT,
+    "preemptive priority": MOST_URGENT,
+}
+PREEMPTIVE = ("LCFS-PR", "PSJF", "preemptive priority")
+ROUTINGS = {
+    "shared": ANY,
+    "random": RANDOM,
+    "round-robin": ROUND_ROBIN,
+    "shortest": SHORTEST,
+}

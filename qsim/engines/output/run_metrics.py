@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, replace
 
 from qsim._types import FloatArray
+from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.output.analysis import MOST_BATCHES, analyse, reaches
 from qsim.engines.output.recorder import Recorder
-from qsim.engines.output.run_totals import RunTotals
+from qsim.engines.output.run_totals import Losses, RunTotals
 from qsim.engines.plan import Plan, servers_of
 from qsim.errors import InvalidParameterError
 from qsim.metrics import Interval, Metrics
@@ -35,20 +36,25 @@ def blocking(plan: Plan, totals: RunTotals, warmup: int, confidence: float) -> t
     """The share of arrivals that found no place, with its interval; 0 exactly where places are not limited."""
     if all(place.capacity is None for place in plan.places):
         return 0.0, None
-    lost = totals.losses.per_customer(warmup, MOST_BATCHES)
+    return share_lost(totals.losses, warmup, confidence, held=plan.hold)
+
+
+def share_lost(losses: Losses, warmup: int, confidence: float, *, held: bool = False) -> tuple[float, Interval]:
+    """The share of those who came and were turned away, with its interval."""
+    lost = losses.per_customer(warmup, MOST_BATCHES)
     mean = float(lost.mean())
     below, above = reaches(lost - mean, confidence)
 
     def share(per_customer: float) -> float:
         # Who is held comes in later, and so is among the customers already.
-        return per_customer if plan.hold else per_customer / (1 + per_customer)
+        return per_customer if held else per_customer / (1 + per_customer)
 
     return share(mean), (share(max(0.0, mean - below)), min(1.0, share(mean + above)))
 
 
 def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
     """The Metrics of the whole, given those of kinds of customers and of stations."""
-    if plan.places[0].servers == math.inf:
+    if len(plan.places) == 1 and plan.places[0].servers == math.inf:
         endless = {name: ends for name, ends in metrics.intervals.items() if name != "utilization"}
         metrics = replace(metrics, utilization=0.0, intervals=endless, kinds={**metrics.kinds, "utilization": "exact"})
     servers = servers_of(plan)
@@ -56,9 +62,11 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
         _part(metrics, recorder, servers, name)
         for recorder, name in zip(totals.of_kind, _class_names(metrics.model, plan.kinds), strict=False)
     )
+    if isinstance(plan, NetworkPlan):  # servers all over the network have no common share
+        classes = tuple(_without_utilization(part) for part in classes)
     stations = tuple(
-        _part(metrics, recorder, place.all_servers, place.name or f"station {i}")
-        for i, (recorder, place) in enumerate(zip(totals.of_place, plan.places, strict=False), start=1)
+        _part(metrics, recorder, part_servers, name, losses)
+        for recorder, losses, (name, part_servers) in zip(totals.of_place, totals.losses_at, plan.parts, strict=False)
     )
     if stations:
         busiest = max(stations, key=lambda station: station.utilization)
@@ -67,7 +75,12 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
     return replace(metrics, classes=classes, stations=stations) if classes or stations else metrics
 
 
-def _part(whole: Metrics, recorder: Recorder, servers: float, name: str) -> Metrics:
+def _without_utilization(part: Metrics) -> Metrics:
+    known = {name: ends for name, ends in part.intervals.items() if name != "utilization"}
+    return replace(part, utilization=math.nan, intervals=known)
+
+
+def _part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses: Losses | None = None) -> Metrics:
     """The Metrics of one class or station; its share of the warm-up is that of the whole."""
     assert whole.confidence is not None and whole.customers and whole.warmup is not None  # noqa: S101, PT018
     try:
@@ -82,20 +95,23 @@ def _part(whole: Metrics, recorder: Recorder, servers: float, name: str) -> Metr
             "give more customers",
         ) from None
     values = estimate.values
+    p_block, between = 0.0, None
+    if losses is not None and losses.any:
+        p_block, between = share_lost(losses, estimate.warmup, whole.confidence)
     return Metrics(
         model=whole.model,
         throughput=values["throughput"],
-        utilization=values["utilization"],
+        utilization=min(values["utilization"], 1.0),  # those at the ends of the run are counted as a whole
         L=values["L"],
         Lq=values["Lq"],
         W=values["W"],
         Wq=values["Wq"],
         p_wait=values["p_wait"],
-        p_block=0.0,
+        p_block=p_block,
         kind="simulated",
         method=whole.method,
-        kinds={"p_block": "exact"},
-        intervals=estimate.intervals,
+        kinds={} if between else {"p_block": "exact"},
+        intervals={**estimate.intervals, **({"p_block": between} if between else {})},
         confidence=whole.confidence,
         customers=recorder.customers,
         warmup=estimate.warmup,

@@ -33,9 +33,16 @@ class Losses:
         """``lost[i]``: how many were turned away since the customer before."""
         first = self._customers // self._size
         last = (self._customers + lost.size - 1) // self._size
+        if last >= self._batches.size:
+            self._batches = np.pad(self._batches, (0, last))
         starts = np.maximum(np.arange(first, last + 1) * self._size - self._customers, 0)
         self._batches[first : last + 1] += np.add.reduceat(lost, starts)
         self._customers += lost.size
+
+    @property
+    def any(self) -> bool:
+        """Whether anybody was turned away, in batches that are full."""
+        return self._customers >= self._size and bool(self._batches.any())
 
     def per_customer(self, warmup: int, most_batches: int) -> FloatArray:
         """Losses for each customer who was not lost, in at most so many batches after the warm-up."""
@@ -56,9 +63,10 @@ class RunTotals:
     def __init__(self, plan: Plan, expected: int, recorder: Recorder | None = None) -> None:
         usual = typical_time(plan)
         self.recorder = recorder or Recorder(expected, usual)
-        self.of_kind = _several(plan.kinds, expected, usual)
-        self.of_place = _several(len(plan.places), expected, usual)
+        self.of_kind = _recorders(plan.kinds, expected, usual) if plan.kinds > 1 else ()
+        self.of_place = _recorders(len(plan.parts), expected, usual) if plan.by_part else ()
         self.losses = Losses(expected)
+        self.losses_at = tuple(Losses(max(1, expected // len(plan.parts))) for _ in self.of_place)
         self.presence = np.zeros(MOST_PRESENT + 1)
         self._since = np.zeros(plan.kinds)  # time since the last customer of each kind
         self._expected = expected
@@ -90,13 +98,15 @@ class RunTotals:
             self.presence[:] = 0.0
             self._observing = True
 
-    def add_stays(self, place: int, gaps: FloatArray, waits: FloatArray, services: FloatArray) -> None:
-        """Stays at one of several places: time since the one before, waiting and service time of each."""
+    def add_stays(
+        self, place: int, gaps: FloatArray, waits: FloatArray, services: FloatArray, lost: FloatArray | None = None
+    ) -> None:
+        """Stays at one of several places: time since the one before, waiting and service time, losses since."""
         self.of_place[place].add(gaps, waits, services)
+        if lost is not None and lost.size:
+            self.losses_at[place].add(lost)
 
 
-def _several(number: int, expected: int, usual: float) -> tuple[Recorder, ...]:
+def _recorders(number: int, expected: int, usual: float) -> tuple[Recorder, ...]:
     """A recorder for each; how many customers each will see is not known beforehand."""
-    if number == 1:
-        return ()
     return tuple(Recorder(math.ceil(expected / number), usual) for _ in range(number))

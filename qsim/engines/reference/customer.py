@@ -25,3 +25,13 @@ class Customer:
     work: float = 0.0
     share: float = 0.0
     done: simpy.Event | None = None
+    # On its way through a network (network.py).
+    entry: int = 0
+    place: int = -1
+    queue: int = 0
+    to: int = -1
+    becoming: int = 0
+    region: int = -1
+    reserved: bool = False
+    held: str = ""
+    cycling: bool = False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.plan import Plan
-from qsim.engines.variates.variate_streams import ARRIVALS, ORDER, ROUTE, SERVICE, THINK, VISITS, Role, streams_of
+from qsim.engines.variates.variate_streams import ARRIVALS, NEXT, ORDER, ROUTE, SERVICE, THINK, VISITS, Role, streams_of
 
 
 class Draws:
@@ -39,6 +40,13 @@ class Draws:
     def queue(self, station: int, number: int) -> int:
         """One of a station's queues, all equally likely."""
         return _one_of(number, self._streams[Role(ROUTE, station)].next())
+
+    def way(self, station: int, kind: int) -> tuple[int, int]:
+        """Where a customer goes next, and in which class."""
+        assert isinstance(self._plan, NetworkPlan)  # noqa: S101
+        ways = self._plan.ways[station][kind]
+        uniform = self._streams[Role(NEXT, station, kind)].next() if len(ways) > 1 else 0.0
+        return next((to, becoming) for upto, to, becoming in ways if uniform < upto)
 
     def waiting_customer(self, station: int, number: int) -> int:
         """One of the customers that wait, all equally likely."""

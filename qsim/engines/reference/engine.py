@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import simpy
 
+from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan
 from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
+from qsim.engines.reference.network import run_network
 from qsim.engines.reference.queues import Process
 from qsim.engines.reference.recording import Progress, Recording
 from qsim.engines.reference.station import RunningStation
@@ -29,6 +31,10 @@ def run(
     else of departure.
     """
     env = simpy.Environment()
+    if isinstance(plan, NetworkPlan):
+        recording = Recording(env, plan, customers, totals, progress, by_arrival=False)
+        run_network(env, plan, Draws(plan, seed), recording)
+        return
     recording = Recording(env, plan, customers, totals, progress, by_arrival=plan.first_come and not by_events)
     system = System(env, plan, Draws(plan, seed), recording)
     for kind in range(len(plan.sources)):

@@ -47,8 +47,9 @@ class Recording:
         self._held: Row | None = None
         self._rows: list[tuple[float, float, float, float, float]] = []
         self._present, self._since = 0, 0.0
-        self._stays: list[list[tuple[float, float, float]]] = [[] for _ in totals.of_place]
+        self._stays: list[list[tuple[float, ...]]] = [[] for _ in totals.of_place]
         self._last_stay = [0.0 for _ in totals.of_place]
+        self._lost_at = [0 for _ in totals.of_place]
 
     def arrival(self, customer: Customer) -> None:
         """A customer arrives at a station."""
@@ -60,8 +61,22 @@ class Recording:
         """A customer leaves a station."""
         self._count_present(-1)
         if self._stays:
-            gap, self._last_stay[station] = self._env.now - self._last_stay[station], self._env.now
-            self._stays[station].append((gap, customer.wait, customer.service))
+            self.stay(station, customer.wait, customer.service)
+
+    def stay(self, part: int, wait: float, service: float) -> None:
+        """A stay at a station, or at a gate, is over."""
+        gap, self._last_stay[part] = self._env.now - self._last_stay[part], self._env.now
+        self._stays[part].append((gap, wait, service, self._lost_at[part]))
+        self._lost_at[part] = 0
+
+    def loss(self, station: int) -> None:
+        """A customer found no place at a station, and is gone."""
+        self.lost += 1
+        self._lost_at[station] += 1
+
+    def count_present(self, change: int) -> None:
+        """So many more are at stations or gates."""
+        self._count_present(change)
 
     def completion(self, customer: Customer) -> None:
         """A customer has visited every station."""

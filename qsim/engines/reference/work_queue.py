@@ -5,6 +5,9 @@ The queue tracks the work left for each customer, and brings it up to date whene
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import simpy
 
 from qsim.engines.plan import PlannedStation
@@ -12,15 +15,31 @@ from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
 from qsim.engines.reference.queues import LimitedPlaces, Process
 
+Finished: TypeAlias = Callable[[Customer], object]
+MayBegin: TypeAlias = Callable[[Customer], bool]
+
 PREEMPTIVE = ("LCFS-PR", "PSJF", "preemptive priority")
 
 
 class WorkQueue:
-    """Any order of service, at any speed."""
+    """Any order of service, at any speed.
+
+    In a network ``finished`` is called when a service ends, and ``may_begin`` says whether one may begin, or is held on
+    its server until :meth:`begin`; a lone queue is a process instead, :meth:`serve`.
+    """
 
     def __init__(
-        self, env: simpy.Environment, station: int, plan: PlannedStation, urgency: tuple[int, ...], draws: Draws
+        self,
+        env: simpy.Environment,
+        station: int,
+        plan: PlannedStation,
+        urgency: tuple[int, ...],
+        draws: Draws,
+        finished: Finished | None = None,
+        may_begin: MayBegin | None = None,
     ) -> None:
+        self._finished = finished or _wake
+        self._may_begin = may_begin
         self._env = env
         self._station = station
         self._plan = plan
@@ -29,7 +48,8 @@ class WorkQueue:
         self._arrivals = 0
         self._waiting: list[Customer] = []
         self._serving: list[Customer] = []
-        self._blocked = 0  # done, but still on a server
+        self._held: list[Customer] = []  # on a server, not begun
+        self._blocked = 0  # on a server, but not in service
         self._seen = 0.0
         self._changes = 0
 
@@ -38,17 +58,44 @@ class WorkQueue:
         return len(self._waiting) + len(self._serving) + self._blocked
 
     def serve(self, customer: Customer, following: LimitedPlaces | None) -> Process:
+        customer.done = self._env.event()
+        self.join(customer)
+        yield customer.done
+        held = following is not None and following.limited
+        if following is not None and held:
+            self.keep_serving()
+            yield following.reserve()
+        self.leave(customer, held=held)
+
+    def join(self, customer: Customer) -> None:
+        """Wait, or be served at once."""
         self._bring_up_to_date()
         self._arrivals += 1
         customer.key = (self._key(customer), self._arrivals)
         customer.work, customer.share = customer.service_time, 0.0
         customer.wait = self._env.now - customer.arrived  # not zero if it was held before it came in
-        customer.done = self._env.event()
         self._waiting.append(customer)
         self._change()
-        yield customer.done
-        if following is not None and following.limited:
-            yield following.reserve()
+
+    def keep_serving(self) -> None:
+        """Go on with the others while one stays on its server."""
+        self._change()
+
+    def begin(self, customer: Customer) -> None:
+        """Serve one who is on a server: for the first time, or once more."""
+        self._bring_up_to_date()
+        self._blocked -= 1
+        if customer in self._held:
+            self._held.remove(customer)
+        self._serving.append(customer)
+        self._change()
+
+    def in_service(self) -> list[Customer]:
+        """Those who are served now."""
+        return self._serving
+
+    def leave(self, customer: Customer, *, held: bool) -> None:
+        """Give the server up; ``held``: perhaps after the service was over."""
         self._bring_up_to_date()
         self._blocked -= 1
         self._change()
@@ -59,8 +106,7 @@ class WorkQueue:
             if customer.wait < 1e-9 * response:  # never shared, rounding apart
                 customer.wait = 0.0
         else:
-            held_longer = self._plan.speeds or (following is not None and following.limited)
-            customer.service = response - customer.wait if held_longer else customer.service_time
+            customer.service = response - customer.wait if self._plan.speeds or held else customer.service_time
 
     def _key(self, customer: Customer) -> float:
         """The smallest key goes first; of equal ones, the earliest arrival."""
@@ -81,7 +127,7 @@ class WorkQueue:
     def _bring_up_to_date(self) -> None:
         elapsed = self._env.now - self._seen
         self._seen = self._env.now
-        for customer in self._waiting:
+        for customer in (*self._waiting, *self._held):
             customer.wait += elapsed
         if self._serving:
             worked = elapsed * self._speed()
@@ -95,7 +141,12 @@ class WorkQueue:
         while self._waiting and (
             self._plan.discipline == "PS" or len(self._serving) + self._blocked < self._plan.servers
         ):
-            self._serving.append(self._call_up())
+            customer = self._call_up()
+            if self._may_begin is None or self._may_begin(customer):
+                self._serving.append(customer)
+            else:
+                self._blocked += 1
+                self._held.append(customer)
         if self._plan.discipline in PREEMPTIVE and self._waiting and self._serving:
             urgent, worst = min(self._waiting, key=_key_of), max(self._serving, key=_key_of)
             if urgent.key[0] < worst.key[0]:
@@ -118,13 +169,18 @@ class WorkQueue:
 
     def _finish(self, customer: Customer, after: float, change: int) -> Process:
         yield self._env.timeout(after)
-        if change != self._changes or customer.done is None:
+        if change != self._changes:
             return  # something else happened first
         self._bring_up_to_date()
         self._serving.remove(customer)
         self._blocked += 1
         self._changes += 1
-        customer.done.succeed()
+        self._finished(customer)
+
+
+def _wake(customer: Customer) -> None:
+    assert customer.done is not None  # noqa: S101  (serve made it)
+    customer.done.succeed()
 
 
 def _key_of(customer: Customer) -> tuple[float, int]:

@@ -17,7 +17,7 @@ from qsim.engines.variates.ziggurat import FastExponential
 BLOCK = 8192
 """Variates drawn at once: 64 KiB a buffer."""
 
-CARRY = 8
+CARRY = 256
 """Variates that may be left over when a buffer is refilled."""
 
 

@@ -13,11 +13,12 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.distributions import Distribution, Uniform
+from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.plan import Plan
 from qsim.engines.variates.arrival_streams import Filler, sampler
 from qsim.engines.variates.streams import BLOCK, CARRY, VariateStream
 
-ARRIVALS, SERVICE, ROUTE, THINK, VISITS, ORDER = range(6)
+ARRIVALS, SERVICE, ROUTE, THINK, VISITS, ORDER, NEXT = range(7)
 
 
 @dataclass(frozen=True, order=True)
@@ -52,7 +53,7 @@ def fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
     for kind, arrivals in enumerate(plan.sources):
         yield Role(ARRIVALS, kind=kind), sampler(arrivals)
     for index, place in enumerate(plan.places):
-        for kind in range(plan.kinds):
+        for kind in range(len(place.service)):
             yield Role(SERVICE, index, kind), place.service[kind]
             if place.think[kind]:
                 yield Role(THINK, index, kind), Together(place.think[kind])
@@ -62,6 +63,11 @@ def fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
             yield Role(VISITS, index), Uniform(0.0, 1.0)
         if place.discipline == "SIRO":
             yield Role(ORDER, index), Uniform(0.0, 1.0)
+    if isinstance(plan, NetworkPlan):
+        for index, by_class in enumerate(plan.ways):
+            for kind, ways in enumerate(by_class):
+                if len(ways) > 1:
+                    yield Role(NEXT, index, kind), Uniform(0.0, 1.0)
 
 
 def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:

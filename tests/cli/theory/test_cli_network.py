@@ -71,3 +71,114 @@ def test_what_is_wrong_is_said_in_one_line(qsim, words, said):
     run = qsim("network", *words)
     assert run.code == 2
     assert said in run.error
+
+
+DRIVE = """
+populations = { host = 8 }
+[stations]
+host = { delay = "20us" }
+bus = { service = "2us" }
+die = { service = "80us", servers = 4 }
+[routing]
+host = { bus = 1 }
+bus = { die = 1 }
+die = { host = 0.9, die = 0.1 }
+"""
+REGION = '\n[[regions]]\nname = "tags"\nstations = ["bus", "die"]\ncapacity = 5\n'
+
+
+def written(tmp_path, text):
+    path = tmp_path / "net.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_file_describes_a_network(qsim, tmp_path):
+    solved = qsim("network", written(tmp_path, DRIVE), "--json")
+    assert solved.code == 0, solved.err
+    assert (solved.json["kind"], solved.json["time_unit"]) == ("exact", "s")
+    assert [s["name"] for s in solved.json["stations"]] == ["host", "bus", "die"]
+    by_hand = qsim(
+        "network", "--station", "bus:2us", "--station", "die:80us,servers=4,visits=1.1111111111", "--population", "8",
+        "--think-time", "20us", "--json",
+    )  # fmt: skip
+    assert solved.json["throughput"] == pytest.approx(by_hand.json["throughput"])
+    assert solved.json["W"] == pytest.approx(by_hand.json["W"])
+
+
+def test_a_file_is_simulated_and_drawn(qsim, tmp_path):
+    picture = tmp_path / "net.svg"
+    words = ("--simulate", "--customers", "50000", "--seed", "3", "--svg", str(picture), "--json")
+    run = qsim("network", written(tmp_path, DRIVE + REGION), *words)
+    assert run.code == 0, run.err
+    parts = {s["name"]: s for s in run.json["stations"]}
+    assert parts["gate of tags"]["Wq"] > 0
+    assert parts["bus"]["L"] + parts["die"]["L"] <= 5.01
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
+    again = qsim("network", written(tmp_path, DRIVE), "--svg", str(picture))
+    assert again.code == 1
+    assert "exists and is not replaced" in again.err
+
+
+def test_json_and_classes(qsim, tmp_path):
+    import json
+
+    path = tmp_path / "net.json"
+    document = {
+        "stations": {"host": {"delay": 4}, "die": {"service": {"read": 1, "write": 3}, "discipline": "PS"}},
+        "populations": {"read": {"host": 1}},
+        "routing": {"read": {"host": {"die": 0.5, "die as write": 0.5}, "die": {"host": 1}},
+                    "write": {"die": {"host as read": 1}}},
+    }  # fmt: skip
+    path.write_text(json.dumps(document), encoding="utf-8")
+    run = qsim("network", str(path), "--json")
+    assert run.code == 0, run.err
+    assert run.json["W"] == pytest.approx(2.0)
+    assert [c["W"] for c in run.json["stations"][1]["classes"]] == pytest.approx([1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "code"),
+    [
+        (DRIVE.replace("servers = 4", "servers = 0"), "station die: servers must be a whole number", 1),
+        (DRIVE.replace("servers", "server"), "station die has no 'server'; it may have capacity", 1),
+        (DRIVE.replace('"2us"', '"two"'), "service of bus", 1),
+        (DRIVE.replace('"2us"', '"gama:mean=2us,scv=2"'), "service of bus", 1),
+        (DRIVE.replace("host = 8", "hst = 8"), "must name stations, not 'hst'", 1),
+        (DRIVE.replace("host = 0.9", "host = 0.8"), "nobody leaves it", 1),
+        (DRIVE.replace('{ delay = "20us" }', "7"), "station host must be a table", 1),
+        (DRIVE.replace('service = "2us"', ""), "station bus needs a service", 1),
+        (DRIVE + REGION.replace("capacity = 5", ""), "a region needs stations and a capacity", 1),
+        ("stations = [", "neither TOML nor JSON", 1),
+        (DRIVE + REGION, "limited places); give --simulate", 2),
+    ],
+)
+def test_a_wrong_file_is_told_in_one_line(qsim, tmp_path, text, said, code):
+    run = qsim("network", written(tmp_path, text))
+    assert run.code == code, run.err
+    assert said in run.err
+    assert len(run.err.strip().splitlines()) == 1
+
+
+def test_a_file_goes_with_none_of_the_options_that_describe_a_network(qsim, tmp_path):
+    run = qsim("network", written(tmp_path, DRIVE), "--population", "3")
+    assert (run.code, "a FILE describes the whole network" in run.err) == (2, True)
+    run = qsim("network", "--station", "1", "--arrival-rate", ".5", "--simulate")
+    assert (run.code, "--simulate and --svg go with a FILE" in run.err) == (2, True)
+
+
+def test_a_deadlock_is_told_with_its_circle(qsim, tmp_path):
+    text = """
+populations = { c = 6 }
+[stations]
+a = { service = 1, capacity = 3, when_full = "after service" }
+b = { service = 1, capacity = 3, when_full = "after service" }
+c = { service = 1 }
+[routing]
+a = { b = 0.9, c = 0.1 }
+b = { a = 1 }
+c = { a = 1 }
+"""
+    run = qsim("network", written(tmp_path, text), "--simulate", "--seed", "1", "--customers", "10000")
+    assert run.code == 2
+    assert "a waits for b, which waits for a, and all are full" in run.err

@@ -1,0 +1,147 @@
+"""A network written in a small file, TOML or JSON, with the fields of :class:`qsim.Network` and units."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrate.cli.theory.laws import law_of
+from measure.errors import DataError
+from measure.units import parse_duration, parse_rate
+
+if TYPE_CHECKING:
+    from qsim import Network
+
+FIELDS = {"stations", "arrivals", "populations", "routing", "regions"}
+OF_STATION = {"service", "delay", "servers", "capacity", "when_full", "discipline", "queues", "speeds", "priority"}
+OF_REGION = {"name", "stations", "capacity"}
+
+
+@dataclass(frozen=True)
+class WrittenNetwork:
+    """The network of a file, and whether its times have units, so that results are in seconds."""
+
+    network: Network
+    has_units: bool
+
+
+def read_network(path: Path) -> WrittenNetwork:
+    """The network of a file. Raises DataError naming the file, the field and the remedy."""
+    from qsim import Network
+
+    reading = _Reading(path)
+    document = reading.document()
+    reading.only(document, FIELDS, "the file")
+    stations = reading.table(document.get("stations"), "stations")
+    try:
+        network = Network(
+            {name: reading.station(name, given) for name, given in stations.items()},
+            reading.arrivals(reading.table(document.get("arrivals", {}), "arrivals")),
+            document.get("populations", {}),
+            document.get("routing"),
+            [reading.region(given) for given in document.get("regions", [])],
+        )
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from error
+    return WrittenNetwork(network, reading.has_units)
+
+
+class _Reading:
+    """What is read from one file, with its name in every complaint."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.has_units = False
+
+    def document(self) -> Mapping[str, Any]:
+        text = self._path.read_text(encoding="utf-8")
+        try:
+            made = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        except ValueError as error:
+            raise DataError(f"{self._path} is neither TOML nor JSON: {error}") from error
+        return self.table(made, "the file")
+
+    def table(self, given: object, what: str) -> Mapping[str, Any]:
+        if not isinstance(given, Mapping):
+            raise DataError(f"{self._path}: {what} must be a table, not {given!r}; see qsim network --help")
+        return given
+
+    def only(self, given: Mapping[str, Any], known: set[str], what: str) -> None:
+        for name in given:
+            if name not in known:
+                raise DataError(f"{self._path}: {what} has no {name!r}; it may have {', '.join(sorted(known))}")
+
+    def station(self, name: str, given: object) -> Any:
+        from qsim import Delay, Node
+
+        table = dict(self.table(given, f"station {name}"))
+        self.only(table, OF_STATION, f"station {name}")
+        if "delay" in table:
+            if len(table) > 1:
+                raise DataError(f"{self._path}: station {name} is a delay, so nothing else belongs to it")
+            return Delay(self._time(table["delay"], f"delay of {name}"))
+        if "service" not in table:
+            raise DataError(f'{self._path}: station {name} needs a service, such as "80us", or a delay')
+        law = table.pop("service")
+        service = (
+            {c: self._time(v, f"service of {c} at {name}") for c, v in law.items()}
+            if isinstance(law, Mapping)
+            else self._time(law, f"service of {name}")
+        )
+        try:
+            return Node(service, **table)
+        except ValueError as error:
+            raise DataError(f"{self._path}: station {name}: {error}") from error
+
+    def arrivals(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: self.arrivals(value) if isinstance(value, Mapping) else self._arrivals(value, f"arrivals of {name}")
+            for name, value in given.items()
+        }
+
+    def region(self, given: object) -> Any:
+        from qsim import Region
+
+        table = self.table(given, "a region")
+        self.only(table, OF_REGION, "a region")
+        if not {"stations", "capacity"} <= table.keys():
+            raise DataError(f"{self._path}: a region needs stations and a capacity")
+        return Region(**table)
+
+    def _time(self, given: object, what: str) -> Any:
+        """A law as on the command line; a time is the mean of an exponential one."""
+        from qsim import Exponential
+
+        if isinstance(given, str) and ":" in given:
+            return self._law(given, what)
+        self.has_units |= str(given).strip()[-1:].isalpha()
+        return Exponential(self._number(given, what, parse_duration))
+
+    def _arrivals(self, given: object, what: str) -> Any:
+        """The law of the gaps, or the rate of a Poisson process."""
+        if isinstance(given, str) and ":" in given:
+            return self._law(given, what)
+        self.has_units |= "/" in str(given)
+        return self._number(given, what, parse_rate)
+
+    def _law(self, given: str, what: str) -> Any:
+        try:
+            law = law_of(given)
+        except ValueError as error:
+            raise DataError(f"{self._path}: {what}: {error}") from error
+        self.has_units |= law.has_unit
+        return law.distribution()
+
+    def _number(self, given: object, what: str, parse: Any) -> float:
+        if isinstance(given, bool) or not isinstance(given, (int, float, str)):
+            raise DataError(f"{self._path}: {what} must be a time, a rate or a law, not {given!r}")
+        try:
+            return float(parse(given, what)) if isinstance(given, str) else float(given)
+        except ValueError as error:
+            raise DataError(f"{self._path}: {what}: {error}") from error

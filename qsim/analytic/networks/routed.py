@@ -1,0 +1,351 @@
+"""Networks with routes and classes that change: chains of classes, each solved as one class.
+
+Classes that customers change between form a chain.  With vᵢₖ the visits of class k to station i that follow from the
+routes, a chain c visits Vᵢ = Σₖ vᵢₖ times and brings Sᵢ = Σₖ vᵢₖ·Sᵢₖ/Vᵢ a visit; under product form only these matter,
+and the network of chains is one of the kinds solved elsewhere.  A class then stays Wᵢₖ = Wᵢ·Sᵢₖ/Sᵢ where servers are
+shared, and waits as long as its chain where they are not.
+
+Source: Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22; Bruell & Balbo (1980), Computational Algorithms for Closed
+Queueing Networks, chapter 3 (chains).
+
+>>> from qsim import Delay, Exponential, Network, Node, solve
+>>> die = Node({"read": Exponential(1.0), "write": Exponential(3.0)}, discipline="PS")
+>>> routing = {"read": {"host": {"die": 0.5, "die as write": 0.5}, "die": {"host": 1}},
+...            "write": {"die": {"host as read": 1}}}
+>>> drive = Network({"host": Delay(4.0), "die": die}, populations={"read": {"host": 1}}, routing=routing)
+>>> [round(part.W, 6) for part in solve(drive)["die"].classes]
+[1.0, 3.0]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qsim._types import FloatArray
+from qsim.analytic.closed import classes as closed_classes
+from qsim.analytic.closed import mean_value
+from qsim.analytic.networks import decomposition, jackson, mixed, open_classes
+from qsim.distributions import Distribution, Exponential, Mixture
+from qsim.errors import NoFormulaError
+from qsim.metrics import Kind, Metrics
+from qsim.models import (
+    ClassStation,
+    Closed,
+    ClosedClasses,
+    Delay,
+    MixedNetwork,
+    Model,
+    Network,
+    Node,
+    OpenNetwork,
+    OpenNetworkClasses,
+    Station,
+)
+from qsim.models.routed import open_rates
+
+SHARING = ("PS", "LCFS-PR")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Classes that customers change between: rates through each station and class, or visits per cycle."""
+
+    visits: FloatArray
+    population: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its customers come from outside."""
+        return self.population == 0
+
+
+def applies(model: Model) -> bool:
+    """Networks described by name; :func:`solve` refuses those with limits on places."""
+    return isinstance(model, Network)
+
+
+def solve(model: Model) -> Metrics:
+    """Exact for product form; ``stations`` holds each by its name, with its classes; ``classes`` those that come in."""
+    assert isinstance(model, Network)  # noqa: S101
+    if model.can_lose():
+        raise NoFormulaError(model.kendall, "stations or regions with limited places")
+    chains = chains_of(model)
+    if all(chain.is_open for chain in chains) and not _has_product_form(model):
+        waiting = decomposition.waits(model)
+        rates = open_rates(model)
+        service = np.array([[_mean(node, c) for c in model.classes] for node in model.nodes.values()])
+        waiting = np.repeat(waiting[:, None], len(model.classes), axis=1)
+        return assemble(model, [rates], waiting + service, waiting, "approximation", decomposition.METHOD)
+    inner, metrics = _solve_chains(model, chains)
+    flows = [
+        chain.visits if chain.is_open else chain.visits * part.throughput
+        for chain, part in zip(chains, metrics, strict=True)
+    ]
+    shape = (len(model.stations), len(model.classes))
+    response, waiting, busy = np.zeros(shape), np.zeros(shape), np.full(shape[0], math.nan)
+    for i, (name, node) in enumerate(model.nodes.items()):
+        for r, chain in enumerate(chains):
+            for k in np.flatnonzero(chain.visits[i] > 0):
+                own, usual = _mean(node, model.classes[k]), _service(node, model.classes, chain.visits[i]).mean
+                if node.servers == math.inf:
+                    response[i, k] = own
+                    continue
+                part = _visit(inner, name, r)
+                if node.speeds is not None:
+                    response[i, k], waiting[i, k], busy[i] = part.W, part.Wq, part.utilization
+                elif node.discipline in SHARING and usual > 0:
+                    response[i, k], waiting[i, k] = part.W * own / usual, part.Wq * own / usual
+                else:
+                    response[i, k], waiting[i, k] = part.Wq + own, part.Wq
+    method = f"chains of classes; {inner.method}"
+    return assemble(model, flows, response, waiting, inner.kind, method, inner.warnings, busy)
+
+
+def chains_of(model: Network) -> list[Chain]:
+    """Open chains first, with the rates of their classes; then closed ones, with their visits in a cycle."""
+    shape = (len(model.stations), len(model.classes))
+    reached = {entry: model.reached(*entry).reshape(shape) for entry in model.entries()}
+    groups: list[list[tuple[str, str]]] = []
+    for entry, states in reached.items():
+        meets = [g for g in groups if any((reached[e] & states).any() for e in g)]
+        groups = [g for g in groups if g not in meets] + [[entry, *(e for g in meets for e in g)]]
+    rates = open_rates(model)
+    opens = [
+        Chain(np.where(np.logical_or.reduce([reached[e] for e in group]), rates, 0.0))
+        for group in groups
+        if group[0][0] in model.arrivals
+    ]
+    closed = []
+    for group in groups:
+        if group[0][0] in model.arrivals:
+            continue
+        name, home = group[0]
+        population = sum(model.populations[c][s] for c, s in group)
+        closed.append(Chain(cycle_visits(model, name, home), population))
+    return opens + closed
+
+
+def cycle_visits(model: Network, name: str, home: str) -> FloatArray:
+    """Visits to each station in each class between two visits home, shape (stations, classes)."""
+    seen = np.flatnonzero(model.reached(name, home))
+    P = model.transitions()[np.ix_(seen, seen)]
+    balance = np.vstack([P.T - np.eye(seen.size), np.ones(seen.size)])
+    share = np.linalg.lstsq(balance, np.append(np.zeros(seen.size), 1.0), rcond=None)[0]
+    visits = np.zeros(len(model.stations) * len(model.classes))
+    visits[seen] = np.maximum(share, 0.0)
+    shaped = visits.reshape(len(model.stations), len(model.classes))
+    scaled: FloatArray = shaped / shaped[list(model.stations).index(home)].sum()
+    return scaled
+
+
+def _mean(node: Node, name: str) -> float:
+    law = node.service_of(name)
+    return 0.0 if law is None else law.mean
+
+
+def _service(node: Node, classes: Sequence[str], visits: FloatArray) -> Distribution:
+    """What a visit of a chain brings: the law of its class, or the mixture of several; exponential where it may be."""
+    laws = [(node.service_of(c), v) for c, v in zip(classes, visits, strict=True) if v > 0]
+    known = [(law, v) for law, v in laws if law is not None]
+    total = math.fsum(v for _, v in known)
+    mean = math.fsum(v * law.mean for law, v in known) / total
+    same = all(isinstance(law, Exponential) and math.isclose(law.mean, mean) for law, _ in known)
+    if same or node.discipline in SHARING or node.servers == math.inf:
+        return Exponential(mean)
+    if len(known) == 1:
+        return known[0][0]
+    return Mixture(tuple(law for law, _ in known), tuple(v / total for _, v in known))
+
+
+def _has_product_form(model: Network) -> bool:
+    if not all(isinstance(a, Exponential) for each in model.arrivals.values() for a in each.values()):
+        return False
+    for name, node in model.nodes.items():
+        seen = [c for c, v in zip(model.classes, _anyone(model)[list(model.stations).index(name)], strict=True) if v]
+        laws = [node.service_of(c) for c in seen]
+        if node.servers == math.inf or node.discipline == "PS" or (node.discipline == "LCFS-PR" and node.servers == 1):
+            continue
+        means = [law.mean for law in laws if isinstance(law, Exponential)]
+        if node.discipline != "FCFS" or len(means) < len(laws) or not np.allclose(means, means[:1], rtol=1e-9):
+            return False
+    return True
+
+
+def _anyone(model: Network) -> FloatArray:
+    """Which classes come to which stations, as 0 and 1."""
+    seen = np.logical_or.reduce([model.reached(*entry) for entry in model.entries()])
+    came: FloatArray = seen.reshape(len(model.stations), len(model.classes)).astype(np.float64)
+    return came
+
+
+def _solve_chains(model: Network, chains: Sequence[Chain]) -> tuple[Metrics, Sequence[Metrics]]:
+    """The network of chains, solved; and what concerns each chain."""
+    queueing = {
+        name: i
+        for i, (name, node) in enumerate(model.nodes.items())
+        if node.servers != math.inf and _anyone(model)[i].any()
+    }
+    unusual = next((name for name in queueing if not _is_usual(model.nodes[name])), None)
+    if unusual is not None:
+        raise NoFormulaError(model.kendall, f"{unusual} serves in the order {model.nodes[unusual].discipline}")
+    if not queueing:
+        raise NoFormulaError(model.kendall, "nobody queues there")
+    thinking = [
+        math.fsum(
+            chain.visits[i, k] * _mean(node, c)
+            for i, node in enumerate(model.nodes.values()) if node.servers == math.inf
+            for k, c in enumerate(model.classes)
+        )
+        for chain in chains
+    ]  # fmt: skip
+    if len(chains) == 1 and _has_product_form(model):
+        (chain,) = chains
+        stations = [_lone_station(model, name, i, chain) for name, i in queueing.items()]
+        if chain.is_open:
+            whole = jackson.solve(OpenNetwork(1.0, stations))
+        else:
+            closed = Closed(chain.population, [Delay(thinking[0]), *stations])
+            whole = solve_closed(closed)
+        return whole, [whole]
+    if any(model.nodes[name].speeds for name in queueing):
+        raise NoFormulaError(model.kendall, "speeds that depend on the number present, with several classes")
+    several = [_class_station(model, name, i, chains) for name, i in queueing.items()]
+    opens = [chain for chain in chains if chain.is_open]
+    populations = [chain.population for chain in chains if not chain.is_open]
+    names = [f"chain {r + 1}" for r in range(len(chains))]
+    if not populations:
+        whole = open_classes.solve(OpenNetworkClasses([1.0] * len(opens), several, names))
+    elif not opens:
+        both = ClosedClasses(populations, several, thinking, names)
+        whole = closed_classes.solve(both) if closed_classes.applies(both) else mean_value.solve(both)
+    else:
+        mix = MixedNetwork([1.0] * len(opens), populations, several, thinking[len(opens) :], names)
+        if not mixed.applies(mix):
+            raise NoFormulaError(model.kendall, "open and closed classes at stations without product form")
+        whole = mixed.solve(mix)
+    return whole, whole.classes
+
+
+def solve_closed(model: Closed) -> Metrics:
+    """One closed chain of product form."""
+    from qsim.analytic import find_family
+
+    family = find_family(model)
+    if family is None:  # pragma: no cover  (its stations have product form)
+        raise NoFormulaError(model.kendall)
+    return family.solve(model)
+
+
+def _is_usual(node: Node) -> bool:
+    return node.discipline in ("FCFS", *SHARING) and (node.queues in ("shared", "random") or node.servers == 1)
+
+
+def _lone_station(model: Network, name: str, i: int, chain: Chain) -> Station:
+    node = model.nodes[name]
+    law, visits = _service(node, model.classes, chain.visits[i]), float(chain.visits[i].sum())
+    queues = node.queues if node.queues in ("shared", "random") else "shared"
+    return Station(law, int(node.servers), visits, queues, None, node.speeds, node.discipline, name)  # type: ignore[arg-type]
+
+
+def _class_station(model: Network, name: str, i: int, chains: Sequence[Chain]) -> ClassStation:
+    node = model.nodes[name]
+    visits = [float(chain.visits[i].sum()) for chain in chains]
+    laws = [
+        _service(node, model.classes, chain.visits[i]) if v > 0 else None
+        for chain, v in zip(chains, visits, strict=True)
+    ]
+    queues = node.queues if node.queues in ("shared", "random") else "shared"
+    return ClassStation(laws, visits, int(node.servers), queues, node.discipline, name)  # type: ignore[arg-type]
+
+
+def _visit(inner: Metrics, name: str, r: int) -> Metrics:
+    """What a visit of a chain to a station is like."""
+    if isinstance(inner.model, Closed | OpenNetwork):
+        return inner[name] if inner.stations else inner  # alone, with one visit
+    station = next(s for s in inner.stations if s.name == name)
+    return next(c for c in station.classes if c.name == f"chain {r + 1}")
+
+
+def assemble(
+    model: Network,
+    flows: Sequence[FloatArray],
+    response: FloatArray,
+    waiting: FloatArray,
+    kind: Kind,
+    method: str,
+    warnings: tuple[str, ...] = (),
+    busy: FloatArray | None = None,
+) -> Metrics:
+    """The Metrics, given the rate of each chain through each station and class, and how long visits take."""
+    rates = np.sum(flows, axis=0)
+    service = np.array([[_mean(node, c) for c in model.classes] for node in model.nodes.values()])
+
+    def part(name: str, X: float, U: float, L: float, Lq: float, **more: Any) -> Metrics:
+        return Metrics(
+            model=model,
+            throughput=float(X),
+            utilization=float(U),
+            L=float(L),
+            Lq=float(Lq),
+            W=float(L / X) if X > 0 else math.nan,
+            Wq=float(Lq / X) if X > 0 else math.nan,
+            p_wait=math.nan,
+            p_block=0.0,
+            kind=kind,
+            method=method,
+            name=name,
+            **more,
+        )
+
+    stations = []
+    for i, (name, node) in enumerate(model.nodes.items()):
+        each = [
+            part(c, rates[i, k], rates[i, k] * service[i, k] / node.servers, rates[i, k] * response[i, k],
+                 rates[i, k] * waiting[i, k])
+            for k, c in enumerate(model.classes) if rates[i, k] > 0
+        ]  # fmt: skip
+        sums = [math.fsum(getattr(p, field) for p in each) for field in ("throughput", "utilization", "L", "Lq")]
+        U = sums[1] if busy is None or math.isnan(busy[i]) else busy[i]
+        stations.append(part(name, sums[0], min(U, 1.0), *sums[2:], classes=tuple(each) if len(each) > 1 else ()))
+    classes = [_stream(model, name, response, waiting, part) for name in model.names]
+    return part(
+        "",
+        math.fsum(c.throughput for c in classes),
+        max(s.utilization for s in stations),
+        math.fsum(c.L for c in classes),
+        math.fsum(c.Lq for c in classes),
+        stations=tuple(stations),
+        classes=tuple(classes) if len(classes) > 1 else (),
+        warnings=warnings,
+    )
+
+
+def _stream(
+    model: Network, name: str, response: FloatArray, waiting: FloatArray, part: Callable[..., Metrics]
+) -> Metrics:
+    """Those who come in one class: per passage, or per cycle without the time they think."""
+    home = model.home_of(name)
+    index = list(model.stations)
+    if home is None:
+        P = model.transitions()
+        begin = np.zeros(len(P))
+        for station, arrivals in model.arrivals[name].items():
+            begin[model.state(station, name)] += 1 / arrivals.mean
+        X = float(begin.sum())
+        seen = np.flatnonzero(np.logical_or.reduce([model.reached(name, s) for s in model.arrivals[name]]))
+        each = np.zeros(len(P))
+        each[seen] = np.linalg.solve(np.eye(seen.size) - P[np.ix_(seen, seen)].T, begin[seen] / X)
+        visits = each.reshape(response.shape)
+    else:
+        visits = cycle_visits(model, name, home)
+        X = model.populations[name][home] / float((visits * response).sum())
+        if model.nodes[home].servers == math.inf:
+            visits[index.index(home)] = 0.0
+    W = float((visits * response).sum())
+    Wq = float((visits * waiting).sum())
+    return part(name, X, math.nan, X * W, X * Wq)

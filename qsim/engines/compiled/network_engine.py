@@ -1,0 +1,183 @@
+"""The compiled engine on a network: tables made from its plan, the loop run, results handed over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from qsim.engines.compiled import event_tables
+from qsim.engines.compiled import network_tables as tables
+from qsim.engines.compiled.closed_loop import decide, tournament
+from qsim.engines.compiled.network_loop import run_network
+from qsim.engines.compiled.queue_kernels import Table
+from qsim.engines.network_plan import NetworkPlan, Way
+from qsim.engines.output.run_totals import RunTotals
+from qsim.engines.variates.streams import BLOCK
+from qsim.engines.variates.variate_streams import ARRIVALS, NEXT, ORDER, ROUTE, SERVICE, Role, streams_of
+from qsim.errors import DeadlockError, NoEngineError
+
+Progress = Callable[[float], object]
+
+REPORT_EVERY = 64
+FIRST_ROWS = 1024
+"""Customers an open network has room for at first, beside those who circle."""
+
+MODES = {
+    "lost": tables.LOST_THERE,
+    "after service": tables.AFTER,
+    "before service": tables.BEFORE,
+    "repetitive": tables.REPEAT,
+}
+
+
+def run_through_network(
+    plan: NetworkPlan, customers: int, seed: int, totals: RunTotals, progress: Progress | None
+) -> None:
+    """Simulate until ``customers`` passages and cycles are recorded; raises DeadlockError with the circle."""
+    streams, buffers = streams_of(plan, seed)
+    every = list(streams.values())
+    index = {role: i for i, role in enumerate(streams)}
+    t = _tables(plan, index, buffers, totals)
+    first_source = t.queues.size
+    t.times[first_source : first_source + t.sources.size] = [every[i].next() for i in t.sources]
+    decide(t.times, t.tree)
+    finished, calls = 0, 0
+    while finished < customers:
+        for i, stream in enumerate(every):
+            if stream.end - stream.position <= tables.MARGIN:
+                stream.refill()
+            t.used[i], t.ends[i] = stream.position, stream.end
+        t = _with_room(plan, t)
+        state = t.state[0]
+        state["done"] = state["pause"] = 0
+        t.stayed[:] = 0
+        run_network(t)
+        for i, stream in enumerate(every):
+            stream.position = int(t.used[i])
+        if state["overflow"]:
+            raise NoEngineError(
+                f"a network of {len(plan.places)} stations moved more customers at one instant than fit"
+            )
+        n = min(int(state["done"]), customers - finished)
+        gap, wait, service, lost = t.outcome[:, :n]
+        totals.add_finished(gap, wait, service, t.kinds[:n], lost)
+        for part, count in enumerate(t.stayed.tolist()):
+            limited = part < len(plan.places) and plan.places[part].capacity is not None
+            totals.add_stays(part, *t.stays[part, : 4 if limited else 3, :count])
+        finished += n
+        if state["deadlock"] and finished < customers:
+            raise DeadlockError("the network", _circle(plan, t.places))
+        calls += 1
+        if progress is not None and calls % REPORT_EVERY == 0:
+            progress(finished / customers)
+
+
+def _circle(plan: NetworkPlan, places: Table) -> tuple[str, ...]:
+    """From a stuck station along those it waits for, to where the way comes round."""
+    way = [int(np.flatnonzero(places["stuck"])[0])]
+    while (following := int(places[way[-1]]["waits_for"])) not in way:
+        way.append(following)
+    return tuple(plan.places[i].name for i in way[way.index(following) :])
+
+
+def _with_room(plan: NetworkPlan, t: tables.NetworkTables) -> tables.NetworkTables:
+    """More rows for customers, if none is left."""
+    if not plan.sources or t.state[0]["unused"] != event_tables.NOBODY:
+        return t
+    old = t.customers.size
+    more = np.zeros(old, dtype=tables.CUSTOMER)
+    more["next"] = np.append(np.arange(old + 1, 2 * old), event_tables.NOBODY)
+    t.state["unused"] = old
+    wider = ((0, 0), (0, max(0, 2 * old - t.tags.shape[1]) if _all_at_once(plan) else 0))
+    return t._replace(
+        customers=np.concatenate([t.customers, more]), tags=np.pad(t.tags, wider), who=np.pad(t.who, wider)
+    )
+
+
+def _all_at_once(plan: NetworkPlan) -> bool:
+    return any(place.discipline == "PS" or place.servers == math.inf for place in plan.places)
+
+
+def _tables(plan: NetworkPlan, index: dict[Role, int], buffers: Any, totals: RunTotals) -> tables.NetworkTables:
+    size = len(plan.places)
+    queues = np.zeros(sum(place.queues for place in plan.places), dtype=event_tables.QUEUE)
+    queues["first"] = queues["last"] = event_tables.NOBODY
+    queues["place"] = np.repeat(np.arange(size), [place.queues for place in plan.places])
+    population = sum(plan.population)
+    rows = population + (FIRST_ROWS if plan.sources else 0)
+    customers = np.zeros(rows, dtype=tables.CUSTOMER)
+    customers["next"] = np.append(np.arange(1, rows), event_tables.NOBODY)
+    most = max((int(p.servers) for p in plan.places if p.servers < math.inf), default=1)
+    width = max(most, rows if _all_at_once(plan) else 1)
+    speeds = np.zeros((size, max(1, *(len(place.speeds) for place in plan.places))))
+    for row, place in zip(speeds, plan.places, strict=True):
+        row[: len(place.speeds)] = place.speeds
+    times, tree = tournament(queues.size + len(plan.sources))
+    times[:] = math.inf
+    state = np.zeros(1, dtype=tables.STATE)
+    roles, ways = _ways(plan, index)
+    parts = len(plan.parts)
+    return tables.NetworkTables(
+        streams=buffers,
+        used=np.zeros(len(index), dtype=np.int64),
+        ends=np.zeros(len(index), dtype=np.int64),
+        sources=np.array([index[Role(ARRIVALS, kind=k)] for k in range(len(plan.sources))], dtype=np.int64),
+        roles=roles,
+        ways=ways,
+        entries=np.array([(e.stream, e.place, e.kind, e.home, e.number) for e in plan.entries], dtype=tables.ENTRY),
+        state=state,
+        places=_places(plan, index),
+        queues=queues,
+        customers=customers,
+        regions=np.array(
+            [(r.capacity, 0, event_tables.NOBODY, event_tables.NOBODY, 0, 0.0) for r in plan.regions],
+            dtype=tables.REGION,
+        ),
+        speeds=speeds,
+        tags=np.zeros((queues.size, width)),
+        who=np.zeros((queues.size, width), dtype=np.int64),
+        times=times,
+        tree=tree,
+        presence=totals.presence,
+        outcome=np.empty((4, BLOCK)),
+        kinds=np.empty(BLOCK, dtype=np.int64),
+        stays=np.empty((parts, 4, BLOCK)),
+        stayed=np.zeros(parts, dtype=np.int64),
+    )
+
+
+def _ways(plan: NetworkPlan, index: dict[Role, int]) -> tuple[Any, Table]:
+    roles = np.zeros((len(plan.places), plan.classes, 5), dtype=np.int64)
+    ways: list[Way] = []
+    for p in range(len(plan.places)):
+        for k in range(plan.classes):
+            following = index.get(Role(NEXT, p, k), event_tables.NOWHERE)
+            mine = plan.ways[p][k]
+            roles[p, k] = index[Role(SERVICE, p, k)], plan.urgencies[p][k], following, len(ways), len(mine)
+            ways += mine
+    return roles, np.array(ways, dtype=tables.WAY)
+
+
+def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
+    table = np.zeros(len(plan.places), dtype=event_tables.PLACE)
+    homes = {entry.home for entry in plan.entries}
+    first = 0
+    for i, (row, place) in enumerate(zip(table, plan.places, strict=True)):
+        row["first_queue"], row["queues"] = first, place.queues
+        row["servers"] = event_tables.UNLIMITED if place.servers == math.inf else place.servers
+        row["routing"], row["order"] = event_tables.ROUTINGS[place.routing], event_tables.ORDERS[place.discipline]
+        row["preemptive"] = place.discipline in event_tables.PREEMPTIVE
+        row["sharing"] = place.discipline == "PS"
+        row["varying"] = place.discipline == "PS" or bool(place.speeds)
+        row["speeds"] = len(place.speeds)
+        row["capacity"] = event_tables.UNLIMITED if place.capacity is None else place.capacity
+        row["when_full"], row["region"] = MODES[plan.when_full[i]], plan.region_of(i)
+        row["thinking"] = i in homes and place.servers == math.inf
+        row["route_stream"] = index.get(Role(ROUTE, i), event_tables.NOWHERE)
+        row["order_stream"] = index.get(Role(ORDER, i), event_tables.NOWHERE)
+        row["blocked_first"] = row["blocked_last"] = event_tables.NOBODY
+        first += place.queues
+    return table

@@ -1,0 +1,161 @@
+"""A queue and its servers in the compiled engine, whatever the network around them.
+
+A queue keeps its customers in service in a heap by the time they will finish, and those waiting in a linked list in
+the order in which they will be taken.  Where everyone is slowed by the others (processor sharing, load-dependent
+service) a queue has a clock of its own that runs at the speed at which each of those in service is served: finish
+times by that clock never change.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+
+from qsim._types import FloatArray, IntArray
+from qsim.engines.compiled.event_tables import NOBODY, RESERVE
+from qsim.engines.jit import kernel
+
+Table: TypeAlias = npt.NDArray[Any]
+
+
+@kernel(inner=True)
+def heap_add(tags: FloatArray, who: IntArray, size: int, tag: float, customer: int) -> None:
+    """Put a customer into a heap of ``size``."""
+    hole = size
+    while hole > 0:
+        parent = (hole - 1) >> 1
+        if tags[parent] <= tag:
+            break
+        tags[hole], who[hole] = tags[parent], who[parent]
+        hole = parent
+    tags[hole], who[hole] = tag, customer
+
+
+@kernel(inner=True)
+def heap_remove(tags: FloatArray, who: IntArray, size: int, hole: int) -> None:
+    """Take the entry at ``hole`` out of a heap of ``size``."""
+    n = size - 1
+    tag, customer = tags[n], who[n]
+    while hole > 0 and tags[(hole - 1) >> 1] > tag:
+        parent = (hole - 1) >> 1
+        tags[hole], who[hole] = tags[parent], who[parent]
+        hole = parent
+    while True:
+        child = 2 * hole + 1
+        if child >= n:
+            break
+        if child + 1 < n and tags[child + 1] < tags[child]:
+            child += 1
+        if tags[child] >= tag:
+            break
+        tags[hole], who[hole] = tags[child], who[child]
+        hole = child
+    tags[hole], who[hole] = tag, customer
+
+
+@kernel(inner=True)
+def draw_variate(streams: FloatArray, used: IntArray, ends: IntArray, state: Table, stream: int) -> float:
+    """The next variate of a stream."""
+    at = used[stream]
+    used[stream] = at + 1
+    if at + 1 + RESERVE > ends[stream]:
+        state[0].pause = 1
+    value: float = streams[stream, at]
+    return value
+
+
+@kernel(inner=True)
+def speed_of(place: Any, queue: Any, speeds: FloatArray) -> float:
+    """Work done per time unit for each of those in service."""
+    if queue.in_service == 0:
+        return 0.0
+    if place.speeds > 0:
+        speed: float = speeds[min(queue.present, place.speeds) - 1] / queue.in_service
+        return speed
+    return min(1.0, place.servers / queue.present) if place.sharing else 1.0
+
+
+@kernel(inner=True)
+def advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
+    """Bring a queue's own clock up to date; call before anything changes in it."""
+    if place.varying:
+        elapsed = clock - queue.seen
+        queue.progress += elapsed * speed_of(place, queue, speeds)
+        if queue.present > 0:
+            queue.share += elapsed * min(1.0, place.servers / queue.present)
+    else:
+        queue.progress = clock
+    queue.seen = clock
+
+
+@kernel(inner=True)
+def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) -> float:
+    """When the first of those in service will be done."""
+    if queue.in_service == 0:
+        return math.inf
+    if not place.varying:
+        first: float = tags[0]
+        return first
+    left = max(0.0, tags[0] - queue.progress)
+    finish: float = queue.seen + left / speed_of(place, queue, speeds)
+    return finish
+
+
+@kernel(inner=True)
+def line_up(queue: Any, customers: Table, customer: int) -> None:
+    """Put a customer into the waiting list, where its key and order say."""
+    key, order = customers[customer].key, customers[customer].order
+    before, after = queue.last, NOBODY
+    if before != NOBODY and (
+        customers[before].key > key or (customers[before].key == key and customers[before].order > order)
+    ):
+        before, after = NOBODY, queue.first
+        while customers[after].key < key or (customers[after].key == key and customers[after].order < order):
+            before, after = after, customers[after].next
+    customers[customer].next = after
+    if before == NOBODY:
+        queue.first = customer
+    else:
+        customers[before].next = customer
+    if after == NOBODY:
+        queue.last = customer
+
+
+@kernel(inner=True)
+def call_up(queue: Any, customers: Table, ahead: int) -> int:
+    """Take the customer with ``ahead`` others before it out of the waiting list."""
+    before, customer = NOBODY, queue.first
+    for _ in range(ahead):
+        before, customer = customer, customers[customer].next
+    after = customers[customer].next
+    if before == NOBODY:
+        queue.first = after
+    else:
+        customers[before].next = after
+    if after == NOBODY:
+        queue.last = before
+    chosen: int = customer
+    return chosen
+
+
+@kernel(inner=True)
+def give_server(queue: Any, customers: Table, customer: int, tags: FloatArray, who: IntArray, clock: float) -> None:
+    """Give a customer a server."""
+    row = customers[customer]
+    row.wait += clock - row.since
+    heap_add(tags, who, queue.in_service, queue.progress + row.work, customer)
+    queue.in_service += 1
+    queue.busy += 1
+
+
+@kernel(inner=True)
+def least_urgent(queue: Any, customers: Table, who: IntArray) -> int:
+    """Where in the heap the one stands who would be interrupted first."""
+    worst = 0
+    for at in range(1, queue.in_service):
+        one, other = customers[who[at]], customers[who[worst]]
+        if one.key > other.key or (one.key == other.key and one.order > other.order):
+            worst = at
+    return worst

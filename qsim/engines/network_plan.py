@@ -1,0 +1,156 @@
+"""The plan of a :class:`~qsim.models.Network`: stations, classes and ways as numbers.
+
+Both engines read it, and draw in the same order.  When a customer comes to a station it draws its service time, then
+its queue there, then where it will go next; each from a stream of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TypeAlias
+
+from qsim.distributions import Deterministic
+from qsim.engines.plan import Plan, PlannedStation
+from qsim.errors import NoEngineError
+from qsim.models import Network, Node
+
+NOWHERE = -1
+Way: TypeAlias = tuple[float, int, int]
+"""Upper end of the share of customers who take it, the next place (or NOWHERE), the class there."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where customers of a stream come in: from a source, or ``number`` who begin there and come ``home`` again."""
+
+    stream: int
+    place: int
+    kind: int
+    home: int = NOWHERE
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A finite region: the name of its gate, how many it lets in, its places."""
+
+    gate: str
+    capacity: int
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkPlan(Plan):
+    """A plan whose customers take the ``ways`` of their class; ``entries`` has those of the sources first."""
+
+    classes: int
+    streams: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    ways: tuple[tuple[tuple[Way, ...], ...], ...]
+    when_full: tuple[str, ...]
+    urgencies: tuple[tuple[int, ...], ...]
+    regions: tuple[Enclosure, ...] = ()
+
+    @property
+    def kinds(self) -> int:
+        """Streams of customers: the classes in which they come."""
+        return len(self.streams)
+
+    @property
+    def first_come(self) -> bool:
+        """Always through events."""
+        return False
+
+    @property
+    def parts(self) -> tuple[tuple[str, float], ...]:
+        """Name and servers of each place, and of each gate behind them."""
+        return (*super().parts, *((region.gate, math.inf) for region in self.regions))
+
+    @property
+    def by_part(self) -> bool:
+        """Always: every station has a name."""
+        return True
+
+    def region_of(self, place: int) -> int:
+        """The region of a place, or NOWHERE."""
+        return next((r for r, region in enumerate(self.regions) if place in region.places), NOWHERE)
+
+    def blocks(self, place: int, to: int) -> bool:
+        """Whether those on the way to a full place are held at the one before."""
+        if to in (NOWHERE, place) or self.places[to].capacity is None or self.when_full[to] == "lost":
+            return False
+        return self.region_of(to) in (NOWHERE, self.region_of(place))  # at the border they wait at the gate
+
+
+def network_plan(model: Network) -> NetworkPlan:
+    """The plan; raises NoEngineError for blocking at a station that has no server to stay on."""
+    names, classes = list(model.stations), model.classes
+    inside = [tuple(names.index(s) for s in region.stations) for region in model.regions]
+    made = NetworkPlan(
+        tuple(_place(name, node, classes) for name, node in model.nodes.items()),
+        sources=tuple(source for each in model.arrivals.values() for source in each.values()),
+        population=tuple(
+            model.populations[name][home] for name in model.populations for home in model.populations[name]
+        ),
+        classes=len(classes),
+        streams=model.names,
+        entries=tuple(_entries(model)),
+        ways=tuple(tuple(tuple(_ways(model, s, c)) for c in classes) for s in names),
+        when_full=tuple(node.when_full for node in model.nodes.values()),
+        urgencies=tuple(tuple(node.priority.get(c, 0) for c in classes) for node in model.nodes.values()),
+        regions=tuple(Enclosure(r.gate, r.capacity, places) for r, places in zip(model.regions, inside, strict=True)),
+    )
+    for i, place in enumerate(made.places):
+        for _, to, _ in (way for ways in made.ways[i] for way in ways):
+            mode = made.when_full[to]
+            held = (mode == "after service" and place.discipline == "PS") or (
+                mode == "before service" and place.discipline in ("PS", "LCFS-PR", "PSJF", "preemptive priority")
+            )
+            if made.blocks(i, to) and held:
+                raise NoEngineError(
+                    f"{model.kendall} is not simulated: {names[i]} serves in the order {place.discipline}, so nobody "
+                    f"has a server to stay on when {names[to]} is full; take when_full='repetitive' there, or FCFS here"
+                )
+    return made
+
+
+def _entries(model: Network) -> list[Entry]:
+    names, classes, found = list(model.stations), model.classes, []
+    for each in (model.arrivals, model.populations):
+        for name, places in each.items():
+            for station, value in places.items():
+                stream, place = model.names.index(name), names.index(station)
+                closed = name in model.populations
+                found.append(
+                    Entry(stream, place, classes.index(name), place if closed else NOWHERE, value if closed else 0)
+                )
+    return found
+
+
+def _ways(model: Network, station: str, name: str) -> list[Way]:
+    names, classes = list(model.stations), model.classes
+    ways = list(model.ways(station, name))
+    upto = accumulate(p for _, _, p in ways)
+    found = [(end, names.index(to), classes.index(c)) for end, (to, c, _) in zip(upto, ways, strict=True)]
+    if not found or found[-1][0] < 1 - 1e-9:
+        found.append((1.0, NOWHERE, 0))
+    found[-1] = (1.0, *found[-1][1:])
+    return found
+
+
+def _place(name: str, node: Node, classes: tuple[str, ...]) -> PlannedStation:
+    own = node.queues != "shared" and node.servers > 1
+    return PlannedStation(
+        service=tuple(node.service_of(c) or Deterministic(0.0) for c in classes),
+        servers=1 if own else node.servers,
+        queues=int(node.servers) if own else 1,
+        routing=node.queues if own else "shared",
+        discipline=node.discipline,
+        capacity=node.capacity,
+        speeds=tuple(node.speeds or ()),
+        visits=(1.0,) * len(classes),
+        think=((),) * len(classes),
+        name=name,
+    )

@@ -1,0 +1,303 @@
+"""Networks in the reference engine: routes, limited places, regions.
+
+A customer whose service ends goes where it decided to go when it came, unless no place is free there.  What its going
+sets free (its place, its seat in a region) is then given away until nobody can move any more: :meth:`settle`.  All of
+that happens at one instant, so it is plain calls; SimPy keeps the time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import simpy
+
+from qsim.engines.network_plan import NOWHERE, NetworkPlan
+from qsim.engines.reference.customer import Customer
+from qsim.engines.reference.draws import Draws
+from qsim.engines.reference.queues import Process
+from qsim.engines.reference.recording import Recording
+from qsim.engines.reference.work_queue import WorkQueue
+from qsim.errors import DeadlockError
+
+
+def run_network(env: simpy.Environment, plan: NetworkPlan, draws: Draws, recording: Recording) -> None:
+    """Simulate until the recording is complete; raises DeadlockError with the circle."""
+    network = RunningNetwork(env, plan, draws, recording)
+    for source in range(len(plan.sources)):
+        env.process(network.source(source))
+    for entry, begin in enumerate(plan.entries):
+        for _ in range(begin.number):
+            network.come(entry)
+    while not recording.complete.triggered:
+        if env.peek() == math.inf:
+            network.look_for_deadlock()
+        env.step()
+
+
+class LimitedStation:
+    """The queues of a station and its limited places."""
+
+    def __init__(self, network: RunningNetwork, index: int) -> None:
+        plan = network.plan
+        place = plan.places[index]
+        self.index = index
+        self.capacity = math.inf if place.capacity is None else place.capacity
+        self.when_full = plan.when_full[index]
+        self.region = plan.region_of(index)
+        self.thinking = place.servers == math.inf and any(entry.home == index for entry in plan.entries)
+        self.present = self.reserved = self.turn = 0
+        self.dirty = False
+        self.held: deque[Customer] = deque()
+        self.queues = [
+            WorkQueue(
+                network.env, index, place, plan.urgencies[index], network.draws, network.served, network.may_begin
+            )
+            for _ in range(place.queues)
+        ]
+
+    @property
+    def full(self) -> bool:
+        """Whether no place is left."""
+        return self.present >= self.capacity
+
+
+class RegionGate:
+    """A region and those who wait to come in."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.inside = 0
+        self.dirty = False
+        self.waiting: deque[Customer] = deque()
+
+
+class RunningNetwork:
+    """Customers on their ways."""
+
+    def __init__(self, env: simpy.Environment, plan: NetworkPlan, draws: Draws, recording: Recording) -> None:
+        self.env = env
+        self.plan = plan
+        self.draws = draws
+        self.recording = recording
+        self.places = [LimitedStation(self, index) for index in range(len(plan.places))]
+        self.gates = [RegionGate(region.capacity) for region in plan.regions]
+
+    def source(self, number: int) -> Process:
+        """Customers arrive from outside, one after another, forever."""
+        while True:
+            yield self.env.timeout(self.draws.time_between_arrivals(number))
+            self.come(number)
+
+    def come(self, entry: int) -> None:
+        """A new customer, from outside or to begin with."""
+        begin = self.plan.entries[entry]
+        self.go(Customer(begin.kind, entry=entry), begin.place, begin.kind)
+        self.settle()
+
+    def served(self, customer: Customer) -> None:
+        """A service is over."""
+        if self.must_ask(customer) and self.places[customer.to].full:
+            if self.places[customer.to].when_full == "after service":
+                self.queue_of(customer).keep_serving()
+                self.hold(customer, "after")
+            else:
+                customer.work = self.draws.service_time(customer.place, customer.kind)
+                customer.service_time += customer.work
+                self.queue_of(customer).begin(customer)
+                self.look_for_deadlock_at(customer.place)
+        else:
+            to, becoming = customer.to, customer.becoming
+            self.take_off(customer)
+            self.go(customer, to, becoming)
+        self.settle()
+
+    def queue_of(self, customer: Customer) -> WorkQueue:
+        """The queue where a customer is."""
+        return self.places[customer.place].queues[customer.queue]
+
+    def must_ask(self, customer: Customer) -> bool:
+        """Whether it needs a place at the next station before it may leave this one."""
+        if customer.to in (NOWHERE, customer.place) or customer.reserved:
+            return False
+        following = self.places[customer.to]
+        return following.when_full != "lost" and following.region in (NOWHERE, customer.region)
+
+    def may_begin(self, customer: Customer) -> bool:
+        """A server turns to a customer, who may have to reserve a place first."""
+        if (
+            customer.to != NOWHERE
+            and self.places[customer.to].when_full == "before service"
+            and self.must_ask(customer)
+        ):
+            if self.places[customer.to].full:
+                self.hold(customer, "before")
+                return False
+            self.reserve(customer)
+        return True
+
+    def reserve(self, customer: Customer) -> None:
+        """Take a place at the next station."""
+        customer.reserved = True
+        self.places[customer.to].present += 1
+        self.places[customer.to].reserved += 1
+
+    def hold(self, customer: Customer, when: str) -> None:
+        """It stays on its server until the next station has a place."""
+        customer.held = when
+        self.places[customer.to].held.append(customer)
+        self.look_for_deadlock_at(customer.place)
+
+    def enter(self, customer: Customer, to: int, kind: int) -> None:
+        """Come to a station that has a place for it."""
+        place = self.places[to]
+        had_reserved = customer.reserved
+        if had_reserved:
+            customer.reserved = False
+            place.reserved -= 1
+        else:
+            place.present += 1
+        if self.plan.entries[customer.entry].home == to:
+            if customer.cycling:
+                self.complete(customer)
+            customer.cycling = True
+        customer.kind, customer.place, customer.region, customer.held = kind, to, place.region, ""
+        customer.arrived = self.env.now
+        customer.service_time = self.draws.service_time(to, kind)
+        customer.queue = self.choose_queue(place)
+        customer.to, customer.becoming = self.draws.way(to, kind)
+        if not self.thinks(customer):
+            self.recording.count_present(1)
+        self.queue_of(customer).join(customer)
+        if had_reserved:
+            self.look_for_deadlock_at(to)
+
+    def choose_queue(self, place: LimitedStation) -> int:
+        """The queue that the arriving customer joins."""
+        routing, number = self.plan.places[place.index].routing, len(place.queues)
+        if routing == "random":
+            return self.draws.queue(place.index, number)
+        if routing == "round-robin":
+            place.turn = (place.turn + 1) % number
+            return (place.turn - 1) % number
+        if routing == "shortest":
+            return min(range(number), key=lambda q: place.queues[q].present)
+        return 0
+
+    def thinks(self, customer: Customer) -> bool:
+        """Whether its time at this station is think time."""
+        home = self.plan.entries[customer.entry].home == customer.place
+        return home and self.places[customer.place].thinking
+
+    def complete(self, customer: Customer) -> None:
+        """A passage or a cycle is over."""
+        inside, customer.kind = customer.kind, self.plan.entries[customer.entry].stream
+        self.recording.completion(customer)
+        customer.kind = inside
+
+    def take_off(self, customer: Customer) -> None:
+        """It leaves its station; the next one there is called up."""
+        place = self.places[customer.place]
+        self.queue_of(customer).leave(customer, held=customer.held == "after")
+        self.recording.stay(place.index, customer.wait, customer.service)
+        if not self.thinks(customer):
+            customer.total_wait += customer.wait
+            customer.total_service += customer.service
+            self.recording.count_present(-1)
+        place.present -= 1
+        place.dirty = True
+        if place.region != NOWHERE:
+            self.gates[place.region].dirty = True
+
+    def go(self, customer: Customer, to: int, kind: int) -> None:
+        """On to the next station, to a gate, or out; it has left the one before."""
+        if to == NOWHERE:
+            self.complete(customer)
+            self.leave_region(customer)
+            return
+        place = self.places[to]
+        if place.region != customer.region:
+            self.leave_region(customer)
+            if place.region != NOWHERE:
+                customer.to, customer.becoming, customer.arrived = to, kind, self.env.now
+                self.recording.count_present(1)
+                self.gates[place.region].waiting.append(customer)
+                self.gates[place.region].dirty = True
+                return
+        if not customer.reserved and place.full:
+            self.recording.loss(to)
+            self.leave_region(customer)
+        else:
+            self.enter(customer, to, kind)
+
+    def leave_region(self, customer: Customer) -> None:
+        """Give its seat up."""
+        if customer.region != NOWHERE:
+            self.gates[customer.region].inside -= 1
+            self.gates[customer.region].dirty = True
+            customer.region = NOWHERE
+
+    def settle(self) -> None:
+        """Give away what became free, lowest place first, then the gates, until nobody can move."""
+        while any(self.release(place) for place in self.places if place.dirty) or any(
+            self.admit(region) for region, gate in enumerate(self.gates) if gate.dirty
+        ):
+            pass
+
+    def release(self, place: LimitedStation) -> bool:
+        """Give a free place to the first who is held for it."""
+        if not place.held or place.full:
+            place.dirty = False
+            return False
+        customer = place.held.popleft()
+        if customer.held == "after":
+            self.take_off(customer)
+            self.go(customer, place.index, customer.becoming)
+        else:
+            customer.held = ""
+            self.reserve(customer)
+            self.queue_of(customer).begin(customer)
+        return True
+
+    def admit(self, region: int) -> bool:
+        """Let the first at a gate in, if it can come in."""
+        gate = self.gates[region]
+        following = self.places[gate.waiting[0].to] if gate.waiting else None
+        if following is None or gate.inside >= gate.capacity or (following.full and following.when_full != "lost"):
+            gate.dirty = False
+            return False
+        customer = gate.waiting.popleft()
+        self.recording.count_present(-1)
+        wait = self.env.now - customer.arrived
+        customer.total_wait += wait
+        self.recording.stay(len(self.places) + region, wait, 0.0)
+        if following.full:
+            self.recording.loss(customer.to)
+            return True
+        gate.inside += 1
+        customer.region = region
+        self.enter(customer, customer.to, customer.becoming)
+        return True
+
+    def look_for_deadlock_at(self, index: int) -> None:
+        """Something was held at this station, which may have closed a circle."""
+        if self.places[index].full:
+            self.look_for_deadlock()
+
+    def look_for_deadlock(self) -> None:
+        """Full stations stay stuck where everyone on a server waits for another of them."""
+        stuck = {place.index for place in self.places if place.full and not place.reserved}
+        on_servers = {i: self.on_servers(i) for i in stuck}
+        while free := {i for i in stuck for c in on_servers[i] if not (self.must_ask(c) and c.to in stuck)}:
+            stuck -= free
+        if stuck:
+            way = [min(stuck)]
+            while (following := on_servers[way[-1]][-1].to) not in way:
+                way.append(following)
+            circle = way[way.index(following) :]
+            raise DeadlockError("the network", tuple(self.plan.places[i].name for i in circle))
+
+    def on_servers(self, index: int) -> list[Customer]:
+        """Those at a station who are served or held; those who wait for the last station come last."""
+        served = [customer for queue in self.places[index].queues for customer in queue.in_service()]
+        return served + [customer for place in self.places for customer in place.held if customer.place == index]

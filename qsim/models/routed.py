@@ -1,0 +1,432 @@
+"""One description for every network that runs: stations by name, and who goes where from each.
+
+A :class:`Network` is open, closed or mixed; its classes have their own services and routes, and may change on the
+way ("die as write").  A :class:`Node` has any order of service that a single station has, and may have limited
+places: what happens to a customer who finds them taken is ``when_full``.  A :class:`Region` lets a number of
+customers inside and keeps the others at its gate, as a host's queue depth or a controller's tags do.
+
+Source of the three kinds of blocking: Onvural (1990), ACM Computing Surveys 22, "Survey of closed queueing networks
+with blocking"; of finite regions: Sauer (1981), IBM J. Research and Development 25.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from qsim import _check
+from qsim._types import BoolArray, FloatArray
+from qsim.arrivals import Arrivals, require_arrivals
+from qsim.distributions import Distribution, Exponential
+from qsim.distributions.base import require
+from qsim.errors import InvalidParameterError
+from qsim.models.closed import Delay, Station
+from qsim.models.open import Discipline, Routing
+
+NodeDiscipline: TypeAlias = Literal[Discipline, "priority", "preemptive priority"]
+WhenNodeFull: TypeAlias = Literal["lost", "after service", "before service", "repetitive"]
+ClassName: TypeAlias = str
+Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
+
+AS = " as "
+"""Between a station and the class in which it is entered."""
+ONLY_CLASS = "customers"
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Node:
+    """A station of a :class:`Network`.
+
+    - ``service``: the law of service times, or one for each class by its name;
+    - ``servers``: how many; math.inf where nobody waits;
+    - ``capacity``: the places, those at the servers included; None for no limit;
+    - ``when_full``: what happens to a customer who finds every place taken: it is "lost"; or it stays on the server
+      just used until a place is free ("after service"); or its service there does not begin before it has reserved a
+      place here ("before service"); or it is served there once more and tries again ("repetitive").  An arrival from
+      outside who finds no place is lost in any case;
+    - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
+      class, 0 before 1 before 2;
+    - ``queues`` and ``speeds``: as for :class:`~qsim.models.open.Open`.
+
+    >>> from qsim import Exponential
+    >>> die = Node({"read": Exponential(60e-6), "write": Exponential(600e-6)}, discipline="priority",
+    ...            priority={"read": 0, "write": 1})
+    >>> die.servers
+    1
+    """
+
+    service: Law
+    servers: float = 1
+    capacity: int | None = None
+    when_full: WhenNodeFull = "lost"
+    discipline: NodeDiscipline = "FCFS"
+    queues: Routing = "shared"
+    speeds: Sequence[float] | None = None
+    priority: Mapping[ClassName, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, law in self.service.items() if isinstance(self.service, Mapping) else [("", self.service)]:
+            require(f"service of {name}" if name else "service", law)
+        _check.one_of("discipline", self.discipline, (*get_args(Discipline), "priority", "preemptive priority"))
+        _check.one_of("queues", self.queues, get_args(Routing))
+        _check.one_of("when_full", self.when_full, get_args(WhenNodeFull))
+        if self.servers != math.inf:
+            object.__setattr__(self, "servers", _check.count("servers", self.servers))
+        elif self.queues != "shared" or self.speeds is not None:
+            raise InvalidParameterError(
+                "servers", "must be finite, not inf, where queues or speeds is given", "nobody waits"
+            )
+        if self.capacity is not None:
+            least = 1 if self.servers == math.inf else int(self.servers)
+            remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
+            object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, least, remedy))
+        if self.speeds is not None:
+            object.__setattr__(self, "speeds", _check.speeds(self.speeds))
+            if self.queues != "shared" and self.servers > 1:
+                raise InvalidParameterError(
+                    "speeds", f"must be None where each server has its own queue, not {self.speeds!r}"
+                )
+        urgencies = {name: _check.count(f"priority of {name}", n, 0) for name, n in self.priority.items()}
+        object.__setattr__(self, "priority", urgencies)
+
+    def service_of(self, name: ClassName) -> Distribution | None:
+        """The law of a class; None for one that is not served here."""
+        return self.service.get(name) if isinstance(self.service, Mapping) else self.service
+
+
+@dataclass(frozen=True)
+class Region:
+    """At most ``capacity`` customers at these ``stations`` together; the others wait at the gate, in order.
+
+    >>> Region(["bus", "die"], capacity=32, name="queue depth").capacity
+    32
+    """
+
+    stations: Sequence[str]
+    capacity: int
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        stations = _check.sequence("stations", self.stations)
+        if not stations:
+            raise InvalidParameterError("stations", "must not be empty", "name the stations inside the region")
+        object.__setattr__(self, "stations", tuple(str(s) for s in stations))
+        object.__setattr__(self, "capacity", _check.count("capacity", self.capacity))
+
+    @property
+    def gate(self) -> str:
+        """The name of its gate, where those outside wait."""
+        return f"gate of {self.name}" if self.name else f"gate of {self.stations[0]}"
+
+
+@dataclass(frozen=True)
+class Network:
+    """Stations by name, and who comes, circles and goes where.
+
+    - ``stations``: each a :class:`Node`, or a Station or Delay as in other models;
+    - ``arrivals``: from outside: for each station a law or process, or a number for a Poisson rate;
+    - ``populations``: customers who never leave: how many begin at a station.  A cycle ends when one comes back
+      there; where that station is a Delay, the time spent in it is think time and no part of W;
+    - ``routing``: for each station where customers go next, with which probability; what is missing to 1 leaves.
+      ``"die as write"`` enters the die in another class.  Without ``routing`` the stations are passed in their order;
+    - ``regions``: finite regions, see :class:`Region`.
+
+    With several classes, ``arrivals`` and ``populations`` hold one such mapping for each class by its name, and
+    ``routing`` may.  Raises InvalidParameterError for routes that lead nowhere, from which nobody leaves, or on which
+    a closed class is lost.
+
+    >>> from qsim import Delay, Exponential, simulate, solve
+    >>> drive = Network(
+    ...     {"host": Delay(20e-6), "bus": Node(Exponential(1e-6)), "die": Node(Exponential(80e-6), servers=8)},
+    ...     populations={"host": 16},
+    ...     routing={"host": {"bus": 1}, "bus": {"die": 1}, "die": {"die": 0.1, "host": 0.9}},
+    ... )
+    >>> round(solve(drive)["die"].W * 1e6)
+    141
+    """
+
+    stations: Mapping[str, Node | Station | Delay]
+    arrivals: Mapping[str, Any] = field(default_factory=dict)
+    populations: Mapping[str, Any] = field(default_factory=dict)
+    routing: Mapping[str, Any] | None = None
+    regions: Sequence[Region] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.stations, Mapping) or not self.stations:
+            raise InvalidParameterError("stations", f"must hold stations by their names, not {self.stations!r}")
+        stations = {str(name): _node(str(name), station) for name, station in self.stations.items()}
+        object.__setattr__(self, "stations", stations)
+        arrivals = {c: {s: _source(c, s, v) for s, v in each.items()} for c, each in self._by_class("arrivals").items()}
+        populations = {
+            c: {s: _check.count(f"populations of {c} at {s}", n) for s, n in each.items()}
+            for c, each in self._by_class("populations").items()
+        }
+        if not any(arrivals.values()) and not any(populations.values()):
+            raise InvalidParameterError("arrivals", "must not be empty", "without populations nobody would come")
+        for name in arrivals.keys() & populations.keys():
+            raise InvalidParameterError(
+                "populations", f"must not hold {name!r}, which has arrivals", "name two classes"
+            )
+        for name, homes in populations.items():
+            if len(homes) != 1:
+                raise InvalidParameterError(
+                    f"populations of {name}", f"must begin at one station, not {len(homes)}", value=len(homes)
+                )
+        object.__setattr__(self, "arrivals", arrivals)
+        object.__setattr__(self, "populations", populations)
+        object.__setattr__(self, "routing", self._routes([*arrivals, *populations]))
+        object.__setattr__(self, "regions", _check.sequence("regions", self.regions))
+        self._check_regions()
+        self._check_ways()
+
+    def _by_class(self, parameter: str) -> dict[ClassName, dict[str, Any]]:
+        """``{class: {station: value}}``, from that or from ``{station: value}`` for the only class."""
+        given = getattr(self, parameter)
+        if not isinstance(given, Mapping):
+            raise InvalidParameterError(parameter, f"must be a mapping, not {given!r}", "give {station: value}", given)
+        if given and not any(isinstance(value, Mapping) for value in given.values()):
+            given = {ONLY_CLASS: given}
+        for name, each in given.items():
+            if not isinstance(each, Mapping):
+                raise InvalidParameterError(f"{parameter} of {name}", f"must be a mapping, not {each!r}", value=each)
+            for station in each:
+                self._require_station(f"{parameter} of {name}", station)
+        return {str(name): dict(each) for name, each in given.items() if each}
+
+    def _require_station(self, parameter: str, name: str) -> None:
+        if name not in self.stations:
+            known = ", ".join(self.stations)
+            raise InvalidParameterError(parameter, f"must name stations, not {name!r}", f"there are {known}", name)
+
+    def _routes(self, entering: Sequence[ClassName]) -> dict[ClassName, dict[str, dict[str, float]]]:
+        """``{class: {station: {where next: probability}}}`` of every class there is."""
+        given = self.routing
+        if given is None:
+            order = list(self.stations)
+            after = {here: {then: 1.0} for here, then in zip(order, [*order[1:], order[0]], strict=True)}
+            leaving = {here: then for here, then in after.items() if here != order[-1]}
+            return {name: dict(after if name in self.populations else leaving) for name in entering}
+        if not isinstance(given, Mapping):
+            raise InvalidParameterError("routing", f"must be a mapping, not {given!r}", value=given)
+        nested = [v for each in given.values() if isinstance(each, Mapping) for v in each.values()]
+        by_class = dict.fromkeys(entering, given) if not any(isinstance(v, Mapping) for v in nested) else given
+        routes: dict[ClassName, dict[str, dict[str, float]]] = {name: {} for name in entering}
+        for name, rows in by_class.items():
+            for here, row in rows.items():
+                place = f"routing of {name} at {here}"
+                self._require_station(f"routing of {name}", here)
+                if not isinstance(row, Mapping):
+                    raise InvalidParameterError(place, f"must be a mapping, not {row!r}", "give {station: probability}")
+                checked = {str(to): _check.non_negative(f"{place} to {to}", p) for to, p in row.items()}
+                if math.fsum(checked.values()) > 1 + ROUNDING:
+                    raise InvalidParameterError(
+                        place, f"must not add up to more than 1, not {math.fsum(checked.values()):.6g}",
+                        "it holds the probabilities of going on, and what is missing to 1 leaves",
+                    )  # fmt: skip
+                for to in checked:
+                    station, _, switched = to.partition(AS)
+                    self._require_station(place, station)
+                    if switched:
+                        routes.setdefault(switched, {})
+                routes.setdefault(str(name), {})[here] = checked
+        return routes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes in which customers come from outside or begin: those that results list."""
+        return (*self.arrivals, *self.populations)
+
+    @property
+    def classes(self) -> tuple[ClassName, ...]:
+        """Every class, those first in which customers come."""
+        assert self.routing is not None  # noqa: S101  (__post_init__ filled it)
+        return tuple(self.routing)
+
+    @property
+    def customers(self) -> int:
+        """How many circle."""
+        return sum(n for each in self.populations.values() for n in each.values())
+
+    def state(self, station: str, name: ClassName) -> int:
+        """The row of a station and a class in :meth:`transitions`."""
+        return list(self.stations).index(station) * len(self.classes) + self.classes.index(name)
+
+    def ways(self, station: str, name: ClassName) -> Iterator[tuple[str, ClassName, float]]:
+        """Where a class goes from a station: the next one, the class there, the probability."""
+        assert self.routing is not None  # noqa: S101
+        for to, p in self.routing[name].get(station, {}).items():
+            following, _, switched = to.partition(AS)
+            if p > 0:
+                yield following, switched or name, p
+
+    def transitions(self) -> FloatArray:
+        """P: the probability to go from each station and class to each other, shape (states, states)."""
+        size = len(self.stations) * len(self.classes)
+        P = np.zeros((size, size))
+        for station in self.stations:
+            for name in self.classes:
+                for following, switched, p in self.ways(station, name):
+                    P[self.state(station, name), self.state(following, switched)] += p
+        return P
+
+    def entries(self) -> Iterator[tuple[ClassName, str]]:
+        """Every class with a station where it comes in or begins."""
+        for each in (self.arrivals, self.populations):
+            for name, places in each.items():
+                for station in places:
+                    yield name, station
+
+    def reached(self, name: ClassName, station: str) -> BoolArray:
+        """Which states those reach who begin here, as a mask."""
+        P = self.transitions() > 0
+        seen = np.zeros(len(P), dtype=bool)
+        seen[self.state(station, name)] = True
+        for _ in range(len(P)):
+            seen |= P[seen].any(axis=0)
+        return seen
+
+    def home_of(self, name: ClassName) -> str | None:
+        """Where the cycles of a closed class begin and end."""
+        return next(iter(self.populations[name]), None) if name in self.populations else None
+
+    def can_lose(self) -> bool:
+        """Whether some customers may be turned away, held up or kept outside."""
+        return bool(self.regions) or any(n.capacity is not None for n in self.nodes.values())
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        """The stations, all as nodes."""
+        return self.stations  # type: ignore[return-value]  # __post_init__ made them so
+
+    @property
+    def kendall(self) -> str:
+        """A description, such as 'closed network of 3 stations//16'."""
+        kind = "mixed" if self.arrivals and self.populations else "open" if self.arrivals else "closed"
+        count = len(self.stations)
+        several = f"{len(self.classes)} classes and " if len(self.classes) > 1 else ""
+        people = (
+            "//" + "+".join(str(n) for p in self.populations.values() for n in p.values()) if self.populations else ""
+        )
+        return f"{kind} network of {several}{count} station{'s' if count > 1 else ''}{people}"
+
+    def svg(self) -> str:
+        """A drawing of the network: stations, routes with their probabilities, regions."""
+        from qsim.models.drawing import drawing
+
+        return drawing(self)
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
+    def _check_regions(self) -> None:
+        inside: dict[str, str] = {}
+        for region in self.regions:
+            if not isinstance(region, Region):
+                raise InvalidParameterError("regions", f"must hold Regions, not {region!r}", value=region)
+            for station in region.stations:
+                self._require_station(f"{region.gate}", station)
+                if station in inside:
+                    raise InvalidParameterError("regions", f"must not share stations, but two hold {station!r}")
+                inside[station] = region.gate
+
+    def _check_ways(self) -> None:
+        """Routes that somebody takes: served everywhere, and all leave or all come back."""
+        P, classes = self.transitions(), self.classes
+        states = [(s, c) for s in self.stations for c in classes]
+        leak = P.sum(axis=1) < 1 - ROUNDING
+        for name, start in self.entries():
+            seen = self.reached(name, start)
+            home = self.home_of(name)
+            for i in np.flatnonzero(seen):
+                station, as_class = states[i]
+                if self.nodes[station].service_of(as_class) is None:
+                    raise InvalidParameterError(
+                        f"service of {station}", f"must hold a law for {as_class}", "its customers come there"
+                    )
+            if home is None:
+                ends = leak.copy()
+                told = "must let everyone leave in the end"
+            else:
+                ends = np.array([s == home for s, _ in states])
+                told = f"must bring everyone back to {home}"
+                self._check_closed(name, home, seen, leak, states)
+            for _ in range(len(P)):
+                ends |= (P[:, ends] > 0).any(axis=1)
+            stuck = [states[i][0] for i in np.flatnonzero(seen & ~ends)]
+            if stuck:
+                where = ", ".join(dict.fromkeys(stuck))
+                raise InvalidParameterError("routing", told, f"{name} never does from {where}")
+
+    def _check_closed(
+        self, name: ClassName, home: str, seen: BoolArray, leak: BoolArray, states: list[tuple[str, ClassName]]
+    ) -> None:
+        left = next((states[i] for i in np.flatnonzero(seen & leak)), None)
+        if left is not None:
+            raise InvalidParameterError(
+                f"routing of {left[1]} at {left[0]}", "must add up to 1", f"{name} is closed, and nobody leaves it"
+            )
+        for i in np.flatnonzero(seen):
+            node = self.nodes[states[i][0]]
+            if node.capacity is not None and node.when_full == "lost" and node.capacity < self.customers:
+                raise InvalidParameterError(
+                    f"when_full of {states[i][0]}", "must not be 'lost' where a closed class comes",
+                    f"{name} would die out; take 'after service', 'before service' or 'repetitive'",
+                )  # fmt: skip
+        places = self.nodes[home].capacity
+        beginning = sum(n for p in self.populations.values() for s, n in p.items() if s == home)
+        if places is not None and beginning > places:
+            raise InvalidParameterError(
+                f"populations of {name}", f"must not begin with {beginning} at {home}, which has {places} places"
+            )
+
+
+def open_rates(model: Network) -> FloatArray:
+    """The traffic equations: those of open classes per time unit through each station, shape (stations, classes).
+
+    >>> from qsim import Exponential
+    >>> twice = Network({"cpu": Node(Exponential(0.1))}, arrivals={"cpu": 2}, routing={"cpu": {"cpu": 0.5}})
+    >>> open_rates(twice).tolist()
+    [[4.0]]
+    """
+    P = model.transitions()
+    gamma = np.zeros(len(P))
+    used = np.zeros(len(P), dtype=bool)
+    for name, places in model.arrivals.items():
+        for station, arrivals in places.items():
+            gamma[model.state(station, name)] += 1 / arrivals.mean
+            used |= model.reached(name, station)
+    rates = np.zeros(len(P))
+    rates[used] = np.linalg.solve(np.eye(int(used.sum())) - P[np.ix_(used, used)].T, gamma[used])
+    return rates.reshape(len(model.stations), len(model.classes))
+
+
+def _node(name: str, station: object) -> Node:
+    """A station of any kind as a Node."""
+    if AS in name:
+        raise InvalidParameterError("stations", f"must not have {AS.strip()!r} in a name, as {name!r}", value=name)
+    if isinstance(station, Node):
+        return station
+    if isinstance(station, Delay):
+        return Node(station.distribution, math.inf)
+    if isinstance(station, Station) and station.visits == 1:
+        return Node(station.service, station.servers, station.capacity, discipline=station.discipline,
+                    queues=station.queues, speeds=station.speeds)  # fmt: skip
+    if isinstance(station, Station):
+        raise InvalidParameterError(
+            f"visits of {name}", f"must be left at 1, not {station.visits:g}", "routing says it"
+        )
+    raise InvalidParameterError(f"stations[{name!r}]", f"must be a Node, a Station or a Delay, not {station!r}")
+
+
+def _source(name: ClassName, station: str, given: object) -> Arrivals:
+    """A law or process of arrivals; a number is a Poisson rate."""
+    parameter = f"arrivals of {name} at {station}"
+    if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
+        return Exponential(1 / _check.positive(parameter, given, "give the mean number of arrivals per time unit"))
+    require_arrivals(parameter, given)
+    return given  # type: ignore[return-value]
