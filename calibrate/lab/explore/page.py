@@ -44,8 +44,7 @@ def layout() -> Component:
                          dcc.RadioItems(id="explore-kind", options=[{"label": v, "value": k} for k, v in KINDS.items()],
                                         value="mm1", className="choices", **KEPT)],
                     ),
-                    *(slider(f"explore-{name}", p.label, p.low, p.high, p.step, p.start)
-                      for name, p in PARAMETERS.items()),
+                    *(slider(f"explore-{name}", p) for name, p in PARAMETERS.items()),
                     html.P(id="explore-problem", className="problem", role="alert"),
                 ],
                 className="controls",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrate.fitting.curve_fit import Fit, fit
-from calibrate.lab.run.files import GUESSES, PREDICTION, REPORT, TAKEN_BACK
+from calibrate.lab.run.event_log import GUESSES, PREDICTION, REPORT, TAKEN_BACK
 from calibrate.lab.run.orders import Order
 from calibrate.lab.run.worker_messages import drawn_curve
 from calibrate.prediction.comparison import Comparison, compare
