@@ -97,15 +97,9 @@ def _options(curves: Sequence[ShelfCurve]) -> _Options:
 
 
 def shown(
-    shelf: Shelf,
-    sources: object,
-    wanted: object,
-    view: object,
-    changed: object,
-    drives: object,
-    service: object,
+    shelf: Shelf, sources: object, wanted: object, view: object, changed: object, drives: object, service: object,
     theme_name: object,
-) -> tuple[list[Component], str, bool]:
+) -> tuple[list[Component], str, bool]:  # fmt: skip
     """The chosen view of the chosen curves; what cannot be shown is said."""
     theme = theme_of(theme_name)
     curves, problem = _curves(shelf, sources)
