@@ -174,7 +174,7 @@ def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[ShelfCur
         _note("Little's law needs a curve over outstanding requests.")]  # fmt: skip
     found = shelf.sources()
     findings = [
-        html.Li([html.Strong(found[s].short), f" {f}"], className=f.severity)
+        html.Li([html.Strong(found[s].short), f" {str(f).removeprefix(f'[{f.severity}] ')}"], className=f.severity)
         for s in sources for f in shelf.measured(found[s]).findings if f.check == "littles-law"
     ]  # fmt: skip
     return [
