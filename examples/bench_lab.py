@@ -21,7 +21,7 @@ from calibrate.lab.explore.curves import QUANTITIES
 from calibrate.lab.explore.page import warm_up
 from calibrate.lab.explore.settings import KINDS, PARAMETERS
 from calibrate.lab.folder import opened
-from calibrate.lab.run.table import RunTable
+from calibrate.lab.run.session import RunTable
 
 UPDATES, POLLS = 15, 200
 LAB = "import sys; sys.argv[0] = 'qsim'; from calibrate.cli.app import app; app()"

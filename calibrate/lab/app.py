@@ -16,7 +16,7 @@ from calibrate.lab.explore import page as explore
 from calibrate.lab.guard import teaches
 from calibrate.lab.run import api
 from calibrate.lab.run import page as run
-from calibrate.lab.run.table import RunTable
+from calibrate.lab.run.session import RunTable
 from calibrate.lab.widgets import in_browser, told
 
 TITLE = "qsim lab"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 from dash import ClientsideFunction, Dash, dcc, html
@@ -15,6 +17,27 @@ KEPT: Any = {"persistence": True, "persistence_type": "session"}
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
 
 
+@dataclass(frozen=True)
+class SliderNumber:
+    """A number to set: its words and its range."""
+
+    label: str
+    low: float
+    high: float
+    step: float
+    start: float
+
+    def checked(self, value: object) -> float:
+        """``value`` as a number in the range. ValueError naming the parameter."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ValueError(f"{self.label}: give a number from {self.low:g} to {self.high:g}")
+        if not self.low <= value <= self.high:
+            raise ValueError(f"{self.label} is {value:g}; it must be from {self.low:g} to {self.high:g}")
+        if self.step == 1 and value != int(value):
+            raise ValueError(f"{self.label} is {value:g}; it must be a whole number")
+        return float(value)
+
+
 def graph(identity: str, what: str, *, tall: bool = False) -> Component:
     """An empty plot that a callback fills; ``what`` it shows is for those who hear the page."""
     return _framed(dcc.Graph(id=identity, config=_CONFIG, figure=_EMPTY, responsive=True), what, tall=tall)
@@ -25,14 +48,15 @@ def drawn(figure: dict[str, Any], what: str, *, tall: bool = False, named: int =
     return _framed(dcc.Graph(config=_CONFIG, figure=figure, responsive=True), what, tall=tall, named=named)
 
 
-def slider(identity: str, label: str, low: float, high: float, step: float, start: float) -> Component:
+def slider(identity: str, number: SliderNumber) -> Component:
     """A slider and a box for the number, under one label; what was set stays while the browser is open."""
     row = html.Div(
-        [html.Label(label, htmlFor=identity),
-         dcc.Slider(id=identity, min=low, max=high, step=step, value=start, marks=None, updatemode="drag", **KEPT)],
+        [html.Label(number.label, htmlFor=identity),
+         dcc.Slider(id=identity, min=number.low, max=number.high, step=number.step, value=number.start, marks=None,
+                    updatemode="drag", **KEPT)],
         id=f"{identity}-row", className="control", role="group",
     )  # fmt: skip
-    return told(row, label)
+    return told(row, number.label)
 
 
 def told(component: Component, label: str) -> Component:

@@ -177,8 +177,8 @@ def compare_surface(
         used = used | (np.arange(len(points)) == one)
         waiting = None
         if points.repeats[one] == 1 and not low <= points.throughput_per_s[one] <= high:
-            end = low if points.throughput_per_s[one] < low else high
-            found[one] = f"{points.throughput_per_s[one] / end:.2g} times the {'lower' if end == low else 'upper'} end"
+            name, end = ("lower", low) if points.throughput_per_s[one] < low else ("upper", high)
+            found[one] = f"{100 * points.throughput_per_s[one] / end:.3g} % of the {name} end"
             waiting = one
         surface, doubted = _fit_doubting(points, used, [i for i in found if i != waiting], level)
     told = [

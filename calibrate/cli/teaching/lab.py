@@ -60,7 +60,7 @@ def lab(
         from calibrate.lab.compare.shelf import Shelf
         from calibrate.lab.explore import page as explore
         from calibrate.lab.folder import opened
-        from calibrate.lab.run.table import RunTable
+        from calibrate.lab.run.session import RunTable
         from calibrate.lab.server import serving
     except ModuleNotFoundError as error:
         raise CommandError(f"the lab needs {error.name}, which is not installed: {install_hint('lab')}") from error

@@ -8,15 +8,11 @@ window.qsimLab = window.qsimLab || {};
 
   const number = (value) => String(Number(value.toPrecision(3)));
 
+  /* The colours of the page's style. */
   lab.colours = function (theme) {
-    const dark = lab.isDark(theme);
-    return {
-      size: lab.isLarge(theme) ? 21 : 16,
-      text: dark ? "#e8edf2" : "#1b2733", grid: dark ? "#33414f" : "#dde4ea", line: dark ? "#8fa1b3" : "#5a6b7b",
-      ground: dark ? "#16202a" : "#ffffff", blue: dark ? "#3d95d8" : "#0072B2", red: dark ? "#ee7a1e" : "#D55E00",
-      green: dark ? "#12b88a" : "#009E73", orange: "#E69F00", purple: "#CC79A7",
-      band: dark ? "rgba(86,180,233,0.20)" : "rgba(0,114,178,0.15)",
-    };
+    const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue("--" + name).trim();
+    return { size: lab.isLarge(theme) ? 21 : 16, text: of("text"), grid: of("edge"), line: of("weak"), ground: of("ground"),
+             blue: of("curve"), red: of("here"), green: of("simulated"), band: of("band"), orange: "#E69F00", purple: "#CC79A7" };
   };
 
   lab.escaped = function (text) {

@@ -12,7 +12,7 @@ window.qsimLab = window.qsimLab || {};
   function leaderboard(result) {
     const part = lab.part;
     if (!result.leaderboard.length) { return []; }
-    const head = part("Thead", part("Tr", ["", "who", "guess", "error (✓ in range)"].map((t) => part("Th", t))));
+    const head = part("Thead", part("Tr", ["", "who", "guess", "error (✓: in range)"].map((t) => part("Th", t))));
     const rows = result.leaderboard.map((row) => part("Tr", [
       part("Td", row.rank === null ? "" : String(row.rank)),
       part("Td", row.is_model ? "the model (qsim)" : row.name, { className: "name" }),

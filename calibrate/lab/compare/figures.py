@@ -75,17 +75,9 @@ def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme:
             line(then.load, axis.of(getattr(then, f"{column}_{unit}")), "changed", theme.red, line={"dash": "dash"}),
             marks(curve.load, axis.of(measured), "measured", theme.blue),
         ]  # fmt: skip
-        drawn.append(
-            {
-                "data": traces,
-                "layout": theme.layout(
-                    "outstanding requests N",
-                    axis.title,
-                    xaxis=DOUBLING,
-                    yaxis=_scale(axis.of(measured)) if axis is y_axis else {},
-                ),
-            }
-        )
+        scale = _scale(axis.of(measured)) if axis is y_axis else {}
+        layout = theme.layout("outstanding requests N", axis.title, xaxis=DOUBLING, yaxis=scale)
+        drawn.append({"data": traces, "layout": layout})
     return drawn
 
 

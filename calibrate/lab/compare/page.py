@@ -10,12 +10,13 @@ from dash.development.base_component import Component
 
 from calibrate.lab.compare.shelf import Shelf, ShelfCurve
 from calibrate.lab.themes import Theme, theme_of
-from calibrate.lab.widgets import KEPT, drawn, slider
+from calibrate.lab.widgets import KEPT, SliderNumber, drawn, slider
 from measure.errors import MeasureError
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd", "dataset-002-ssd-tails")
 MOST_SOURCES, MOST_CURVES, MOST_FIGURES = 6, 16, 12
-DRIVES, SERVICE = (1, 8), (0.1, 2.0)
+DRIVES = SliderNumber("number of drives (measured: 1)", 1, 8, 1, 2)
+SERVICE = SliderNumber("service time, multiplied by", 0.1, 2.0, 0.05, 1.0)
 _Options = list[dict[str, str]]
 
 
@@ -40,8 +41,8 @@ def layout(shelf: Shelf) -> Component:
                     html.Div(
                         [html.Label("Device to change", htmlFor="compare-changed"),
                          dcc.Dropdown(id="compare-changed", options=[], clearable=False),
-                         slider("compare-drives", "number of drives (measured: 1)", *DRIVES, 1, 2),
-                         slider("compare-service", "service time, multiplied by", *SERVICE, 0.05, 1.0)],
+                         slider("compare-drives", DRIVES),
+                         slider("compare-service", SERVICE)],
                         id="compare-changes", hidden=True,
                     ),
                     html.P(id="compare-problem", className="problem", role="alert"),
@@ -96,15 +97,9 @@ def _options(curves: Sequence[ShelfCurve]) -> _Options:
 
 
 def shown(
-    shelf: Shelf,
-    sources: object,
-    wanted: object,
-    view: object,
-    changed: object,
-    drives: object,
-    service: object,
+    shelf: Shelf, sources: object, wanted: object, view: object, changed: object, drives: object, service: object,
     theme_name: object,
-) -> tuple[list[Component], str, bool]:
+) -> tuple[list[Component], str, bool]:  # fmt: skip
     """The chosen view of the chosen curves; what cannot be shown is said."""
     theme = theme_of(theme_name)
     curves, problem = _curves(shelf, sources)
@@ -130,7 +125,7 @@ def what_if(curve: ShelfCurve | None, shelf: Shelf, drives: object, service: obj
 
     if curve is None:
         return [_note("Choose a measurement over outstanding requests: what-if changes drives and service times.")]
-    count, factor = _between(drives, DRIVES, "drives"), _between(service, SERVICE, "service time")
+    count, factor = DRIVES.checked(drives), SERVICE.checked(service)
     fitted = shelf.fitted(curve)
     scenario = changed(fitted, WhatIf(drives=(1.0, count), service=None if factor == 1 else factor))
     loads = grid(1.0, 2.0 * float(curve.load.max()))
@@ -179,7 +174,7 @@ def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[ShelfCur
         _note("Little's law needs a curve over outstanding requests.")]  # fmt: skip
     found = shelf.sources()
     findings = [
-        html.Li([html.Strong(found[s].short), f" {f}"], className=f.severity)
+        html.Li([html.Strong(found[s].short), f" {str(f).removeprefix(f'[{f.severity}] ')}"], className=f.severity)
         for s in sources for f in shelf.measured(found[s]).findings if f.check == "littles-law"
     ]  # fmt: skip
     return [
@@ -225,14 +220,6 @@ def _curves(shelf: Shelf, chosen: object) -> tuple[list[ShelfCurve], str]:
         except MeasureError as error:
             problems.append(f"{known[identity].label}: {error}")
     return curves, "; ".join(problems)
-
-
-def _between(value: object, limits: tuple[float, float], what: str) -> float:
-    """``value`` as a number in the limits. ValueError otherwise."""
-    low, high = limits
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise ValueError(f"{what}: give a number from {low:g} to {high:g}")
-    return float(value)
 
 
 def _note(text: str) -> Component:

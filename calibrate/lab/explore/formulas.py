@@ -84,7 +84,7 @@ def _closed(s: Settings, m: Metrics) -> list[Formula]:
         Formula("at least", ("W ≥ max( S , ", _over("N·S", "c"), " − Z )"),
                 (f"max( {t} , ", _over(f"{n}·{t}", str(c)), f" − {z} )"), _n(least),
                 f"the exact W here is {_n(m.W)}"),
-        Formula("all that circle", ("N = X (W + Z)",), (f"{_n(m.throughput)} · ({_n(m.W)} + {z})",),
+        Formula("all that circulate", ("N = X (W + Z)",), (f"{_n(m.throughput)} · ({_n(m.W)} + {z})",),
                 _n(m.throughput * (m.W + s.think_time)), "Little's law on the whole loop"),
     ]  # fmt: skip
 

@@ -44,8 +44,7 @@ def layout() -> Component:
                          dcc.RadioItems(id="explore-kind", options=[{"label": v, "value": k} for k, v in KINDS.items()],
                                         value="mm1", className="choices", **KEPT)],
                     ),
-                    *(slider(f"explore-{name}", p.label, p.low, p.high, p.step, p.start)
-                      for name, p in PARAMETERS.items()),
+                    *(slider(f"explore-{name}", p) for name, p in PARAMETERS.items()),
                     html.P(id="explore-problem", className="problem", role="alert"),
                 ],
                 className="controls",
@@ -79,35 +78,23 @@ def layout() -> Component:
 def register(app: Dash) -> None:
     """The page's callbacks."""
     app.callback(
-        Output("explore-problem", "children"),
-        Output("explore-formulas", "children"),
-        Output("explore-key", "children"),
-        Output("explore-followed", "data"),
-        Output("explore-path", "figure"),
+        Output("explore-problem", "children"), Output("explore-formulas", "children"),
+        Output("explore-key", "children"), Output("explore-followed", "data"), Output("explore-path", "figure"),
         *(Output(f"explore-{name}", "figure") for name in QUANTITIES),
         *(Output(f"explore-{name}-row", "hidden") for name in PARAMETERS),
         Output("explore-arrival_rate", "max"),
-        Input("explore-kind", "value"),
-        Input("theme", "data"),
-        Input("explore-again", "n_clicks"),
-        Input("explore-ready", "data"),
-        *(Input(f"explore-{name}", "value") for name in PARAMETERS),
-    )(lambda kind, look, clicks, _ready, *values: update(kind, look, clicks, *values))
+        Input("explore-kind", "value"), Input("theme", "data"), Input("explore-again", "n_clicks"),
+        Input("explore-ready", "data"), *(Input(f"explore-{name}", "value") for name in PARAMETERS),
+    )(lambda kind, look, clicks, _ready, *values: update(kind, look, clicks, *values))  # fmt: skip
     app.callback(
-        Output("explore-ready", "data"),
-        Output("explore-warming", "disabled"),
-        Input("explore-warming", "n_intervals"),
-        prevent_initial_call=True,
-    )(lambda _ticks: (True, True) if _warm.is_set() else (no_update, no_update))
+        Output("explore-ready", "data"), Output("explore-warming", "disabled"),
+        Input("explore-warming", "n_intervals"), prevent_initial_call=True,
+    )(lambda _ticks: (True, True) if _warm.is_set() else (no_update, no_update))  # fmt: skip
     in_browser(
-        app,
-        "animate",
-        Output("explore-played", "data"),
-        Output("explore-play", "children"),
-        Input("explore-followed", "data"),
-        Input("explore-play", "n_clicks"),
-        State("explore-queue", "id"),
-    )
+        app, "animate",
+        Output("explore-played", "data"), Output("explore-play", "children"),
+        Input("explore-followed", "data"), Input("explore-play", "n_clicks"), State("explore-queue", "id"),
+    )  # fmt: skip
 
 
 def update(kind: object, theme_name: object, clicks: object, *values: object) -> tuple[Any, ...]:

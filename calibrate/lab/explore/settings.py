@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from calibrate.lab.widgets import SliderNumber
 
 if TYPE_CHECKING:
     from qsim import Closed, Distribution, Open
@@ -20,42 +21,27 @@ KINDS: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class SliderParameter:
-    """A number to set: its words, its range, and the models that have it."""
+class SliderParameter(SliderNumber):
+    """A parameter by its name, and the models that have it."""
 
     name: str
-    label: str
-    low: float
-    high: float
-    step: float
-    start: float
     kinds: tuple[Kind, ...]
 
     def end_for(self, kind: object) -> float:
         """Where its slider ends: one server of the usual speed needs no range for sixteen."""
         return 2.0 if self.name == "arrival_rate" and kind in ("mm1", "mg1") else self.high
 
-    def checked(self, value: object) -> float:
-        """``value`` as a number in the range. ValueError naming the parameter."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise ValueError(f"{self.label}: give a number from {self.low:g} to {self.high:g}")
-        if not self.low <= value <= self.high:
-            raise ValueError(f"{self.label} is {value:g}; it must be from {self.low:g} to {self.high:g}")
-        if self.step == 1 and value != int(value):
-            raise ValueError(f"{self.label} is {value:g}; it must be a whole number")
-        return float(value)
-
 
 _OPEN: tuple[Kind, ...] = ("mm1", "mmc", "mg1")
 PARAMETERS: Mapping[str, SliderParameter] = {
     p.name: p
     for p in (
-        SliderParameter("arrival_rate", "arrival rate λ", 0.05, 20.0, 0.05, 0.7, _OPEN),
-        SliderParameter("service_time", "service time S", 0.1, 5.0, 0.05, 1.0, (*_OPEN, "closed")),
-        SliderParameter("servers", "servers c", 1, 16, 1, 4, ("mmc", "closed")),
-        SliderParameter("scv", "variability of service times c² (1: exponential)", 0.0, 10.0, 0.1, 4.0, ("mg1",)),
-        SliderParameter("population", "requests in flight N", 1, 128, 1, 8, ("closed",)),
-        SliderParameter("think_time", "think time Z", 0.0, 20.0, 0.1, 1.0, ("closed",)),
+        SliderParameter("arrival rate λ", 0.05, 20.0, 0.05, 0.7, "arrival_rate", _OPEN),
+        SliderParameter("service time S", 0.1, 5.0, 0.05, 1.0, "service_time", (*_OPEN, "closed")),
+        SliderParameter("servers c", 1, 16, 1, 4, "servers", ("mmc", "closed")),
+        SliderParameter("variability of service times c² (1: exponential)", 0.0, 10.0, 0.1, 4.0, "scv", ("mg1",)),
+        SliderParameter("requests in flight N", 1, 128, 1, 8, "population", ("closed",)),
+        SliderParameter("think time Z", 0.0, 20.0, 0.1, 1.0, "think_time", ("closed",)),
     )
 }
 

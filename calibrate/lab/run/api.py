@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, request, send_file
 
-from calibrate.lab.run.table import RunTable
+from calibrate.lab.run.session import RunTable
 
 EVENTS_AT, GUESSES_AT, REPORT_AT = "/lab/events", "/lab/guesses.csv", "/lab/report"
 LONGEST = 10

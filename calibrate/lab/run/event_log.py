@@ -1,4 +1,4 @@
-"""What happened in a run, in one order for everybody: an append-only list of numbered events, kept in a file."""
+"""The files of a run, and what happened in it: a list of numbered events, in one order for everybody."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ from typing import Any
 
 from measure.errors import StoreError
 
+ORDER = "order.json"
+EVENTS = "events.jsonl"
+TOLD = "told.json"
+SWEEP = "sweep"
+GUESSES = "guesses.json"
+TAKEN_BACK = "taken_back.json"
+PREDICTION = "prediction.json"
+RESULT = "result.json"
+REPORT = "report.html"
 MOST_AT_ONCE = 500
 
 Event = Mapping[str, Any]

@@ -10,8 +10,7 @@ from dash.development.base_component import Component
 from calibrate.lab.guard import teaches
 from calibrate.lab.run.api import GUESSES_AT, REPORT_AT
 from calibrate.lab.run.orders import PACES, choices, series_of
-from calibrate.lab.run.session import LONGEST_NAME, RefusedError
-from calibrate.lab.run.table import RunTable
+from calibrate.lab.run.session import LONGEST_NAME, RefusedError, RunTable
 from calibrate.lab.widgets import KEPT, graph, in_browser, told
 from measure.errors import MeasureError
 

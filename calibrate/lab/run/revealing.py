@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrate.fitting.curve_fit import Fit, fit
-from calibrate.lab.run.files import GUESSES, PREDICTION, REPORT, TAKEN_BACK
+from calibrate.lab.run.event_log import GUESSES, PREDICTION, REPORT, TAKEN_BACK
 from calibrate.lab.run.orders import Order
 from calibrate.lab.run.worker_messages import drawn_curve
 from calibrate.prediction.comparison import Comparison, compare
@@ -106,11 +106,7 @@ def _standing(directory: Path, paths: Sequence[Path]) -> Revealed:
     return replace(revealed, entries=tuple(e for e in revealed.entries if e.commitment not in gone))
 
 
-def _residuals(comparison: Comparison) -> list[dict[str, Any]]:
-    return [
-        {"load": float(load), "held_out": bool(held), "throughput_pct": float(x), "response_pct": float(r)}
-        for load, held, x, r in zip(
-            comparison.points.load, comparison.held_out, comparison.residual_throughput_pct,
-            comparison.residual_response_pct, strict=True,
-        )
-    ]  # fmt: skip
+def _residuals(done: Comparison) -> list[dict[str, Any]]:
+    columns = (done.points.load, done.held_out, done.residual_throughput_pct, done.residual_response_pct)
+    names = ("load", "held_out", "throughput_pct", "response_pct")
+    return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]

@@ -1,4 +1,4 @@
-"""One run: its guesses, its measurement in a process of its own, and its log, which every browser follows."""
+"""A run: its guesses, its measurement in a process of its own, its log, which every browser follows; and all runs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from calibrate.lab.run.event_log import Event, EventLog
-from calibrate.lab.run.files import EVENTS, GUESSES, ORDER, REPORT, RESULT, TAKEN_BACK, TOLD
-from calibrate.lab.run.orders import Order
+from calibrate.lab.folder import LabFolder
+from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, TAKEN_BACK, TOLD, Event, EventLog
+from calibrate.lab.run.orders import Order, order_for
 from measure.errors import MeasureError, StoreError
 from measure.machine.durable import write_durably
 from measure.machine.process import run_tool
@@ -212,6 +213,52 @@ class LabRun:
             self.progress = told
         elif kind in _TOLD_BY_WORKER:
             self.log.add(kind, **told)
+
+
+class RunTable:
+    """The runs of a lab; the last one is what every browser sees. Methods may be called by several threads."""
+
+    def __init__(self, folder: LabFolder) -> None:
+        """The runs stored in ``folder``. StoreError where the last one cannot be read."""
+        self.folder = folder
+        self._lock = threading.Lock()
+        kept = [d for d in folder.run_directories() if (d / ORDER).exists() and (d / EVENTS).exists()]
+        self._current: LabRun | None = LabRun(kept[-1]) if kept else None
+
+    @property
+    def current(self) -> LabRun | None:
+        """The run that everybody sees; None before the first."""
+        return self._current
+
+    def running(self) -> LabRun:
+        """The current run. RefusedError where there is none yet."""
+        if self._current is None:
+            raise RefusedError("there is no run yet: the teacher opens one")
+        return self._current
+
+    def open(self, device: object, series: object, seconds_per_point: object, *, curve_hidden: bool = False) -> LabRun:
+        """A new run of what was chosen, open for guesses. RefusedError while one measures, MeasureError otherwise."""
+        with self._lock:
+            if self._current is not None and self._current.phase == "running":
+                raise RefusedError("a measurement is running; stop it first")
+            order = replace(order_for(self.folder, device, series, seconds_per_point), curve_hidden=curve_hidden)
+            self._current = LabRun.begin(self.folder.new_run(), order)
+            return self._current
+
+    def told(self, run_name: str, first: int) -> dict[str, Any]:
+        """What a browser asks for twice a second: the events from ``first`` on, of the current run from its beginning
+        where the browser knows another one. JSON-ready."""
+        run = self._current
+        if run is None:
+            return {"run": "", "phase": "", "events": [], "progress": {}, "trouble": ""}
+        events = run.log.since(first if run_name == run.name else 0)
+        return {"run": run.name, "phase": run.phase, "events": list(events),
+                "progress": run.progress if run.phase == "running" else {}, "trouble": run.trouble}  # fmt: skip
+
+    def close(self) -> None:
+        """Stop what is measuring."""
+        if self._current is not None:
+            self._current.stop()
 
 
 class _Lines:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from calibrate.lab.run.files import ORDER, RESULT, TOLD
+from calibrate.lab.run.event_log import ORDER, RESULT, TOLD
 from calibrate.lab.run.measuring import measure
 from calibrate.lab.run.orders import Order
 from calibrate.lab.run.revealing import reveal

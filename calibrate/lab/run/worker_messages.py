@@ -12,7 +12,7 @@ from calibrate.default_loads import ENOUGH, to_begin_with
 from calibrate.fitting.curve_fit import Fit, fit
 from calibrate.fitting.origin import with_origin
 from calibrate.fitting.predicted_curve import grid, predict
-from calibrate.lab.run.files import PREDICTION, SWEEP
+from calibrate.lab.run.event_log import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
 from calibrate.sealing.sealed_prediction import seal
 from measure import load

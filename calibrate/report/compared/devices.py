@@ -14,11 +14,13 @@ from functools import cached_property
 from calibrate.fitting.curve_fit import quantity
 from calibrate.inference.estimates import how_sure
 from calibrate.knees.definitions import NamedKnee
+from calibrate.prediction.answer import FACTOR
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import ParameterDifference, Untold, differences, untold
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.view import Column, Shown
 from measure.loads import LOADS
+from measure.units import format_percent
 
 MOST_IN_FULL = 3
 """Of more devices than these a sentence tells only what follows; the tables have everything."""
@@ -195,7 +197,9 @@ def difference_text(matched: Matched) -> Shown:
 
 
 def _times(ratio: float) -> str:
-    """A ratio as it is said: "2.5 times as high", "1/400 as high", "1/1,000,000 as high"."""
+    """A ratio as it is said: "4 % higher", "2.5 times as high", "1/400 as high", "1/1,000,000 as high"."""
+    if 1 / FACTOR < ratio < FACTOR:
+        return f"{format_percent(100 * abs(ratio - 1))} {'higher' if ratio > 1 else 'lower'}"
     value = float(f"{1 / ratio if ratio < 0.1 else ratio:.3g}")
     said = f"{value:,.0f}" if value >= 1000 else f"{value:g}"
     return f"1/{said} as high" if ratio < 0.1 else f"{said} times as high"

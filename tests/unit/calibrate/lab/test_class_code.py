@@ -15,12 +15,12 @@ pytest.importorskip("dash")
 from flask import Flask
 from flask.testing import FlaskClient
 
-from calibrate.lab import packing
 from calibrate.lab.app import build
 from calibrate.lab.class_code import ADDRESS, Address, new_code, panel, read_code
 from calibrate.lab.folder import opened
 from calibrate.lab.guard import Guard
-from calibrate.lab.run.table import RunTable
+from calibrate.lab.run.session import RunTable
+from calibrate.lab.server import pack_scripts
 
 BASE = "http://192.0.2.7:8050"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -32,7 +32,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Guard, Flask
     with opened(tmp_path_factory.mktemp("lab") / "lab") as folder:
         server = build(RunTable(folder)).server
         guard.attach(server)
-        packing.attach(server)
+        pack_scripts(server)
         server.config[ADDRESS] = Address(f"{BASE}/?token={guard.teacher}", f"{BASE}/?token={guard.viewer}",
                                          guard.viewer or "")  # fmt: skip
         yield guard, server

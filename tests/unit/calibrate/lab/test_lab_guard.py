@@ -15,7 +15,7 @@ from calibrate.lab.app import build
 from calibrate.lab.folder import opened
 from calibrate.lab.guard import Guard, is_loopback
 from calibrate.lab.run.page import BUTTONS
-from calibrate.lab.run.table import RunTable
+from calibrate.lab.run.session import RunTable
 
 EVENTS = "/lab/events"
 

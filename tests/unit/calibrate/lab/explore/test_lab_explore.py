@@ -113,7 +113,7 @@ def test_the_formulas_hold_the_numbers_of_the_student():
     shown = json.dumps([part.to_plotly_json() for part in rendered(list(said.values()))], default=str)
     assert "0.7" in shown
     closed = {f.name: f.result for f in formulas_of(settings_of("closed", START), solve(MODELS["closed"]))}
-    assert (closed["knee"], closed["at most"], closed["all that circle"]) == ("8", "4", "8")
+    assert (closed["knee"], closed["at most"], closed["all that circulate"]) == ("8", "4", "8")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,11 +11,9 @@ from lab_replay import REPLAY
 pytest.importorskip("dash")
 
 from calibrate.lab.folder import LabFolder, opened
-from calibrate.lab.run.event_log import EventLog
-from calibrate.lab.run.files import EVENTS, GUESSES, ORDER
+from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, EventLog
 from calibrate.lab.run.orders import Order, choices, order_for, series_of
-from calibrate.lab.run.session import LabRun, RefusedError
-from calibrate.lab.run.table import RunTable
+from calibrate.lab.run.session import LabRun, RefusedError, RunTable
 from calibrate.lab.run.worker_messages import first_loads
 from calibrate.sealing.guesses import read_list
 from measure.errors import DataError, MeasureError, StoreError

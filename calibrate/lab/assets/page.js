@@ -1,0 +1,61 @@
+/* What every part of the page has: its look, names for those who hear it, and the link to copy. */
+window.dash_clientside = window.dash_clientside || {};
+window.dash_clientside.lab = window.dash_clientside.lab || {};
+window.qsimLab = window.qsimLab || {};
+
+(function (lab) {
+  "use strict";
+
+  /* Light or dark as the reader's system has it, large type where the screen is a projector's, until the reader says
+     otherwise. Stored as words: "dark", "light large". */
+  const WIDE = 1600;
+
+  lab.isDark = function (look) { return String(look).split(" ").includes("dark"); };
+  lab.isLarge = function (look) { return String(look).split(" ").includes("large"); };
+
+  function preferred() {
+    const dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
+    return (dark ? "dark" : "light") + (window.innerWidth >= WIDE ? " large" : "");
+  }
+
+  window.dash_clientside.lab.theme = function (themeClicks, sizeClicks, stored) {
+    const known = /^(dark|light)( large)?$/.test(stored) ? stored : preferred();
+    const pressed = window.dash_clientside.callback_context.triggered_id;
+    const dark = lab.isDark(known) !== (pressed === "theme-toggle" && themeClicks > 0);
+    const large = lab.isLarge(known) !== (pressed === "size-toggle" && sizeClicks > 0);
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    document.documentElement.dataset.size = large ? "large" : "normal";
+    return [(dark ? "dark" : "light") + (large ? " large" : ""), dark ? "Light" : "Dark", large ? "Smaller" : "Larger"];
+  };
+
+  /* Sliders and number boxes carry the name of their row. */
+  function label() {
+    for (const row of document.querySelectorAll(".control[aria-label]")) {
+      for (const part of row.querySelectorAll("[role=slider], input")) {
+        if (!part.hasAttribute("aria-label")) { part.setAttribute("aria-label", row.getAttribute("aria-label")); }
+      }
+    }
+  }
+
+  new MutationObserver(label).observe(document.documentElement, { childList: true, subtree: true });
+
+  /* Copies what a button says it copies. A lab beyond this machine has no HTTPS, where browsers lend no clipboard. */
+  function copied(text) {
+    const field = document.createElement("textarea");
+    field.value = text;
+    document.body.appendChild(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    return done;
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest("button[data-copy]");
+    if (button) { button.textContent = copied(button.dataset.copy) ? "Copied" : "Not copied: select the link"; }
+  });
+  document.addEventListener("keydown", (event) => {
+    const open = document.querySelector("details.joining[open]");
+    if (event.key === "Escape" && open) { open.open = false; open.querySelector("summary").focus(); }
+  });
+})(window.qsimLab);
