@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import typer
@@ -10,6 +11,7 @@ from calibrate.cli.command_table import CONTEXT, LazyGroup, Table
 from calibrate.cli.failures import EXIT_CODES
 from calibrate.cli.help_text import folded
 from calibrate.cli.root import Root
+from calibrate.cli.root_command import NamesOptions
 from qsim.installed import version
 
 HELP = """Measure a drive or a memory, describe it as a queue, predict its curve and its knee, and hold the prediction
@@ -36,6 +38,18 @@ EPILOG = "\n".join(
 SEAL_HELP = "Seal guesses of a knee before the measurement, and reveal them after it. Predictions: qsim predict --seal."
 
 MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this machine's memory; every point is stored."
+
+
+class Course(NamesOptions, LazyGroup):
+    """``qsim course``: measures, and has commands for the labs."""
+
+    table: ClassVar[Table] = {
+        "For the class": {
+            "handouts": "calibrate.cli.teaching.hand_ins:handouts",
+            "hand-in": "calibrate.cli.teaching.hand_ins:hand_in",
+            "grade": "calibrate.cli.teaching.hand_ins:grade",
+        }
+    }
 
 
 class Commands(Root):
@@ -73,6 +87,7 @@ class Commands(Root):
             "seal": "",
         },
     }
+    below: ClassVar[Mapping[str, type[LazyGroup]]] = {"course": Course}
 
 
 class Measuring(LazyGroup):

@@ -12,13 +12,15 @@ from qsim.errors import InvalidParameterError
 _UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
 
 
-class Command(TyperCommand):
-    """One command: a parameter that the library refuses is named as the option that the user typed."""
+class NamesOptions:
+    """A command, or a group with options: what the library refuses is named as the option that the user typed."""
+
+    params: list[Any]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            return super().invoke(ctx)  # type: ignore[misc]
         except InvalidParameterError as error:
             raise refused_parameter(error, self._option(error.parameter)) from error
 
@@ -27,3 +29,7 @@ class Command(TyperCommand):
         options = {p.name: option_name(p) for p in self.params if p.name}
         names = (parameter, *(parameter.removesuffix(unit) for unit in _UNITS))
         return next((options[name] for name in names if name in options), parameter)
+
+
+class Command(NamesOptions, TyperCommand):
+    """One command."""

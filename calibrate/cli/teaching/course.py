@@ -41,6 +41,7 @@ MODELLING = "a minute or two for the models"
 
 
 def course(
+    ctx: typer.Context,
     *,
     out: Annotated[
         Path | None,
@@ -76,6 +77,8 @@ def course(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Plan, say how long it takes, measure, model, write the page; or build it from published tables."""
+    if ctx.invoked_subcommand is not None:
+        return
     check_datasheet(datasheet_iops)
     measuring = {
         "--disk": disk is not None, "--budget": budget_s is not None, "--quick": quick, "--no-memory": no_memory,
