@@ -19,6 +19,7 @@ from calibrate.report.compared.comparison_text import told
 from calibrate.report.compared.views import Section
 from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
+from calibrate.report.front import FrontPage
 from calibrate.report.measured.section import MeasuredSection
 from calibrate.report.view import View
 from measure.errors import MeasureError
@@ -42,8 +43,12 @@ def write_report(
     return write_sections([Section(heading, comparisons, refused or {})], path, title=heading)
 
 
-def write_sections(sections: Sequence[Section | MeasuredSection], path: str | Path, *, title: str) -> Path:
+def write_sections(
+    sections: Sequence[Section | MeasuredSection], path: str | Path, *, title: str, front: FrontPage | None = None
+) -> Path:
     """Write one page for several sweeps, replacing an earlier report of ours but no other file.
+
+    With a ``front`` the page opens with it, and every section is folded.
 
     Raises MeasureError where ``path`` is a file that is no report of ours, or cannot be written.
     """
@@ -53,7 +58,7 @@ def write_sections(sections: Sequence[Section | MeasuredSection], path: str | Pa
             raise MeasureError(f"{target} exists and is not a report of qsim; choose another name for the report")
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.tmp")
-        temporary.write_text(render(sections, title=title), encoding="utf-8")
+        temporary.write_text(render(sections, title=title, front=front), encoding="utf-8")
         temporary.replace(target)
     except OSError as error:
         raise MeasureError(f"cannot write the report {target}: {error.strerror or error}") from error
@@ -67,24 +72,49 @@ def _is_ours(path: Path) -> bool:
         return MARK.encode() in file.read(2000)
 
 
-def render(sections: Sequence[Section | MeasuredSection], *, title: str) -> str:
+def render(
+    sections: Sequence[Section | MeasuredSection], *, title: str, front: FrontPage | None = None
+) -> str:  # fmt: skip
     """The page as text. It names no address outside itself."""
+    return _rendered("page.html.j2", [_shown(s, i) for i, s in enumerate(sections)], title, front)
+
+
+def render_paper(sections: Sequence[Section | MeasuredSection], *, title: str, front: FrontPage) -> str:
+    """A short page for a printer: the front, and of each section its words and one plot, or its first table."""
+    return _rendered("paper.html.j2", [_shortened(_shown(s, i)) for i, s in enumerate(sections)], title, front)
+
+
+def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: FrontPage | None) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("calibrate", "report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    return environment.get_template("page.html.j2").render(
+    return environment.get_template(template).render(
         title=title or "qsim report",
         mark=MARK,
         plotlyjs=(files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8"),
         dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        sections=[
-            _measured(s, i) if isinstance(s, MeasuredSection) else _section(s, i) for i, s in enumerate(sections)
-        ],
-    )
+        sections=sections,
+        front=None if front is None else {
+            **front.to_dict(), "view": None if front.view is None else _view(front.view, "front"),
+        },
+    )  # fmt: skip
+
+
+def _shown(section: Section | MeasuredSection, number: int) -> dict[str, Any]:
+    return _measured(section, number) if isinstance(section, MeasuredSection) else _section(section, number)
+
+
+def _shortened(shown: dict[str, Any]) -> dict[str, Any]:
+    """What of a section goes to paper: one plot of each, or the first table where there is no plot."""
+    if shown["measured"]:
+        drawn = [view for view in shown["views"] if view["figure"]]
+        return {**shown, "views": (drawn or shown["views"])[:1]}
+    series = [{**one, "main": [] if shown["overview"] else one["main"][:1]} for one in shown["series"]]
+    return {**shown, "series": series}
 
 
 def _section(section: Section, number: int) -> dict[str, Any]:

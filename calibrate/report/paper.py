@@ -1,0 +1,56 @@
+"""A report as a PDF, printed by a Chromium or Chrome of this machine from a page of our own; nothing is fetched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from calibrate.report.front import FrontPage
+from calibrate.report.images import browser_here
+from calibrate.report.measured.section import MeasuredSection
+from calibrate.report.page import Section, render_paper
+from measure.errors import MeasureError
+
+PATIENCE_S = 120
+MARK = b"/Title (qsim: "
+"""What makes a PDF ours, so that only ours is ever replaced."""
+
+
+def write_paper(
+    sections: Sequence[Section | MeasuredSection],
+    path: Path,
+    *,
+    title: str,
+    front: FrontPage,
+    browser: str | None = None,
+) -> Path:  # fmt: skip
+    """Print the first page and of each section its verdict and one plot to ``path``.
+
+    ``browser`` is the path of a Chromium or Chrome; None looks on PATH. Raises MeasureError where there is none, where
+    it fails, and where ``path`` is a file that is not ours.
+    """
+    program = browser_here(browser)
+    try:
+        if path.exists() and MARK not in path.read_bytes():
+            raise MeasureError(f"{path} exists and is not a report of qsim; it is not replaced")
+        with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:  # a browser in a box reads no /tmp
+            page, printed = Path(folder).resolve() / "paper.html", Path(folder).resolve() / "paper.pdf"
+            page.write_text(render_paper(sections, title=title, front=front), encoding="utf-8")
+            as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+            command = [
+                program, "--headless", *as_root, "--disable-gpu", "--no-pdf-header-footer", "--no-first-run",
+                f"--user-data-dir={Path(folder).resolve() / 'profile'}", "--virtual-time-budget=60000",
+                f"--print-to-pdf={printed}", page.as_uri(),
+            ]  # fmt: skip
+            done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
+            if done.returncode or not printed.exists():
+                raise MeasureError(f"{program} printed no PDF (exit code {done.returncode}); print the report from it")
+            printed.replace(path)
+    except subprocess.TimeoutExpired as error:
+        raise MeasureError(f"{program} printed no PDF in {PATIENCE_S} s; print the report from it") from error
+    except OSError as error:
+        raise MeasureError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
