@@ -32,25 +32,35 @@ def write_paper(
     ``browser`` is the path of a Chromium or Chrome; None looks on PATH. Raises MeasureError where there is none, where
     it fails, and where ``path`` is a file that is not ours.
     """
-    program = browser_here(browser)
     try:
         if path.exists() and MARK not in path.read_bytes():
             raise MeasureError(f"{path} exists and is not a report of qsim; it is not replaced")
-        with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:  # a browser in a box reads no /tmp
-            page, printed = Path(folder).resolve() / "paper.html", Path(folder).resolve() / "paper.pdf"
+        with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:
+            page = Path(folder) / "paper.html"
             page.write_text(render_paper(sections, title=title, front=front), encoding="utf-8")
-            as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-            command = [
-                program, "--headless", *as_root, "--disable-gpu", "--no-pdf-header-footer", "--no-first-run",
-                f"--user-data-dir={Path(folder).resolve() / 'profile'}", "--virtual-time-budget=60000",
-                f"--print-to-pdf={printed}", page.as_uri(),
-            ]  # fmt: skip
-            done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
-            if done.returncode or not printed.exists():
-                raise MeasureError(f"{program} printed no PDF (exit code {done.returncode}); print the report from it")
-            printed.replace(path)
-    except subprocess.TimeoutExpired as error:
-        raise MeasureError(f"{program} printed no PDF in {PATIENCE_S} s; print the report from it") from error
+            print_pdf(page, path, browser)
     except OSError as error:
         raise MeasureError(f"cannot write {path}: {error.strerror or error}") from error
     return path
+
+
+def print_pdf(page: Path, path: Path, browser: str | None = None) -> None:
+    """Print a page of ours to ``path``. MeasureError where no browser is here, or where it fails."""
+    program = browser_here(browser)
+    try:
+        with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:  # a browser in a box reads no /tmp
+            place = Path(folder).resolve()
+            as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+            command = [
+                program, "--headless", *as_root, "--disable-gpu", "--no-pdf-header-footer", "--no-first-run",
+                f"--user-data-dir={place / 'profile'}", "--virtual-time-budget=60000",
+                f"--print-to-pdf={place / 'printed.pdf'}", page.resolve().as_uri(),
+            ]  # fmt: skip
+            done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
+            if done.returncode or not (place / "printed.pdf").exists():
+                raise MeasureError(f"{program} printed no PDF (exit code {done.returncode}); print the page from it")
+            (place / "printed.pdf").replace(path)
+    except subprocess.TimeoutExpired as error:
+        raise MeasureError(f"{program} printed no PDF in {PATIENCE_S} s; print the page from it") from error
+    except OSError as error:
+        raise MeasureError(f"cannot write {path}: {error.strerror or error}") from error
