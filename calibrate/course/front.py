@@ -102,7 +102,7 @@ def _verdict(sections: Sequence[Part], done: Sequence[Comparison]) -> tuple[str,
     """How well the course predicts itself, and what the audit found."""
     held = [c for c in done if c.points.load_type.is_closed and c.held_out.any()]
     held = held or [c for c in done if not c.is_open and c.held_out.any()]
-    lines = ["Nothing is predicted, so nothing checks a model."]
+    lines = ["No curve over a load is predicted, so none checks a model."]
     if held:
         missed, sure = answer(held)[2][LABEL:], last_lines(held)[0][LABEL:]
         lines = [f"{sure}.", f"The prediction misses {missed}."]

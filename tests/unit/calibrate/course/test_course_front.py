@@ -29,7 +29,7 @@ def test_a_drive_leads_with_its_knee_and_peak() -> None:
 def test_a_table_without_a_curve_has_what_was_measured_and_says_that_nothing_is_predicted() -> None:
     front = front_of(published_sections(published_names("002")))
     assert front.view is None
-    assert front.verdict[0] == "Nothing is predicted, so nothing checks a model."
+    assert front.verdict[0] == "No curve over a load is predicted, so none checks a model."
     assert front.lines()[0].startswith("DEVICE  ")
     assert front.lines()[-2].startswith("VERDICT ")
 
