@@ -53,6 +53,10 @@ site: $(VENV)/.installed-test ## Build the pages as a site in build/site, withou
 	$(BIN)/python -m sphinx -q -W --keep-going docs build/site
 	@echo "open build/site/index.html"
 
+.PHONY: slides
+slides: $(VENV)/.installed-test ## Make slides of the tutorials, explanations and theory in build/slides (PDFs by Chromium)
+	cd docs && ../$(BIN)/python -m doctools.slides ../build/slides
+
 .PHONY: bench
 bench: $(VENV)/.installed ## Customers per second of every engine
 	$(QSIM) bench

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import typer
 
-from calibrate.cli.command_table import CONTEXT, LazyGroup, Table, folded
+from calibrate.cli.command_table import CONTEXT, LazyGroup, NamesOptions, Table, folded
 from calibrate.cli.failures import EXIT_CODES
 from calibrate.cli.root import Root
 from qsim.installed import version
@@ -35,6 +36,18 @@ EPILOG = "\n".join(
 SEAL_HELP = "Seal guesses of a knee before the measurement, and reveal them after it. Predictions: qsim predict --seal."
 
 MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this machine's memory; every point is stored."
+
+
+class Course(NamesOptions, LazyGroup):
+    """``qsim course``: measures, and has commands for the labs."""
+
+    table: ClassVar[Table] = {
+        "For the class": {
+            "handouts": "calibrate.cli.teaching.hand_ins:handouts",
+            "hand-in": "calibrate.cli.teaching.hand_ins:hand_in",
+            "grade": "calibrate.cli.teaching.hand_ins:grade",
+        }
+    }
 
 
 class Commands(Root):
@@ -75,6 +88,7 @@ class Commands(Root):
             "seal": "",
         },
     }
+    below: ClassVar[Mapping[str, type[LazyGroup]]] = {"course": Course}
 
 
 class Measuring(LazyGroup):

@@ -18,13 +18,15 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 _UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
 
 
-class Command(TyperCommand):
-    """One command: a parameter that the library refuses is named as the option that the user typed."""
+class NamesOptions:
+    """A command, or a group with options: what the library refuses is named as the option that the user typed."""
+
+    params: list[Any]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            return super().invoke(ctx)  # type: ignore[misc]
         except InvalidParameterError as error:
             raise refused_parameter(error, self._option(error.parameter)) from error
 
@@ -35,6 +37,10 @@ class Command(TyperCommand):
         return next((options[name] for name in names if name in options), parameter)
 
 
+class Command(NamesOptions, TyperCommand):
+    """One command."""
+
+
 class LazyGroup(TyperGroup):
     """A group of commands that are found in ``table``: panel of the help -> name -> ``module:function``.
 
@@ -43,6 +49,8 @@ class LazyGroup(TyperGroup):
     """
 
     table: ClassVar[Table] = {}
+    below: ClassVar[Mapping[str, type[LazyGroup]]] = {}
+    """Commands that do something themselves and have commands below them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the table."""
@@ -52,7 +60,7 @@ class LazyGroup(TyperGroup):
         """The command of that name, imported now; None where there is none."""
         for panel, homes in self.table.items():
             if homes.get(cmd_name) and cmd_name not in self.commands:
-                self.commands[cmd_name] = _command(cmd_name, homes[cmd_name], panel)
+                self.commands[cmd_name] = _command(cmd_name, homes[cmd_name], panel, self.below.get(cmd_name))
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -63,13 +71,18 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _command(name: str, home: str, panel: str) -> Any:
+def _command(name: str, home: str, panel: str, group: type[LazyGroup] | None = None) -> Any:
     module_name, _, function = home.partition(":")
     module = import_module(module_name)
-    help_ = getattr(module, f"HELP_{function.upper()}", None) or module.HELP
+    help_ = folded(getattr(module, f"HELP_{function.upper()}", None) or module.HELP)
+    run = with_options_of_groups(getattr(module, function))
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    add = alone.command(name, cls=Command, help=folded(help_), context_settings=CONTEXT, rich_help_panel=panel or None)
-    add(with_options_of_groups(getattr(module, function)))
+    if group is not None:
+        alone.callback(cls=group, invoke_without_command=True, help=help_, context_settings=CONTEXT)(run)
+        made = typer.main.get_group(alone)
+        made.name, made.rich_help_panel = name, panel
+        return made
+    alone.command(name, cls=Command, help=help_, context_settings=CONTEXT, rich_help_panel=panel or None)(run)
     return typer.main.get_command(alone)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from calibrate.cli import parsing
-from calibrate.cli.console import say
+from calibrate.cli.console import say, warn
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
@@ -17,6 +17,7 @@ from calibrate.cli.report_files import check_report_path
 from measure.units import counted
 
 if TYPE_CHECKING:
+    from calibrate.report.front import FrontPage
     from calibrate.report.view import Section
 
 IMAGES = ("svg", "png", "pdf")
@@ -41,13 +42,14 @@ class Written:
     """The names of what was written."""
 
     report: str | None = None
+    pdf: str | None = None
     csv: tuple[str, ...] = ()
     plots: tuple[str, ...] = ()
     outputs: Outputs | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {"report": self.report, "csv": list(self.csv), "plots": list(self.plots)}
+        return {"report": self.report, "pdf": self.pdf, "csv": list(self.csv), "plots": list(self.plots)}
 
     def tell(self) -> None:
         """A line for each kind."""
@@ -57,6 +59,8 @@ class Written:
             say(f"\n{counted(len(self.plots), 'plot')}: {self.outputs.plots}")
         if self.report is not None:
             say(f"\nreport: {self.report}")
+        if self.pdf is not None:
+            say(f"to print: {self.pdf}")
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,11 @@ class Outputs(OptionGroup):
 
             check_images()
 
-    def write(self, sections: Sequence[Section], title: str) -> Written:
-        """Write what was asked for. Raises MeasureError where a file is in the way, or cannot be written or drawn."""
+    def write(self, sections: Sequence[Section], title: str, front: FrontPage | None = None) -> Written:
+        """Write what was asked for; a page with a ``front`` also as a PDF, where a browser is here.
+
+        Raises MeasureError where a file is in the way, or cannot be written or drawn.
+        """
         if not self.wanted:
             return Written(outputs=self)
         from calibrate.report.files import write_tables
@@ -102,8 +109,24 @@ class Outputs(OptionGroup):
 
             with Bar("drawing plots") as bar:
                 plots = write_images(groups, self.plots, image_format(self.image or "svg"), progress=bar.share)
-        page = None if self.report is None else str(write_sections(sections, self.report, title=title))
-        return Written(page, tuple(map(str, tables)), tuple(map(str, plots)), self)
+        page = None if self.report is None else str(write_sections(sections, self.report, title=title, front=front))
+        pdf = None if self.report is None or front is None else _printed(sections, self.report, title, front)
+        return Written(page, pdf, tuple(map(str, tables)), tuple(map(str, plots)), self)
+
+
+def _printed(
+    sections: Sequence[Section], page: Path, title: str, front: FrontPage
+) -> str | None:  # fmt: skip
+    """The PDF beside the page; None, with a warning, where it cannot be printed: the page says the same."""
+    from calibrate.report.paper import write_paper
+    from measure.errors import MeasureError
+
+    try:
+        with Bar("printing"):
+            return str(write_paper(sections, page.with_suffix(".pdf"), title=title, front=front))
+    except MeasureError as error:
+        warn(f"no PDF: {error}")
+        return None
 
 
 @dataclass(frozen=True)

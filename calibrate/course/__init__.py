@@ -8,6 +8,7 @@ sections = published_sections(["003-ssd-read"])     # the same of published tabl
 
 from __future__ import annotations
 
+from calibrate.course.front import front_of
 from calibrate.course.planning import CoursePlan, MemoryStep, plan_course
 from calibrate.course.published import published_names, published_sections
 from calibrate.course.running import CourseResults, run_course
@@ -18,6 +19,7 @@ __all__ = [
     "CourseResults",
     "MemoryStep",
     "course_sections",
+    "front_of",
     "plan_course",
     "published_names",
     "published_sections",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Sequence
+
 import pandas as pd
 
 from calibrate.course.planning import CoursePlan
@@ -11,7 +14,7 @@ from calibrate.report.view import Section, View
 from measure.fio.preconditioning import chosen_state
 from measure.memory.probe import MemoryPlan
 from measure.sweep import Sweep
-from measure.units import counted, format_bytes, format_duration
+from measure.units import counted, format_bytes
 
 
 def method_section(plan: CoursePlan, results: CourseResults) -> Section:
@@ -20,7 +23,7 @@ def method_section(plan: CoursePlan, results: CourseResults) -> Section:
     table = pd.DataFrame(rows)
     sweeps = View(
         "method", "method", "What was measured", "Every sweep with its points; a point's time is without its ramp.",
-        table, None, shown(table, {"sweep": "sweep", "point_s": "a point", "ramp_s": "its ramp"}),
+        table, None, shown(_as_typed(table)),
     )  # fmt: skip
     exact = View("method", "commands", "The exact commands", _COMMANDS, _commands(results), None,
                  shown(_commands(results)))  # fmt: skip
@@ -77,10 +80,11 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
             continue
         if isinstance(step.plan, MemoryPlan):
             told.append(
-                f"Memory: one thread chases pointers through a random ring of cache lines and times them, while "
-                f"{' and '.join(map(str, step.plan.loader_counts))} other threads stream through buffers of "
-                f"{format_bytes(step.plan.buffer_bytes)} each and idle for the injected delay after each burst of "
-                f"lines. Every point is measured {step.plan.repeats} times for {step.plan.seconds_per_repeat:g} s, "
+                f"Memory: one thread chases pointers through a random ring of cache lines and times them, beside "
+                f"{_threads(step.plan.loader_counts)} streaming through buffers of "
+                f"{format_bytes(step.plan.buffer_bytes)} each and pausing for the injected delay after each burst of "
+                f"lines. Every point is measured {counted(step.plan.repeats, 'time')} for "
+                f"{_time(step.plan.seconds_per_repeat)}, "
                 "the delays in a random order."
             )
         else:
@@ -95,8 +99,8 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
         size = "" if storage.size_bytes is None else f" of {format_bytes(storage.size_bytes)}"
         told.append(
             f"Drive: fio on one test file{size}, direct I/O, {_before(state)} Every point runs for "
-            f"{format_duration(storage.runtime_s)} (tails twice as long) after a ramp of "
-            f"{format_duration(storage.ramp_s)} that is not counted, {counted(storage.repeats, 'time')}; rounds go "
+            f"{_time(storage.runtime_s)} (tails twice as long) after a ramp of "
+            f"{_time(storage.ramp_s)} that is not counted, {counted(storage.repeats, 'time')}; rounds go "
             "over all points, so that a drift is not taken for a curve. Open points send Poisson arrivals from many "
             "jobs, so that a late answer delays no later request."
         )
@@ -112,7 +116,32 @@ def _machine(results: CourseResults) -> str:
     known = {"CPU": first.cpu, "kernel": first.kernel, "drive": "; ".join(d for d in devices if d)}
     tools = dict.fromkeys(f"{p.tool} {p.tool_version}".strip() for p in (s.provenance for s in results.sweeps.values()))
     facts = [f"{name} {value}" for name, value in known.items() if value]
-    return f"Machine: {', '.join(facts)}. Tools: {', '.join(t for t in tools if t)}. Begun {first.started_at}."
+    return f"Machine: {', '.join(facts)}. Tools: {', '.join(t for t in tools if t)}. Begun {_moment(first.started_at)}."
+
+
+def _as_typed(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its times as people type them."""
+    names = {"point_s": "a point", "ramp_s": "its ramp"}
+    return table.assign(**{c: table[c].map(_time) for c in names if c in table}).rename(columns=names)
+
+
+def _time(seconds: float) -> str:
+    """A setting as it was typed: ``500 ms``, ``1 s``."""
+    if not seconds > 0:
+        return ""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1e3 * seconds:g} ms"
+
+
+def _threads(counts: Sequence[int]) -> str:
+    return " or ".join(map(str, counts)) + (" thread" if list(counts) == [1] else " threads")
+
+
+def _moment(text: str) -> str:
+    """A time as people write it: ``2026-11-22 22:33 UTC``; another text as it is."""
+    try:
+        return dt.datetime.fromisoformat(text).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return text
 
 
 def _before(state: str) -> str:

@@ -47,7 +47,7 @@ def check_images(browser: str | None = None) -> None:
     """
     if find_spec("kaleido") is None:
         raise MeasureError(f"plots as files need kaleido, which is not installed: {install_hint('plots')}")
-    _browser(browser)
+    browser_here(browser)
 
 
 def write_images(
@@ -68,7 +68,7 @@ def write_images(
     drawn = [g for g in drawn if g.views]
     check_free(drawn, directory, image, "--plots")
     views = [view for group in drawn for view in group.views]
-    found = iter(_run(_draw(views, image, _browser(browser), progress)))
+    found = iter(_run(_draw(views, image, browser_here(browser), progress)))
     return write_files(drawn, directory, image, "--plots", lambda _: next(found))
 
 
@@ -128,12 +128,13 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         return thread.submit(asyncio.run, work).result()
 
 
-def _browser(given: str | None) -> str:
+def browser_here(given: str | None) -> str:
+    """The path of a Chromium or Chrome. MeasureError where there is none."""
     for name in [given] if given else _BROWSERS:
         if path := shutil.which(name):
             return path
     raise MeasureError(
-        f"plots as files need Chromium or Chrome{f'; {given} is not one' if given else '; neither is on PATH'} "
+        f"plots and PDFs need Chromium or Chrome{f'; {given} is not one' if given else '; neither is on PATH'} "
         "(Debian, Ubuntu: apt-get install chromium)"
     )
 

@@ -1,8 +1,9 @@
 (function () {
   "use strict";
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const narrow = 520, paper = 720, sheet = 800;
-  let printing = false;
+  const onPaper = document.documentElement.classList.contains("paper");
+  const narrow = 520, paper = onPaper ? 680 : 720, sheet = onPaper ? 320 : 800;
+  let printing = onPaper;
 
   const darkened = colour => darkColours[colour.toLowerCase()] || colour;
 
@@ -65,6 +66,7 @@
     const height = (layout.height || 520) - (small ? 120 : 0);
     const more = Math.max(0, legendRows(figure, width, letters) - 2) * 1.6 * letters;
     layout.height = Math.max(small ? 380 : 0, height) + more;
+    figure.more = more;
     layout.legend = Object.assign({}, layout.legend, {maxheight: 1, tracegroupgap: 0});
     if (!small) return figure;
     const rows = Object.keys(layout).filter(name => name.startsWith("yaxis") && layout[name].ticktext);
@@ -84,7 +86,7 @@
   function draw(plot) {
     const figure = fitted(figureOf(plot, printing), printing ? paper : plot.clientWidth);
     const layout = Object.assign({}, figure.layout, {autosize: true});
-    if (printing) Object.assign(layout, {width: paper, height: Math.min(layout.height, sheet)});
+    if (printing) Object.assign(layout, {width: paper, height: Math.min(layout.height, sheet + (onPaper ? figure.more : 0))});
     const config = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "toImage"]};
     plot.dataset.drawn = "yes";
     plot.style.minHeight = "";
@@ -93,7 +95,7 @@
 
   const plots = Array.from(document.querySelectorAll(".plot"));
   const redraw = () => plots.filter(plot => plot.dataset.drawn).forEach(draw);
-  if ("IntersectionObserver" in window) {
+  if ("IntersectionObserver" in window && !onPaper) {
     const seen = new IntersectionObserver(entries => entries.forEach(entry => {
       if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
     }), {rootMargin: "600px"});
@@ -103,10 +105,11 @@
   }
   dark.addEventListener("change", redraw);
   window.addEventListener("beforeprint", () => {
+    if (onPaper) return;
     printing = true;
     plots.filter(plot => plot.offsetParent !== null).forEach(draw);
   });
-  window.addEventListener("afterprint", () => { printing = false; redraw(); });
+  window.addEventListener("afterprint", () => { printing = onPaper; redraw(); });
 
   document.addEventListener("click", event => {
     const button = event.target.closest("button[data-image]");

@@ -19,6 +19,7 @@ from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.comparison_text import told
 from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
+from calibrate.report.front import FrontPage
 from calibrate.report.view import Section, View
 from measure.errors import MeasureError
 from measure.sweep import Provenance
@@ -40,8 +41,12 @@ def write_report(
     return write_sections([section], path, title=heading)
 
 
-def write_sections(sections: Sequence[Section], path: str | Path, *, title: str) -> Path:
+def write_sections(
+    sections: Sequence[Section], path: str | Path, *, title: str, front: FrontPage | None = None
+) -> Path:  # fmt: skip
     """Write one page for several sweeps, replacing an earlier report of ours but no other file.
+
+    With a ``front`` the page opens with it, and every section is folded.
 
     Raises MeasureError where ``path`` is a file that is no report of ours, or cannot be written.
     """
@@ -51,7 +56,7 @@ def write_sections(sections: Sequence[Section], path: str | Path, *, title: str)
             raise MeasureError(f"{target} exists and is not a report of qsim; choose another name for the report")
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.tmp")
-        temporary.write_text(render(sections, title=title), encoding="utf-8")
+        temporary.write_text(render(sections, title=title, front=front), encoding="utf-8")
         temporary.replace(target)
     except OSError as error:
         raise MeasureError(f"cannot write the report {target}: {error.strerror or error}") from error
@@ -65,22 +70,42 @@ def _is_ours(path: Path) -> bool:
         return MARK.encode() in file.read(2000)
 
 
-def render(sections: Sequence[Section], *, title: str) -> str:
+def render(sections: Sequence[Section], *, title: str, front: FrontPage | None = None) -> str:
     """The page as text. It names no address outside itself."""
+    return _rendered("page.html.j2", [_section(s, i) for i, s in enumerate(sections)], title, front)
+
+
+def render_paper(sections: Sequence[Section], *, title: str, front: FrontPage) -> str:
+    """A short page for a printer: the front, and of each section its words and one plot, or its first table."""
+    return _rendered("paper.html.j2", [_shortened(_section(s, i)) for i, s in enumerate(sections)], title, front)
+
+
+def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: FrontPage | None) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("calibrate", "report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    return environment.get_template("page.html.j2").render(
+    return environment.get_template(template).render(
         title=title or "qsim report",
         mark=MARK,
         plotlyjs=(files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8"),
         dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        sections=[_section(s, i) for i, s in enumerate(sections)],
-    )
+        sections=sections,
+        front=None if front is None else {
+            **front.to_dict(), "view": None if front.view is None else _view(front.view, "front"),
+        },
+    )  # fmt: skip
+
+
+def _shortened(shown: dict[str, Any]) -> dict[str, Any]:
+    """What of a section goes to paper: one plot of each curve, or of them all, or the first table without a plot."""
+    drawn = [view for view in shown["views"] if view["figure"]]
+    views = (drawn or shown["views"])[:1]
+    curves = [{**one, "main": [] if views else one["main"][:1]} for one in shown["curves"]]
+    return {**shown, "views": views, "curves": curves}
 
 
 def _section(section: Section, number: int) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def add_guess(
     ('Ada', True)
     >>> temporary.cleanup()
     """
-    own = keep or path.with_name(f"{path.stem}.{_slug(guess.name)}.guess.json")
+    own = keep or path.with_name(f"{path.stem}.{slug(guess.name)}.guess.json")
     if not path.parent.is_dir():
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     try:
@@ -329,5 +329,10 @@ def _judged(
     )  # fmt: skip
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
+    """A name as part of a file's name.
+
+    >>> slug("Ada Lovelace")
+    'ada-lovelace'
+    """
     return re.sub(r"[^\w-]+", "-", name.strip().lower()).strip("-") or "guess"

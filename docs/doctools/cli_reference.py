@@ -48,10 +48,11 @@ def _commands(group: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
         command = group.get_command(context, name)
         if command.hidden:
             continue
-        if hasattr(command, "list_commands"):
-            yield from _commands(command, (*path, name))
-        else:
+        is_group = hasattr(command, "list_commands")
+        if not is_group or len(_listed(command)):
             yield (*path, name), command
+        if is_group:
+            yield from _commands(command, (*path, name))
 
 
 def _prose(text: str | None) -> list[str]:

@@ -21,6 +21,7 @@ from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.course import CoursePlan, CourseResults
+    from calibrate.report.front import FrontPage
     from calibrate.report.view import Section
 
 HELP = """The course in one command: measure the memory and a drive as the course reports did, and write the report.
@@ -41,6 +42,7 @@ MODELLING = "a minute or two for the models"
 
 
 def course(
+    ctx: typer.Context,
     *,
     out: Annotated[
         Path | None,
@@ -76,6 +78,8 @@ def course(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Plan, say how long it takes, measure, model, write the page; or build it from published tables."""
+    if ctx.invoked_subcommand is not None:
+        return
     check_datasheet(datasheet_iops)
     measuring = {
         "--disk": disk is not None, "--budget": budget_s is not None, "--quick": quick, "--no-memory": no_memory,
@@ -96,7 +100,7 @@ def course(
         raise wrong_usage("--quick and --budget were both given; give one of them")
     page = None if dry_run and out is None else _outputs(out, outputs)
 
-    from calibrate.course import course_sections, plan_course, run_course
+    from calibrate.course import course_sections, front_of, plan_course, run_course
 
     with naming_consent():
         plan = plan_course(
@@ -113,8 +117,9 @@ def course(
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
         sections = course_sections(plan, results, bar.share, datasheet_iops=datasheet_iops)
-    written = page.write(sections, f"Course: the memory and the drive behind {disk}")
-    _tell(plan, results, sections, out, written, as_json=as_json)
+    front = front_of(sections)
+    written = page.write(sections, _title(plan, results), front)
+    _tell(plan, results, sections, front, out, written, as_json=as_json)
 
 
 def _outputs(out: Path | None, outputs: PageInDirectory) -> Outputs:
@@ -128,7 +133,7 @@ def _outputs(out: Path | None, outputs: PageInDirectory) -> Outputs:
 
 def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | None, *, as_json: bool) -> None:
     """The tables and plots of published reports on a page."""
-    from calibrate.course import published_names, published_sections
+    from calibrate.course import front_of, published_names, published_sections
     from measure.errors import DataError
 
     wanted: list[str] = []
@@ -139,23 +144,40 @@ def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | N
             raise wrong_usage(f"--dataset: {error}") from error
     with Bar("modelling") as bar:
         sections = published_sections(wanted, bar.share, datasheet_iops=datasheet_iops)
-    written = outputs.write(sections, "As published: " + ", ".join(wanted))
+    front = front_of(sections)
+    title = "As published: " + ", ".join(wanted)
+    written = outputs.write(sections, title, front)
     if as_json:
-        print_json({"datasets": wanted, "sections": _documents(sections), **written.to_dict()})
+        print_json(
+            {"datasets": wanted, "front": front.to_dict(), "sections": _documents(sections), **written.to_dict()}
+        )
         return
-    say(_verdicts(sections))
+    _answer(title, front, sections)
     written.tell()
 
 
+def _title(plan: CoursePlan, results: CourseResults) -> str:
+    """What was measured, as a heading."""
+    drive = plan.storage is not None and any(s.directory in results.sweeps for s in plan.storage.steps)
+    memory = any(s.directory in results.sweeps for s in plan.memory)
+    return f"The {' and the '.join([*['memory'] * memory, *['drive'] * drive])} of this machine"
+
+
+def _answer(title: str, front: FrontPage, sections: Sequence[Section]) -> None:
+    """The first page, then what was predicted of each sweep."""
+    say("\n".join([title, *front.lines(), "", _verdicts(sections)]))
+
+
 def _tell(
-    plan: CoursePlan, results: CourseResults, sections: Sequence[Section], out: Path, written: Written, *, as_json: bool
+    plan: CoursePlan, results: CourseResults, sections: Sequence[Section], front: FrontPage, out: Path,
+    written: Written, *, as_json: bool,
 ) -> None:  # fmt: skip
     document = {
-        "directory": str(out), "sections": _documents(sections), "failed": dict(results.failed),
-        "left_out": list(plan.left_out), **written.to_dict(),
+        "directory": str(out), "front": front.to_dict(), "sections": _documents(sections),
+        "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
     }  # fmt: skip
     if not as_json:
-        say(_verdicts(sections))
+        _answer(_title(plan, results), front, sections)
         written.tell()
         say(f"kept in {out}; look again: qsim show {out}")
     end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
@@ -175,9 +197,10 @@ def _verdicts(sections: Sequence[Section]) -> str:
             continue
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}
         found = ", ".join(counted(n, s) for s, n in counts.items() if n)
-        lines += ["", section.title + (f": audit: {found}" if found else "")]
-        lines += [f"  {view.title}: {view.caption}" for view in section.views if view.kind.startswith("predicted")]
-        lines += [f"  {section.lead}"] if any(view.kind.startswith("surface") for view in section.views) else []
+        said = [f"  {view.title}: {view.caption}" for view in section.views if view.kind.startswith("predicted")]
+        said += [f"  {section.lead}"] if any(view.kind.startswith("surface") for view in section.views) else []
+        if found or said:
+            lines += ["", section.title + (f": audit: {found}" if found else ""), *said]
     return "\n".join(lines[1:])
 
 

@@ -1,0 +1,72 @@
+"""The PDF of a report: short, ours alone is replaced, and a clear line where no browser is here or it fails."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from calibrate.course import front_of, published_names, published_sections
+from calibrate.report.front import FrontPage, KeyFigure
+from calibrate.report.page import render, render_paper
+from calibrate.report.paper import write_paper
+from measure.errors import MeasureError
+
+FRONT = FrontPage("a drive", (KeyFigure("7.2", "4 to 11", "knee"),), ("All is <well>.",))
+
+
+def test_every_section_is_folded_behind_the_front() -> None:
+    sections = published_sections(published_names("004"))
+    page = render(sections, title="t", front=front_of(sections))
+    parts = page.split('class="front"', 1)[1].split("<script>\nconst darkColours")[0]
+    assert parts.count('<details class="part">') == len(sections)
+    assert "<nav>" not in parts
+    assert '<details class="part">' not in render(sections, title="t")
+
+
+def test_paper_has_one_plot_a_section_and_no_folds() -> None:
+    sections = published_sections(published_names("004"))
+    page = render_paper(sections, title="t", front=FRONT)
+    body = page.split("<body>", 1)[1]
+    assert "<details" not in body
+    assert "All is &lt;well&gt;." in body
+    assert 1 <= body.count('class="plot"') <= len(sections)
+
+
+def test_without_a_browser_it_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MeasureError, match=r"PDFs need Chromium or Chrome; neither is on PATH \(Debian"):
+        write_paper([], tmp_path / "report.pdf", title="t", front=FRONT)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_browser_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\nexit 7\n")
+    browser.chmod(0o755)
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(MeasureError, match=r"printed no PDF \(exit code 7\)"):
+        write_paper([], out / "report.pdf", title="t", front=FRONT, browser=str(browser))
+    assert list(out.iterdir()) == []
+
+
+def test_a_pdf_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
+    mine = tmp_path / "report.pdf"
+    mine.write_bytes(b"%PDF-1.4 /Title (my thesis)")
+    with pytest.raises(MeasureError, match="is not a report of qsim"):
+        write_paper([], mine, title="t", front=FRONT, browser="/bin/true")
+    assert mine.read_bytes() == b"%PDF-1.4 /Title (my thesis)"
+
+
+@pytest.mark.slow
+def test_a_published_report_is_a_few_pages(tmp_path: Path, require_tool: object) -> None:
+    require_tool("chromium")  # type: ignore[operator]
+    sections = published_sections(published_names("004"))
+    path = tmp_path / "report.pdf"
+    for _ in range(2):  # our own is replaced
+        assert write_paper(sections, path, title="As published", front=front_of(sections)) == path
+    pages = len(re.findall(rb"/Type\s*/Page[^s]", path.read_bytes()))
+    assert 2 <= pages <= 15
+    assert [p.name for p in tmp_path.iterdir()] == ["report.pdf"]
