@@ -43,6 +43,9 @@ DAMPING = -0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
 FEW = 8
 """Of so many components the distribution function is solved."""
 
+POINT = 1e-6
+"""A component without width is as wide as this share of the distance between the outermost ones."""
+
 MOST_STEPS, CLOSE = 80, 1e-9
 """Steps to a quantile, and how short the last is, in standard deviations of the widest component."""
 
@@ -76,7 +79,7 @@ def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[flo
 
 def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Array, high: Array) -> Array:
     """Quantiles (k, m) of components (m, n): Newton's steps, and halves where one would leave ``low`` to ``high``."""
-    widest = deviation.max(axis=1, keepdims=True)
+    widest = np.maximum(deviation.max(axis=1), POINT * (high - low))[:, None]
     deviation = np.maximum(deviation, NARROW * widest)
     low, high = (np.broadcast_to(end, (len(shares), len(end))) for end in (low, high))
     at = low + (high - low) * shares[:, None]

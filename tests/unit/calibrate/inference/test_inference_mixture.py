@@ -74,3 +74,8 @@ def test_a_gap_between_few_components_is_crossed() -> None:
     found = quantiles(np.array([[0.0], [1e3]]), np.array([[1.0], [1.0]]), np.array([0.6, 0.4]), (0.3, 0.6, 0.8))[:, 0]
     assert found[[0, 2]] == pytest.approx([norm.ppf(0.5), 1e3 + norm.ppf(0.5)], abs=1e-6)
     assert 3 < found[1] < 997
+
+
+def test_few_points_without_width_are_the_points() -> None:
+    found = quantiles(np.array([[1.0], [2.0], [4.0]]), np.zeros((3, 1)), np.array([0.3, 0.4, 0.3]), (0.1, 0.5, 0.9))
+    assert found[:, 0] == pytest.approx([1, 2, 4], abs=1e-4)
