@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +10,7 @@ import typer
 
 from calibrate.cli import options as o
 from calibrate.cli import parsing
+from calibrate.cli.calibration.against import Slower, failure, tell_against
 from calibrate.cli.calibration.compare_data import (
     Calibration,
     Device,
@@ -49,6 +50,7 @@ qsim compare --dataset 003-ssd-read --max-error 10
 qsim compare old-drive/ new-drive/ --report both.html --plots plots --format png
 qsim compare tonight/ --fit yesterday.json --fail-on error
 qsim compare tonight/ --sealed before.json
+qsim compare new-firmware/ --against old-firmware/ --fail-on slower:5%
 """
 
 
@@ -83,13 +85,29 @@ def compare(
     wanted: o.KneeOptions,
     baselines: bool = flag("--baselines", "Also print what simple baselines miss on the same held-out points."),
     details: o.Details = False,
-    fail_on: o.FailOn = None,
+    against: str | None = option(
+        "DATA", None, "Say whether DATA moved against this earlier sweep by more than the noise.", "--against"
+    ),
+    fail_on: Any = option(
+        "WHAT",
+        failure,
+        "Exit with 3 where the audit finds this severity, or --against that it is slower:5%.",
+        "--fail-on",
+    ),
     max_error: float | None = option(
         "PCT", parsing.allowed_error, "Exit with 3 where a mean held-out error exceeds this."
     ),
     as_json: o.AsJson = False,
 ) -> None:
     """Load, compare every series or the one named, print, report, check."""
+    if against is not None:
+        alone = {"--fit": fit, "--sealed": sealed, "--use": use, "--model": model, "--report": outputs.wanted}
+        _check_alone(against, alone)
+        source = DataSource(data or (), dataset[0] if dataset else None, columns)
+        tell_against(source, against, series, 0.9 if level is None else level, fail_on, as_json=as_json)
+        return
+    if isinstance(fail_on, Slower):
+        raise wrong_usage("--fail-on slower:... needs --against, the earlier sweep")
     brought = {"--use": use, "--model": model, "--level": level, "--peak": peak}
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
 
@@ -130,6 +148,13 @@ def compare(
     _check([c for d in devices for c in d.done], fail_on, max_error, document)
     if document is not None:
         print_json(document)
+
+
+def _check_alone(against: str, others: Mapping[str, object]) -> None:
+    """Wrong usage where --against is given with what it does not go together."""
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise wrong_usage(f"--against {against} compares what was measured, without a model: leave out {given[0]}")
 
 
 def _devices(
