@@ -34,8 +34,8 @@ def _packages() -> list[ModuleType]:
 
 
 def _listed(module: ModuleType) -> list[str]:
-    rows = "".join(f"| `{name}` | {_cell(_first_paragraph(getattr(module, name)))} |\n" for name in _names(module))
-    return [f"## {module.__name__}\n", f"| Name | What it is |\n|---|---|\n{rows}"]
+    rows = "".join(f"- `{name}`: {_line(_first_paragraph(getattr(module, name)))}\n" for name in _names(module))
+    return [f"## {module.__name__}\n", rows]
 
 
 def _first_paragraph(thing: Any) -> str:
@@ -88,13 +88,13 @@ def _members(thing: type) -> list[str]:
         if name.startswith("_") or not (inspect.isfunction(function) and function.__doc__):
             continue
         call = "" if hasattr(member, "fget") or hasattr(member, "func") else "()"
-        rows.append(f"| `{name}{call}` | {_cell(_first_paragraph(function))} |\n")
-    return ["| | |\n|---|---|\n" + "".join(rows)] if rows else []
+        rows.append(f"- `{name}{call}`: {_line(_first_paragraph(function))}\n")
+    return ["".join(rows)] if rows else []
 
 
-def _cell(paragraph: str) -> str:
-    """A paragraph in a cell of a table."""
-    return _escaped(" ".join(_code(paragraph).split())).replace("|", chr(92) + "|")
+def _line(paragraph: str) -> str:
+    """A paragraph as one line of a list."""
+    return _escaped(" ".join(_code(paragraph).split()))
 
 
 def _text(doc: str, path: str = "") -> str:

@@ -58,19 +58,13 @@ def _road() -> str:
 
 
 def _rooms(package: str) -> Iterator[str]:
-    """A row for each folder; the first line of a module says what it is."""
-    yield "| folder | what it is | modules |"
-    yield "|---|---|---|"
+    """An item for each folder, with its modules; the first line of a folder says what it is."""
     for folder in sorted({p.parent for p in (ROOT / package).rglob("*.py")}):
         names = ", ".join(sorted(p.stem for p in folder.glob("*.py") if p.name != "__init__.py"))
-        yield f"| {folder.relative_to(ROOT)} | {_cell(_first_line(folder / '__init__.py'))} | {names} |"
+        yield f"- **{folder.relative_to(ROOT)}**: {_first_line(folder / '__init__.py')} *{names}*"
     yield ""
 
 
 def _first_line(path: Path) -> str:
     doc = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     return doc.split("\n", maxsplit=1)[0].replace("``", "`")
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

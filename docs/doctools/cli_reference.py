@@ -11,7 +11,7 @@ from typing import Any
 HEAD = """\
 # Command reference
 
-This page is written from the program by `make docs`. Each command explains itself with `--help`.
+This page is written from the program by `make docs`. Each command explains itself with `--help`, where examples are.
 """
 
 _RUNS_ANYWHERE = re.compile(r"qsim (solve|simulate|doctor|datasets|compare --dataset|predict --idle-latency) ?")
@@ -31,12 +31,12 @@ def cli_reference() -> str:
     commands = list(_commands(root, ("qsim",)))
     counts = Counter(_row(p) for _, command in commands for p in _listed(command))
     shared = {row for row, count in counts.items() if count >= SHARED_BY}
-    parts = [HEAD, *_table(_row(p) for p in _listed(root)), *_prose(root.epilog)]
-    parts += ["## Options that several commands take\n", *_table(sorted(shared))]
+    parts = [HEAD, *_list(_row(p) for p in _listed(root)), *_prose(root.epilog)]
+    parts += ["## Options that several commands take\n", *_list(sorted(shared))]
     for path, command in commands:
         rows = {_row(p): p for p in _listed(command)}
         parts += [f"## {' '.join(path)}\n", *_prose(command.help), *_usage(path, command)]
-        parts += _table(row for row in rows if row not in shared)
+        parts += _list(row for row in rows if row not in shared)
         parts += _also(rows[row] for row in rows if row in shared)
         parts += _prose(command.epilog)
     return "\n".join(parts)
@@ -61,8 +61,9 @@ def _prose(text: str | None) -> list[str]:
     for paragraph in inspect.cleandoc((text or "").replace("\b", "").replace("\f", "")).split("\n\n"):
         lines = paragraph.strip("\n").split("\n")
         if lines[0].endswith(":") and len(lines) > 1:
-            parts.append(_escaped(lines.pop(0)) + "\n")
-            parts.append(_examples(lines))
+            title = lines.pop(0)
+            if title != "Examples:" or all(_RUNS_ANYWHERE.match(line) for line in lines):  # the others: --help has them
+                parts += [_escaped(title) + "\n", _examples(lines)]
         elif lines != [""]:
             parts.append(_escaped("\n".join(lines)) + "\n")
     return parts
@@ -86,9 +87,9 @@ def _listed(command: Any) -> list[Any]:
     return [p for p in command.params if not getattr(p, "hidden", False) and p.name != "help"]
 
 
-def _table(rows: Iterable[str]) -> list[str]:
+def _list(rows: Iterable[str]) -> list[str]:
     text = "".join(rows)
-    return [f"| | |\n|---|---|\n{text}"] if text else []
+    return [text] if text else []
 
 
 def _also(shared: Iterable[Any]) -> list[str]:
@@ -105,7 +106,7 @@ def _row(parameter: Any) -> str:
             name += f" {parameter.metavar or getattr(parameter.type, 'name', 'text').upper()}"
     about = " ".join((getattr(parameter, "help", None) or "").split())
     shown = _default(parameter)
-    return f"| `{name.replace('|', chr(92) + '|')}` | {_escaped(about).replace('|', chr(92) + '|')}{shown} |\n"
+    return f"- `{name}`: {_escaped(about)}{shown}\n"
 
 
 def _default(parameter: Any) -> str:

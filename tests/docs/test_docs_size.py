@@ -12,7 +12,7 @@ from doctools.site import pages_of
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = pages_of(DOCS)
 WRITTEN = [page for page in PAGES if page.name not in regenerate.PAGES]
-MOST_PAGES, MOST_WORDS = 35, 32_500
+MOST_PAGES, MOST_WORDS = 35, 45_000
 MOST_WORDS_OF_PROSE = {"howto-read-other-tools": 900, "howto": 540, "tutorial": 900}
 """Of a page without its blocks and tables, by its name or the first word of it; of any other 1,000."""
 
@@ -32,8 +32,8 @@ def test_there_are_few_pages() -> None:
     assert len(PAGES) <= MOST_PAGES
 
 
-def test_all_written_pages_together_are_short() -> None:
-    words = {page.name: len(written(page).split()) for page in WRITTEN}
+def test_all_pages_together_are_short() -> None:
+    words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in PAGES}
     assert sum(words.values()) <= MOST_WORDS, sorted(words.items(), key=lambda item: -item[1])
 
 
