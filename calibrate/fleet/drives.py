@@ -1,4 +1,4 @@
-"""Every sweep in some folders, fitted, as one table; a broken file is told and left out."""
+"""Every sweep in some folders, fitted, as one table; a broken file is reported and left out."""
 
 from __future__ import annotations
 

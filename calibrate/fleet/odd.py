@@ -20,7 +20,7 @@ from calibrate.inference.parameters import Array
 QUANTITIES = ("idle_latency_s", "peak_per_s", "knee")
 FALSE_ALARMS = 0.001
 LEAST = 8
-"""No drive of a smaller group can be told to be odd."""
+"""In a smaller group no drive is called odd."""
 MANY = 400
 NORMAL = 1.4826
 """The standard deviation of a normal law over its median absolute deviation."""

@@ -27,7 +27,7 @@ def section_of(fleet: Fleet) -> Section:
         View("fleet-odd", "fleet-odd", "Odd drives", "Further from the median of their like than chance allows.",
              fleet.odd, text=shown(fleet.odd[["drive", "series", "model", "odd"]], NAMES)),
     ]  # fmt: skip
-    return Section("Fleet", views, (), Provenance(tool="qsim fleet"), lead, (), "queue_depth", "requests", "fleet")
+    return Section("Fleet", views, (), Provenance(tool="qsim fleet"), lead, name="fleet")
 
 
 def peaks(fleet: Fleet) -> Drawing:

@@ -23,7 +23,7 @@ HELP = """Fit thousands of drives: one table, the odd ones, and those that drift
 Each file, and each folder, in DIR is a measurement of one drive, of any kind that qsim reads. A drive is odd where its
 idle latency, peak or knee is further from the median of its like (same curve, model, firmware) than chance allows.
 
-\\b
+\b
 Examples:
 qsim fleet sweeps/
 qsim fleet rack1/ rack2/ --inventory drives.csv --out fleet.csv --report fleet.html
