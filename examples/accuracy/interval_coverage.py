@@ -127,14 +127,14 @@ def line(row: Coverage) -> str:
     return f"| {row.method} | {row.model.kendall} | {row.model.rho:.2f} | {row.customers:,.0f} | {width} | {shares} |"
 
 
-_TABLE = re.compile(r"(<!-- begin: coverage -->\n)(.*?)(<!-- end: coverage -->)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- coverage -->\n)(.*?)(<!-- coverage ends -->)", re.DOTALL)
 
 
 def shown_table(page: str) -> str:
     """The table as it stands on the page."""
     found = _TABLE.search(page)
     if not found:
-        raise ValueError(f"{PAGE.name} has lost the marks <!-- begin: coverage --> and <!-- end: coverage -->")
+        raise ValueError(f"{PAGE.name} has lost the marks <!-- coverage --> and <!-- coverage ends -->")
     return found[2].strip()
 
 
