@@ -22,6 +22,7 @@ MAX_BYTES = 2**25
 MAX_ROWS = 200_000
 HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
+_WITHOUT_WAITING = system.flags("O_NONBLOCK")
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -29,7 +30,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 def read_head(path: Path) -> str:
     """The first 64 KiB as text of one byte a character, to see what a file is; "" where it cannot be read."""
     try:
-        descriptor = os.open(path, system.flags("O_NONBLOCK"))
+        descriptor = os.open(path, _WITHOUT_WAITING)
         with os.fdopen(descriptor, "rb") as file:
             return file.read(HEAD_BYTES).decode("latin-1") if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
     except (OSError, ValueError):
@@ -105,7 +106,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """
     try:
         # A pipe would block on opening, so it is opened without waiting and refused by its kind.
-        descriptor = os.open(path, system.flags("O_NONBLOCK"))
+        descriptor = os.open(path, _WITHOUT_WAITING)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):

@@ -220,16 +220,15 @@ def format_percent(percent: float, digits: int = 2) -> str:
     return f"{percent:.0f} %" if 10**digits <= abs(float(rounded)) and abs(percent) < 1e6 else f"{rounded} %"
 
 
-def format_bytes(size: float) -> str:
-    """``4096`` as ``"4 KiB"``; sizes that are no multiple of 1024 stay in bytes below 10 KiB.
+def format_bytes(size: float, digits: int = 4) -> str:
+    """``4096`` as ``"4 KiB"``, in the largest unit of which there is one.
 
-    >>> format_bytes(4096), format_bytes(3 * 2**30)
-    ('4 KiB', '3 GiB')
+    >>> format_bytes(4096), format_bytes(3 * 2**30), format_bytes(5000, digits=3)
+    ('4 KiB', '3 GiB', '4.88 KiB')
     """
-    for scale, unit in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if size >= scale:
-            return f"{size / scale:.4g} {unit}"
-    return f"{size:g} B"
+    steps = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+    scale, unit = next((step for step in steps if size >= step[0]), steps[-1])
+    return f"{plain_number(size / scale, digits)} {unit}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -68,7 +68,7 @@ def quantity(value: float | None, unit: str) -> str:
     if unit == "B/s":
         return format_bandwidth(value)
     if unit == "B":
-        return format_bytes(float(f"{value:.3g}"))
+        return format_bytes(value, digits=3)
     base, per, rest = unit.partition(" per ")
     return format_duration(value) + per + rest if base == "s" else f"{plain_number(value)} {unit}".strip()
 

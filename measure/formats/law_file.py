@@ -1,20 +1,28 @@
-"""A law of times in a file of its own: its family and parameters, to the last digit, and what it was fitted to."""
+"""A law of service times in a file: one of ours, fio's latency histogram, or a table of times and counts.
+
+Ours holds family and parameters, to the last digit, and what the law was fitted to.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from measure.errors import DataError, MeasureError
+from measure.formats.fio.json_output import parse_fio
+from measure.formats.fio.latency_bins import histogram
 from measure.machine.durable import write_durably
-from measure.text_files import read_document
-from qsim import Distribution
+from measure.text_files import check_rows, read_document, read_text
+from qsim import Distribution, Empirical
 from qsim.distributions.as_dict import law_from_dict, law_to_dict
 
 SCHEMA = "qsim-law/1"
 _REMEDY = "write one with: qsim fit-service DATA --out law.json"
+HEADER = ("latency_s", "count")
 
 
 def write_law(law: Distribution, path: Path, about: Mapping[str, Any]) -> None:
@@ -39,3 +47,50 @@ def read_law(path: Path) -> Distribution:
         return law_from_dict(document["law"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{path} holds a law that cannot be ({error}); {_REMEDY}") from error
+
+
+def read_histogram(path: Path) -> Empirical:
+    """The law in ``path``: fio's json+ output with one job, or CSV with the columns ``latency_s,count``.
+
+    fio's bins are spread evenly between their edges; the rows of a table are exact times. Raises DataError in one
+    sentence that names the file, what is wrong and the remedy.
+    """
+    text = read_text(path)
+    return _of_fio(text, path.name) if '"fio version"' in text else _of_table(text, path.name)
+
+
+def _of_fio(text: str, name: str) -> Empirical:
+    records = parse_fio(text, name)
+    if len(records) != 1:
+        raise DataError(f"{name} holds {len(records)} jobs; give the output of a run with one job")
+    bins = histogram(records[0])
+    return Empirical(
+        tuple(bins.lower_s.tolist()), tuple(bins.counts.tolist()), tuple((bins.upper_s - bins.lower_s).tolist())
+    )
+
+
+def _of_table(text: str, name: str) -> Empirical:
+    rows = [row for row in csv.reader(text.splitlines()) if row]
+    check_rows(len(rows), name)
+    if not rows or tuple(cell.strip() for cell in rows[0]) != HEADER:
+        raise DataError(
+            f"{name} is neither fio's json+ output nor a table with the header {','.join(HEADER)}; write one row a "
+            "time, in seconds, with its count"
+        )
+    times, counts = [], []
+    for number, row in enumerate(rows[1:], start=2):
+        try:
+            time, count = (float(cell) for cell in row)
+        except ValueError as error:
+            raise DataError(
+                f"{name}, row {number}: invalid line {','.join(row)!r:.60}: expected a time and a count, e.g. 0.001,3"
+            ) from error
+        if not (math.isfinite(time) and time >= 0 and math.isfinite(count) and count >= 0):
+            raise DataError(
+                f"{name}, row {number}: a time and a count are zero or more, not {time:g} and {count:g}; correct it"
+            )
+        times.append(time)
+        counts.append(count)
+    if not sum(counts) > 0 or not sum(t * c for t, c in zip(times, counts, strict=True)) > 0:
+        raise DataError(f"{name} counts no time above zero; give rows with a time and a count")
+    return Empirical(tuple(times), tuple(counts))

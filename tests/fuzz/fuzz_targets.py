@@ -97,7 +97,7 @@ def histograms(content: bytes) -> object:
 
 
 def histogram_file(content: bytes) -> object:
-    from measure.formats.histogram_file import read_histogram
+    from measure.formats.law_file import read_histogram
 
     path = Path(_folder()) / "histogram"
     path.write_bytes(content)

@@ -115,7 +115,7 @@ def _read(family: str, path: Path) -> Distribution:
         from measure.formats.law_file import read_law
 
         return read_law(path)
-    from measure.formats.histogram_file import read_histogram
+    from measure.formats.law_file import read_histogram
 
     return read_histogram(path)
 

@@ -7,11 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from measure.findings import Finding
-from measure.formats.fio.windows import Window
-from measure.units import format_duration, format_rate
+from measure.formats.fio.windows import Window, drift_within
 
 # Engines that finish one request before they start the next, so that iodepth counts for nothing (fio: FIO_SYNCIO).
 SYNC_ENGINES = frozenset({
@@ -25,10 +22,6 @@ HOST_TIME = "host_cpu_s"
 """The column of the processor time of a request, seconds; in a table where it is known."""
 
 _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?b)?\s*$", re.IGNORECASE)
-#: Windows that are needed before a trend is called one, and the change of throughput that matters.
-FEWEST_WINDOWS = 4
-DRIFT = 0.15
-_STEADIER = 2.0
 
 
 @dataclass(frozen=True)
@@ -213,7 +206,8 @@ def whole(text: str, default: int) -> int:
 def check_record(record: FioRecord) -> Iterator[Finding]:
     """Findings on one record; the importer adds the curve and the load."""
     yield from _depth_ignored(record)
-    yield from drift_within(record.windows, record.source)
+    if record.windows:
+        yield from drift_within(record.windows, record.source)
 
 
 def _depth_ignored(record: FioRecord) -> Iterator[Finding]:
@@ -230,37 +224,6 @@ def _depth_ignored(record: FioRecord) -> Iterator[Finding]:
         "run again with --ioengine=io_uring or --ioengine=libaio (and --direct=1), or with --numjobs in place of the "
         "depth.",
     )  # fmt: skip
-
-
-def drift_within(windows: Sequence[Window], source: str) -> Iterator[Finding]:
-    """Whether throughput or latency went somewhere during the run, by its windows.
-
-    The first third is held against the last. A change counts where it is larger than 15 % and larger than twice what
-    the windows scatter within the thirds, so that a noisy run is not called a drifting one.
-    """
-    if len(windows) < FEWEST_WINDOWS:
-        return
-    third = max(2, len(windows) // 3)
-    told = []
-    for what, values, show in (
-        ("throughput", np.array([w.throughput_per_s for w in windows]), format_rate),
-        ("latency", np.array([w.latency_s for w in windows]), format_duration),
-    ):
-        first, last = values[:third], values[-third:]
-        change = float(last.mean() / first.mean() - 1)
-        noise = float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / third) / first.mean())
-        if abs(change) > DRIFT and abs(change) > _STEADIER * noise:
-            told.append(f"the {what} goes from {show(float(first.mean()))} to {show(float(last.mean()))} "
-                        f"({100 * change:+.0f} %)")  # fmt: skip
-    if told:
-        length = windows[-1].end_s - windows[0].start_s
-        yield Finding(
-            "drift-within-run", "warning",
-            f"{source}: over the {length:.3g} s of the run, by {len(windows)} windows, {' and '.join(told)}.",
-            "a write cache that fills, throttling, or a file that was not preconditioned: the mean is of no steady "
-            "state.",
-            "run again with --ramp_time=60 and --time_based --runtime=120, or with --ss=iops_slope:0.3% --ss_dur=30.",
-        )  # fmt: skip
 
 
 def host_columns(record: FioRecord) -> dict[str, float]:

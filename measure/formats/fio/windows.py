@@ -1,9 +1,19 @@
-"""What a run did over its time: throughput and mean latency in stretches of it, from logs or from snapshots."""
+"""What a run did over its time: throughput and mean latency in stretches of it, from logs or snapshots, and drift."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+
+from measure.findings import Finding
+from measure.units import format_duration, format_rate
+
+#: Windows that are needed before a trend is called one, and the change of throughput that matters.
+FEWEST_WINDOWS = 4
+DRIFT = 0.15
+_STEADIER = 2.0
 
 
 @dataclass(frozen=True)
@@ -53,3 +63,34 @@ def merged(windows: Sequence[Window], most: int) -> tuple[Window, ...]:
     return tuple(
         Window(g[0].start_s, g[-1].end_s, sum(w.requests for w in g), sum(w.latency_sum_s for w in g)) for g in groups
     )
+
+
+def drift_within(windows: Sequence[Window], source: str) -> Iterator[Finding]:
+    """Whether throughput or latency went somewhere during the run, by its windows.
+
+    The first third is held against the last. A change counts where it is larger than 15 % and larger than twice what
+    the windows scatter within the thirds, so that a noisy run is not called a drifting one.
+    """
+    if len(windows) < FEWEST_WINDOWS:
+        return
+    third = max(2, len(windows) // 3)
+    told = []
+    for what, values, show in (
+        ("throughput", np.array([w.throughput_per_s for w in windows]), format_rate),
+        ("latency", np.array([w.latency_s for w in windows]), format_duration),
+    ):
+        first, last = values[:third], values[-third:]
+        change = float(last.mean() / first.mean() - 1)
+        noise = float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / third) / first.mean())
+        if abs(change) > DRIFT and abs(change) > _STEADIER * noise:
+            told.append(f"the {what} goes from {show(float(first.mean()))} to {show(float(last.mean()))} "
+                        f"({100 * change:+.0f} %)")  # fmt: skip
+    if told:
+        length = windows[-1].end_s - windows[0].start_s
+        yield Finding(
+            "drift-within-run", "warning",
+            f"{source}: over the {length:.3g} s of the run, by {len(windows)} windows, {' and '.join(told)}.",
+            "a write cache that fills, throttling, or a file that was not preconditioned: the mean is of no steady "
+            "state.",
+            "run again with --ramp_time=60 and --time_based --runtime=120, or with --ss=iops_slope:0.3% --ss_dur=30.",
+        )  # fmt: skip

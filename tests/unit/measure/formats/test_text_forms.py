@@ -10,7 +10,7 @@ import pytest
 from measure.errors import DataError
 from measure.formats.by_format import InputFile, sniff, sweep_of
 from measure.formats.fio.normal_output import parse_normal
-from measure.formats.histogram_file import read_histogram
+from measure.formats.law_file import read_histogram
 from measure.formats.mess_curves import curves_sweep, looks_like_curves
 from measure.formats.mlc import W_FLAGS, mlc_figures, mlc_sweep, mlc_version
 

@@ -14,8 +14,7 @@ from measure.errors import DataError
 from measure.formats.fio.log_names import looks_like_log
 from measure.formats.fio.log_records import choose_logs
 from measure.formats.fio.logs import read_latency_log, summarise
-from measure.formats.fio.record import drift_within
-from measure.formats.fio.windows import Window, merged
+from measure.formats.fio.windows import Window, drift_within, merged
 
 
 def _log(folder: Path, text: str, name: str = "x_lat.1.log") -> Path:

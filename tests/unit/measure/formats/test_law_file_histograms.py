@@ -9,7 +9,7 @@ import pytest
 
 from calibrate.cli.theory.laws import law
 from measure.errors import DataError
-from measure.formats.histogram_file import read_histogram
+from measure.formats.law_file import read_histogram
 from qsim import Empirical, LogNormal
 
 
