@@ -129,11 +129,14 @@ def predict(
             **parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict(),
         })  # fmt: skip
         return
+    several = len(fits) > 1
+    if several:
+        say("\n".join(first_lines(dataset or " ".join(data or ()), fits)))
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
         then = list(zip(scenarios, changed, strict=True))[i : i + 1]
         first = [line for named in shown[i : i + 1] for line in asked_lines(named, f)]
         first += [what_ifs.answer(s, curve, changed_curve) for s, changed_curve in then]
-        blocks = ["\n".join([*first, *first_lines("", [f])])]
+        blocks = ["\n".join([*first, *([f.series] if several else first_lines("", [f]))])]
         blocks += [what_ifs.beside(s, curve, changed_curve) for s, changed_curve in then] or [str(curve)]
         blocks += predicted_tails_text(tails.get(f.series), details=details)
         blocks += [knee_table(named, f, every=True) for named in shown[i : i + 1] if wanted.knees]
