@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.sweep import fio_sweep, parse_fio
+from measure.formats.fio.json_output import parse_fio
+from measure.formats.fio.sweep import fio_sweep
 
 DATA = Path(__file__).parent / "data" / "fio"
 

@@ -26,28 +26,13 @@ from measure.formats.fio.latency_bins import Histogram, histogram
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.record import (
     FioRecord,
-    Moments,
-    bin_quantile,
     check_record,
     host_columns,
     is_direct,
     near_power_of_two,
-    parse_fio_size,
 )
 from measure.formats.fio.terse_output import looks_like_terse, parse_terse
 from measure.sweep import Provenance, RowKey, Sweep, describe_series
-
-__all__ = [
-    "FioRecord",
-    "Moments",
-    "bin_quantile",
-    "fio_sweep",
-    "parse_fio",
-    "parse_fio_size",
-    "read_fio",
-    "sweep_of_records",
-    "why_unusable",
-]
 
 
 def read_fio(text: str, name: str) -> list[FioRecord]:

@@ -255,7 +255,8 @@ def test_quantiles_of_two_far_apart_components(share: float) -> None:
 def test_quantities_are_said_in_their_units() -> None:
     said = {
         ("1/s", 1500.0): "1.50 k/s", ("s", 2e-6): "2.00 µs", ("B/s", 3e9): "3.00 GB/s", ("lines/s", 1e9): "64.0 GB/s",
-        ("B", 512.0): "512 B", ("s per line", 2e-9): "2.00 ns per line", ("", 3.14159): "3.14",
+        ("B", 512.0): "512 B", ("B", 4096.0): "4 KiB", ("B", 12345.0): "12.1 KiB",
+        ("s per line", 2e-9): "2.00 ns per line", ("", 3.14159): "3.14",
         ("W", 3.14159): "3.14 W",
     }  # fmt: skip
     assert {key: quantity(key[1], key[0]) for key in said} == said

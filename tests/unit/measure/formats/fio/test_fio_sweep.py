@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.sweep import bin_quantile, fio_sweep, parse_fio_size
+from measure.formats.fio.record import bin_quantile, parse_fio_size
+from measure.formats.fio.sweep import fio_sweep
 
 
 def stats(mean: float, sd: float = 0.0, **more: Any) -> dict[str, Any]:
