@@ -33,7 +33,9 @@ def fio(disk: Path, depth: int) -> dict:
          "--ioengine=libaio", f"--iodepth={depth}", "--time_based", f"--runtime={RUNTIME_S}", "--output-format=json"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]["read"]
+    report = json.loads(done.stdout[done.stdout.index("{") :])
+    seen = max((disk["read_ios"] for disk in report.get("disk_util", [])), default=0)
+    return {**report["jobs"][0]["read"], "read_by_all": seen}
 
 
 @pytest.mark.parametrize("depth", [1, 8])
@@ -56,9 +58,11 @@ def test_throughput_and_littles_law_beside_fio(
     in_device = sum(
         row["reads_per_s"] * row["seconds"] * row["read_response_time_s"] for row in rows if row["reads_per_s"]
     )
-    assert completed == pytest.approx(said["total_ios"], rel=0.02)
-    # What fio has outstanding and the block layer has not is the time in the host: never the other way round.
-    assert 0 < in_device / (said["runtime"] / 1e3) <= depth * 1.05
+    assert completed >= 0.98 * said["total_ios"]
+    if said["read_by_all"] <= 1.01 * said["total_ios"]:  # nobody else read this disk meanwhile, by fio's own look at it
+        assert completed <= 1.02 * said["total_ios"]
+        # What fio has outstanding and the block layer has not is the time in the host: never the other way round.
+        assert 0 < in_device / (said["runtime"] / 1e3) <= depth * 1.05
     assert (tmp_path / "w.csv").read_text().count("\n") >= len(rows)
 
 
