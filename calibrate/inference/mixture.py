@@ -40,8 +40,8 @@ TOGETHER = 4
 DAMPING = -0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
 """What a variance of one squared step takes off the logarithm of each frequency."""
 
-FEW = 8
-"""Of so many components the distribution function is solved."""
+FEW = 4
+"""Of so many components the distribution function is solved, which is quicker than the grid: those of memories."""
 
 POINT = 1e-6
 """A component without width is as wide as this share of the distance between the outermost ones."""

@@ -2,7 +2,7 @@
 
 A :class:`Network` is open, closed or mixed; its classes have their own services and routes, and may change on the
 way ("die as write").  A :class:`Node` has any order of service that a single station has, and may have limited
-places: what happens to a customer who finds them taken is ``when_full``.  A :class:`Region` lets a number of
+places; ``when_full`` says what happens to a customer who finds them taken.  A :class:`Region` lets a number of
 customers inside and keeps the others at its gate, as a host's queue depth or a controller's tags do.
 
 Source of the three kinds of blocking: Onvural (1990), ACM Computing Surveys 22, "Survey of closed queueing networks
@@ -45,10 +45,9 @@ class Node:
     - ``service``: the law of service times, or one for each class by its name;
     - ``servers``: how many; math.inf where nobody waits;
     - ``capacity``: the places, those at the servers included; None for no limit;
-    - ``when_full``: what happens to a customer who finds every place taken: it is "lost"; or it stays on the server
-      just used until a place is free ("after service"); or its service there does not begin before it has reserved a
-      place here ("before service"); or it is served there once more and tries again ("repetitive").  An arrival from
-      outside who finds no place is lost in any case;
+    - ``when_full``: a customer who finds every place taken is "lost", or stays on the server just used until a
+      place is free ("after service"), or begins no service there before a place here is reserved ("before service"),
+      or is served there once more and tries again ("repetitive").  An arrival from outside is always lost;
     - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
       class, 0 before 1 before 2;
     - ``queues`` and ``speeds``: as for :class:`~qsim.models.open.Open`.

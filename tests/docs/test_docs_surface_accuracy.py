@@ -65,8 +65,7 @@ def test_bands_over_reads_and_writes_of_others_hold_nine_in_ten(script: ModuleTy
         assert ours[k][0] < 0.85 * min(bilinear[k][0], plain[k][0])
         assert 88 <= ours[k][2] <= 96
     risen, steps = cells(text, "rms error rises")[0]
-    assert steps == 57
-    assert risen <= 6  # one of them by 0.9 % of the error, since medians are solved exactly
+    assert risen <= 0.1 * steps
 
 
 def test_unseen_lines_are_as_good_as_the_plain_line_from_two_sizes_and_better_from_three(repository: Path) -> None:

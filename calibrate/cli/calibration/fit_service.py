@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.calibration.service_source import is_table, of_sweep, of_table, of_typed
@@ -15,6 +13,7 @@ from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, tell
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.show import part_of
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Level, Seed, Series
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
@@ -47,47 +46,32 @@ def fit_service(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
-    percentiles: Annotated[
-        str | None,
-        typer.Option("--percentiles", metavar="SPEC", show_default=False,
-                     help="Published percentiles instead of DATA: p50=80us,p99=300us."),
-    ] = None,
-    load: Annotated[
-        float | None,
-        typer.Option("--load", metavar="N", parser=parsing.number, show_default=False,
-                     help="The load whose latencies are taken. Default: the smallest, where nobody waits."),
-    ] = None,
+    percentiles: str | None = option(
+        "SPEC", None, "Published percentiles instead of DATA: p50=80us,p99=300us.", "--percentiles"
+    ),
+    load: float | None = option(
+        "N", parsing.number, "The load whose latencies are taken. Default: the smallest, where nobody waits.", "--load"
+    ),
     series: Series = None,
-    requests: Annotated[
-        float | None,
-        typer.Option("--requests", metavar="N", parser=parsing.number, show_default=False,
-                     help="How many requests percentiles were taken from; histograms and logs know it."),
-    ] = None,
-    bootstrap: Annotated[
-        int | None,
-        typer.Option("--bootstrap", metavar="N", parser=parsing.whole, show_default="99",
-                     help="Draws for the goodness of fit of the best family; 0 for none."),
-    ] = None,
+    requests: float | None = option(
+        "N", parsing.number, "How many requests the percentiles are of; histograms and logs know it.", "--requests"
+    ),
+    bootstrap: int | None = option(
+        "N", parsing.whole, "Draws for the goodness of fit of the best family; 0 for none.", "--bootstrap", shown="99"
+    ),
     level: Level = None,
     seed: Seed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Keep the law here; wherever a law is taken, fitted:FILE is it (one curve: name it with "
-                     "--series where there are several)."),
-    ] = None,
-    family: Annotated[
-        str | None,
-        typer.Option("--family", metavar="NAME", show_default=False,
-                     help="With --out: keep this family and not the best one, as 'shifted gamma'."),
-    ] = None,
+    out: Path | None = option(
+        "FILE", parsing.path, "Keep the law of one curve here; fitted:FILE is it wherever a law is taken.", "--out"
+    ),
+    family: str | None = option(
+        "NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'.", "--family"
+    ),
     force: Force = False,
     outputs: Outputs,
-    details: Annotated[
-        bool, typer.Option("--details", help="Also print every family, and the parameters of the best with intervals.")
-    ] = False,
+    details: bool = flag("--details", "Also print every family, and the parameters of the best with intervals."),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Load, fit each series or the one named, print, report."""
     _check_usage(data, dataset, percentiles, {"--series": series, "--load": load}, requests, bootstrap)
     outputs.check()

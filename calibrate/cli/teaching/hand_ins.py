@@ -13,6 +13,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import FAILED, CommandError
+from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
 from calibrate.cli.report_files import write_new
 from measure.units import counted, significant
@@ -69,13 +70,9 @@ def handouts(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", parser=parsing.path, help="The folder to hand out.", show_default=False)
     ],
-    keys: Annotated[
-        Path | None,
-        typer.Option("--keys", metavar="DIR", parser=parsing.path, show_default=False,
-                     help="Also write the keys, into a folder outside of DIR."),
-    ] = None,
+    keys: Path | None = option("DIR", parsing.path, "Also write the keys, into a folder outside of DIR.", "--keys"),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write the notebooks."""
     from calibrate.course.labs import write_handouts
 
@@ -95,28 +92,14 @@ def hand_in(
         typer.Argument(metavar="NOTEBOOK", parser=parsing.path, show_default=False, help="The handout, filled in."),
     ],
     name: Name,
-    guess: Annotated[
-        Path | None,
-        typer.Option("--guess", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Your own guess, as qsim seal add kept it."),
-    ] = None,
-    seal: Annotated[
-        Path | None,
-        typer.Option("--seal", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The list in which the guess was sealed."),
-    ] = None,
-    fit: Annotated[
-        Path | None,
-        typer.Option("--fit", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The fit of what was measured, as qsim fit --out keeps it."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default="NAME-LAB.json",
-                     help="The file to hand in."),
-    ] = None,
+    guess: Path | None = option("FILE", parsing.path, "Your own guess, as qsim seal add kept it.", "--guess"),
+    seal: Path | None = option("FILE", parsing.path, "The list in which the guess was sealed.", "--seal"),
+    fit: Path | None = option(
+        "FILE", parsing.path, "The fit of what was measured, as qsim fit --out keeps it.", "--fit"
+    ),
+    out: Path | None = option("FILE", parsing.path, "The file to hand in.", "--out", shown="NAME-LAB.json"),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write the file to hand in, and say what is missing."""
     from calibrate.cli.fit_files import read_fits
     from calibrate.course.hand_in import write_hand_in
@@ -136,26 +119,22 @@ def hand_in(
 def grade(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", parser=parsing.path, show_default=False,
-                       help="The folder of the hand-ins; its folders are searched, too."),
+        typer.Argument(
+            metavar="FOLDER",
+            parser=parsing.path,
+            show_default=False,
+            help="The folder of the hand-ins; its folders are searched, too.",
+        ),
     ],
-    due: Annotated[
-        dt.datetime | None,
-        typer.Option("--due", metavar="TIME", parser=moment, show_default=False,
-                     help="When the labs were due: '2026-11-20 18:00', in this machine's zone."),
-    ] = None,
-    seal: Annotated[
-        Path | None,
-        typer.Option("--seal", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The list of the class: each guess must have been sealed in it."),
-    ] = None,
-    csv_file: Annotated[
-        Path | None,
-        typer.Option("--csv", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="Also write a row for each file, with its answers."),
-    ] = None,
+    due: dt.datetime | None = option(
+        "TIME", moment, "When the labs were due: '2026-11-20 18:00', in this machine's zone.", "--due"
+    ),
+    seal: Path | None = option(
+        "FILE", parsing.path, "The list of the class: each guess must have been sealed in it.", "--seal"
+    ),
+    csv_file: Path | None = option("FILE", parsing.path, "Also write a row for each file, with its answers.", "--csv"),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Check every file and print the table."""
     from calibrate.course.grading import grade_folder
     from calibrate.sealing.guesses import read_list

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import say
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.progress import Bar
@@ -71,38 +70,25 @@ def steps(text: str) -> TypedRates:
 def transient(
     model: ModelName,
     options: q.QueueOptions,
-    at: Annotated[
-        TypedTimes | None,
-        typer.Option(metavar="TIME,...", parser=times_in_order, show_default=False, help="These times, as 1,10,100."),
-    ] = None,
-    until: Annotated[
-        Quantity | None,
-        typer.Option(metavar="TIME", parser=parsing.time, show_default=False, help="From 0 to this time, evenly."),
-    ] = None,
-    start: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="How many are there at time 0.")] = 0,
-    rates: Annotated[
-        TypedRates | None,
-        typer.Option(metavar="TIME=RATE,...", parser=steps, show_default=False,
-                     help="Arrival rates that hold from a time on, as 0=5,9=40,10=5, in place of --arrival-rate."),
-    ] = None,
-    simulate: Annotated[
-        int | None,
-        typer.Option("--simulate", metavar="N", parser=parsing.whole, show_default=False,
-                     help="Also simulate N independent runs, with 95 % intervals at each time."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of --simulate.")] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The plot: .html, or an image, .png, .svg, .pdf (needs pip install 'qsim-queue\\[plots]')."),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option("--csv", metavar="FILE", parser=parsing.path, show_default=False,
-                     help="The data as CSV; a file that exists is not replaced."),
-    ] = None,
+    at: TypedTimes | None = option("TIME,...", times_in_order, "These times, as 1,10,100."),
+    until: Quantity | None = option("TIME", parsing.time, "From 0 to this time, evenly."),
+    start: int = option("N", parsing.whole, "How many are there at time 0.", default=0, shown=True),
+    rates: TypedRates | None = option(
+        "TIME=RATE,...", steps, "Arrival rates from a time on, as 0=5,9=40,10=5, in place of --arrival-rate."
+    ),
+    simulate: int | None = option(
+        "N", parsing.whole, "Also simulate N independent runs, with 95 % intervals at each time.", "--simulate"
+    ),
+    seed: int = option("N", parsing.whole, "Seed of --simulate.", default=1, shown=True),
+    out: Path | None = option(
+        "FILE",
+        parsing.path,
+        "The plot: .html, or an image, .png, .svg, .pdf (needs pip install 'qsim-queue\\[plots]').",
+        "--out",
+    ),
+    csv: Path | None = option("FILE", parsing.path, "The data as CSV (a new file).", "--csv"),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Solve the queue over time, simulate it where asked, print or draw it."""
     import numpy as np
 

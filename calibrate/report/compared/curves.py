@@ -88,7 +88,9 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
 def _beyond(comparison: Comparison) -> str:
     """Why the star lies beyond the end of the curve, for the legend; empty where it lies on it."""
     load, drawn = comparison.knee.load, comparison.smooth.load
-    return "" if load is None or drawn.min() <= load <= drawn.max() else ", beyond these loads"
+    if load is None:
+        return ", which these loads do not reach"
+    return "" if drawn.min() <= load <= drawn.max() else ", beyond these loads"
 
 
 def throughput_against_load(comparison: Comparison) -> Drawing:

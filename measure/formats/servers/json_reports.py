@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from measure.errors import DataError
-from measure.formats.servers.run import ServerRun
+from measure.formats.servers.run import ServerRun, circulating
 from measure.formats.servers.text_reports import CLOSED_LOOP
 from measure.units import plain_number
 
@@ -55,22 +55,20 @@ def k6(found: Mapping[str, Any], name: str) -> list[ServerRun]:
     times = metrics.get("http_req_duration", {})
     rate, mean = _number(metrics["http_reqs"], "rate", name), _number(times, "avg", name) / 1e3
     users = float(metrics.get("vus_max", metrics.get("vus", {})).get("max", 0)) or None
-    pause = users is not None and rate * mean < 0.8 * users
-    note = f"the virtual users think: the load is the {rate * mean:.3g} that wait for an answer, not {users:g} users"
+    load, notes = (None, ()) if users is None else circulating(users, rate * mean)
     percents = {50.0: times["med"] / 1e3} if "med" in times else {}
     percents |= {float(k[2:-1]): float(v) / 1e3 for k, v in times.items() if k.startswith("p(")}
     failed = metrics.get("http_req_failed", {})
     count = float(metrics["http_reqs"].get("count", 0)) or None
     share = float(failed.get("rate", failed.get("value", 0)) or 0)
     return [ServerRun(
-        "k6", rate, mean, clients=float(f"{rate * mean:.3g}") if pause else users, unit="clients" if pause else "users",
-        percentiles=percents, requests=count, failed=share * (count or 0),
-        notes=(note,) if pause else (CLOSED_LOOP,),
+        "k6", rate, mean, clients=load, unit="users", percentiles=percents, requests=count, failed=share * (count or 0),
+        notes=notes or (CLOSED_LOOP,),
     )]  # fmt: skip
 
 
 def vllm(found: Mapping[str, Any], name: str) -> list[ServerRun]:
-    """vLLM's (and SGLang's) serving benchmark: requests and their end-to-end time; tokens are told apart."""
+    """The serving benchmark of vLLM and SGLang: requests and their end-to-end time; a note has the tokens."""
     if found.get("mean_e2el_ms") is None and found.get("mean_e2e_latency_ms") is None:
         raise DataError(
             f"{name} has times of tokens and none of whole requests (mean_e2el_ms); run the benchmark with "

@@ -6,11 +6,10 @@ import csv
 from itertools import groupby
 
 from measure.errors import DataError
-from measure.formats.servers.run import ServerRun
+from measure.formats.servers.run import ServerRun, circulating
 
 _HISTORY = "Timestamp,User Count,Type,Name,"
 _STATS = "Type,Name,Request Count,Failure Count,"
-THINKING = "users wait between requests: the load is the number that waits for an answer, X R"
 LEAST_S = 2
 """A number of users that held for less is left out: Locust was still starting or stopping them."""
 
@@ -35,11 +34,10 @@ def locust(text: str, name: str) -> list[ServerRun]:
             time_ms = _sum_ms(last) - _sum_ms(first)
             failed = int(last["Total Failure Count"]) - int(first["Total Failure Count"])
             rate, mean = count / seconds, time_ms / count / 1e3
-            thinks = rate * mean < 0.8 * users
+            load, notes = circulating(float(users), rate * mean)
             runs.append(ServerRun(
-                "locust", rate, mean, clients=float(f"{rate * mean:.3g}") if thinks else float(users),
-                unit="users", requests=count, failed=failed, seconds=seconds,
-                notes=(THINKING,) if thinks else (),
+                "locust", rate, mean, clients=load, unit="users", requests=count, failed=failed, seconds=seconds,
+                notes=notes,
             ))  # fmt: skip
     if not runs:
         raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")

@@ -41,6 +41,22 @@ class ServerRun:
     """What a reader should know, in sentences without a stop."""
 
 
+THINKING = 0.8
+"""Below this share of the users outstanding, the others think between two requests."""
+
+
+def circulating(users: float, outstanding: float) -> tuple[float, tuple[str, ...]]:
+    """The load of so many ``users`` of whom ``outstanding`` = X R wait for an answer, and what to say of it.
+
+    >>> circulating(20, 2.36)[0], circulating(8, 7.9)[0]
+    (2.36, 8)
+    """
+    if outstanding >= THINKING * users:
+        return users, ()
+    load = float(f"{outstanding:.3g}")
+    return load, (f"the users think: the load is the {load:g} that wait for an answer, not {users:g} users",)
+
+
 _COLUMNS = {50.0: "latency_p50_s", 95.0: "latency_p95_s", 99.0: "latency_p99_s", 99.9: "latency_p999_s"}
 
 

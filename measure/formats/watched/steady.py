@@ -56,14 +56,16 @@ def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = ""
 def stretches(intervals: Iterable[DeviceInterval]) -> Iterator[list[DeviceInterval]]:
     """The steady stretches of one device, in their order."""
     current: list[DeviceInterval] = []
+    whole: DeviceInterval | None = None
     for interval in intervals:
-        if current and not _belongs(interval, pooled(current)):
-            if _long_enough(current):
+        if whole is not None and not _belongs(interval, whole):
+            if whole.seconds >= LEAST_S:
                 yield current
-            current = []
-        if interval.throughput_per_s > 0:
+            current, whole = [], None
+        if interval.requests:
             current.append(interval)
-    if current and _long_enough(current):
+            whole = interval if whole is None else pooled([whole, interval])
+    if whole is not None and whole.seconds >= LEAST_S:
         yield current
 
 
@@ -74,10 +76,6 @@ def _belongs(interval: DeviceInterval, stretch: DeviceInterval) -> bool:
         return False
     few = 3 * math.sqrt(stretch.outstanding / max(expected, 1.0))
     return stretch.outstanding / FACTOR - few <= interval.outstanding <= stretch.outstanding * FACTOR + few
-
-
-def _long_enough(stretch: Sequence[DeviceInterval]) -> bool:
-    return sum(i.seconds for i in stretch) >= LEAST_S
 
 
 def _rows(device: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, float | str]]:
@@ -98,10 +96,14 @@ def _rows(device: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, 
 def _alike(parts: Iterable[list[DeviceInterval]]) -> Iterator[list[list[DeviceInterval]]]:
     """Stretches in the order of their loads, together where these are within ``ALIKE``."""
     group: list[list[DeviceInterval]] = []
+    most = math.inf
     for part in parts:
-        if group and pooled(part).outstanding > (1 + ALIKE) * pooled(group[0]).outstanding:
+        outstanding = pooled(part).outstanding
+        if group and outstanding > most:
             yield group
             group = []
+        if not group:
+            most = (1 + ALIKE) * outstanding
         group.append(part)
     yield group
 

@@ -1,4 +1,4 @@
-"""M/G/1/K: Poisson arrivals, any service, one server, K places in all; who finds them taken is lost.
+"""M/G/1/K: Poisson arrivals, any service, one server, K places in all; an arrival that finds them taken is lost.
 
 Those left behind by departures follow the flows between levels of M/G/1, cut at K - 1: with a(n) the probability that
 more than n arrive during a service,

@@ -4,7 +4,7 @@ Let G(s) be the transform of a busy period, the root of G = B(s + λ - λG) with
 B that is done while customers of rate λ come and go first lasts a delay cycle, of transform B(σ), σ = s + λ - λG(s).
 
 - **FCFS**: Wq = (1 - ρ)·s / (s - λ + λB(s)).
-- **LCFS**: who finds a service waits for the rest of it and all that come meanwhile: Wq = 1 - ρ + λ(1 - G)/σ.
+- **LCFS**: a service that goes on is ended first, and all who come meanwhile: Wq = 1 - ρ + λ(1 - G)/σ.
 - **LCFS-PR**: the response is a busy period, W = G; what others hold up of it Wq = B(σ - s).
 - **Priority classes**: with a the classes above p, l those below, σ of a,
   non-preemptive Wq = [(1 - ρ)σ + λ(l)(1 - B(l)(σ))] / (s - λ(p) + λ(p)B(p)(σ)), and a service;

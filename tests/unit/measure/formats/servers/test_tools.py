@@ -85,7 +85,7 @@ def test_answers_that_are_errors_and_lost_connections_are_told():
 
 def test_users_that_think_are_no_closed_load():
     assert row("k6-think.json")["load"] == pytest.approx(2.36)
-    assert "the virtual users think" in checks("k6-think.json")["load-generator"]
+    assert "the users think" in checks("k6-think.json")["load-generator"]
 
 
 def test_a_load_generator_that_is_the_bottleneck_is_told_by_little_s_law():
