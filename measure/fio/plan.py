@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from measure.fio.command import Common, point_command, stagger_s
 from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
-from measure.fio.settings import FioSettings, check_room, choose_engine, choose_submitting_engine, file_for
-from measure.fio.settling import Settling
+from measure.fio.settings import FioSettings, Settling, check_room, choose_engine, choose_submitting_engine, file_for
 from measure.fio.workload import FioJob, Mixing, Pattern, combinations
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import tool_version

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from measure.errors import ToolFailedError
 from measure.known_device import plugin as device_plugin
 from measure.known_device.truth import Queueing, Truth
-from measure.machine.own_folders import own_folder
+from measure.machine.durable import own_folder
 from measure.machine.process import running
 from qsim import Deterministic, Distribution, Empirical
 from qsim.errors import InvalidParameterError, must_be

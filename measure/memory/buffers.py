@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from measure.memory.bench import probed, set_traffic
-from measure.memory.huge_pages import HUGE_PAGE_BYTES, MemoryPages, allocate
-from measure.memory.placement import Placement, place_without_chaser
+from measure.memory.placement import HUGE_PAGE_BYTES, MemoryPages, Placement, allocate, place_without_chaser
 from measure.memory.plan import (
     CACHE_FACTOR,
     COMPILE_S,

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from measure.machine.host import Cache, host_facts
-from measure.memory.huge_pages import HUGE_PAGE_BYTES
-from measure.memory.placement import Placement, place
+from measure.memory.placement import HUGE_PAGE_BYTES, Placement, place
 from measure.memory.traffic import BURST_LINES, Traffic, parse_traffics, strided
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError

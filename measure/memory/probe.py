@@ -40,14 +40,13 @@ from typing import Any
 
 from measure.machine.host import host_facts, timer_resolution_s
 from measure.machine.process import now
-from measure.memory.bench import Bench
+from measure.memory.bench import Bench, idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
 from measure.memory.buffers import BufferBench, BufferPlan, plan_buffers
-from measure.memory.figures import idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
+from measure.memory.kernels import streaming_instruction
 from measure.memory.placement import allowed_cpus
 from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_memory
 from measure.memory.record import Repeated
 from measure.memory.steps import Plateau, plateaus, steps
-from measure.memory.stores import streaming_instruction
 from measure.memory.sweep import read_memory_store, summarize
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure

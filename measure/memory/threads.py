@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from measure.errors import ToolFailedError
 from measure.memory import checks as probe_checks
 from measure.memory import kernels as probe_kernels
-from measure.memory.huge_pages import MemoryPages, Words, allocate
-from measure.memory.kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP
-from measure.memory.placement import pin
-from measure.memory.stores import WORDS_PER_LINE
+from measure.memory.kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP, WORDS_PER_LINE
+from measure.memory.placement import MemoryPages, Words, allocate, pin
 from measure.memory.traffic import BURST_LINES, Traffic
 from measure.units import CACHE_LINE_BYTES
 

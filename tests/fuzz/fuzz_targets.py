@@ -105,13 +105,13 @@ def histogram_file(content: bytes) -> object:
 
 
 def settled(content: bytes) -> object:
-    from measure.fio.settling import read_settled
+    from measure.fio.settings import read_settled
 
     return read_settled(content.decode("utf-8", "replace"))
 
 
 def interval_logs(content: bytes) -> object:
-    from measure.formats.fio.intervals import read_interval_logs
+    from measure.formats.fio.steady_state import read_interval_logs
 
     return read_interval_logs(content.decode("ascii", "replace").split("==="))
 

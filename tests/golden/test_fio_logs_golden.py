@@ -11,7 +11,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
-from measure.formats.fio.log_names import log_name
+from measure.formats.fio.log_records import log_name
 from measure.formats.fio.logs import read_latency_log, summarise
 
 DATA = Path(__file__).parent / "data" / "fio-logs"

@@ -25,8 +25,7 @@ from typing import Any
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
-from measure.formats.fio.record import FioRecord, Moments, is_set, pooled, whole
-from measure.formats.fio.windows import between_snapshots
+from measure.formats.fio.record import FioRecord, Moments, between_snapshots, is_set, pooled, whole
 from measure.units import counted
 
 SERVER_PORT = 8765  # where fio --server listens

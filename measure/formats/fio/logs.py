@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
-from measure.formats.fio.log_names import looks_like_histogram_log
-from measure.formats.fio.windows import Window, merged
+from measure.formats.fio.record import Window, merged
 from measure.text_files import LONGEST_LINE, Lines, check_readable
 
 LONGEST_RUN_S = 31 * 86400.0
@@ -39,6 +39,21 @@ MOST_NS = 2.0**53
 _CHUNK_HISTOGRAMS = 1_000
 Unit = Literal["ns", "us"]
 _CHUNK_ROWS = 400_000
+_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
+_HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
+_LOOK_AT_LINES = 5
+
+
+def looks_like_log(head: str) -> bool:
+    """Whether the first lines are those of a log of fio's, of requests or of histograms."""
+    lines = [line for line in head.split("\n")[: _LOOK_AT_LINES + 1] if line.strip()]
+    whole = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
+    return bool(whole) and all(_LINE.match(line) or _HISTOGRAM_LINE.match(line) for line in whole)
+
+
+def looks_like_histogram_log(head: str) -> bool:
+    """Whether the first line is a histogram of fio's."""
+    return _HISTOGRAM_LINE.match(head.partition("\n")[0]) is not None
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.fio.record import IMPOSSIBLE, FioRecord, Moments, pooled
-from measure.formats.fio.windows import Window, between_snapshots
+from measure.formats.fio.record import IMPOSSIBLE, FioRecord, Moments, Window, between_snapshots, pooled
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
 _REPORT = re.compile(

@@ -16,7 +16,8 @@ warm-up where MSER leaves it out (:func:`qsim.engines.output.analysis.mser`) and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,62 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
-from measure.formats.fio.intervals import Intervals
+
+_LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The throughput of a run, interval by interval: their ends in seconds since the start, and requests a second."""
+
+    end_s: tuple[float, ...] = ()
+    throughput_per_s: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.end_s)
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """JSON-ready."""
+        return {"end_s": list(self.end_s), "throughput_per_s": list(self.throughput_per_s)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Sequence[float]]) -> Intervals:
+        """The inverse of ``to_dict``."""
+        return cls(tuple(map(float, values["end_s"])), tuple(map(float, values["throughput_per_s"])))
+
+    def completed(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The requests completed up to each of ``times_s`` (m,), evenly within an interval."""
+        edges = np.concatenate([[0.0], self.end_s])
+        counts = np.concatenate([[0.0], np.cumsum(np.diff(edges) * np.array(self.throughput_per_s))])
+        return np.asarray(np.interp(times_s, edges, counts), float)
+
+
+def read_interval_logs(texts: Iterable[str]) -> Intervals:
+    """The throughput of all jobs together, from the text of each job's ``_iops`` log; no intervals where none is whole.
+
+    A line is the time in ms, the requests a second since the line before, and the direction; reads and writes are
+    added. Lines that are none of fio's are left out, as the last one of a run that was stopped.
+    """
+    jobs = [job for job in map(_one_job, texts) if len(job)]
+    if not jobs:
+        return Intervals()
+    end = min(job.end_s[-1] for job in jobs)
+    longest = max(jobs, key=len)
+    times = np.array([t for t in longest.end_s if t <= end] or [end])
+    counts = np.sum([job.completed(times) for job in jobs], axis=0)
+    lengths = np.diff(times, prepend=0.0)
+    return Intervals(tuple(times.tolist()), tuple((np.diff(counts, prepend=0.0) / lengths).tolist()))
+
+
+def _one_job(text: str) -> Intervals:
+    rates: dict[float, float] = {}
+    for line in text.splitlines():
+        if match := _LINE.match(line):
+            time_s = float(match[1]) / 1e3
+            rates[time_s] = rates.get(time_s, 0.0) + float(match[2])
+    ends = sorted(t for t in rates if t > 0)
+    return Intervals(tuple(ends), tuple(rates[t] for t in ends))
+
 
 ROUNDS = 5
 MOST_RANGE = 0.20

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import qsim
-from measure.auditing.known_device import check_arrivals, check_way
+from measure.auditing.runs import check_arrivals, check_way
 from measure.errors import DataError
 from measure.fio.device_log import served_between
 from measure.fio.workload import submitters

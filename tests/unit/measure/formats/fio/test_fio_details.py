@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from measure.errors import DataError
+from measure.fio.request_logs import interval_options
 from measure.formats.fio.documents import fio_documents, number_in, positive, runs_of, why_nothing
-from measure.formats.fio.intervals import Intervals, interval_options, read_interval_logs
 from measure.formats.fio.json_output import parse_fio, processor_time
 from measure.formats.fio.latency_bins import BINS_FIO_2, BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
 from measure.formats.fio.log_records import choose_logs, record_of_logs, with_windows
@@ -22,19 +22,29 @@ from measure.formats.fio.logs import read_latency_log, summarise
 from measure.formats.fio.record import (
     FioRecord,
     Moments,
+    Window,
+    between_snapshots,
     bin_quantile,
     check_record,
     drift_within,
     host_columns,
+    merged,
     near_power_of_two,
     parse_fio_size,
     pooled,
     whole,
 )
-from measure.formats.fio.steady_state import COLUMNS, SteadyState, check_steady, judge, noted_columns
+from measure.formats.fio.steady_state import (
+    COLUMNS,
+    Intervals,
+    SteadyState,
+    check_steady,
+    judge,
+    noted_columns,
+    read_interval_logs,
+)
 from measure.formats.fio.sweep import fio_sweep, why_unusable
 from measure.formats.fio.terse_output import parse_terse
-from measure.formats.fio.windows import Window, between_snapshots, merged
 
 EXACT: dict[str, Any] = {"rel": 1e-12}
 
