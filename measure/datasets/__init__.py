@@ -8,22 +8,50 @@ from __future__ import annotations
 
 import io
 import math
+import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 
 import pandas as pd
 
-from measure.datasets.catalogue import CATALOGUE, DatasetInfo
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.table import csv_sweep
+from measure.loads import LoadKind
 from measure.sweep import Provenance, Sweep
 from measure.units import format_duration
 
 __all__ = ["DatasetInfo", "about", "audit_dataset", "check_labels", "dataset_names", "dataset_table", "load_dataset"]
 
-_BY_NAME = {info.name: info for info in CATALOGUE}
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """One table of the catalogue.
+
+    ``columns`` and ``units`` are what :func:`measure.load` needs to read it. ``curve`` is False where the table has no
+    throughput or no load, so that it cannot become a Sweep; ``why_no_curve`` then says what there is instead.
+    """
+
+    name: str
+    title: str
+    source: str
+    device: str
+    host_cpu: str
+    tool: str
+    varied: str
+    anomaly: str
+    load_kind: LoadKind = "queue_depth"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    curve: bool = True
+    why_no_curve: str = ""
+
+
+_BY_NAME = {
+    name: DatasetInfo(name, **entry)
+    for name, entry in tomllib.loads((files(__name__) / "catalogue.toml").read_text("utf-8")).items()
+}
 
 
 def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
@@ -32,7 +60,7 @@ def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
     >>> dataset_names(curves_only=True)[:2]
     ('000-ssd', '000-memory')
     """
-    return tuple(info.name for info in CATALOGUE if info.curve or not curves_only)
+    return tuple(info.name for info in _BY_NAME.values() if info.curve or not curves_only)
 
 
 def about(name: str) -> DatasetInfo:

@@ -195,21 +195,23 @@ def _caches() -> Iterator[Cache]:
         if size and level.isdigit():
             scale = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[size.group(2)]
             kind = _text(folder / "type").strip()
-            shared = count_cpus(_text(folder / "shared_cpu_list").strip())
+            shared = len(parse_cpu_list(_text(folder / "shared_cpu_list")))
             yield Cache(int(level), kind, int(size.group(1)) * scale, shared)
 
 
-def count_cpus(listing: str) -> int:
-    """How many CPUs the kernel's list names.
+def parse_cpu_list(text: str) -> tuple[int, ...]:
+    """The kernel's list format: ``"0-2,8"`` is 0, 1, 2, 8. ValueError for anything else.
 
-    >>> count_cpus("0-3,8")
-    5
+    >>> parse_cpu_list("0-2,8")
+    (0, 1, 2, 8)
     """
-    total = 0
-    for part in filter(None, listing.split(",")):
-        first, _, last = part.partition("-")
-        total += int(last or first) - int(first) + 1
-    return total
+    cpus: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if match is None:
+            raise ValueError(f"invalid CPUs {text!r}: expected e.g. 0-2,8")
+        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(cpus)
 
 
 def _mount_of(path: Path) -> tuple[str, str, str]:

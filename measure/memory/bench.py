@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from measure.machine.process import now
 from measure.memory.placement import place, place_without_chaser
@@ -27,6 +28,7 @@ from measure.memory.threads import (
     in_threads,
     measure_together,
     on_cpu,
+    on_cpus,
     spin_ns_per_iteration,
 )
 from measure.memory.traffic import Traffic, parse_traffics
@@ -84,20 +86,12 @@ def probed(
 
 def make_loaders(cpus: Sequence[int | None], size_bytes: int, traffic: Traffic) -> list[Loader]:
     """A loader on each CPU; their buffers are filled side by side."""
-
-    def make(cpu: int | None) -> Callable[[], Loader]:
-        return lambda: on_cpu(cpu, lambda: Loader(cpu, size_bytes, traffic))
-
-    return in_threads([make(cpu) for cpu in cpus], stop=lambda: None)
+    return on_cpus((cpu, partial(Loader, cpu, size_bytes, traffic)) for cpu in cpus)
 
 
 def set_traffic(loaders: Sequence[Loader], traffic: Traffic) -> None:
     """Give them this traffic; buffers that the last one has changed are refilled, side by side."""
-
-    def give(loader: Loader) -> Callable[[], None]:
-        return lambda: loader.load(traffic)
-
-    in_threads([give(loader) for loader in loaders], stop=lambda: None)
+    in_threads([partial(loader.load, traffic) for loader in loaders])
 
 
 def trial(
@@ -139,22 +133,6 @@ def idle_latency(
     return latencies([trial(chaser, (), 0, seconds_per_repeat) for _ in range(repeats)])
 
 
-def peak_bandwidth(
-    buffer_bytes: int | None = None,
-    repeats: int = 3,
-    seconds_per_repeat: float = 0.2,
-    traffic: str = "read",
-    threads: int | None = None,
-) -> Repeated:
-    """Bytes a second that ``threads`` cores (None: all of one memory node) move over the memory bus, without delay.
-
-    Works on one core. What counts as moved stands in :mod:`measure.memory.traffic`. Parameters and errors as
-    ``plan_memory``.
-    """
-    counts = None if threads is None else (threads,)
-    return next(iter(peak_bandwidths((traffic,), counts, buffer_bytes, repeats, seconds_per_repeat).values()))
-
-
 def peak_bandwidths(
     traffics: str | Sequence[str],
     threads: Sequence[int] | None = None,
@@ -162,7 +140,11 @@ def peak_bandwidths(
     repeats: int = 3,
     seconds_per_repeat: float = 0.2,
 ) -> dict[tuple[str, int], Repeated]:
-    """``peak_bandwidth`` of several traffics by several numbers of threads (None: all): {(traffic, threads): ...}."""
+    """Bytes a second that ``threads`` cores (None: all of one memory node) move over the memory bus, without delay.
+
+    {(traffic, threads): ...} for several traffics by several numbers of threads. Works on one core. What counts as
+    moved stands in :mod:`measure.memory.traffic`. Parameters and errors as ``plan_memory``.
+    """
     check_numbers(repeats, seconds_per_repeat, seed=0)
     kinds = parse_traffics(traffics)
     cpus = loading_cpus(threads)

@@ -10,45 +10,24 @@ from numpy.typing import NDArray
 WORD = 2**64
 
 
-def ring_place(start: int, hops: int, lines: int) -> int:
-    """The place in the ring (0 .. lines-1) that ``hops`` steps from place ``start`` lead to."""
-    return (start + hops) % lines
-
-
-def sum_read(first_burst: int, bursts: int, burst_words: int, read_words: int, buffer_words: int) -> int:
-    """The sum modulo 2^64 of the words that ``bursts`` bursts read, from burst ``first_burst`` on.
-
-    Word i of the buffer holds i; of each burst of ``burst_words`` the first ``read_words`` are read (maybe none).
-    """
-    if not read_words:
-        return 0
-    upto = _sum_from_start(first_burst + bursts, burst_words, read_words, buffer_words)
-    return (upto - _sum_from_start(first_burst, burst_words, read_words, buffer_words)) % WORD
-
-
-def _sum_from_start(bursts: int, burst_words: int, read_words: int, buffer_words: int) -> int:
-    in_buffer = buffer_words // burst_words
-
-    def first(m: int) -> int:  # burst b reads b * burst_words + j for j < read_words; summed over b < m
-        return burst_words * read_words * m * (m - 1) // 2 + m * read_words * (read_words - 1) // 2
-
-    return bursts // in_buffer * first(in_buffer) + first(bursts % in_buffer)
-
-
 def strided_line(slot: NDArray[np.int64], lines: int, stride: int) -> NDArray[np.int64]:
     """The lines visited ``slot``-th (n,) in a buffer of ``lines`` (a multiple of ``stride``) at that stride."""
     a_round = lines // stride
     return slot % a_round * stride + slot // a_round
 
 
-def sum_read_strided(first_burst: int, bursts: int, burst_lines: int, read_lines: int, lines: int, stride: int) -> int:
-    """As ``sum_read``, of a walk at a stride: the first ``read_lines`` of each burst of ``burst_lines`` are read.
+def sum_read(first_burst: int, bursts: int, burst_lines: int, read_lines: int, lines: int, stride: int) -> int:
+    """The sum modulo 2^64 of the words that ``bursts`` bursts read, from burst ``first_burst`` on.
 
-    ``lines`` is a multiple of ``burst_lines`` and of ``stride``.
+    Word i of the buffer of ``lines`` (a multiple of ``burst_lines`` and of ``stride``) holds i; of each burst of
+    ``burst_lines``, visited at that stride, the first ``read_lines`` are read (maybe none).
     """
-    begins = np.arange(first_burst, first_burst + bursts, dtype=np.int64) % (lines // burst_lines) * burst_lines
-    upto, before = (_sum_of_slots(slots, lines, stride) for slots in (begins + read_lines, begins))
-    return int((upto - before).astype(np.uint64).sum()) % WORD
+    if not read_lines:
+        return 0
+    begins = np.arange(0, lines, burst_lines, dtype=np.int64)
+    each = _sum_of_slots(begins + read_lines, lines, stride) - _sum_of_slots(begins, lines, stride)
+    times = visits(first_burst + bursts, len(begins)) - visits(first_burst, len(begins))
+    return int((each.astype(np.uint64) * times.astype(np.uint64)).sum())
 
 
 def _sum_of_slots(slots: NDArray[np.int64], lines: int, stride: int) -> NDArray[np.int64]:
@@ -63,9 +42,9 @@ def _sum_of_slots(slots: NDArray[np.int64], lines: int, stride: int) -> NDArray[
     return (whole + begun) * 64 + 28 * slots
 
 
-def visits_of(burst: int, bursts: int, buffer_bursts: int) -> int:
-    """How often burst ``burst`` of the buffer was worked on once ``bursts`` bursts have run from its start."""
-    return bursts // buffer_bursts + (burst < bursts % buffer_bursts)
+def visits(bursts: int, buffer_bursts: int) -> NDArray[np.int64]:
+    """How often each burst of the buffer (n,) was worked on once ``bursts`` bursts have run from its start."""
+    return bursts // buffer_bursts + (np.arange(buffer_bursts, dtype=np.int64) < bursts % buffer_bursts)
 
 
 def spin_state(iterations: int, state: int = 1) -> int:

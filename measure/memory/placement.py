@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from measure.machine.host import parse_cpu_list
 from qsim.errors import InvalidParameterError
 
 SYSTEM = Path("/sys/devices/system")
@@ -145,21 +145,6 @@ def read_nodes(root: Path = SYSTEM) -> dict[int, int]:
         number = int(path.parent.name.removeprefix("node"))
         nodes.update(dict.fromkeys(parse_cpu_list(path.read_text("utf-8")), number))
     return nodes
-
-
-def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """The kernel's list format: ``"0-2,8"`` is 0, 1, 2, 8. ValueError for anything else.
-
-    >>> parse_cpu_list("0-2,8")
-    (0, 1, 2, 8)
-    """
-    cpus: list[int] = []
-    for part in filter(None, text.strip().split(",")):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
-        if match is None:
-            raise ValueError(f"invalid CPUs {text!r}: expected e.g. 0-2,8")
-        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return tuple(cpus)
 
 
 HUGE_PAGE_BYTES = 2 * 2**20

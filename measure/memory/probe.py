@@ -40,7 +40,7 @@ from typing import Any
 
 from measure.machine.host import host_facts, timer_resolution_s
 from measure.machine.process import now
-from measure.memory.bench import Bench, idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
+from measure.memory.bench import Bench, idle_latency, peak_bandwidths, seconds_for_figures
 from measure.memory.buffers import BufferBench, BufferPlan, plan_buffers
 from measure.memory.kernels import streaming_instruction
 from measure.memory.placement import allowed_cpus
@@ -55,7 +55,7 @@ from measure.units import format_bytes
 from qsim.installed import version
 
 __all__ = [
-    "DEMO_DELAYS", "MLC_DELAYS", "BufferPlan", "MemoryPlan", "Plateau", "Repeated", "idle_latency", "peak_bandwidth",
+    "DEMO_DELAYS", "MLC_DELAYS", "BufferPlan", "MemoryPlan", "Plateau", "Repeated", "idle_latency",
     "peak_bandwidths", "plan_buffers", "plan_memory", "plateaus", "read_memory_store", "run_buffers", "run_memory",
     "seconds_for_figures", "steps", "summarize",
 ]  # fmt: skip

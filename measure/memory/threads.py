@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ T = TypeVar("T")
 Control = NDArray[np.int64]
 
 CHUNK_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+TRIES = 9
 CHECKED_WRITES = 1001  # bursts looked at after a run that writes; all of them would take longer than the run
 
 
@@ -92,7 +94,7 @@ class Chaser:
             )
         )  # fmt: skip
         self._word = word
-        if int(words[word + 1]) != probe_checks.ring_place(began, hops, self.lines):
+        if int(words[word + 1]) != (began + hops) % self.lines:
             raise ToolFailedError(f"the chaser claims {hops} hops but did not end where they lead; nothing is measured")
         per_hop = chunks[: min(chunks.size, measured // self.chunk_hops)] / self.chunk_hops
         quantiles = {f"{q:g}": round(float(np.quantile(per_hop, q)), 3) for q in CHUNK_QUANTILES if per_hop.size}
@@ -154,13 +156,10 @@ class Loader:
     def _check(self, bursts: int, delay: int, total: int, state: int) -> None:
         words, traffic = self._words(), self.traffic
         loaded_lines = traffic.read_lines + traffic.updated_lines
-        streamed_from = self.buffer_bursts * loaded_lines * WORDS_PER_LINE
-        if traffic.stride_lines == 1:
-            in_words = (loaded_lines * WORDS_PER_LINE, traffic.read_lines * WORDS_PER_LINE, streamed_from)
-            expected = probe_checks.sum_read(self._bursts, bursts, *in_words)
-        else:
-            in_lines = (loaded_lines, traffic.read_lines, self.buffer_bursts * loaded_lines, traffic.stride_lines)
-            expected = probe_checks.sum_read_strided(self._bursts, bursts, *in_lines)
+        loaded_in_buffer = self.buffer_bursts * loaded_lines
+        streamed_from = loaded_in_buffer * WORDS_PER_LINE
+        in_lines = (loaded_lines, traffic.read_lines, loaded_in_buffer, traffic.stride_lines)
+        expected = probe_checks.sum_read(self._bursts, bursts, *in_lines)
         if total != expected:
             raise ToolFailedError(f"a loader claims {bursts} bursts, but its sum of the words read is another")
         if state != probe_checks.spin_state(bursts * delay):
@@ -168,8 +167,8 @@ class Loader:
                 f"a loader claims {bursts * delay} idle iterations, but its idle loop did not do them"
             )
         sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_WRITES).astype(np.int64)
-        done = np.array([probe_checks.visits_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample])
-        slots, lines = (sample + 1) * loaded_lines - 1, max(self.buffer_bursts * loaded_lines, traffic.stride_lines)
+        done = probe_checks.visits(self._bursts + bursts, self.buffer_bursts)[sample]
+        slots, lines = (sample + 1) * loaded_lines - 1, max(loaded_in_buffer, traffic.stride_lines)
         last_updated = (probe_checks.strided_line(slots, lines, traffic.stride_lines) + 1) * WORDS_PER_LINE - 1
         last_streamed = streamed_from + (sample + 1) * traffic.streamed_lines * WORDS_PER_LINE - 1
         for lines, last, what in (
@@ -198,25 +197,29 @@ def count_up(words: Words) -> None:
         words[first:last] = np.arange(first, last, dtype=np.uint64)
 
 
-def spin_ns_per_iteration(cpu: int | None, iterations: int = 100_000, tries: int = 9) -> float:
+def spin_ns_per_iteration(cpu: int | None, iterations: int = 100_000) -> float:
     """What one iteration of the idle loop lasts on ``cpu``: the shortest of several tries, in ns."""
 
-    def measure() -> float:
-        pin(cpu)
+    def measure() -> int:
         scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
-        return float(min(int(probe_kernels.spin(np.uint64(1), iterations, scratch)[1]) for _ in range(tries)))
+        return min(int(probe_kernels.spin(np.uint64(1), iterations, scratch)[1]) for _ in range(TRIES))
 
-    return in_threads([measure], stop=lambda: None)[0] / iterations
+    return on_cpu(cpu, measure) / iterations
 
 
 def on_cpu(cpu: int | None, make: Callable[[], T]) -> T:
     """``make()`` in a thread on ``cpu``, so that the memory it touches first is near that CPU."""
+    return on_cpus([(cpu, make)])[0]
 
-    def run() -> T:
+
+def on_cpus(tasks: Iterable[tuple[int | None, Callable[[], T]]]) -> list[T]:
+    """As ``on_cpu``, each on its CPU side by side."""
+
+    def run(cpu: int | None, make: Callable[[], T]) -> T:
         pin(cpu)
         return make()
 
-    return in_threads([run], stop=lambda: None)[0]
+    return in_threads([partial(run, cpu, make) for cpu, make in tasks])
 
 
 def compile_kernels() -> None:
@@ -257,15 +260,12 @@ def measure_together(
         stop()
         return None
 
-    def load(index: int, loader: Loader) -> Callable[[], LoaderCount]:
-        return lambda: loader.run(control, index, delay)
-
-    tasks: list[Callable[[], Any]] = [lead, *(load(i, loader) for i, loader in enumerate(loaders))]
+    tasks: list[Callable[[], Any]] = [lead, *(partial(x.run, control, i, delay) for i, x in enumerate(loaders))]
     lead_count, *loader_counts = in_threads(tasks, stop)
     return lead_count, tuple(loader_counts)
 
 
-def in_threads(tasks: Sequence[Callable[[], T]], stop: Callable[[], None]) -> list[T]:
+def in_threads(tasks: Sequence[Callable[[], T]], stop: Callable[[], None] = lambda: None) -> list[T]:
     """Run every task in a thread of its own and return their results in order.
 
     Where one fails, or the caller is interrupted, ``stop`` is called, all threads are waited for, and the first
