@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from measure.closed_curves import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
+from measure.auditing.curve_shape import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
 from measure.findings import Severity
 from measure.sweep import Sweep
 from measure.units import format_bytes, format_duration

@@ -177,8 +177,8 @@ class FioPlan:
         most = f", {format_duration(self.most_seconds())} at most" if self.settling else ""
         return (
             f"{what}\n{counted(len(self.points), 'point')} ({self._axes()}), {format_duration(self.runtime_s)} each "
-            f"after {format_duration(self.ramp_s)} of ramp{writing}{settling}\nengine {self.engine}: {self.engine_reason}\n"
-            f"about {format_duration(self.seconds())} in all{most}"
+            f"after {format_duration(self.ramp_s)} of ramp{writing}{settling}\n"
+            f"engine {self.engine}: {self.engine_reason}\nabout {format_duration(self.seconds())} in all{most}"
         )
 
     def _axes(self) -> str:

@@ -20,10 +20,9 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.read_write_mix import Mix, parse_mix
 from measure.sweep import Provenance, Sweep, describe_series
 from measure.text_files import check_rows
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes
+from measure.units import CACHE_LINE_BYTES, Mix, counted, format_bytes, parse_mix
 
 _BEFORE = r"^[\s|*\"]{0,40}"  # what notes put before a line
 _HEADER = re.compile(rf"{_BEFORE}Inject\s+Latency\s+Bandwidth\s*$", re.IGNORECASE)

@@ -85,7 +85,7 @@ def host_facts() -> HostFacts:
         kernel=f"{platform.system()} {platform.release()}",
         machine=platform.machine(),
         cpu_model=_cpu_model(cpuinfo),
-        cores=usable_cores(),
+        cores=len(allowed_cpus()),
         cpus_online=os.cpu_count() or 1,
         caches=tuple(_caches()),
         memory_bytes=_kib(meminfo, "MemTotal") or _pages_of_memory(),
@@ -96,11 +96,11 @@ def host_facts() -> HostFacts:
     )
 
 
-def usable_cores() -> int:
-    """The CPUs that this process may run on (affinity mask), at least 1."""
+def allowed_cpus() -> tuple[int, ...]:
+    """The CPUs that this process may use (its affinity mask, which a container or taskset may have narrowed)."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
 
 
 def storage_behind(path: Path) -> Storage:

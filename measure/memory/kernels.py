@@ -14,7 +14,7 @@ A compiler may leave out a loop whose result it can foresee, and a probe that do
 loop returns something that only the whole work gives: the chaser the line it ended on (every line knows its place in
 the ring), the loaders the sum of the words they read and the state of the idle loop. That loop is a xorshift
 generator: compilers fold repeated steps of a linear congruential generator into one (seen with LLVM 20: 0.14 ns an
-iteration), but not these. :mod:`measure.memory.checks` knows the closed forms.
+iteration), but not these. :mod:`measure.memory.threads` knows the closed forms.
 
 Non-temporal stores write a whole cache line past the caches, without reading it first. LLVM emits them for a store that
 is marked ``!nontemporal`` and covers an aligned vector: ``vmovntps``, ``vmovntdq`` or ``movntps`` on x86, ``stnp`` on

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from measure.machine.host import parse_cpu_list
+from measure.machine.host import allowed_cpus, parse_cpu_list
 from qsim.errors import InvalidParameterError
 
 SYSTEM = Path("/sys/devices/system")
@@ -36,13 +36,6 @@ class Placement:
     chaser: int | None
     loaders: tuple[int | None, ...]
     notes: tuple[str, ...] = ()
-
-
-def allowed_cpus() -> tuple[int, ...]:
-    """The CPUs that this process may use (its affinity mask, which a container or taskset may have narrowed)."""
-    if hasattr(os, "sched_getaffinity"):
-        return tuple(sorted(os.sched_getaffinity(0)))
-    return tuple(range(os.cpu_count() or 1))
 
 
 def cpu_quota(root: Path = CGROUP) -> float | None:

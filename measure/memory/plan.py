@@ -128,6 +128,10 @@ class MemoryPlan:
         """Seconds that one point takes."""
         return self.repeats * (WARM_UP_S + self.seconds_per_repeat + 0.01)
 
+    def seconds_of(self, _: Point) -> float:
+        """The same of one of them."""
+        return self.seconds_per_point()
+
     def prepare_seconds(self) -> float:
         """Seconds for compiling and for filling the buffers."""
         return COMPILE_S + self.buffers * self.buffer_bytes * PREPARE_S_PER_BYTE

@@ -1,7 +1,8 @@
 """The probe's threads: one chaser, some loaders, each on its CPU with its own memory, and one measurement of them all.
 
 A thread pins itself, enters its compiled loop and comes back with counts that have been checked against the work they
-claim. Python only starts and joins; an interruption sets the phase STOP, which every loop sees within microseconds.
+claim, by closed forms instead of a second run. Python only starts and joins; an interruption sets the phase STOP, which
+every loop sees within microseconds.
 """
 
 from __future__ import annotations
@@ -10,19 +11,95 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from measure.errors import ToolFailedError
-from measure.memory import checks as probe_checks
 from measure.memory import kernels as probe_kernels
 from measure.memory.kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP, WORDS_PER_LINE
 from measure.memory.placement import MemoryPages, Words, allocate, pin
 from measure.memory.traffic import BURST_LINES, Traffic
 from measure.units import CACHE_LINE_BYTES
+
+WORD = 2**64
+
+
+def strided_line(slot: NDArray[np.int64], lines: int, stride: int) -> NDArray[np.int64]:
+    """The lines visited ``slot``-th (n,) in a buffer of ``lines`` (a multiple of ``stride``) at that stride."""
+    a_round = lines // stride
+    return slot % a_round * stride + slot // a_round
+
+
+def sum_read(first_burst: int, bursts: int, burst_lines: int, read_lines: int, lines: int, stride: int) -> int:
+    """The sum modulo 2^64 of the words that ``bursts`` bursts read, from burst ``first_burst`` on.
+
+    Word i of the buffer of ``lines`` (a multiple of ``burst_lines`` and of ``stride``) holds i; of each burst of
+    ``burst_lines``, visited at that stride, the first ``read_lines`` are read (maybe none).
+    """
+    if not read_lines:
+        return 0
+    begins = np.arange(0, lines, burst_lines, dtype=np.int64)
+    each = _sum_of_slots(begins + read_lines, lines, stride) - _sum_of_slots(begins, lines, stride)
+    times = visits(first_burst + bursts, len(begins)) - visits(first_burst, len(begins))
+    return int((each.astype(np.uint64) * times.astype(np.uint64)).sum())
+
+
+def _sum_of_slots(slots: NDArray[np.int64], lines: int, stride: int) -> NDArray[np.int64]:
+    """The sum of the words of the lines visited in the first ``slots`` (n,) slots, none beyond ``lines``.
+
+    Round q visits the lines q, q + stride, q + 2 stride, ...; the words of line l are 8 l to 8 l + 7, in sum 64 l + 28.
+    """
+    a_round = lines // stride
+    rounds, rest = slots // a_round, slots % a_round
+    whole = a_round * rounds * (rounds - 1) // 2 + rounds * (stride * (a_round * (a_round - 1) // 2))
+    begun = rest * rounds + stride * (rest * (rest - 1) // 2)
+    return (whole + begun) * 64 + 28 * slots
+
+
+def visits(bursts: int, buffer_bursts: int) -> NDArray[np.int64]:
+    """How often each burst of the buffer (n,) was worked on once ``bursts`` bursts have run from its start."""
+    return bursts // buffer_bursts + (np.arange(buffer_bursts, dtype=np.int64) < bursts % buffer_bursts)
+
+
+def spin_state(iterations: int, state: int = 1) -> int:
+    """The state of the idle loop after ``iterations`` steps.
+
+    A step of xorshift is linear over GF(2) (Marsaglia 2003, section 2), so n steps are the n-th power of its matrix:
+    one product with a repeatedly squared matrix for each 1 in n's binary form.
+    """
+    power = 0
+    while iterations >> power:
+        if iterations >> power & 1:
+            state = _times(_squared_step(power), state)
+        power += 1
+    return state
+
+
+@cache
+def _squared_step(power: int) -> tuple[int, ...]:
+    """The matrix of 2^power steps, as the images of the 64 unit vectors."""
+    if power == 0:
+        return tuple(_step(1 << bit) for bit in range(64))
+    half = _squared_step(power - 1)
+    return tuple(_times(half, column) for column in half)
+
+
+def _times(matrix: tuple[int, ...], vector: int) -> int:
+    product = 0
+    for bit, column in enumerate(matrix):
+        if vector >> bit & 1:
+            product ^= column
+    return product
+
+
+def _step(state: int) -> int:
+    state ^= state << 13 & WORD - 1
+    state ^= state >> 7
+    return state ^ (state << 17 & WORD - 1)
+
 
 T = TypeVar("T")
 Control = NDArray[np.int64]
@@ -159,17 +236,17 @@ class Loader:
         loaded_in_buffer = self.buffer_bursts * loaded_lines
         streamed_from = loaded_in_buffer * WORDS_PER_LINE
         in_lines = (loaded_lines, traffic.read_lines, loaded_in_buffer, traffic.stride_lines)
-        expected = probe_checks.sum_read(self._bursts, bursts, *in_lines)
+        expected = sum_read(self._bursts, bursts, *in_lines)
         if total != expected:
             raise ToolFailedError(f"a loader claims {bursts} bursts, but its sum of the words read is another")
-        if state != probe_checks.spin_state(bursts * delay):
+        if state != spin_state(bursts * delay):
             raise ToolFailedError(
                 f"a loader claims {bursts * delay} idle iterations, but its idle loop did not do them"
             )
         sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_WRITES).astype(np.int64)
-        done = probe_checks.visits(self._bursts + bursts, self.buffer_bursts)[sample]
+        done = visits(self._bursts + bursts, self.buffer_bursts)[sample]
         slots, lines = (sample + 1) * loaded_lines - 1, max(loaded_in_buffer, traffic.stride_lines)
-        last_updated = (probe_checks.strided_line(slots, lines, traffic.stride_lines) + 1) * WORDS_PER_LINE - 1
+        last_updated = (strided_line(slots, lines, traffic.stride_lines) + 1) * WORDS_PER_LINE - 1
         last_streamed = streamed_from + (sample + 1) * traffic.streamed_lines * WORDS_PER_LINE - 1
         for lines, last, what in (
             (traffic.updated_lines, last_updated, "updates"),

@@ -27,9 +27,8 @@ from measure.formats.mlc import W_FLAGS
 from measure.machine.host import host_facts, parse_cpu_list
 from measure.machine.process import WITHOUT_MLC, find_tool
 from measure.memory.placement import read_nodes
-from measure.read_write_mix import Mix
 from measure.sweep import describe_series
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, Mix, counted, format_bytes, format_duration
 from qsim.errors import InvalidParameterError, must_be
 
 Mode = Literal["loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"]

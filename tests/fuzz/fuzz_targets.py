@@ -151,7 +151,7 @@ def words(content: bytes) -> object:
     from measure.errors import DataError
     from measure.fio.hosts_plan import parse_hosts
     from measure.memory.traffic import parse_traffics
-    from measure.read_write_mix import parse_mix
+    from measure.units import parse_mix
 
     text = content.decode("utf-8", "replace")
     parse_mix(text)

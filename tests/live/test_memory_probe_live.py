@@ -15,12 +15,11 @@ from pathlib import Path
 import pytest
 
 from measure import load
-from measure.machine.host import Cache
+from measure.machine.host import Cache, allowed_cpus
 from measure.memory import bench as probe_bench
 from measure.memory import plan as probe_plan
 from measure.memory.bench import loading_cpus, make_loaders, set_traffic, trial
 from measure.memory.kernels import streaming_instruction
-from measure.memory.placement import allowed_cpus
 from measure.memory.plan import MemoryFacts
 from measure.memory.probe import (
     idle_latency,

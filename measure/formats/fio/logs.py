@@ -177,7 +177,6 @@ def summarise(file: Path) -> LogSummary:
 
     Raises DataError naming the file and the line that is not of such a log.
     """
-    check_readable(file)
     head = read_head(file)
     if _HISTOGRAM_LINE.match(head.partition("\n")[0]):
         return _summarise_histograms(file)

@@ -210,17 +210,15 @@ def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
         if judged:
             unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
             warm = group["warmup_s"] > 0
-            yield from _warmup(str(series), group[warm], len(group))
-            yield from _trend(str(series), group[unsteady & trend & ~warm], len(group))
-            yield from _noise(str(series), group[unsteady & ~trend & ~warm], len(group))
-        yield from _unsettled(str(series), group)
+            chosen = {_warmup: warm, _trend: unsteady & trend & ~warm, _noise: unsteady & ~trend & ~warm}
+            yield from (told(str(series), group[runs], len(group)) for told, runs in chosen.items() if runs.any())
+        if "settled" in group and not (unsettled := group[group["settled"] == 0]).empty:
+            yield _unsettled(str(series), unsettled, len(group))
 
 
-def _warmup(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
-    if runs.empty:
-        return
+def _warmup(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["warmup_bias"].abs()))]
-    yield Finding(
+    return Finding(
         "warm-up", "warning",
         f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at load {worst['load']:g} the "
         f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
@@ -230,11 +228,9 @@ def _warmup(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _trend(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
-    if runs.empty:
-        return
+def _trend(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_change"].abs()))]
-    yield Finding(
+    return Finding(
         "drift-within-run", "warning",
         f"{len(runs)} of {of} runs were not steady and went somewhere; at load {worst['load']:g} the throughput "
         f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
@@ -247,11 +243,9 @@ def _trend(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _noise(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
-    if runs.empty:
-        return
+def _noise(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
-    yield Finding(
+    return Finding(
         "unsteady", "info",
         f"{len(runs)} of {of} runs were not steady by SNIA's definition, by noise and not by a trend; at load "
         f"{worst['load']:g} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its "
@@ -263,16 +257,11 @@ def _noise(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _unsettled(series: str, group: pd.DataFrame) -> Iterator[Finding]:
-    if "settled" not in group.columns:
-        return
-    runs = group[group["settled"] == 0]
-    if runs.empty:
-        return
+def _unsettled(series: str, runs: pd.DataFrame, of: int) -> Finding:
     loads = ", ".join(f"{n:g}" for n in dict.fromkeys(runs["load"]))
-    yield Finding(
+    return Finding(
         "never-settled", "warning",
-        f"{len(runs)} of {len(group)} points were measured before they met the criterion of --steady, at load {loads}.",
+        f"{len(runs)} of {of} points were measured before they met the criterion of --steady, at load {loads}.",
         "the device is still changing, or the criterion is tighter than its noise.",
         "give it longer (the third part of --steady), or a wider tolerance or window.",
         series, float(runs["load"].iloc[0]) if runs["load"].nunique() == 1 else None,

@@ -34,9 +34,8 @@ from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
 from measure.formats.tables.text import TextTable, read_table
 from measure.formats.tables.unit_choice import complete, count_jobs, part_jobs, settle
 from measure.loads import LOADS, LoadKind
-from measure.read_write_mix import parse_mix
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes
+from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
 _WORDS = {"load": "load", "latency_s": "latency", "throughput_per_s": "throughput", "jobs": "number of jobs"}
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from measure.closed_curves import COMPUTED
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.column_names import OPEN_UNIT, ColumnRole, load_noun, unit_scale
 from measure.formats.tables.columns import Roles, columns_option, ready_line
-from measure.sweep import describe_series
+from measure.sweep import COMPUTED, describe_series
 from measure.units import counted
 
 _LATENCY_UNITS = ("s", "ms", "us", "ns")

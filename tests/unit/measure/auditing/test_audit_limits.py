@@ -12,6 +12,7 @@ import pytest
 from measure.auditing.all_checks import audit
 from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
 from measure.auditing.correcting import corrected
+from measure.auditing.curve_shape import ClosedCurve
 from measure.auditing.link import check_link, check_speed, parse_link
 from measure.auditing.littles_law import block_verdict
 from measure.auditing.runs import (
@@ -22,7 +23,6 @@ from measure.auditing.runs import (
     check_working_set,
     not_poisson,
 )
-from measure.closed_curves import ClosedCurve
 from measure.datasets import check_labels
 from measure.loads import LOADS, LoadKind
 from measure.sweep import Provenance, Sweep
