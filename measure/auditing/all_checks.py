@@ -5,7 +5,7 @@ the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lin
 (:mod:`measure.auditing.memory`), open sweeps for the arrival rate that was reached; both for what a calibration needs
 of them (:mod:`measure.auditing.calibration`). All of them are asked how the runs were made
 (:mod:`measure.auditing.runs`), whether they were steady (:mod:`measure.formats.fio.steady_state`), which points are
-outliers (:mod:`measure.repeats`) and what the link could carry (:mod:`measure.auditing.link`).
+outliers (:mod:`measure.repeats`) and what the link could carry (:mod:`measure.auditing.runs`).
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ import numpy as np
 
 from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
 from measure.auditing.curve_shape import check_bandwidth, check_curve, check_open, closed_curves
-from measure.auditing.link import check_link, check_speed, parse_link
 from measure.auditing.littles_law import BlockVerdict, Diagnosis, diagnoses, ratios_by_claim
 from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.auditing.runs import (
     FILELESS_ENGINES,
     check_arrivals,
     check_latency_kind,
+    check_link,
+    check_preconditioning,
     check_repeats,
+    check_speed,
+    check_wakeups,
     check_way,
     check_working_set,
+    parse_link,
 )
 from measure.findings import SEVERITIES, Finding
-from measure.fio.preconditioning import check_preconditioning
 from measure.formats.fio.record import is_direct
 from measure.formats.fio.steady_state import check_steady
-from measure.machine.scheduling_delay import check_wakeups
 from measure.repeats import check_outliers
 from measure.sweep import COMPUTED, Sweep, recorded_options
 from measure.units import counted, format_bytes

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from measure.fio.command import Common, point_command, stagger_s
 from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
-from measure.fio.settings import FioSettings, Settling, check_room, choose_engine, choose_submitting_engine, file_for
+from measure.fio.settings import FioSettings, Settling, check_room, choose_engine, file_for
 from measure.fio.workload import FioJob, Mixing, Pattern, combinations
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import tool_version
@@ -256,7 +256,9 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
             consent=settings.consent, write_device=settings.write_device,
         )  # fmt: skip
         check_room(file.size_bytes, workloads)
-        chosen, reason = (choose_submitting_engine if is_open else choose_engine)(settings.engine)
+        psync = is_open and settings.engine == "auto"
+        chosen, reason = choose_engine("psync" if psync else settings.engine)
+        reason = "each job submits one request at a time, at its own moments" if psync else reason
         if is_open and chosen not in SYNC_ENGINES:
             raise InvalidParameterError("engine", f"is {chosen}",
                                         "an open loop takes a synchronous one, as psync (see the manual)",

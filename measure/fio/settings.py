@@ -198,13 +198,6 @@ def choose_engine(asked: str = "auto") -> tuple[str, str]:
     )
 
 
-def choose_submitting_engine(asked: str = "auto") -> tuple[str, str]:
-    """The engine of an open sweep: psync, unless another was asked for; ValueError where this fio has it not."""
-    if asked == "auto":
-        return choose_engine("psync")[0], "each job submits one request at a time, at its own moments"
-    return choose_engine(asked)
-
-
 def file_for(
     target: Path, size_bytes: int | None, *, writes: bool, consent: Literal["read"] | None, write_device: str | None
 ) -> Target:

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from measure.errors import DataError, ToolFailedError
-from measure.fio.device_log import with_served
 from measure.fio.plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
 from measure.fio.points import measured, place, request_of, why_no_point
 from measure.fio.preconditioning import Pass
-from measure.fio.request_logs import SUFFIX, check_room, joined_log, log_folder, run_with_intervals
+from measure.fio.request_logs import SUFFIX, check_room, joined_log, log_folder, run_with_intervals, with_served
 from measure.fio.settings import choose_engine, read_settled
 from measure.fio.workload import FioJob
 from measure.formats.fio.sweep import sweep_of_points

@@ -14,14 +14,13 @@ from typing import Literal
 from measure.errors import DataError
 from measure.findings import unreadable
 from measure.formats.fio.log_records import log_name
-from measure.formats.fio.logs import looks_like_log
 from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.terse_output import looks_like_terse
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
 from measure.formats.servers.tools import looks_like_server_run, server_runs_sweep
+from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
-from measure.formats.tables.text import looks_like_table
 from measure.formats.watched.steady import looks_like_record, record_sweep
 from measure.formats.watched.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.sweep import Sweep, join
@@ -35,6 +34,9 @@ NAMES: Mapping[Format, str] = {
     "fio": "fio JSON", "mlc": "MLC text", "curves": "bandwidth-latency text", "record": "record of qsim watch",
     "sysstat": "log of iostat or sar", "server": "run of a load generator", "table": "table", "log": "fio log",
 }  # fmt: skip
+_LOG_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
+_HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
+_LOOK_AT_LINES = 5
 _ANNOUNCED = re.compile(r"^\S.{0,200}?: \(g=\d{1,9}\): rw=", re.MULTILINE)
 
 
@@ -90,6 +92,13 @@ class InputFile:
     name: str
     path: Path
     text: str
+
+
+def looks_like_log(head: str) -> bool:
+    """Whether the first lines are those of a log of fio's, of requests or of histograms."""
+    lines = [line for line in head.split("\n")[: _LOOK_AT_LINES + 1] if line.strip()]
+    whole = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
+    return bool(whole) and all(_LOG_LINE.match(line) or _HISTOGRAM_LINE.match(line) for line in whole)
 
 
 def read_file(path: Path, name: str) -> tuple[Format, InputFile]:

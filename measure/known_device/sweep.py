@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import get_args
 
 from measure.errors import ToolFailedError
-from measure.fio.device_log import FOLDER
 from measure.fio.plan import FioPlan, plan_workloads
+from measure.fio.request_logs import FOLDER
 from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
 from measure.fio.workload import FioJob, Order, submitters

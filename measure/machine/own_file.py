@@ -48,11 +48,6 @@ class Target:
     filled: bool = False
     preconditioned: str = ""
 
-    @property
-    def mark(self) -> Path:
-        """The file that says that the target is ours."""
-        return self.path.with_name(self.path.name + MARK_SUFFIX)
-
 
 def is_ours(path: Path) -> bool:
     """Whether qsim created the file that is at ``path`` now."""

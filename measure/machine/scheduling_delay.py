@@ -10,22 +10,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from measure.findings import Finding
-from measure.sweep import Sweep
-from measure.units import format_duration
-
 NAP_S = 0.004
 NOTE, COLUMN = "wakeups", "wakeup_late_s"
 """What a point's record keeps it as, and a sweep's table: the mean of the run."""
-
-_SHARE, _LEAST_S = 0.1, 1e-4  # reported from this share of a latency on, and from so much
 
 
 @dataclass(frozen=True)
@@ -88,22 +82,3 @@ class Wakeups:
 def noted_lateness(record: Mapping[str, Any]) -> dict[str, float]:
     """The column that the note in a point's record gives; none where it holds no note."""
     return {COLUMN: Lateness.from_dict(record[NOTE]).mean_s} if NOTE in record else {}
-
-
-def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
-    """Points at which the machine woke a sleeping program so late that their latencies hold much of it."""
-    if COLUMN not in sweep.points:
-        return
-    late = sweep.points[COLUMN]
-    busy = sweep.points[(late > _SHARE * sweep.points["latency_s"]) & (late > _LEAST_S)]
-    for series, group in busy.groupby("series", sort=False):
-        worst = group.iloc[int((group[COLUMN] / group["latency_s"]).argmax())]
-        yield Finding(
-            "busy-machine", "warning",
-            f"at {len(group)} of {int((sweep.points['series'] == series).sum())} runs a sleeping program woke late by "
-            f"more than {100 * _SHARE:g} % of the latency that was measured; the worst: "
-            f"{format_duration(float(worst[COLUMN]))} (mean) against {format_duration(float(worst['latency_s']))}.",
-            "other work kept the processors busy, so that requests waited for one after the device had answered.",
-            "measure again when the machine is idle, or with priority (sudo chrt -r 20 qsim ...).",
-            str(series), float(worst["load"]),
-        )  # fmt: skip

@@ -4,20 +4,15 @@ For each size one thread chases pointers through a buffer of that size, alone; t
 through buffers of that size, each its own. A buffer that fits a cache is answered by that cache after one round, and
 the warm-up lasts that long. What comes out describes the caches and the memory behind them, one size after the other;
 nothing is loaded while something else is timed, so this is no latency-bandwidth curve.
-
-The chase reads its clocks once in CHUNK_HOPS hops, less often than under load: with 512 hops through a first-level
-cache (0.7 us) the clocks alone would cost as much as the chase.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
-from measure.memory.bench import probed, set_traffic
-from measure.memory.placement import HUGE_PAGE_BYTES, MemoryPages, Placement, allocate, place_without_chaser
+from measure.memory.placement import HUGE_PAGE_BYTES, Placement, place_without_chaser
 from measure.memory.plan import (
     CACHE_FACTOR,
     COMPILE_S,
@@ -31,15 +26,12 @@ from measure.memory.plan import (
     check_numbers,
     memory_facts,
 )
-from measure.memory.record import ProbeRecord
 from measure.memory.sweep import BUFFERS
-from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu, on_cpus, spin_ns_per_iteration
 from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError
 
 LEAST_BYTES = 8192  # more lines than the longest burst has
-CHUNK_HOPS = 16384
 LINK_S_PER_BYTE = 4e-9  # a ring is shuffled and linked
 MOST_WARM_UP_S = 3.0
 SLOW_HOP_S = 150e-9  # a round through the ring takes at most so long a line
@@ -165,51 +157,6 @@ def plan_buffers(
         repeats=repeats, seconds_per_repeat=float(seconds_per_repeat), seed=seed,
         notes=(*placement.notes, *_notes(whole, most, memory_facts())),
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class BufferBench:
-    """A plan with a buffer of the largest size for each thread, already touched."""
-
-    plan: BufferPlan
-    pages: tuple[MemoryPages, ...]
-    spin_ns: float
-    loaders: dict[int, list[Loader]] = field(default_factory=dict)
-
-    @classmethod
-    def prepare(cls, plan: BufferPlan) -> BufferBench:
-        """Compile, and touch the memory: each thread's on its own CPU."""
-        compile_kernels()
-        largest = plan.sizes[-1]
-
-        def touched() -> MemoryPages:
-            pages = allocate(largest)
-            pages.words[:] = 0
-            return pages
-
-        pages = on_cpus((cpu, touched) for cpu in plan.cpus)
-        return cls(plan, tuple(pages), spin_ns_per_iteration(plan.cpus[0]))
-
-    def measure(self, point: Point) -> ProbeRecord:
-        """One point: the chase, or the stream. The loaders of a size are made once, and those before them given up."""
-        plan, size = self.plan, point.buffer_bytes
-        chaser, streaming = None, []
-        if point.traffic is None:
-            cpu, pages = plan.cpus[0], self.pages[0].first(size)
-            chaser = on_cpu(cpu, lambda: Chaser(cpu, size, plan.seed, CHUNK_HOPS, pages))
-        else:
-            if size not in self.loaders:
-                self.loaders.clear()
-                threads = zip(plan.cpus, self.pages, strict=True)
-                self.loaders[size] = on_cpus(
-                    (cpu, partial(Loader, cpu, size, plan.traffics[0], pages.first(size))) for cpu, pages in threads
-                )
-            streaming = self.loaders[size][: point.loaders]
-            set_traffic(streaming, point.traffic)
-        return probed(
-            point, point.traffic or plan.traffics[0], size, self.spin_ns, chaser, streaming, plan.repeats,
-            plan.seconds_per_repeat, warm_up_s(size, chasing=chaser is not None),
-        )  # fmt: skip
 
 
 def warm_up_s(size: int, *, chasing: bool) -> float:

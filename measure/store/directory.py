@@ -210,7 +210,9 @@ class SweepStore:
             raise StoreError(
                 f"cannot keep point {key}: {self.directory} has vanished while it was measured into; start again"
             )
-        name = key if record.get("status") == "ok" else self._free_failed_name(key)
+        name = key
+        if record.get("status") != "ok":
+            name = _free(self.directory / "points" / f"{key}.failed.json").stem
         record = {**_plain(record), "sequence": len(self._files("points"))}
         path = self.directory / "points" / f"{name}.json"
         with _told_as(f"cannot keep point {key} in {self.directory}"):
@@ -263,9 +265,6 @@ class SweepStore:
             for folder in ("raw", "points"):
                 remove_leftovers(self.directory / folder)
         return contents.finished
-
-    def _free_failed_name(self, key: str) -> str:
-        return _free(self.directory / "points" / f"{key}.failed.json").stem
 
 
 @contextmanager

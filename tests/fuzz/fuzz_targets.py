@@ -147,7 +147,7 @@ def fit(content: bytes) -> object:
 
 def words(content: bytes) -> object:
     """What is typed on the command line: links, hosts, traffic, mixes. They refuse with a ValueError."""
-    from measure.auditing.link import parse_link
+    from measure.auditing.runs import parse_link
     from measure.errors import DataError
     from measure.fio.hosts_plan import parse_hosts
     from measure.memory.traffic import parse_traffics

@@ -16,19 +16,21 @@ import pytest
 
 from measure import load
 from measure.machine.host import Cache, allowed_cpus
-from measure.memory import bench as probe_bench
 from measure.memory import plan as probe_plan
-from measure.memory.bench import loading_cpus, make_loaders, set_traffic, trial
+from measure.memory import probe as memory_probe
 from measure.memory.kernels import streaming_instruction
 from measure.memory.plan import MemoryFacts
 from measure.memory.probe import (
     idle_latency,
+    loading_cpus,
+    make_loaders,
     peak_bandwidths,
     plan_buffers,
     plan_memory,
     plateaus,
-    run_buffers,
     run_memory,
+    set_traffic,
+    trial,
 )
 from measure.memory.sweep import bandwidths, latencies
 from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
@@ -47,7 +49,7 @@ needs_two_cores = pytest.mark.skipif(len(allowed_cpus()) < 2, reason="a loaded m
 def modest_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last cache of a quarter of BUFFER_BYTES, so that default buffers are of that size on any machine."""
     facts = MemoryFacts((Cache(3, "Unified", BUFFER_BYTES // 4, 1),), 2**36)
-    for module in (probe_plan, probe_bench):
+    for module in (probe_plan, memory_probe):
         monkeypatch.setattr(module, "memory_facts", lambda: facts)
 
 
@@ -127,7 +129,7 @@ def test_the_figures_are_best_mean_and_spread() -> None:
 def test_caches_show_as_steps(tmp_path: Path) -> None:
     sizes = [2**n for n in (14, 15, 18, 19, 25, 26)]
     plan = plan_buffers(sizes, threads=1, repeats=3, seconds_per_repeat=0.03)
-    sweep = run_buffers(plan, tmp_path / "caches")
+    sweep = run_memory(plan, tmp_path / "caches")
     best = sweep.points.groupby("load")["latency_best_s"].first()
     assert best[2**14] < 10e-9  # any first-level cache of today
     assert best[2**14] < best[2**18] < best[2**26]

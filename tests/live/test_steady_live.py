@@ -6,7 +6,6 @@ throughput is the filter's, whatever else this machine does, and a drift comes w
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from measure.auditing.all_checks import audit
 from measure.fio.settings import Settling
 from measure.fio.sweep import plan_fio, run_fio
 from measure.formats.fio.steady_state import Intervals
+from measure.machine.own_file import read_mark
 from measure.machine.process import running
 from measure.machine.safety import check_target
 from measure.store.directory import SweepStore
@@ -134,7 +134,7 @@ def test_a_file_for_random_writes_is_written_three_times_once(disk: Path, requir
     assert not [f for f in audit(sweep) if f.check == "not-preconditioned"]
     kept = check_target(target, size, writes=True)
     assert kept.preconditioned == "random"
-    assert json.loads(kept.mark.read_text())["preconditioned"] == "random"
+    assert read_mark(kept.path)["preconditioned"] == "random"
     again = plan_fio(target, (2,), size_bytes=size, read_percent=0, runtime_s=0.3, ramp_s=0.0)
     assert again.passes == ()
     assert run_fio(again, disk / "sweep").points["preconditioned"].tolist() == ["random"] * 2

@@ -16,9 +16,9 @@ from measure.auditing.correcting import corrected
 from measure.errors import DataError
 from measure.formats.by_format import sniff
 from measure.formats.mlc import mlc_sweep
+from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.columns import parse_columns
 from measure.formats.tables.table import csv_sweep, to_csv
-from measure.formats.tables.text import looks_like_table
 from measure.sweep import Sweep
 from measure.text_files import decode
 from measure.units import parse_mix

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader
@@ -36,17 +35,8 @@ LONGEST_RUN_S = 31 * 86400.0
 MOST_WINDOWS = 60
 MOST_NS = 2.0**53
 """Up to here a float holds every whole number; no latency comes near."""
+MOST_OF_A_REQUEST = 7  # columns
 _NO_LINE = "{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME"
-_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
-_HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
-_LOOK_AT_LINES = 5
-
-
-def looks_like_log(head: str) -> bool:
-    """Whether the first lines are those of a log of fio's, of requests or of histograms."""
-    lines = [line for line in head.split("\n")[: _LOOK_AT_LINES + 1] if line.strip()]
-    whole = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
-    return bool(whole) and all(_LINE.match(line) or _HISTOGRAM_LINE.match(line) for line in whole)
 
 
 @dataclass(frozen=True)
@@ -177,10 +167,8 @@ def summarise(file: Path) -> LogSummary:
 
     Raises DataError naming the file and the line that is not of such a log.
     """
-    head = read_head(file)
-    if _HISTOGRAM_LINE.match(head.partition("\n")[0]):
-        return _summarise_histograms(file)
-    return _summarise_requests(file, columns=head.partition("\n")[0].count(",") + 1)
+    columns = read_head(file).partition("\n")[0].count(",") + 1
+    return _summarise_histograms(file) if columns > MOST_OF_A_REQUEST else _summarise_requests(file, columns)
 
 
 def _summarise_histograms(file: Path) -> LogSummary:

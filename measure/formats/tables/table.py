@@ -22,16 +22,17 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.cells import (
     IN_CELLS,
+    TextTable,
     block_bytes,
     check_one_loop,
     number,
     part_curves,
+    read_table,
     roles_of_cells,
     with_points,
 )
 from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_noun
 from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
-from measure.formats.tables.text import TextTable, read_table
 from measure.formats.tables.unit_choice import complete, count_jobs, part_jobs, settle
 from measure.loads import LOADS, LoadKind
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series

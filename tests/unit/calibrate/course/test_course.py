@@ -20,6 +20,7 @@ from calibrate.report.measured import published
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
+from measure.memory.buffers import BufferPlan
 from measure.memory.plan import MemoryFacts
 from measure.memory.probe import MemoryPlan
 from measure.sweep import Provenance, Sweep
@@ -102,12 +103,13 @@ def test_what_fails_is_told_and_the_rest_is_measured(tmp_path: Path, monkeypatch
     def fails(*_: object) -> None:
         raise ToolFailedError("the clock stands still")
 
-    def works(_: object, __: Path, progress: object) -> object:
+    def works_on_buffers(plan: object, __: Path, progress: object) -> object:
+        if not isinstance(plan, BufferPlan):
+            fails()
         progress(1, 2, 5.0, "16 KiB")  # type: ignore[operator]
         return caches
 
-    monkeypatch.setattr(running, "run_memory", fails)
-    monkeypatch.setattr(running, "run_memory", works)
+    monkeypatch.setattr(running, "run_memory", works_on_buffers)
     plan = plan_course(None, budget_s=600)
     results = run_course(plan, tmp_path / "out", lambda *p: told.append(p))
     assert list(results.sweeps) == ["memory-caches"]

@@ -13,15 +13,17 @@ from measure.auditing.all_checks import audit
 from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
 from measure.auditing.correcting import corrected
 from measure.auditing.curve_shape import ClosedCurve
-from measure.auditing.link import check_link, check_speed, parse_link
 from measure.auditing.littles_law import block_verdict
 from measure.auditing.runs import (
     check_arrivals,
     check_latency_kind,
+    check_link,
     check_repeats,
+    check_speed,
     check_way,
     check_working_set,
     not_poisson,
+    parse_link,
 )
 from measure.datasets import check_labels
 from measure.loads import LOADS, LoadKind

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from measure.auditing.all_checks import audit
-from measure.auditing.link import parse_link
+from measure.auditing.runs import parse_link
 from measure.findings import Finding
 from measure.formats.fio.sweep import fio_sweep
 from measure.sweep import Provenance, Sweep

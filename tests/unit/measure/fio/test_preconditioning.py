@@ -15,7 +15,7 @@ from measure.auditing.all_checks import audit
 from measure.fio.plan import plan_fio
 from measure.fio.preconditioning import chosen_state, passes, state_after
 from measure.fio.workload import FioJob
-from measure.machine.own_file import Target, held, mark_filled
+from measure.machine.own_file import MARK_SUFFIX, Target, held, mark_filled
 from measure.machine.safety import check_target
 from measure.sweep import Sweep
 
@@ -101,11 +101,12 @@ def test_the_mark_says_what_the_file_has_got(tmp_path: Path) -> None:
         for state in ("none", "random"):
             mark_filled(file, state)
             assert check_target(path, MIB, writes=True).preconditioned == state
-    mark = json.loads(target.mark.read_text())
+    marked = path.with_name(path.name + MARK_SUFFIX)
+    mark = json.loads(marked.read_text())
     for told in ("thrice", None, 7):
-        target.mark.write_text(json.dumps({**mark, "preconditioned": told}))
+        marked.write_text(json.dumps({**mark, "preconditioned": told}))
         assert check_target(path, MIB, writes=True).preconditioned == "none"
-    target.mark.write_text(json.dumps({**mark, "filled_bytes": 5}))
+    marked.write_text(json.dumps({**mark, "filled_bytes": 5}))
     assert check_target(path, MIB, writes=True).preconditioned == ""
 
 

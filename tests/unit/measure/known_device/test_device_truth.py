@@ -12,7 +12,7 @@ import pytest
 import qsim
 from measure.auditing.runs import check_arrivals, check_way
 from measure.errors import DataError
-from measure.fio.device_log import served_between
+from measure.fio.request_logs import served_between
 from measure.fio.workload import submitters
 from measure.known_device.server import Truth, known_device, truth_of
 from measure.known_device.sweep import DeviceSweep

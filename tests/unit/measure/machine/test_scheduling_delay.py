@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from measure import Sweep, audit
-from measure.machine.scheduling_delay import NAP_S, NOTE, Lateness, Wakeups, check_wakeups, noted_lateness
+from measure.auditing.runs import check_wakeups
+from measure.machine.scheduling_delay import NAP_S, NOTE, Lateness, Wakeups, noted_lateness
 
 
 def table(late_s: list[float]) -> Sweep:

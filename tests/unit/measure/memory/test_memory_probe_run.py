@@ -13,7 +13,6 @@ import pytest
 
 from measure.again import flagged_again
 from measure.errors import DataError, StoreError, ToolFailedError
-from measure.memory import bench as probe_bench
 from measure.memory import probe as memory_probe
 from measure.memory.placement import Placement
 from measure.memory.plan import Point
@@ -27,7 +26,7 @@ from measure.store.directory import SweepStore
 
 @pytest.fixture(autouse=True)
 def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe_bench, "WARM_UP_S", 0.0)
+    monkeypatch.setattr(memory_probe, "WARM_UP_S", 0.0)
 
 
 def plan(*delays: int, traffic: str = "read", repeats: int = 2) -> MemoryPlan:
@@ -186,7 +185,7 @@ def test_several_numbers_of_loaders_give_a_series_each(tmp_path: Path) -> None:
 
 
 def test_a_failed_point_is_recorded_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = probe_bench.measure_together
+    honest = memory_probe.measure_together
 
     def broken(chaser: object, loaders: object, delay: int, *rest: float) -> object:
         if delay == 100:
@@ -194,7 +193,7 @@ def test_a_failed_point_is_recorded_and_tried_again(tmp_path: Path, monkeypatch:
         return honest(chaser, loaders, delay, *rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(probe_bench, "measure_together", broken)
+        patched.setattr(memory_probe, "measure_together", broken)
         with pytest.raises(ToolFailedError):
             run_memory(plan(0, 100), tmp_path / "m")
     failed = json.loads((tmp_path / "m/points/read-1-delay-100.failed.json").read_text())
@@ -259,7 +258,7 @@ def fake_trial(number: int, on_cpu: float, latency_ns: int = 100) -> Trial:
 def test_disturbed_repeats_are_measured_again_and_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = [1.0, 0.5, 0.99, 0.98]
     bench = memory_probe.Bench.prepare(plan(0, repeats=3))
-    monkeypatch.setattr(probe_bench, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
+    monkeypatch.setattr(memory_probe, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
     record = bench.measure(Point("any", "loaded", bench.plan.traffics[0], 1))
     assert [t.loaders[0].cpu_ns for t in record.trials] == [1_000_000, 990_000, 980_000]
     assert [t.loaders[0].cpu_ns for t in record.discarded] == [500_000]
@@ -268,7 +267,7 @@ def test_disturbed_repeats_are_measured_again_and_set_aside(monkeypatch: pytest.
 def test_on_a_busy_machine_the_repeats_stop_at_twice_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = [0.3, 0.9, 0.4, 0.6, 1.0, 1.0]  # one more calm one than will be reached
     bench = memory_probe.Bench.prepare(plan(0, repeats=2))
-    monkeypatch.setattr(probe_bench, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
+    monkeypatch.setattr(memory_probe, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
     record = bench.measure(Point("any", "loaded", bench.plan.traffics[0], 1))
     assert len(shares) == 2
     assert sorted(t.loaders[0].cpu_ns for t in record.trials) == [600_000, 900_000]

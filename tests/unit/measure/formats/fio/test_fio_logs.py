@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from measure import load
 from measure.errors import DataError
+from measure.formats.by_format import looks_like_log
 from measure.formats.fio.log_records import choose_logs
-from measure.formats.fio.logs import looks_like_log, read_latency_log, summarise
+from measure.formats.fio.logs import read_latency_log, summarise
 from measure.formats.fio.record import Window, drift_within, merged
 
 

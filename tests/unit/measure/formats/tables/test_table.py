@@ -7,8 +7,8 @@ import pytest
 
 from measure import audit
 from measure.errors import DataError
+from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep, to_csv
-from measure.formats.tables.text import looks_like_table
 
 PLAIN = "io_depth,latency_us,iops\n1,100,10000\n8,200,40000\n"
 

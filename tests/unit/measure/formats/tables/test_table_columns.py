@@ -7,9 +7,9 @@ import re
 import pytest
 
 from measure.errors import DataError
+from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.column_names import accepted_names, recognise
 from measure.formats.tables.columns import assign_roles, parse_columns
-from measure.formats.tables.text import looks_like_table
 
 
 @pytest.mark.parametrize(
