@@ -24,10 +24,15 @@ from measure.auditing.known_device import check_arrivals, check_way
 from measure.auditing.link import check_link, check_speed, parse_link
 from measure.auditing.littles_law import Diagnosis, diagnoses
 from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, check_memory
-from measure.auditing.runs import FILELESS_ENGINES, check_latency_kind, check_repeats, check_working_set
+from measure.auditing.runs import (
+    FILELESS_ENGINES,
+    check_latency_kind,
+    check_preconditioning,
+    check_repeats,
+    check_working_set,
+)
 from measure.closed_curves import COMPUTED, closed_curves
 from measure.findings import SEVERITIES, Finding
-from measure.fio.preconditioning import check_preconditioning
 from measure.formats.fio.record import is_direct
 from measure.formats.fio.steady_state import check_steady
 from measure.machine.scheduling_delay import check_wakeups

@@ -95,6 +95,25 @@ def check_working_set(sweep: Sweep) -> Iterator[Finding]:
         return
 
 
+def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
+    """A finding for each curve of random writes into a file written in sequence only, points that settled apart."""
+    if "preconditioned" not in points:
+        return
+    writes = points[(points["read_fraction"] < 1) & (points["pattern"] == "random")]
+    if "settled" in writes:
+        writes = writes[writes["settled"] != 1]
+    for series, rows in writes[writes["preconditioned"].isin(["none", "sequential"])].groupby("series", sort=False):
+        times = "once" if (rows["preconditioned"] == "none").any() else "twice"
+        yield Finding(
+            "not-preconditioned", "warning",
+            f"random writes were measured into a file that had been written {times} in sequence, and never at random.",
+            "the first random writes are faster than any later ones.",
+            "measure into a new directory with --precondition random (the default), or let each point settle with "
+            "--steady.",
+            str(series),
+        )  # fmt: skip
+
+
 def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
     """Total or completion latency: which one the means and the percentiles are of, where the two differ."""
     points = sweep.points

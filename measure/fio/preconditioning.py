@@ -16,13 +16,10 @@ far from the state that a full drive is in. ``--steady`` lets each point settle 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-import pandas as pd
-
-from measure.findings import Finding
 from measure.fio.command import fill_command
 from measure.fio.workload import FioJob
 from measure.machine.own_file import FILE_STATES, Precondition, Target
@@ -100,22 +97,3 @@ def _scattered(file: Target, engine: str, block_bytes: int) -> tuple[str, ...]:
         f"--ioengine={engine}", "--iodepth=32", "--direct=1", "--thread=1", "--refill_buffers=1", "--end_fsync=1",
         "--allow_file_create=0",
     )  # fmt: skip
-
-
-def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
-    """A finding for each curve of random writes into a file written in sequence only, points that settled apart."""
-    if "preconditioned" not in points:
-        return
-    writes = points[(points["read_fraction"] < 1) & (points["pattern"] == "random")]
-    if "settled" in writes:
-        writes = writes[writes["settled"] != 1]
-    for series, rows in writes[writes["preconditioned"].isin(["none", "sequential"])].groupby("series", sort=False):
-        times = "once" if (rows["preconditioned"] == "none").any() else "twice"
-        yield Finding(
-            "not-preconditioned", "warning",
-            f"random writes were measured into a file that had been written {times} in sequence, and never at random.",
-            "the first random writes are faster than any later ones.",
-            "measure into a new directory with --precondition random (the default), or let each point settle with "
-            "--steady.",
-            str(series),
-        )  # fmt: skip

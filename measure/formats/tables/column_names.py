@@ -143,8 +143,6 @@ _WEAK: tuple[tuple[str, str], ...] = (
     ("latency", rf"{_any(_MEANS)}(?i:_time|_duration)?"),
     ("throughput", rf"{_MEAN}(?i:throughput|ops)"),
 )
-_COMPILED = tuple((role, re.compile(pattern)) for role, pattern in _NAMES)
-_COMPILED_WEAK = tuple((role, re.compile(pattern)) for role, pattern in _WEAK)
 _UNIT_SUFFIX = re.compile(r"(?:^|_)(?P<unit>[A-Za-zµμ%]+(?:/s|/sec|_per_s)?)$")
 _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")
 _NOUNS = (
@@ -183,8 +181,8 @@ def recognise(column: str) -> ColumnRole | None:
     ('latency', 'throughput', None)
     """
     name = plain_name(column)
-    for role, pattern in _COMPILED:
-        match = pattern.fullmatch(name)
+    for role, pattern in _NAMES:
+        match = re.fullmatch(pattern, name)
         if match is None:
             continue
         groups = match.groupdict()
@@ -203,10 +201,10 @@ def weakly_recognised(columns: Iterable[str], role: str) -> list[ColumnRole]:
     [('latency', '?')]
     """
     names = {column: plain_name(column) for column in columns}
-    for weak, pattern in _COMPILED_WEAK:
+    for weak, pattern in _WEAK:
         found = []
         for column, name in names.items():
-            if weak == role and (match := pattern.fullmatch(name)) is not None:
+            if weak == role and (match := re.fullmatch(pattern, name)) is not None:
                 unit = match.groupdict().get("unit") or OPEN_UNIT
                 found.append(ColumnRole(role, column, 1.0 if unit == OPEN_UNIT else unit_scale(role, unit), unit))
         if found:
