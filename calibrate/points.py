@@ -13,11 +13,10 @@ from calibrate.arrival_noise import error_of_mean
 from calibrate.depth_one import LoneRequests, lone_requests
 from calibrate.inference.parameters import Array, Mask
 from calibrate.load_text import loads_text
-from measure.auditing.known_device import not_poisson
-from measure.auditing.memory import cache_sized
+from measure.auditing.memory import cache_sized, known_peak
+from measure.auditing.runs import not_poisson
 from measure.errors import DataError
 from measure.formats.fio.record import HOST_TIME
-from measure.formats.known_peaks import known_peak
 from measure.loads import Load, LoadKind, load_of
 from measure.machine.scheduling_delay import COLUMN
 from measure.sweep import Sweep, recorded_caches

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 
 from measure.errors import DataError, MeasureError, StoreError
@@ -44,6 +45,15 @@ _DOCUMENT = re.compile(
 )
 _NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
 _LOOK_AT = 2**16
+
+_READERS = {
+    "fio": ("measure.fio.sweep", "read_fio_store"), "fio-hosts": ("measure.fio.hosts_sweep", "read_hosts_store"),
+    "memory": ("measure.memory.sweep", "read_memory_store"),
+    "memory_probe": ("measure.memory.sweep", "read_memory_store"),
+    "mlc": ("measure.mlc.sweep", "read_mlc_store"),
+    "known-device": ("measure.known_device.in_python", "read_device_store"),
+}  # fmt: skip
+"""What reads the sweeps of each tool, imported where there is one."""
 
 Part = tuple[str, Sweep]
 
@@ -90,7 +100,11 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
     contents.no_data += [str(path.relative_to(directory)) for path in contents.documents]
     chosen, other_loads = _of_one_load(parts)
     sweep = join(chosen, str(directory)) if len(chosen) > 1 else chosen[0][1]
-    left_out = [*_no_data(contents.no_data), *others, *other_loads]
+    no_data = _files_left_out(
+        sorted(contents.no_data), "is not a measurement", "are not measurements",
+        "if one of them holds measurements, load it by its own name.",
+    )  # fmt: skip
+    left_out = [*no_data, *others, *other_loads]
     findings = (*sweep.findings, *_capped(contents.damaged), *left_out)
     return replace(sweep, findings=findings, name=directory.name or str(directory))
 
@@ -103,26 +117,10 @@ def load_store(directory: Path) -> Sweep:
     try:
         store = SweepStore.read(directory)
         tool = store.manifest.get("tool")
-        if tool == "fio":
-            from measure.fio.sweep import read_fio_store
-
-            return read_fio_store(store)
-        if tool == "fio-hosts":
-            from measure.fio.hosts_sweep import read_hosts_store
-
-            return read_hosts_store(store)
-        if tool in ("memory", "memory_probe"):
-            from measure.memory.probe import read_memory_store
-
-            return read_memory_store(store)
-        if tool == "known-device":
-            from measure.known_device.in_python import read_device_store
-
-            return read_device_store(store)
-        if tool == "mlc":
-            from measure.mlc.sweep import read_mlc_store
-
-            return read_mlc_store(store)
+        if tool in _READERS:
+            module, reader = _READERS[tool]
+            sweep: Sweep = getattr(import_module(module), reader)(store)
+            return sweep
     except DataError:
         raise
     except (StoreError, OSError) as error:
@@ -209,7 +207,10 @@ def _load_files(
             continue
         left = {k: f for k, f in (contents.files | {"log": logs}).items() if k != kind}
         others = [f"{m.name} ({NAMES[k]})" for k, f in left.items() for members in f.values() for m in members]
-        return parts, _of_another_format(others, kind)
+        return parts, _files_left_out(
+            others, f"is of another format than the {NAMES[kind]}", f"are of other formats than the {NAMES[kind]}",
+            "load them by their own names.",
+        )  # fmt: skip
     return [], []
 
 
@@ -280,24 +281,11 @@ def _label(folder: Path, root: Path) -> str:
 # --- what is left out -----------------------------------------------------------------------------------------------
 
 
-def _no_data(names: Sequence[str]) -> list[Finding]:
+def _files_left_out(names: Sequence[str], one: str, several: str, remedy: str) -> list[Finding]:
     if not names:
         return []
-    what = "is not a measurement" if len(names) == 1 else "are not measurements"
-    return [_left_out(
-        f"{counted(len(names), 'file')} {what} and {_are(len(names))} left out: {_named(sorted(names))}.",
-        "if one of them holds measurements, load it by its own name.",
-    )]  # fmt: skip
-
-
-def _of_another_format(names: Sequence[str], kind: Format) -> list[Finding]:
-    if not names:
-        return []
-    what = "is of another format than" if len(names) == 1 else "are of other formats than"
-    return [_left_out(
-        f"{counted(len(names), 'file')} {what} the {NAMES[kind]} and {_are(len(names))} left out: {_named(names)}.",
-        "load them by their own names.",
-    )]  # fmt: skip
+    what = f"{counted(len(names), 'file')} {one if len(names) == 1 else several}"
+    return [_left_out(f"{what} and {_are(len(names))} left out: {_named(names)}.", remedy)]
 
 
 def _left_out(message: str, remedy: str) -> Finding:

@@ -48,6 +48,8 @@ OPTIONAL = (
     "bandwidth_bytes_per_s", "block_bytes", "read_fraction", "pattern", "depth", "jobs", "repeat",
     "latency_sd_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s", "source", "started_at",
 )  # fmt: skip
+COMPUTED = "computed by Little's law"
+"""What the column ``unchecked`` says where throughput or latency was computed from the other by N = X R."""
 _NAMED = 3  # curves in a short text
 _LARGEST = 1e18  # of any figure in SI units, and the reciprocal of the smallest
 _TEXT = frozenset({"series", "pattern", "source", "started_at"})

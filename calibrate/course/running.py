@@ -9,7 +9,7 @@ from pathlib import Path
 from calibrate.course.planning import CoursePlan, MemoryStep
 from measure.errors import MeasureError, StoreError
 from measure.fio.sweep import Progress
-from measure.memory.probe import BufferPlan, run_buffers, run_memory
+from measure.memory.probe import BufferPlan, run_memory
 from measure.store.directory import MANIFEST
 from measure.suites.runs import run_suites
 from measure.sweep import Sweep
@@ -63,7 +63,7 @@ def run_course(plan: CoursePlan, out_dir: Path, on_progress: Progress | None = N
 def _measured(step: MemoryStep, out_dir: Path, on_progress: Progress | None) -> Sweep:
     directory = out_dir / step.directory
     if isinstance(step.plan, BufferPlan):
-        return run_buffers(step.plan, directory, on_progress)
+        return run_memory(step.plan, directory, on_progress)
     return run_memory(step.plan, directory, on_progress)
 
 

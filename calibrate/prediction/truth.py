@@ -1,6 +1,6 @@
 """Estimate against truth: what a fit says of a device whose truth is known, parameter by parameter, and its true curve.
 
-The truth comes from the provenance (:mod:`measure.known_device.truth`). The true curve is solved where there is an
+The truth comes from the provenance (:mod:`measure.known_device.server`). The true curve is solved where there is an
 exact formula and simulated where there is none:
 
 closed, one queue      X = min(N, c) / S for any law where nothing but the station is visited: at N >= c no server is
@@ -23,7 +23,7 @@ import numpy as np
 from calibrate.fitting.curve_fit import Estimate, Fit
 from calibrate.inference.parameters import Array
 from calibrate.models.open import MGcEach
-from measure.known_device.truth import Truth
+from measure.known_device.server import Truth
 from measure.loads import LOADS, LoadKind
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve
 from qsim.distributions.as_dict import law_to_dict

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from calibrate.inference.parameters import Array, Mask
 from measure.errors import DataError
-from measure.read_write_mix import parse_mix
 from measure.sweep import Sweep
-from measure.units import format_bytes
+from measure.units import format_bytes, parse_mix
 
 MEASURE = "qsim measure fio TARGET --block 4KiB,64KiB --read 100,0 --depths 1,8,64 --out DIR"
 

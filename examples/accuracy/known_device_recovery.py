@@ -22,9 +22,8 @@ import numpy as np
 from calibrate.depth_one import LoneRequests
 from calibrate.models.servers_and_delay import servers_and_think
 from calibrate.points import Points, points_of
-from measure.known_device.server import truth_of
+from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep
-from measure.known_device.truth import Truth
 from measure.units import format_duration, parse_duration
 from qsim import Closed, Delay, Deterministic, Exponential, HyperExponential, LogNormal, Station, simulate
 

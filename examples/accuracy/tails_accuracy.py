@@ -27,7 +27,7 @@ from calibrate import compare
 from calibrate.tails.percentiles import tails_of
 from calibrate.tails.results import TailPoint
 from measure import load
-from measure.known_device.truth import Truth
+from measure.known_device.server import Truth
 from qsim import Closed, Station, simulate
 
 QSIM = str(Path(sys.executable).with_name("qsim"))

@@ -17,27 +17,26 @@ from functools import lru_cache
 
 import numpy as np
 
-from measure.auditing.block_size import BlockVerdict, ratios_by_claim
 from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
-from measure.auditing.curve_shape import check_bandwidth, check_curve, check_open
-from measure.auditing.known_device import check_arrivals, check_way
+from measure.auditing.curve_shape import check_bandwidth, check_curve, check_open, closed_curves
 from measure.auditing.link import check_link, check_speed, parse_link
-from measure.auditing.littles_law import Diagnosis, diagnoses
+from measure.auditing.littles_law import BlockVerdict, Diagnosis, diagnoses, ratios_by_claim
 from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.auditing.runs import (
     FILELESS_ENGINES,
+    check_arrivals,
     check_latency_kind,
     check_preconditioning,
     check_repeats,
+    check_way,
     check_working_set,
 )
-from measure.closed_curves import COMPUTED, closed_curves
 from measure.findings import SEVERITIES, Finding
 from measure.formats.fio.record import is_direct
 from measure.formats.fio.steady_state import check_steady
 from measure.machine.scheduling_delay import check_wakeups
 from measure.repeats import check_outliers
-from measure.sweep import Sweep, recorded_options
+from measure.sweep import COMPUTED, Sweep, recorded_options
 from measure.units import counted, format_bytes
 
 _MOST_NAMED = 10

@@ -12,8 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from measure.auditing.block_size import BlockVerdict
-from measure.auditing.littles_law import Diagnosis, diagnoses
+from measure.auditing.littles_law import BlockVerdict, Diagnosis, diagnoses
 from measure.findings import Finding
 from measure.sweep import Sweep, describe_series
 from measure.units import format_bytes

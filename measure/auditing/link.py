@@ -9,7 +9,7 @@ A memory bus moves 8 bytes a transfer and channel.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,21 @@ class Link:
     bytes_per_s: float
 
 
+_LINKS: Mapping[str, Callable[..., Link]] = {
+    r"pcie?(?:gen)?([1-6])(?:\.0)?(?:x|-x)(1|2|4|8|16)": lambda generation, lanes: Link(
+        f"PCIe {generation} x{lanes}", _PCIE_LANE_BYTES_PER_S[int(generation)] * int(lanes)
+    ),
+    r"sata([1-3])?": lambda generation: Link(f"SATA {generation or 3}", _SATA_BYTES_PER_S[int(generation or 3)]),
+    r"sas([1-4])": lambda generation: Link(f"SAS {generation}", _SAS_BYTES_PER_S[int(generation)]),
+    r"usb(2|2\.0|3\.[0-2])": lambda version: Link(f"USB {version}", _USB_BYTES_PER_S[version]),
+    r"(\d{1,3})(?:gbe|gbit/s|gb/s)": lambda gbits: Link(f"{gbits} Gbit/s Ethernet", int(gbits) * 1e9 / 8),
+    r"(?:lp)?ddr[2-6]-?(\d{3,5})(?:x(\d{1,2}))?": lambda millions, channels: Link(
+        f"{counted(int(channels or 1), 'memory channel')} at {millions} MT/s",
+        int(millions) * 1e6 * _TRANSFER_BYTES * int(channels or 1),
+    ),
+}
+
+
 def parse_link(text: str) -> Link:
     """The link that ``text`` names: generation and lanes, speed, or transfers a second and channels.
 
@@ -47,23 +62,9 @@ def parse_link(text: str) -> Link:
     (7877, 600)
     """
     plain = re.sub(r"[\s_]+", "", text.lower()).removeprefix("nvme")
-    if match := re.fullmatch(r"pcie?(?:gen)?([1-6])(?:\.0)?(?:x|-x)(1|2|4|8|16)", plain):
-        return Link(f"PCIe {match[1]} x{match[2]}", _PCIE_LANE_BYTES_PER_S[int(match[1])] * int(match[2]))
-    if match := re.fullmatch(r"sata([1-3])?", plain):
-        generation = int(match[1] or 3)
-        return Link(f"SATA {generation}", _SATA_BYTES_PER_S[generation])
-    if match := re.fullmatch(r"sas([1-4])", plain):
-        return Link(f"SAS {match[1]}", _SAS_BYTES_PER_S[int(match[1])])
-    if match := re.fullmatch(r"usb(2|2\.0|3\.[0-2])", plain):
-        return Link(f"USB {match[1]}", _USB_BYTES_PER_S[match[1]])
-    if match := re.fullmatch(r"(\d{1,3})(?:gbe|gbit/s|gb/s)", plain):
-        return Link(f"{match[1]} Gbit/s Ethernet", int(match[1]) * 1e9 / 8)
-    if match := re.fullmatch(r"(?:lp)?ddr[2-6]-?(\d{3,5})(?:x(\d{1,2}))?", plain):
-        channels = int(match[2] or 1)
-        return Link(
-            f"{counted(channels, 'memory channel')} at {match[1]} MT/s",
-            int(match[1]) * 1e6 * _TRANSFER_BYTES * channels,
-        )
+    for pattern, link in _LINKS.items():
+        if match := re.fullmatch(pattern, plain):
+            return link(*match.groups())
     raise InvalidParameterError("link", f"{text!r} is unknown", f"name it like {_EXAMPLES}", value=text)
 
 

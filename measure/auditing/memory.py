@@ -24,7 +24,9 @@ _MOST_LINES = 20_000  # some hundred cores with some hundred lines each
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over injected delay."""
-    peak = max(_listed_peaks(sweep.provenance.details), default=0.0)
+    # A list that was cut may have lost the highest of its peaks.
+    listed = [section for section in _sections(sweep.provenance.details) if "ALL Reads" in section]
+    peak = max((float(bandwidth) for section in listed for bandwidth in section.values()), default=0.0)
     caches = recorded_caches(sweep.provenance.details)
     for series, group in sweep.mean_points().groupby("series", sort=False):
         name = str(series)
@@ -164,15 +166,6 @@ def _above_the_peak(name: str, bandwidth: np.ndarray[Any, Any], peak: float) -> 
     )  # fmt: skip
 
 
-def _listed_peaks(details: Mapping[str, Any]) -> Iterator[float]:
-    for key, value in details.items():
-        if key == "bandwidths_bytes_per_s" and isinstance(value, Mapping):
-            # A list that was cut may have lost the highest of its peaks.
-            yield from (float(v) for by_mix in value.values() if "ALL Reads" in by_mix for v in by_mix.values())
-        elif isinstance(value, Mapping):
-            yield from _listed_peaks(value)
-
-
 def _lines(
     name: str, load: np.ndarray[Any, Any], throughput: np.ndarray[Any, Any], latency: np.ndarray[Any, Any],
     varied: str = "delay",
@@ -227,3 +220,44 @@ def _buffer(details: Mapping[str, Any], series: str) -> float | None:
     given = details.get("buffer_bytes")
     value = given.get(series) if isinstance(given, Mapping) else given
     return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+MLC_TRAFFIC = {1.0: "ALL Reads", 0.75: "3:1 Reads-Writes", 0.67: "2:1 Reads-Writes", 0.5: "1:1 Reads-Writes"}
+"""How MLC names the traffic of its peak injection bandwidths, by the share of reads."""
+
+
+def known_peak(sweep: Sweep) -> float | None:
+    """The peak (bytes/s) of the traffic of a sweep of one series; None where none is listed, or several differ.
+
+    The probe of ``qsim measure memory`` lists one for each traffic, MLC for its usual mixes with ordinary stores.
+    """
+    if not sweep.load_type.is_memory:
+        return None
+    found = {*_of_probe(sweep), *_of_mlc(sweep)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_probe(sweep: Sweep) -> Iterator[float]:
+    series = sweep.series[0]
+    for traffic, peak in sweep.provenance.details.get("peaks_bytes_per_s", {}).items():
+        if series == traffic or series.startswith(f"{traffic},"):
+            yield float(peak["mean"])
+
+
+def _of_mlc(sweep: Sweep) -> Iterator[float]:
+    shares = set(sweep.points["read_fraction"].dropna().round(2)) if "read_fraction" in sweep.points else set()
+    if len(shares) != 1 or "non-temporal" in sweep.series[0]:
+        return
+    name = MLC_TRAFFIC.get(shares.pop(), "")
+    for section in _sections(sweep.provenance.details):
+        if name in section:
+            yield float(section[name])
+
+
+def _sections(details: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Every list of peaks by traffic, at any depth."""
+    for key, value in details.items():
+        if key == "bandwidths_bytes_per_s" and isinstance(value, Mapping):
+            yield from (section for section in value.values() if isinstance(section, Mapping))
+        elif isinstance(value, Mapping):
+            yield from _sections(value)

@@ -7,19 +7,51 @@ gives the Sweep and ``dataset_table(name)`` the table as printed.
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 
 import pandas as pd
 
-from measure.datasets.catalogue import CATALOGUE, DatasetInfo
 from measure.errors import DataError
+from measure.findings import Finding
 from measure.formats.tables.table import csv_sweep
+from measure.loads import LoadKind
 from measure.sweep import Provenance, Sweep
+from measure.units import format_duration
 
-__all__ = ["DatasetInfo", "about", "dataset_names", "dataset_table", "load_dataset"]
+__all__ = ["DatasetInfo", "about", "audit_dataset", "check_labels", "dataset_names", "dataset_table", "load_dataset"]
 
-_BY_NAME = {info.name: info for info in CATALOGUE}
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """One table of the catalogue.
+
+    ``columns`` and ``units`` are what :func:`measure.load` needs to read it. ``curve`` is False where the table has no
+    throughput or no load, so that it cannot become a Sweep; ``why_no_curve`` then says what there is instead.
+    """
+
+    name: str
+    title: str
+    source: str
+    device: str
+    host_cpu: str
+    tool: str
+    varied: str
+    anomaly: str
+    load_kind: LoadKind = "queue_depth"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    curve: bool = True
+    why_no_curve: str = ""
+
+
+_BY_NAME = {
+    name: DatasetInfo(name, **entry)
+    for name, entry in tomllib.loads((files(__name__) / "catalogue.toml").read_text("utf-8")).items()
+}
 
 
 def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
@@ -28,7 +60,7 @@ def dataset_names(*, curves_only: bool = False) -> tuple[str, ...]:
     >>> dataset_names(curves_only=True)[:2]
     ('000-ssd', '000-memory')
     """
-    return tuple(info.name for info in CATALOGUE if info.curve or not curves_only)
+    return tuple(info.name for info in _BY_NAME.values() if info.curve or not curves_only)
 
 
 def about(name: str) -> DatasetInfo:
@@ -78,3 +110,46 @@ def dataset_table(name: str) -> pd.DataFrame:
 
 def _text(name: str) -> str:
     return (files(__name__) / f"{name}.csv").read_text("utf-8")
+
+
+def check_labels(measured: Mapping[str, float], baseline: Mapping[str, float]) -> list[Finding]:
+    """Whether "read" and "write" in ``measured`` (latencies at depth 1, s) are those of ``baseline`` or exchanged.
+
+    Compares the distance on a logarithmic scale as labelled and as exchanged. An error where the exchange brings both
+    within 25 % and the labels do not; an empty list where the labels fit or neither does.
+
+    >>> [f.check for f in check_labels({"read": 18e-6, "write": 52e-6}, {"read": 53e-6, "write": 19e-6})]
+    ['labels']
+    """
+    if not {"read", "write"} <= set(measured) & set(baseline):
+        return []
+    near = math.log(1.25)
+    straight = max(abs(math.log(measured[d] / baseline[d])) for d in ("read", "write"))
+    crossed = max(abs(math.log(measured[a] / baseline[b])) for a, b in (("read", "write"), ("write", "read")))
+    if straight <= near or crossed > near:
+        return []
+    told = {d: (format_duration(measured[d]), format_duration(baseline[d])) for d in ("read", "write")}
+    return [Finding(
+        "labels", "error",
+        f"at depth 1 the reads take {told['read'][0]} and the writes {told['write'][0]}, where the baselines of the "
+        f"same device are {told['read'][1]} and {told['write'][1]}.",
+        "the labels read and write are exchanged.", "look at rw= in the command of one run.",
+    )]  # fmt: skip
+
+
+def audit_dataset(name: str, link: str | None = None) -> list[Finding]:
+    """The audit of a dataset of the catalogue, also of those that are tables and no curves (and know no ``link``)."""
+    if about(name).curve:
+        from measure.auditing.all_checks import audit
+
+        return audit(load_dataset(name), link=link)
+    if name == "002-ssd-tails":
+        tails, baseline = dataset_table(name), dataset_table("002-ssd-baseline")
+        at_one = tails[tails["queue_depth"] == 1]
+        measured = {
+            str(d).split()[0]: float(p) / 1e6 for d, p in zip(at_one["direction"], at_one["p50_us"], strict=True)
+        }
+        mean = baseline[baseline["statistic_us"] == "Average Latency"]
+        known = {d: float(mean[f"4Ki_random_{d}"].iloc[0]) / 1e6 for d in ("read", "write")}
+        return check_labels(measured, known)
+    return []

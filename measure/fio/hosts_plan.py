@@ -20,7 +20,7 @@ import re
 import secrets
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -191,10 +191,6 @@ class HostsPlan:
             "size_bytes": self.size_bytes, "engine": self.engine, "seed": self.seed, "runtime_s": self.runtime_s,
             "ramp_s": self.ramp_s,
         }  # fmt: skip
-
-    def with_token(self, token: str) -> HostsPlan:
-        """The same plan with the file name of the run that it goes on with."""
-        return replace(self, token=token)
 
     def _file_name(self, host: Host) -> str:
         return f"qsim-{self.token}-{self.hosts.index(host) + 1}"  # two servers may share one disk

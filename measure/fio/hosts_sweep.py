@@ -129,7 +129,7 @@ def _total(records: Sequence[FioRecord]) -> FioRecord:
 @contextmanager
 def _ready(plan: HostsPlan, store: SweepStore, _missing: Sequence[FioPoint], tick: Tick) -> Iterator[Run[FioPoint]]:
     """Look for the hosts and fill the files, which are removed at the end."""
-    plan = plan.with_token(_token(store))
+    plan = replace(plan, token=_token(store))
 
     def run(point: FioPoint, tick: Tick) -> Outcome:
         jobs, readonly = plan.point_jobs(point), point.job.read_percent == 100
@@ -230,7 +230,7 @@ def _remove_files(plan: HostsPlan, store: SweepStore) -> None:
 
     All hosts at once; then those that are left one by one, so that what is said concerns them.
     """
-    plan = plan.with_token(_token(store))
+    plan = replace(plan, token=_token(store))
     left = _noted_files(store)
     wanted = [host for host in plan.hosts if str(host) in left]
     for group in [wanted, *([host] for host in wanted)]:
@@ -265,18 +265,15 @@ def _noted_files(store: SweepStore) -> dict[str, str]:
     return {str(host): str(file) for host, file in noted.items()}
 
 
-def _left(store: SweepStore) -> list[Finding]:
+def _left(store: SweepStore) -> Iterator[Finding]:
     left = _noted_files(store)
-    if not left:
-        return []
     files = ", ".join(f"{file} on {host}" for host, file in left.items())
-    return [
-        Finding(
+    if left:
+        yield Finding(
             "file-left-on-host", "warning", f"The test file could not be removed: {files}.",
             "the host could not be reached at the end.",
             "start the same sweep again, which removes it, or remove it there by hand.",
-        )
-    ]  # fmt: skip
+        )  # fmt: skip
 
 
 def _token(store: SweepStore) -> str:

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from measure.fio.command import Common, point_command, stagger_s
 from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
-from measure.fio.settings import FioSettings, check_room, choose_engine, choose_submitting_engine, file_for
-from measure.fio.settling import Settling
+from measure.fio.settings import FioSettings, Settling, check_room, choose_engine, choose_submitting_engine, file_for
 from measure.fio.workload import FioJob, Mixing, Pattern, combinations
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import tool_version
 from measure.machine.own_file import Target
 from measure.machine.process import find_tool
-from measure.units import format_bytes, format_duration, format_rate
+from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ class FioPlan:
             raise InvalidParameterError(
                 "budget",
                 (
-                    f"of {format_duration(budget_s)} is too short for {_points(count)}: that takes "
+                    f"of {format_duration(budget_s)} is too short for {counted(count, 'point')}: that takes "
                     f"{format_duration(least)} at least, {format_duration(shortest_s)} each and what comes before it "
                     "(start, ramp, settling, the file's filling)"
                 ),
@@ -177,9 +176,9 @@ class FioPlan:
         settling = f"\neach point runs first {self.settling}" if self.settling else ""
         most = f", {format_duration(self.most_seconds())} at most" if self.settling else ""
         return (
-            f"{what}\n{_points(len(self.points))} ({self._axes()}), {format_duration(self.runtime_s)} each after "
-            f"{format_duration(self.ramp_s)} of ramp{writing}{settling}\nengine {self.engine}: {self.engine_reason}\n"
-            f"about {format_duration(self.seconds())} in all{most}"
+            f"{what}\n{counted(len(self.points), 'point')} ({self._axes()}), {format_duration(self.runtime_s)} each "
+            f"after {format_duration(self.ramp_s)} of ramp{writing}{settling}\n"
+            f"engine {self.engine}: {self.engine_reason}\nabout {format_duration(self.seconds())} in all{most}"
         )
 
     def _axes(self) -> str:
@@ -309,10 +308,6 @@ def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
                 ),
                 value=settings.runtime_s,
             )
-
-
-def _points(count: int) -> str:
-    return f"{count} point{'' if count == 1 else 's'}"
 
 
 def shortest_run_s(job: FioJob, ramp_s: float) -> float:

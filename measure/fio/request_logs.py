@@ -1,8 +1,12 @@
-"""fio's log of every request, written beside a point's result on request.
+"""fio's logs beside a point's result: its throughput over the run, and on request every request.
 
-fio keeps the log in memory and writes it when the point ends, one file for each job, about 30 bytes a request. The
-files of a point are joined, in the order of the jobs and with every line as fio wrote it, and kept as one. ``samples``
-gives the requests of each point of such a sweep.
+fio counts the requests of each of some 25 intervals of a run (``write_iops_log`` with ``log_avg_msec``). Its helper
+thread does so, and no request is slowed: with fio's null engine, at 3 million requests a second, runs with and without
+the log were alike within 2 %, where a log of latencies (``write_lat_log``) took a quarter of the throughput.
+
+The log of every request fio keeps in memory and writes when the point ends, one file for each job, about 30 bytes a
+request. The files of a point are joined, in the order of the jobs and with every line as fio wrote it, and kept as one.
+``samples`` gives the requests of each point of such a sweep.
 """
 
 from __future__ import annotations
@@ -10,19 +14,23 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from measure.errors import StoreError
 from measure.fio.plan import FioPlan, FioPoint
-from measure.formats.fio.log_names import log_name
+from measure.formats.fio.log_records import log_name
 from measure.formats.fio.logs import LatencyLog, read_latency_log
+from measure.formats.fio.steady_state import Intervals, read_interval_logs
 from measure.machine.host import storage_behind
+from measure.machine.process import Finished, run_tool
 from measure.sweep import Sweep
 from measure.units import format_bytes, format_rate
 
+INTERVALS = 25
+SHORTEST_INTERVAL_S = 0.02
 SUFFIX = "_lat.log"
 LINE_BYTES = 30
 FASTEST_PER_S = 200_000  # the rate that is made room for where it is not known beforehand
@@ -49,6 +57,33 @@ def check_room(plan: FioPlan, points: Sequence[FioPoint], directory: Path) -> No
             f"{format_bytes(needed)} ({LINE_BYTES} bytes a request, at {format_rate(FASTEST_PER_S)} where the rate is "
             "not known); name another directory, shorten the runtime, or measure without logs"
         )
+
+
+def run_with_intervals(
+    argv: Sequence[str],
+    runtime_s: float,
+    timeout_s: float,
+    folder: Path,
+    on_tick: Callable[[float], None] | None = None,
+) -> tuple[Finished, Intervals]:
+    """Run a fio command that measures for ``runtime_s``, and its intervals with it.
+
+    The logs are left in ``folder``, an absolute path to an empty one. Options before the first job's name are for all
+    jobs. A command that asks for logs itself is run as it is, in ``folder``, since fio has one averaging for all of
+    them. Raises as :func:`measure.machine.process.run_tool`.
+    """
+    if any(option.startswith("--write_") for option in argv):
+        return run_tool(argv, timeout_s, folder, on_tick=on_tick), Intervals()
+    logged = (argv[0], *interval_options(runtime_s, f"{folder}/run"), *argv[1:])
+    finished = run_tool(logged, timeout_s, on_tick=on_tick)
+    texts = [path.read_text("ascii", "replace") for path in folder.glob("run_iops*.log")]
+    return finished, read_interval_logs(texts)
+
+
+def interval_options(runtime_s: float, prefix: str) -> tuple[str, ...]:
+    """fio's options that log the throughput of a run of ``runtime_s`` to ``prefix``_iops.1.log and so on."""
+    each_s = max(SHORTEST_INTERVAL_S, runtime_s / INTERVALS)
+    return (f"--write_iops_log={prefix}", f"--log_avg_msec={round(each_s * 1e3)}")
 
 
 @contextmanager

@@ -19,11 +19,9 @@ from measure.fio.device_log import with_served
 from measure.fio.plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
 from measure.fio.points import measured, place, request_of, why_no_point
 from measure.fio.preconditioning import Pass
-from measure.fio.request_logs import SUFFIX, check_room, joined_log, log_folder
-from measure.fio.settings import choose_engine
-from measure.fio.settling import read_settled
+from measure.fio.request_logs import SUFFIX, check_room, joined_log, log_folder, run_with_intervals
+from measure.fio.settings import choose_engine, read_settled
 from measure.fio.workload import FioJob
-from measure.formats.fio.intervals import run_with_intervals
 from measure.formats.fio.sweep import sweep_of_points
 from measure.machine.host import host_facts, storage_behind
 from measure.machine.own_file import check_unchanged, held, mark_filled, remove_leftover

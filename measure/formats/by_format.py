@@ -13,7 +13,8 @@ from typing import Literal
 
 from measure.errors import DataError
 from measure.findings import unreadable
-from measure.formats.fio.log_names import log_name, looks_like_log
+from measure.formats.fio.log_records import log_name
+from measure.formats.fio.logs import looks_like_log
 from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.terse_output import looks_like_terse
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
@@ -21,7 +22,7 @@ from measure.formats.mlc import looks_like_mlc, mlc_sweep
 from measure.formats.servers.tools import looks_like_server_run, server_runs_sweep
 from measure.formats.tables.table import csv_sweep
 from measure.formats.tables.text import looks_like_table
-from measure.formats.watched.record import looks_like_record, record_sweep
+from measure.formats.watched.steady import looks_like_record, record_sweep
 from measure.formats.watched.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.sweep import Sweep, join
 from measure.text_files import read_head, read_text

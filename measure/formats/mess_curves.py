@@ -40,7 +40,7 @@ _MIB = 2.0**20
 
 def looks_like_curves(text: str) -> bool:
     """Whether the text is one of the three forms."""
-    return looks_like_mess_table(text) or looks_like_pairs(text) or looks_like_multiload(text)
+    return any(looks_like(text) for looks_like in _KNOWN_BY.values())
 
 
 def looks_like_mess_table(text: str) -> bool:
@@ -57,6 +57,12 @@ def looks_like_pairs(text: str) -> bool:
     """Whether the first lines hold two numbers each and nothing else."""
     lines = [line for line in _lines(text[:65536])[:_LOOK_AT_LINES] if line.strip()]
     return len(lines) > 1 and all(len(line) < 200 and _PAIR.match(line) for line in lines)
+
+
+_KNOWN_BY = {
+    "Mess's table": looks_like_mess_table, "multiload's table": looks_like_multiload,
+    "pairs of numbers": looks_like_pairs,
+}  # fmt: skip
 
 
 def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = None) -> Sweep:
@@ -106,13 +112,10 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
 
 
 def _form(text: str, name: str) -> str:
-    if looks_like_mess_table(text):
-        return "Mess's table"
-    if looks_like_multiload(text):
-        return "multiload's table"
-    if looks_like_pairs(text):
-        return "pairs of numbers"
-    raise DataError(f"{name} is not a bandwidth-latency file of Mess or multiload; load it as CSV with --columns")
+    form = next((form for form, looks_like in _KNOWN_BY.items() if looks_like(text)), None)
+    if form is None:
+        raise DataError(f"{name} is not a bandwidth-latency file of Mess or multiload; load it as CSV with --columns")
+    return form
 
 
 def _mess_rows(text: str, name: str, _: Mapping[str, str]) -> list[dict[str, Any]]:

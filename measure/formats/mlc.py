@@ -12,7 +12,7 @@ of a row) and makes one curve of each. One request is one cache line of 64 bytes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,9 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.read_write_mix import Mix, parse_mix
 from measure.sweep import Provenance, Sweep, describe_series
 from measure.text_files import check_rows
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes
+from measure.units import CACHE_LINE_BYTES, Mix, counted, format_bytes, parse_mix
 
 _BEFORE = r"^[\s|*\"]{0,40}"  # what notes put before a line
 _HEADER = re.compile(rf"{_BEFORE}Inject\s+Latency\s+Bandwidth\s*$", re.IGNORECASE)
@@ -158,8 +157,12 @@ def _parse(source: str, text: str) -> tuple[list[_Run], dict[str, Any]]:
     others: dict[str, Any] = {}
     version = command = traffic = section = ""
     buffer_bytes: float | None = None
-    lines = _Lines(text)
-    for line in lines:
+    in_table = False
+    for whole in text.splitlines():
+        # No line of MLC's is long; patterns are not tried on lines of another kind of file. A mail quotes behind "> ".
+        line = whole.lstrip("> ") if len(whole) <= _LONGEST_LINE else ""
+        if in_table and ((in_table := _take_row(line, runs[-1])) or runs[-1].cut):
+            continue
         if match := _VERSION.search(line):
             version, command, traffic, buffer_bytes = match[1], "", "", None
         elif match := _COMMAND.match(line):
@@ -169,9 +172,8 @@ def _parse(source: str, text: str) -> tuple[list[_Run], dict[str, Any]]:
         elif match := _TRAFFIC.match(line):
             traffic = match[1]
         elif _HEADER.match(line):
-            run = _Run(source, len(runs) + 1, version, command, traffic, buffer_bytes)
-            _read_rows(lines, run)
-            runs.append(run)
+            runs.append(_Run(source, len(runs) + 1, version, command, traffic, buffer_bytes))
+            in_table = True
         else:
             section = _take_other(line, section, others)
     _add_si_matrices(others)
@@ -209,43 +211,22 @@ def _add_si_matrices(others: dict[str, Any]) -> None:
             others[key] = {node: [None if v is None else v * scale for v in row] for node, row in rows.items()}
 
 
-class _Lines:
-    """The lines of a text, with the possibility to put one back."""
-
-    def __init__(self, text: str) -> None:
-        # No line of MLC's is long; patterns are not tried on lines of another kind of file.
-        # A reply to a mail quotes it behind "> ".
-        self._lines = [line.lstrip("> ") if len(line) <= _LONGEST_LINE else "" for line in text.splitlines()]
-        self._next = 0
-
-    def __iter__(self) -> Iterator[str]:
-        while self._next < len(self._lines):
-            self._next += 1
-            yield self._lines[self._next - 1]
-
-    def back(self) -> None:
-        self._next -= 1
-
-
-def _read_rows(lines: _Lines, run: _Run) -> None:
-    """Take the rows below the header; stop at the first line that belongs to something else."""
-    for line in lines:
-        if not line.strip() or _RULE.match(line):
-            continue
-        if units := _UNITS.match(line):
-            if units[1].lower() != "ns" or not units[2].upper().startswith("MB"):
-                raise DataError(
-                    f"{run.source}: MLC's table is in {units[1]} and {units[2]}, where ns and MB/sec were expected; "
-                    "load it as CSV with --columns"
-                )
-        elif row := _ROW.match(line) or _NOTED_ROW.match(line):
-            run.rows.append((float(row[1]), float(row[2]), float(row[3])))
-        elif _CUT_ROW.match(line):
-            run.cut = line.strip()
-            return
-        else:
-            lines.back()
-            return
+def _take_row(line: str, run: _Run) -> bool:
+    """Take a line below the header; whether the next one may belong to the table as well."""
+    if not line.strip() or _RULE.match(line):
+        return True
+    if units := _UNITS.match(line):
+        if units[1].lower() != "ns" or not units[2].upper().startswith("MB"):
+            raise DataError(
+                f"{run.source}: MLC's table is in {units[1]} and {units[2]}, where ns and MB/sec were expected; "
+                "load it as CSV with --columns"
+            )
+    elif row := _ROW.match(line) or _NOTED_ROW.match(line):
+        run.rows.append((float(row[1]), float(row[2]), float(row[3])))
+    else:
+        run.cut = line.strip() if _CUT_ROW.match(line) else ""
+        return False
+    return True
 
 
 def _name_runs(runs: list[_Run]) -> list[str]:

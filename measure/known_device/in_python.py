@@ -3,7 +3,7 @@
 The device is the one that nbdkit plays (:class:`measure.known_device.plugin.Server`). N threads are the N requests that
 circulate: each sends its next one when its last is answered. The threads sleep until the device answers, so that c
 servers need no processors. A machine ends a sleep late, and a busy one much later now and then, so the device answers
-early (:class:`Punctuality`): the mean response time is that of the queue.
+early: the mean response time is that of the queue.
 
 A point of half a second has some hundred requests, whose mean time differs from the law's by several percent. So the
 times are drawn in strata (:func:`stratified`): any 32 successive ones are spread over the law as all of them are.
@@ -27,8 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.known_device.plugin import Server
-from measure.known_device.server import drawn_times
-from measure.known_device.truth import Truth
+from measure.known_device.server import Truth, drawn_times
 from measure.machine.host import host_facts
 from measure.machine.process import now
 from measure.store.directory import SweepStore
@@ -56,22 +55,6 @@ class Depth:
     def describe(self) -> str:
         """What is shown while it runs."""
         return f"depth {self.depth}"
-
-
-class Punctuality:
-    """How early the device answers: ``early_s`` at first, then more by a ``share`` of how late each answer came.
-
-    What one answer is late is taken off the next ones, so late wakings lengthen the mean by next to nothing. The share
-    is small where many requests wait at once, since these all wake before it can act. Without one, ``early_s`` stays.
-    """
-
-    def __init__(self, early_s: float = 0.0, share: float = 0.0) -> None:
-        self.early_s = early_s
-        self._share = share
-
-    def answered(self, late_s: float) -> None:
-        """Note how much later than it should an answer came; negative: earlier."""
-        self.early_s += self._share * late_s
 
 
 @dataclass(frozen=True)
@@ -114,7 +97,7 @@ class PythonDevice:
             array("H", routes.tobytes()) if len(routes) else None,
         )  # fmt: skip
         seconds = self.ramp_s + self.runtime_s
-        rows = closed_loop(server, point.depth, seconds, Punctuality(early_s, SHARE / point.depth), self.truth.delay_s)
+        rows = closed_loop(server, point.depth, seconds, early_s, SHARE / point.depth, self.truth.delay_s)
         counted = rows[(rows[:, 0] >= self.ramp_s) & (rows[:, 0] < self.ramp_s + self.runtime_s), 1]
         if len(counted) < 2:
             reason = f"at depth {point.depth} fewer than two requests were answered; give the points more time"
@@ -142,26 +125,29 @@ def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
 
 
 def closed_loop(
-    server: Server, threads: int, seconds: float, punctuality: Punctuality, delay_s: float = 0.0
+    server: Server, threads: int, seconds: float, early_s: float = 0.0, share: float = 0.0, delay_s: float = 0.0
 ) -> NDArray[np.float64]:
     """When requests were answered, in seconds from the start, and how long each took: (n, 2), in no order.
 
     Each of the ``threads`` sends its next request when its last was answered, for so many ``seconds``; each answer
-    comes ``delay_s`` after the departure.
+    comes ``delay_s`` after the departure, less ``early_s``, which grows by a ``share`` of how late each answer came. So
+    late wakings lengthen the mean by next to nothing. The share is small where many requests wait at once, since these
+    all wake before it can act.
     """
     lock, rows = threading.Lock(), [list[tuple[float, float]]() for _ in range(threads)]
     begin = time.perf_counter()
 
     def send(own: list[tuple[float, float]]) -> None:
+        nonlocal early_s
         answered = time.perf_counter()
         while answered - begin < seconds:
             with lock:
                 sent = time.perf_counter()
                 due = server.admit(sent)[1] + delay_s
-            time.sleep(max(0.0, due - punctuality.early_s - time.perf_counter()))
+            time.sleep(max(0.0, due - early_s - time.perf_counter()))
             answered = time.perf_counter()
             with lock:
-                punctuality.answered(answered - due)
+                early_s += share * (answered - due)
             own.append((answered - begin, answered - sent))
 
     started = [threading.Thread(target=send, args=(own,), name="request", daemon=True) for own in rows]

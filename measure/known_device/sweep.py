@@ -20,8 +20,7 @@ from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
 from measure.fio.workload import FioJob, Order, submitters
 from measure.formats.fio.json_output import parse_fio
-from measure.known_device.server import MAX_THREADS, known_device
-from measure.known_device.truth import Truth
+from measure.known_device.server import MAX_THREADS, Truth, known_device
 from measure.machine.process import run_tool
 from measure.store.measuring import Progress
 from measure.sweep import Sweep

@@ -85,7 +85,7 @@ def host_facts() -> HostFacts:
         kernel=f"{platform.system()} {platform.release()}",
         machine=platform.machine(),
         cpu_model=_cpu_model(cpuinfo),
-        cores=usable_cores(),
+        cores=len(allowed_cpus()),
         cpus_online=os.cpu_count() or 1,
         caches=tuple(_caches()),
         memory_bytes=_kib(meminfo, "MemTotal") or _pages_of_memory(),
@@ -96,11 +96,11 @@ def host_facts() -> HostFacts:
     )
 
 
-def usable_cores() -> int:
-    """The CPUs that this process may run on (affinity mask), at least 1."""
+def allowed_cpus() -> tuple[int, ...]:
+    """The CPUs that this process may use (its affinity mask, which a container or taskset may have narrowed)."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
 
 
 def storage_behind(path: Path) -> Storage:
@@ -195,21 +195,23 @@ def _caches() -> Iterator[Cache]:
         if size and level.isdigit():
             scale = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[size.group(2)]
             kind = _text(folder / "type").strip()
-            shared = count_cpus(_text(folder / "shared_cpu_list").strip())
+            shared = len(parse_cpu_list(_text(folder / "shared_cpu_list")))
             yield Cache(int(level), kind, int(size.group(1)) * scale, shared)
 
 
-def count_cpus(listing: str) -> int:
-    """How many CPUs the kernel's list names.
+def parse_cpu_list(text: str) -> tuple[int, ...]:
+    """The kernel's list format: ``"0-2,8"`` is 0, 1, 2, 8. ValueError for anything else.
 
-    >>> count_cpus("0-3,8")
-    5
+    >>> parse_cpu_list("0-2,8")
+    (0, 1, 2, 8)
     """
-    total = 0
-    for part in filter(None, listing.split(",")):
-        first, _, last = part.partition("-")
-        total += int(last or first) - int(first) + 1
-    return total
+    cpus: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if match is None:
+            raise ValueError(f"invalid CPUs {text!r}: expected e.g. 0-2,8")
+        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(cpus)
 
 
 def _mount_of(path: Path) -> tuple[str, str, str]:

@@ -1,13 +1,26 @@
-"""The probe's threads with their memory filled, ready to measure one point after the other."""
+"""The probe's threads with their memory filled: one point after the other, and single figures with nothing kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from measure.machine.process import now
-from measure.memory.plan import WARM_UP_S, MemoryPlan, Point
-from measure.memory.record import ProbeRecord, Trial, off_cpu_share
+from measure.memory.placement import place, place_without_chaser
+from measure.memory.plan import (
+    COMPILE_S,
+    PREPARE_S_PER_BYTE,
+    REFILL_S_PER_BYTE,
+    WARM_UP_S,
+    MemoryPlan,
+    Point,
+    check_numbers,
+    choose_buffer,
+    memory_facts,
+)
+from measure.memory.record import ProbeRecord, Repeated, Trial, off_cpu_share
+from measure.memory.sweep import bandwidths, latencies
 from measure.memory.threads import (
     Chaser,
     Loader,
@@ -15,9 +28,10 @@ from measure.memory.threads import (
     in_threads,
     measure_together,
     on_cpu,
+    on_cpus,
     spin_ns_per_iteration,
 )
-from measure.memory.traffic import Traffic
+from measure.memory.traffic import Traffic, parse_traffics
 from measure.repeats import RETRY_SHARE
 
 
@@ -72,20 +86,12 @@ def probed(
 
 def make_loaders(cpus: Sequence[int | None], size_bytes: int, traffic: Traffic) -> list[Loader]:
     """A loader on each CPU; their buffers are filled side by side."""
-
-    def make(cpu: int | None) -> Callable[[], Loader]:
-        return lambda: on_cpu(cpu, lambda: Loader(cpu, size_bytes, traffic))
-
-    return in_threads([make(cpu) for cpu in cpus], stop=lambda: None)
+    return on_cpus((cpu, partial(Loader, cpu, size_bytes, traffic)) for cpu in cpus)
 
 
 def set_traffic(loaders: Sequence[Loader], traffic: Traffic) -> None:
     """Give them this traffic; buffers that the last one has changed are refilled, side by side."""
-
-    def give(loader: Loader) -> Callable[[], None]:
-        return lambda: loader.load(traffic)
-
-    in_threads([give(loader) for loader in loaders], stop=lambda: None)
+    in_threads([partial(loader.load, traffic) for loader in loaders])
 
 
 def trial(
@@ -110,3 +116,77 @@ def calm_trials(measure: Callable[[], Trial], repeats: int) -> tuple[tuple[Trial
     ranked = sorted(range(len(trials)), key=lambda i: off_cpu_share(trials[i]))
     kept, others = sorted(ranked[:repeats]), ranked[repeats:]
     return tuple(trials[i] for i in kept), tuple(trials[i] for i in others)
+
+
+def idle_latency(
+    buffer_bytes: int | None = None, repeats: int = 3, seconds_per_repeat: float = 0.2, seed: int = 1
+) -> Repeated:
+    """Seconds per dependent access while nobody else loads the memory; works on one core.
+
+    Parameters and errors as ``plan_memory``.
+    """
+    check_numbers(repeats, seconds_per_repeat, seed)
+    cpu = place(0).chaser
+    size, _ = choose_buffer(buffer_bytes, 1, memory_facts())
+    compile_kernels()
+    chaser = on_cpu(cpu, lambda: Chaser(cpu, size, seed))
+    return latencies([trial(chaser, (), 0, seconds_per_repeat) for _ in range(repeats)])
+
+
+def peak_bandwidths(
+    traffics: str | Sequence[str],
+    threads: Sequence[int] | None = None,
+    buffer_bytes: int | None = None,
+    repeats: int = 3,
+    seconds_per_repeat: float = 0.2,
+) -> dict[tuple[str, int], Repeated]:
+    """Bytes a second that ``threads`` cores (None: all of one memory node) move over the memory bus, without delay.
+
+    {(traffic, threads): ...} for several traffics by several numbers of threads. Works on one core. What counts as
+    moved stands in :mod:`measure.memory.traffic`. Parameters and errors as ``plan_memory``.
+    """
+    check_numbers(repeats, seconds_per_repeat, seed=0)
+    kinds = parse_traffics(traffics)
+    cpus = loading_cpus(threads)
+    size, _ = choose_buffer(buffer_bytes, len(cpus), memory_facts())
+    compile_kernels()
+    loaders = make_loaders(cpus, size, kinds[0])
+    found: dict[tuple[str, int], Repeated] = {}
+    for kind in kinds:
+        set_traffic(loaders, kind)
+        for count in sorted(set(threads or (len(cpus),))):
+            trials = [trial(None, loaders[:count], 0, seconds_per_repeat) for _ in range(repeats)]
+            found[kind.name, count] = bandwidths(trials, kind.bus_lines)
+    return found
+
+
+def seconds_for_figures(
+    idle: bool,
+    traffics: Sequence[str],
+    threads: Sequence[int] | None = None,
+    buffer_bytes: int | None = None,
+    repeats: int = 3,
+    seconds_per_repeat: float = 0.2,
+) -> float:
+    """Seconds that ``idle_latency`` (where ``idle``) and ``peak_bandwidths`` (of ``traffics``, maybe none) take.
+
+    Errors as theirs, so that a plan is refused before anything runs.
+    """
+    check_numbers(repeats, seconds_per_repeat, seed=0)
+    facts = memory_facts()
+    each = repeats * (WARM_UP_S + seconds_per_repeat + 0.01)
+    seconds = COMPILE_S
+    if idle:
+        seconds += choose_buffer(buffer_bytes, 1, facts)[0] * 2 * PREPARE_S_PER_BYTE + each
+    if traffics:
+        cpus, kinds = loading_cpus(threads), parse_traffics(traffics)
+        filled = len(cpus) * choose_buffer(buffer_bytes, len(cpus), facts)[0]
+        seconds += filled * (PREPARE_S_PER_BYTE + (len(kinds) - 1) * REFILL_S_PER_BYTE)
+        seconds += len(kinds) * len(set(threads or (0,))) * each
+    return seconds
+
+
+def loading_cpus(threads: Sequence[int] | None) -> tuple[int | None, ...]:
+    """The CPUs of the most loaders asked for, the chaser's own first. ValueError where there are fewer cores."""
+    placement = place_without_chaser(threads)
+    return (placement.chaser, *placement.loaders)

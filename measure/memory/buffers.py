@@ -11,13 +11,13 @@ cache (0.7 us) the clocks alone would cost as much as the chase.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from measure.memory.bench import probed, set_traffic
-from measure.memory.huge_pages import HUGE_PAGE_BYTES, MemoryPages, allocate
-from measure.memory.placement import Placement, place_without_chaser
+from measure.memory.placement import HUGE_PAGE_BYTES, MemoryPages, Placement, allocate, place_without_chaser
 from measure.memory.plan import (
     CACHE_FACTOR,
     COMPILE_S,
@@ -33,7 +33,7 @@ from measure.memory.plan import (
 )
 from measure.memory.record import ProbeRecord
 from measure.memory.sweep import BUFFERS
-from measure.memory.threads import Chaser, Loader, compile_kernels, in_threads, on_cpu, spin_ns_per_iteration
+from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu, on_cpus, spin_ns_per_iteration
 from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError
@@ -187,10 +187,7 @@ class BufferBench:
             pages.words[:] = 0
             return pages
 
-        def make(cpu: int | None) -> Callable[[], MemoryPages]:
-            return lambda: on_cpu(cpu, touched)
-
-        pages = in_threads([make(cpu) for cpu in plan.cpus], stop=lambda: None)
+        pages = on_cpus((cpu, touched) for cpu in plan.cpus)
         return cls(plan, tuple(pages), spin_ns_per_iteration(plan.cpus[0]))
 
     def measure(self, point: Point) -> ProbeRecord:
@@ -203,23 +200,16 @@ class BufferBench:
         else:
             if size not in self.loaders:
                 self.loaders.clear()
-                self.loaders[size] = self.loaders_of(size)
+                threads = zip(plan.cpus, self.pages, strict=True)
+                self.loaders[size] = on_cpus(
+                    (cpu, partial(Loader, cpu, size, plan.traffics[0], pages.first(size))) for cpu, pages in threads
+                )
             streaming = self.loaders[size][: point.loaders]
             set_traffic(streaming, point.traffic)
         return probed(
             point, point.traffic or plan.traffics[0], size, self.spin_ns, chaser, streaming, plan.repeats,
             plan.seconds_per_repeat, warm_up_s(size, chasing=chaser is not None),
         )  # fmt: skip
-
-    def loaders_of(self, size: int) -> list[Loader]:
-        """A loader for each thread, on the first ``size`` bytes of its buffer."""
-        traffic = self.plan.traffics[0]
-
-        def make(cpu: int | None, pages: MemoryPages) -> Callable[[], Loader]:
-            return lambda: on_cpu(cpu, lambda: Loader(cpu, size, traffic, pages.first(size)))
-
-        tasks = [make(cpu, pages) for cpu, pages in zip(self.plan.cpus, self.pages, strict=True)]
-        return in_threads(tasks, stop=lambda: None)
 
 
 def warm_up_s(size: int, *, chasing: bool) -> float:

@@ -1,17 +1,25 @@
-"""Which CPU chases and which load: one thread per physical core, on the chaser's memory node, within what is allowed.
+"""Which CPU chases and which load, and on which pages: one thread per physical core, on the chaser's memory node.
 
 Two threads on one core share its ports and its buffers for outstanding misses, so the chaser's sibling would slow it
 without loading the memory; and loaders on another node load another memory. Both are left out.
+
+With pages of 4 KiB a random walk through 128 MiB misses the TLB at nearly every step and measures page-table walks
+on top of memory. Pages of 2 MiB are asked for by madvise(2) MADV_HUGEPAGE; whether they came stands in
+/proc/self/smaps (AnonHugePages of the mapping), and nowhere else.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from measure.machine.host import allowed_cpus, parse_cpu_list
 from qsim.errors import InvalidParameterError
 
 SYSTEM = Path("/sys/devices/system")
@@ -28,13 +36,6 @@ class Placement:
     chaser: int | None
     loaders: tuple[int | None, ...]
     notes: tuple[str, ...] = ()
-
-
-def allowed_cpus() -> tuple[int, ...]:
-    """The CPUs that this process may use (its affinity mask, which a container or taskset may have narrowed)."""
-    if hasattr(os, "sched_getaffinity"):
-        return tuple(sorted(os.sched_getaffinity(0)))
-    return tuple(range(os.cpu_count() or 1))
 
 
 def cpu_quota(root: Path = CGROUP) -> float | None:
@@ -139,16 +140,78 @@ def read_nodes(root: Path = SYSTEM) -> dict[int, int]:
     return nodes
 
 
-def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """The kernel's list format: ``"0-2,8"`` is 0, 1, 2, 8. ValueError for anything else.
+HUGE_PAGE_BYTES = 2 * 2**20
+Words = NDArray[np.uint64]
 
-    >>> parse_cpu_list("0-2,8")
-    (0, 1, 2, 8)
+
+@dataclass(frozen=True)
+class MemoryPages:
+    """A private anonymous mapping: ``words`` views it, beginning on a huge-page boundary.
+
+    ``refusal`` is the system's answer where it would not even take the request for huge pages ("" where it did).
     """
-    cpus: list[int] = []
-    for part in filter(None, text.strip().split(",")):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
-        if match is None:
-            raise ValueError(f"invalid CPUs {text!r}: expected e.g. 0-2,8")
-        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return tuple(cpus)
+
+    words: Words
+    refusal: str = ""
+
+    def first(self, size_bytes: int) -> MemoryPages:
+        """The first ``size_bytes`` (a multiple of 8) of the same memory."""
+        return MemoryPages(self.words[: size_bytes // 8], self.refusal)
+
+    @property
+    def huge_share(self) -> float | None:
+        """The share of the touched memory that lies on huge pages; None where the system does not tell."""
+        return huge_page_share(self.words.ctypes.data)
+
+
+def allocate(size_bytes: int) -> MemoryPages:
+    """``size_bytes`` of fresh memory (a multiple of 8), untouched yet: its pages come to whoever writes first.
+
+    Raises ValueError with the remedy where the system does not give that much address space.
+    """
+    flags = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    try:
+        # Whole huge pages, and one more to begin on a boundary; huge pages are for private mappings only.
+        whole = -(-size_bytes // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
+        mapping = mmap.mmap(-1, whole + HUGE_PAGE_BYTES, **flags)
+    except (OSError, OverflowError, ValueError) as error:
+        raise ValueError(f"no memory for a buffer of {size_bytes} bytes ({error}); choose a smaller buffer") from error
+    refusal = "" if hasattr(mmap, "MADV_HUGEPAGE") else "this system has no MADV_HUGEPAGE"
+    if not refusal:
+        try:
+            mapping.madvise(mmap.MADV_HUGEPAGE)
+        except OSError as error:  # a kernel built without transparent huge pages
+            refusal = error.strerror or str(error)
+    words = np.frombuffer(mapping, dtype=np.uint64)
+    skip = -words.ctypes.data % HUGE_PAGE_BYTES // 8
+    return MemoryPages(words[skip : skip + size_bytes // 8], refusal)
+
+
+def huge_page_share(address: int, smaps: Path = Path("/proc/self/smaps")) -> float | None:
+    """The share of the mapping around ``address`` that lies on huge pages (AnonHugePages / Rss)."""
+    try:
+        text = smaps.read_text("utf-8")
+    except OSError:
+        return None
+    return parse_huge_page_share(text, address)
+
+
+def parse_huge_page_share(smaps: str, address: int) -> float | None:
+    """The same from the text of smaps; None where the mapping or its numbers are not in it.
+
+    The kernel may have merged neighbouring mappings into one: the share is theirs together.
+    """
+    inside = False
+    resident = huge = None
+    for line in smaps.splitlines():
+        name, _, rest = line.partition(" ")
+        low, dash, high = name.partition("-")
+        if dash and not name.endswith(":"):
+            if inside:
+                break
+            inside = int(low, 16) <= address < int(high, 16)
+        elif inside and name == "Rss:":
+            resident = int(rest.split()[0])
+        elif inside and name == "AnonHugePages:":
+            huge = int(rest.split()[0])
+    return huge / resident if resident and huge is not None else None

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from measure.machine.host import Cache, host_facts
-from measure.memory.huge_pages import HUGE_PAGE_BYTES
-from measure.memory.placement import Placement, place
+from measure.memory.placement import HUGE_PAGE_BYTES, Placement, place
 from measure.memory.traffic import BURST_LINES, Traffic, parse_traffics, strided
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError
@@ -128,6 +127,10 @@ class MemoryPlan:
     def seconds_per_point(self) -> float:
         """Seconds that one point takes."""
         return self.repeats * (WARM_UP_S + self.seconds_per_repeat + 0.01)
+
+    def seconds_of(self, _: Point) -> float:
+        """The same of one of them."""
+        return self.seconds_per_point()
 
     def prepare_seconds(self) -> float:
         """Seconds for compiling and for filling the buffers."""

@@ -11,7 +11,7 @@ latency, here in compiled Python threads, on any CPU.
 
     plan = plan_memory(traffic=("read", "3:1", "nt-write"), loaders=(1, 2))  # a series for each traffic and number
     plan = plan_buffers([2**14, 2**15, ...])  # latency and bandwidth over buffer sizes: the caches show as steps
-    sweep = run_buffers(plan, Path("caches"))
+    sweep = run_memory(plan, Path("caches"))
 
 ``load`` of the sweep is the injected delay d in iterations of the idle loop per burst. One iteration lasts
 ``spin_ns_per_iteration`` (in the provenance; the table has ``injected_delay_s``), so load is time up to a constant
@@ -32,22 +32,20 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from measure.machine.host import host_facts, timer_resolution_s
+from measure.machine.host import allowed_cpus, host_facts, timer_resolution_s
 from measure.machine.process import now
-from measure.memory.bench import Bench
+from measure.memory.bench import Bench, idle_latency, peak_bandwidths, seconds_for_figures
 from measure.memory.buffers import BufferBench, BufferPlan, plan_buffers
-from measure.memory.figures import idle_latency, peak_bandwidth, peak_bandwidths, seconds_for_figures
-from measure.memory.placement import allowed_cpus
+from measure.memory.kernels import streaming_instruction
 from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_memory
 from measure.memory.record import Repeated
 from measure.memory.steps import Plateau, plateaus, steps
-from measure.memory.stores import streaming_instruction
 from measure.memory.sweep import read_memory_store, summarize
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure
@@ -56,8 +54,8 @@ from measure.units import format_bytes
 from qsim.installed import version
 
 __all__ = [
-    "DEMO_DELAYS", "MLC_DELAYS", "BufferPlan", "MemoryPlan", "Plateau", "Repeated", "idle_latency", "peak_bandwidth",
-    "peak_bandwidths", "plan_buffers", "plan_memory", "plateaus", "read_memory_store", "run_buffers", "run_memory",
+    "DEMO_DELAYS", "MLC_DELAYS", "BufferPlan", "MemoryPlan", "Plateau", "Repeated", "idle_latency",
+    "peak_bandwidths", "plan_buffers", "plan_memory", "plateaus", "read_memory_store", "run_memory",
     "seconds_for_figures", "steps", "summarize",
 ]  # fmt: skip
 
@@ -65,31 +63,20 @@ TOOL = "memory_probe"  # the store's tag
 
 
 def run_memory(
-    plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None, more: More[Sweep, Point] | None = None
-) -> Sweep:
-    """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
-
-    Order: the idle latency, then for each traffic its delays (shuffled by the plan's seed) and the peak bandwidth of
-    all cores, then the idle latency again (it differs where others loaded the memory meanwhile). When all is measured,
-    ``more(sweep)`` is asked for further points, and again, until it names none that is new. An interruption stops the
-    threads at once, keeps every finished point, and is raised again. Raises StoreError where ``out_dir`` holds
-    something else, ToolFailedError where a point could not be measured truthfully.
-    """
-    return _measured(plan, lambda _: plan.seconds_per_point(), out_dir, on_progress, more)
-
-
-def run_buffers(plan: BufferPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
-    """Measure a sweep over buffer sizes into ``out_dir`` and return it; as ``run_memory`` in everything else."""
-    return _measured(plan, plan.seconds_of, out_dir, on_progress)
-
-
-def _measured(
-    plan: MemoryPlan | BufferPlan, seconds: Callable[[Point], float], out_dir: Path, on_progress: Progress | None,
+    plan: MemoryPlan | BufferPlan, out_dir: Path, on_progress: Progress | None = None,
     more: More[Sweep, Point] | None = None,
 ) -> Sweep:  # fmt: skip
+    """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
+
+    Order over delays: the idle latency, then for each traffic its delays (shuffled by the plan's seed) and the peak
+    bandwidth of all cores, then the idle latency again (it differs where others loaded the memory meanwhile). When all
+    is measured, ``more(sweep)`` is asked for further points, and again, until it names none that is new. An
+    interruption stops the threads at once, keeps every finished point, and is raised again. Raises StoreError where
+    ``out_dir`` holds something else, ToolFailedError where a point could not be measured truthfully.
+    """
     measurement = Measurement(
         TOOL, plan.points(), plan.settings(), partial(_provenance, plan), partial(_ready, plan), read_memory_store,
-        seconds, plan.prepare_seconds(),
+        plan.seconds_of, plan.prepare_seconds(),
     )  # fmt: skip
     return measure(measurement, out_dir, on_progress, more)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def bandwidths(trials: Sequence[Trial], lines_per_burst: int) -> Repeated:
 
 
 def read_memory_store(store: SweepStore) -> Sweep:
-    """The sweep that ``run_memory`` or ``run_buffers`` left in a directory, read from its raw records alone.
+    """The sweep that ``run_memory`` left in a directory, read from its raw records alone.
 
     One row a repeat. Beside the standard columns: ``read_bytes_per_s`` and ``written_bytes_per_s`` (over the memory
     bus), ``latency_median_s`` (of short chunks of the chase), ``off_cpu_share``, and of each point over its repeats
@@ -199,35 +199,30 @@ def findings(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Find
     return [*found, *(finding for curve in curves.values() for finding in _on_load(curve, facts))]
 
 
-def _on_pages(facts: dict[str, Any]) -> list[Finding]:
+def _on_pages(facts: dict[str, Any]) -> Iterator[Finding]:
     share = facts["huge_page_share"]
     if share is None:
         evidence = "The system does not say whether the buffers lie on huge pages."
     elif share < HUGE_SHARE:
         evidence = f"Only {100 * share:.0f} % of a buffer lies on huge pages."
     else:
-        return []
-    return [
-        Finding(
-            "huge-pages", "info" if share is None else "warning", evidence,
-            "The latency includes page-table walks (TLB misses).",
-            f"{'on Linux: ' if share is None else ''}set /sys/kernel/mm/transparent_hugepage/enabled to madvise or "
-            "always, free some memory, measure again",
-        )
-    ]  # fmt: skip
+        return
+    yield Finding(
+        "huge-pages", "info" if share is None else "warning", evidence,
+        "The latency includes page-table walks (TLB misses).",
+        f"{'on Linux: ' if share is None else ''}set /sys/kernel/mm/transparent_hugepage/enabled to madvise or "
+        "always, free some memory, measure again",
+    )  # fmt: skip
 
 
-def _on_buffers(facts: dict[str, Any]) -> list[Finding]:
-    notes = [note for note in facts.get("notes", ()) if "cache" in str(note)]
-    return [
-        Finding(
+def _on_buffers(facts: dict[str, Any]) -> Iterator[Finding]:
+    for note in (note for note in facts.get("notes", ()) if "cache" in str(note)):
+        yield Finding(
             "cache-size", "warning", f"About the buffers: {note}.",
             "A cache holds a part of each buffer, so that latency and bandwidth are better than the memory's.",
             "see where the caches end: qsim measure memory --buffers 16KiB..1GiB --out DIR; then measure with a larger "
             "--buffer or fewer --loaders",
-        )
-        for note in notes
-    ]  # fmt: skip
+        )  # fmt: skip
 
 
 def _delay_or_kind(record: ProbeRecord) -> str:
@@ -240,7 +235,7 @@ def _size(record: ProbeRecord) -> str:
 
 def _on_disturbance(
     records: Sequence[ProbeRecord], names: Callable[[ProbeRecord], str] = _delay_or_kind
-) -> list[Finding]:
+) -> Iterator[Finding]:
     shares: dict[str, float] = {}
     for record in sorted(records, key=lambda r: (r.kind != "loaded", r.delay_iterations, r.buffer_bytes)):
         worst = max(off_cpu_share(trial) for trial in record.trials)
@@ -248,70 +243,62 @@ def _on_disturbance(
             where = names(record)
             shares[where] = max(worst, shares.get(where, 0.0))
     if not shares:
-        return []
+        return
     more = len(shares) - _MOST_NAMED
     told = ", ".join(list(shares)[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
     most = 100 * max(shares.values())
-    return [
-        Finding(
-            "disturbed", "info" if most <= 100 * RETRY_SHARE else "warning",
-            f"At {told} a thread was kept off its CPU, for up to {most:.0f} % of a repeat.",
-            "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
-            "and memory were shared.",
-            "stop what else runs, then measure those delays once more: the same command with --remeasure",
-        )
-    ]  # fmt: skip
+    yield Finding(
+        "disturbed", "info" if most <= 100 * RETRY_SHARE else "warning",
+        f"At {told} a thread was kept off its CPU, for up to {most:.0f} % of a repeat.",
+        "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
+        "and memory were shared.",
+        "stop what else runs, then measure those delays once more: the same command with --remeasure",
+    )  # fmt: skip
 
 
-def _on_streaming(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Finding]:
+def _on_streaming(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iterator[Finding]:
     """Traffic past the caches that this CPU's compiled code does not have."""
     if facts.get("non_temporal_store") != "" or not any(record.streamed_lines for record in records):
-        return []
-    return [
-        Finding(
-            "ordinary-stores", "warning",
-            "Non-temporal stores were asked for, and the code compiled for this CPU holds none.",
-            "Ordinary stores wrote the lines, and read each of them first: the bus moved more than is counted.",
-            "use ordinary traffic: read, 3:1, mix, write",
-        )
-    ]  # fmt: skip
+        return
+    yield Finding(
+        "ordinary-stores", "warning",
+        "Non-temporal stores were asked for, and the code compiled for this CPU holds none.",
+        "Ordinary stores wrote the lines, and read each of them first: the bus moved more than is counted.",
+        "use ordinary traffic: read, 3:1, mix, write",
+    )  # fmt: skip
 
 
-def _on_drift(facts: dict[str, Any]) -> list[Finding]:
+def _on_drift(facts: dict[str, Any]) -> Iterator[Finding]:
     before, after = facts.get("idle_latency_s"), facts.get("idle_latency_after_s")
     if before is None or after is None or max(before, after) < DRIFT_FACTOR * min(before, after):
-        return []
-    return [
-        Finding(
-            "drift", "warning",
-            f"The idle latency was {format_duration(before)} before and {format_duration(after)} after the sweep.",
-            "Somebody else loaded the same memory (on a virtual machine: a neighbour on the same host), or the "
-            "clock frequency changed.",
-            "measure again at a quieter time, with more repeats",
-        )
-    ]  # fmt: skip
+        return
+    yield Finding(
+        "drift", "warning",
+        f"The idle latency was {format_duration(before)} before and {format_duration(after)} after the sweep.",
+        "Somebody else loaded the same memory (on a virtual machine: a neighbour on the same host), or the "
+        "clock frequency changed.",
+        "measure again at a quieter time, with more repeats",
+    )  # fmt: skip
 
 
-def _on_load(curve: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Finding]:
+def _on_load(curve: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iterator[Finding]:
     """A curve that stays flat is no failure of the probe, but whoever looks for its knee should know."""
     heaviest = min(curve, key=lambda record: record.delay_iterations)
     idle = facts.get("idle_latency_s")
     if idle is None or heaviest.delay_iterations > 0:
-        return []
+        return
     latency = latencies(heaviest.trials).mean
     if latency >= LOADED_FACTOR * idle:
-        return []
+        return
     peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.label)
     reached = bandwidths(heaviest.trials, heaviest.bus_lines).mean
-    return [
-        Finding(
-            "unsaturated", "warning",
-            f"At delay 0 the latency is {format_duration(latency)}, idle {format_duration(idle)}: the loaders' "
-            f"{format_bandwidth(reached)} do not make the chaser wait"
-            + (f" (all cores together move {format_bandwidth(peak['mean'])})." if peak else "."),
-            f"{counted(len(heaviest.loader_cpus), 'loader')} cannot saturate this memory; the knee lies beyond the "
-            "curve.",
-            "use more loaders, or traffic that loads the memory more (mix, write, nt-write)",
-            heaviest.series,
-        )
-    ]  # fmt: skip
+    yield Finding(
+        "unsaturated", "warning",
+        f"At delay 0 the latency is {format_duration(latency)}, idle {format_duration(idle)}: the loaders' "
+        f"{format_bandwidth(reached)} do not make the chaser wait"
+        + (f" (all cores together move {format_bandwidth(peak['mean'])})." if peak else "."),
+        f"{counted(len(heaviest.loader_cpus), 'loader')} cannot saturate this memory; the knee lies beyond the "
+        "curve.",
+        "use more loaders, or traffic that loads the memory more (mix, write, nt-write)",
+        heaviest.series,
+    )  # fmt: skip

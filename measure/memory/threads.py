@@ -1,34 +1,111 @@
 """The probe's threads: one chaser, some loaders, each on its CPU with its own memory, and one measurement of them all.
 
 A thread pins itself, enters its compiled loop and comes back with counts that have been checked against the work they
-claim. Python only starts and joins; an interruption sets the phase STOP, which every loop sees within microseconds.
+claim, by closed forms instead of a second run. Python only starts and joins; an interruption sets the phase STOP, which
+every loop sees within microseconds.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from measure.errors import ToolFailedError
-from measure.memory import checks as probe_checks
 from measure.memory import kernels as probe_kernels
-from measure.memory.huge_pages import MemoryPages, Words, allocate
-from measure.memory.kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP
-from measure.memory.placement import pin
-from measure.memory.stores import WORDS_PER_LINE
+from measure.memory.kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, MEASURE, STOP, WARM_UP, WORDS_PER_LINE
+from measure.memory.placement import MemoryPages, Words, allocate, pin
 from measure.memory.traffic import BURST_LINES, Traffic
 from measure.units import CACHE_LINE_BYTES
+
+WORD = 2**64
+
+
+def strided_line(slot: NDArray[np.int64], lines: int, stride: int) -> NDArray[np.int64]:
+    """The lines visited ``slot``-th (n,) in a buffer of ``lines`` (a multiple of ``stride``) at that stride."""
+    a_round = lines // stride
+    return slot % a_round * stride + slot // a_round
+
+
+def sum_read(first_burst: int, bursts: int, burst_lines: int, read_lines: int, lines: int, stride: int) -> int:
+    """The sum modulo 2^64 of the words that ``bursts`` bursts read, from burst ``first_burst`` on.
+
+    Word i of the buffer of ``lines`` (a multiple of ``burst_lines`` and of ``stride``) holds i; of each burst of
+    ``burst_lines``, visited at that stride, the first ``read_lines`` are read (maybe none).
+    """
+    if not read_lines:
+        return 0
+    begins = np.arange(0, lines, burst_lines, dtype=np.int64)
+    each = _sum_of_slots(begins + read_lines, lines, stride) - _sum_of_slots(begins, lines, stride)
+    times = visits(first_burst + bursts, len(begins)) - visits(first_burst, len(begins))
+    return int((each.astype(np.uint64) * times.astype(np.uint64)).sum())
+
+
+def _sum_of_slots(slots: NDArray[np.int64], lines: int, stride: int) -> NDArray[np.int64]:
+    """The sum of the words of the lines visited in the first ``slots`` (n,) slots, none beyond ``lines``.
+
+    Round q visits the lines q, q + stride, q + 2 stride, ...; the words of line l are 8 l to 8 l + 7, in sum 64 l + 28.
+    """
+    a_round = lines // stride
+    rounds, rest = slots // a_round, slots % a_round
+    whole = a_round * rounds * (rounds - 1) // 2 + rounds * (stride * (a_round * (a_round - 1) // 2))
+    begun = rest * rounds + stride * (rest * (rest - 1) // 2)
+    return (whole + begun) * 64 + 28 * slots
+
+
+def visits(bursts: int, buffer_bursts: int) -> NDArray[np.int64]:
+    """How often each burst of the buffer (n,) was worked on once ``bursts`` bursts have run from its start."""
+    return bursts // buffer_bursts + (np.arange(buffer_bursts, dtype=np.int64) < bursts % buffer_bursts)
+
+
+def spin_state(iterations: int, state: int = 1) -> int:
+    """The state of the idle loop after ``iterations`` steps.
+
+    A step of xorshift is linear over GF(2) (Marsaglia 2003, section 2), so n steps are the n-th power of its matrix:
+    one product with a repeatedly squared matrix for each 1 in n's binary form.
+    """
+    power = 0
+    while iterations >> power:
+        if iterations >> power & 1:
+            state = _times(_squared_step(power), state)
+        power += 1
+    return state
+
+
+@cache
+def _squared_step(power: int) -> tuple[int, ...]:
+    """The matrix of 2^power steps, as the images of the 64 unit vectors."""
+    if power == 0:
+        return tuple(_step(1 << bit) for bit in range(64))
+    half = _squared_step(power - 1)
+    return tuple(_times(half, column) for column in half)
+
+
+def _times(matrix: tuple[int, ...], vector: int) -> int:
+    product = 0
+    for bit, column in enumerate(matrix):
+        if vector >> bit & 1:
+            product ^= column
+    return product
+
+
+def _step(state: int) -> int:
+    state ^= state << 13 & WORD - 1
+    state ^= state >> 7
+    return state ^ (state << 17 & WORD - 1)
+
 
 T = TypeVar("T")
 Control = NDArray[np.int64]
 
 CHUNK_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+TRIES = 9
 CHECKED_WRITES = 1001  # bursts looked at after a run that writes; all of them would take longer than the run
 
 
@@ -94,7 +171,7 @@ class Chaser:
             )
         )  # fmt: skip
         self._word = word
-        if int(words[word + 1]) != probe_checks.ring_place(began, hops, self.lines):
+        if int(words[word + 1]) != (began + hops) % self.lines:
             raise ToolFailedError(f"the chaser claims {hops} hops but did not end where they lead; nothing is measured")
         per_hop = chunks[: min(chunks.size, measured // self.chunk_hops)] / self.chunk_hops
         quantiles = {f"{q:g}": round(float(np.quantile(per_hop, q)), 3) for q in CHUNK_QUANTILES if per_hop.size}
@@ -156,23 +233,20 @@ class Loader:
     def _check(self, bursts: int, delay: int, total: int, state: int) -> None:
         words, traffic = self._words(), self.traffic
         loaded_lines = traffic.read_lines + traffic.updated_lines
-        streamed_from = self.buffer_bursts * loaded_lines * WORDS_PER_LINE
-        if traffic.stride_lines == 1:
-            in_words = (loaded_lines * WORDS_PER_LINE, traffic.read_lines * WORDS_PER_LINE, streamed_from)
-            expected = probe_checks.sum_read(self._bursts, bursts, *in_words)
-        else:
-            in_lines = (loaded_lines, traffic.read_lines, self.buffer_bursts * loaded_lines, traffic.stride_lines)
-            expected = probe_checks.sum_read_strided(self._bursts, bursts, *in_lines)
+        loaded_in_buffer = self.buffer_bursts * loaded_lines
+        streamed_from = loaded_in_buffer * WORDS_PER_LINE
+        in_lines = (loaded_lines, traffic.read_lines, loaded_in_buffer, traffic.stride_lines)
+        expected = sum_read(self._bursts, bursts, *in_lines)
         if total != expected:
             raise ToolFailedError(f"a loader claims {bursts} bursts, but its sum of the words read is another")
-        if state != probe_checks.spin_state(bursts * delay):
+        if state != spin_state(bursts * delay):
             raise ToolFailedError(
                 f"a loader claims {bursts * delay} idle iterations, but its idle loop did not do them"
             )
         sample = np.linspace(0, self.buffer_bursts - 1, CHECKED_WRITES).astype(np.int64)
-        done = np.array([probe_checks.visits_of(int(b), self._bursts + bursts, self.buffer_bursts) for b in sample])
-        slots, lines = (sample + 1) * loaded_lines - 1, max(self.buffer_bursts * loaded_lines, traffic.stride_lines)
-        last_updated = (probe_checks.strided_line(slots, lines, traffic.stride_lines) + 1) * WORDS_PER_LINE - 1
+        done = visits(self._bursts + bursts, self.buffer_bursts)[sample]
+        slots, lines = (sample + 1) * loaded_lines - 1, max(loaded_in_buffer, traffic.stride_lines)
+        last_updated = (strided_line(slots, lines, traffic.stride_lines) + 1) * WORDS_PER_LINE - 1
         last_streamed = streamed_from + (sample + 1) * traffic.streamed_lines * WORDS_PER_LINE - 1
         for lines, last, what in (
             (traffic.updated_lines, last_updated, "updates"),
@@ -200,25 +274,29 @@ def count_up(words: Words) -> None:
         words[first:last] = np.arange(first, last, dtype=np.uint64)
 
 
-def spin_ns_per_iteration(cpu: int | None, iterations: int = 100_000, tries: int = 9) -> float:
+def spin_ns_per_iteration(cpu: int | None, iterations: int = 100_000) -> float:
     """What one iteration of the idle loop lasts on ``cpu``: the shortest of several tries, in ns."""
 
-    def measure() -> float:
-        pin(cpu)
+    def measure() -> int:
         scratch = np.zeros(CONTROL_STRIDE, dtype=np.int64)
-        return float(min(int(probe_kernels.spin(np.uint64(1), iterations, scratch)[1]) for _ in range(tries)))
+        return min(int(probe_kernels.spin(np.uint64(1), iterations, scratch)[1]) for _ in range(TRIES))
 
-    return in_threads([measure], stop=lambda: None)[0] / iterations
+    return on_cpu(cpu, measure) / iterations
 
 
 def on_cpu(cpu: int | None, make: Callable[[], T]) -> T:
     """``make()`` in a thread on ``cpu``, so that the memory it touches first is near that CPU."""
+    return on_cpus([(cpu, make)])[0]
 
-    def run() -> T:
+
+def on_cpus(tasks: Iterable[tuple[int | None, Callable[[], T]]]) -> list[T]:
+    """As ``on_cpu``, each on its CPU side by side."""
+
+    def run(cpu: int | None, make: Callable[[], T]) -> T:
         pin(cpu)
         return make()
 
-    return in_threads([run], stop=lambda: None)[0]
+    return in_threads([partial(run, cpu, make) for cpu, make in tasks])
 
 
 def compile_kernels() -> None:
@@ -259,15 +337,12 @@ def measure_together(
         stop()
         return None
 
-    def load(index: int, loader: Loader) -> Callable[[], LoaderCount]:
-        return lambda: loader.run(control, index, delay)
-
-    tasks: list[Callable[[], Any]] = [lead, *(load(i, loader) for i, loader in enumerate(loaders))]
+    tasks: list[Callable[[], Any]] = [lead, *(partial(x.run, control, i, delay) for i, x in enumerate(loaders))]
     lead_count, *loader_counts = in_threads(tasks, stop)
     return lead_count, tuple(loader_counts)
 
 
-def in_threads(tasks: Sequence[Callable[[], T]], stop: Callable[[], None]) -> list[T]:
+def in_threads(tasks: Sequence[Callable[[], T]], stop: Callable[[], None] = lambda: None) -> list[T]:
     """Run every task in a thread of its own and return their results in order.
 
     Where one fails, or the caller is interrupted, ``stop`` is called, all threads are waited for, and the first

@@ -24,12 +24,11 @@ from typing import Any, Literal, get_args
 
 from measure.errors import ToolMissingError
 from measure.formats.mlc import W_FLAGS
-from measure.machine.host import host_facts
+from measure.machine.host import host_facts, parse_cpu_list
 from measure.machine.process import WITHOUT_MLC, find_tool
-from measure.memory.placement import parse_cpu_list, read_nodes
-from measure.read_write_mix import Mix
+from measure.memory.placement import read_nodes
 from measure.sweep import describe_series
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, Mix, counted, format_bytes, format_duration
 from qsim.errors import InvalidParameterError, must_be
 
 Mode = Literal["loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"]

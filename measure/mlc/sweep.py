@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -223,19 +223,16 @@ def _asked(point: StoredPoint) -> Mapping[str, Any]:
     return asked
 
 
-def _prefetchers(texts: Mapping[str, str]) -> list[Finding]:
+def _prefetchers(texts: Mapping[str, str]) -> Iterator[Finding]:
     runs = [key for key, text in texts.items() if _NO_PREFETCHERS.search(text)]
-    if not runs:
-        return []
-    return [
-        Finding(
+    if runs:
+        yield Finding(
             "mlc-prefetchers", "info",
             f"in {len(runs)} of {counted(len(texts), 'run')} MLC could not switch the hardware prefetchers off and "
             "chased at random instead.",
             "it was not run as root, or the msr driver is not loaded, or this is a virtual machine.",
             "as root: modprobe msr, then measure again; compare only latencies that were measured in the same way.",
-        )
-    ]  # fmt: skip
+        )  # fmt: skip
 
 
 def _provenance() -> Provenance:

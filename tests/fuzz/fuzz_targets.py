@@ -105,13 +105,13 @@ def histogram_file(content: bytes) -> object:
 
 
 def settled(content: bytes) -> object:
-    from measure.fio.settling import read_settled
+    from measure.fio.settings import read_settled
 
     return read_settled(content.decode("utf-8", "replace"))
 
 
 def interval_logs(content: bytes) -> object:
-    from measure.formats.fio.intervals import read_interval_logs
+    from measure.formats.fio.steady_state import read_interval_logs
 
     return read_interval_logs(content.decode("ascii", "replace").split("==="))
 
@@ -151,7 +151,7 @@ def words(content: bytes) -> object:
     from measure.errors import DataError
     from measure.fio.hosts_plan import parse_hosts
     from measure.memory.traffic import parse_traffics
-    from measure.read_write_mix import parse_mix
+    from measure.units import parse_mix
 
     text = content.decode("utf-8", "replace")
     parse_mix(text)

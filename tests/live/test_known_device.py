@@ -15,9 +15,8 @@ import pytest
 from outstanding import MOST, in_flight
 
 from measure.errors import ToolMissingError
-from measure.known_device.server import known_device, truth_of
+from measure.known_device.server import Queueing, Truth, known_device, truth_of
 from measure.known_device.sweep import DeviceSweep
-from measure.known_device.truth import Queueing, Truth
 from measure.sweep import Sweep
 from qsim import Distribution, Exponential, HyperExponential, LogNormal
 

@@ -15,12 +15,11 @@ from pathlib import Path
 import pytest
 
 from measure import load
-from measure.machine.host import Cache
-from measure.memory import figures as probe_figures
+from measure.machine.host import Cache, allowed_cpus
+from measure.memory import bench as probe_bench
 from measure.memory import plan as probe_plan
-from measure.memory.bench import make_loaders, set_traffic, trial
-from measure.memory.figures import loading_cpus
-from measure.memory.placement import allowed_cpus
+from measure.memory.bench import loading_cpus, make_loaders, set_traffic, trial
+from measure.memory.kernels import streaming_instruction
 from measure.memory.plan import MemoryFacts
 from measure.memory.probe import (
     idle_latency,
@@ -31,7 +30,6 @@ from measure.memory.probe import (
     run_buffers,
     run_memory,
 )
-from measure.memory.stores import streaming_instruction
 from measure.memory.sweep import bandwidths, latencies
 from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
 from measure.memory.traffic import parse_traffic
@@ -49,7 +47,7 @@ needs_two_cores = pytest.mark.skipif(len(allowed_cpus()) < 2, reason="a loaded m
 def modest_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last cache of a quarter of BUFFER_BYTES, so that default buffers are of that size on any machine."""
     facts = MemoryFacts((Cache(3, "Unified", BUFFER_BYTES // 4, 1),), 2**36)
-    for module in (probe_plan, probe_figures):
+    for module in (probe_plan, probe_bench):
         monkeypatch.setattr(module, "memory_facts", lambda: facts)
 
 

@@ -16,9 +16,9 @@ import pytest
 
 from measure.again import either, flagged_again, until_precise
 from measure.auditing.all_checks import audit
-from measure.fio.settling import Settling
+from measure.fio.settings import Settling
 from measure.fio.sweep import plan_fio, run_fio
-from measure.formats.fio.intervals import Intervals
+from measure.formats.fio.steady_state import Intervals
 from measure.machine.process import running
 from measure.machine.safety import check_target
 from measure.store.directory import SweepStore

@@ -19,9 +19,9 @@ from measure.formats.mlc import mlc_sweep
 from measure.formats.tables.columns import parse_columns
 from measure.formats.tables.table import csv_sweep, to_csv
 from measure.formats.tables.text import looks_like_table
-from measure.read_write_mix import parse_mix
 from measure.sweep import Sweep
 from measure.text_files import decode
+from measure.units import parse_mix
 
 CELLS = st.sampled_from(
     ["1", "8", "64", "1e3", "-1", "0", "", "NA", "x", "70%", '"', "nan", "1e999", "9" * 400, "é", "\0"]

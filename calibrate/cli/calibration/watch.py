@@ -152,17 +152,17 @@ def _until(
 def _new_record(path: Path) -> TextIO:
     """A new file with the first line of a record, whose lines reach the kernel one by one."""
     from calibrate.cli.report_files import write_new
-    from measure.formats.watched.record import header
+    from measure.formats.watched.steady import record_header
 
-    write_new(path, header(), "--record")
+    write_new(path, record_header(), "--record")
     return path.open("a", encoding="utf-8", buffering=1)
 
 
 def _keep(interval: DeviceInterval, file: TextIO | None) -> None:
-    from measure.formats.watched.record import line
+    from measure.formats.watched.steady import record_line
 
     if file is not None:
-        file.write(line(interval))
+        file.write(record_line(interval))
 
 
 def _show(interval: DeviceInterval, curves: WatchedCurves, *, as_json: bool, several: bool) -> None:

@@ -110,7 +110,7 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
 
 def _findings(source: DataSource, link: str | None, series: str | None) -> list[Finding]:
     from measure.auditing.all_checks import audit as audited
-    from measure.datasets.audited import audit_dataset
+    from measure.datasets import audit_dataset
     from measure.findings import SEVERITIES
 
     if source.dataset is not None:

@@ -13,7 +13,7 @@ from calibrate.cli.theory.laws import Law, law
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
-    from measure.known_device.truth import Truth
+    from measure.known_device.server import Truth
 
 HELP = """Measure a device whose truth is known: c servers and a law of service times of your choice.
 
@@ -79,9 +79,8 @@ def measure_device(
 
     import qsim
     from measure.fio.workload import Order
-    from measure.known_device.server import truth_of
+    from measure.known_device.server import Queueing, truth_of
     from measure.known_device.sweep import DeviceSweep
-    from measure.known_device.truth import Queueing
 
     truth = truth_of(
         service.distribution() if service is not None else qsim.Exponential(2e-3), servers,

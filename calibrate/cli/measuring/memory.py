@@ -90,7 +90,7 @@ def measure_memory(
     output.check()
 
     from measure.again import flagged_again
-    from measure.memory.probe import DEMO_DELAYS, plan_buffers, plan_memory, run_buffers, run_memory
+    from measure.memory.probe import DEMO_DELAYS, plan_buffers, plan_memory, run_memory
 
     plan: MemoryPlan | BufferPlan
     if buffers is not None:
@@ -113,7 +113,7 @@ def measure_memory(
     several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
     opening = f"{what}{several}, about {format_duration(plan.seconds())}{further}"
     if buffers is not None:
-        output.measure(opening, lambda out, bar: run_buffers(sizes, out, bar), _text, _document)
+        output.measure(opening, lambda out, bar: run_memory(sizes, out, bar), _text, _document)
     else:
         more = flagged_again(curve) if remeasure else None
         output.measure(opening, lambda out, bar: run_memory(curve, out, bar, more), _text, _document)

@@ -11,7 +11,7 @@ from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import shared
 from measure import units
-from measure.fio.settling import Settling
+from measure.fio.settings import Settling
 from measure.units import format_duration
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from measure.auditing.all_checks import audit
-from measure.datasets import about, dataset_table, load_dataset
-from measure.datasets.audited import audit_dataset
+from measure.datasets import about, audit_dataset, dataset_table, load_dataset
 from measure.findings import SEVERITIES, Finding
 from measure.loads import Load, LoadKind, load_of
 from measure.repeats import flag_outliers, half_width, intervals

@@ -25,8 +25,7 @@ from typing import Any
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
-from measure.formats.fio.record import FioRecord, Moments, is_set, pooled, whole
-from measure.formats.fio.windows import between_snapshots
+from measure.formats.fio.record import FioRecord, Moments, between_snapshots, is_set, pooled, whole
 from measure.units import counted
 
 SERVER_PORT = 8765  # where fio --server listens
@@ -200,7 +199,7 @@ def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, 
     if mixed:
         flow = _flow(mixed, name, job, 0.0)
         if read or write:  # unified_rw_reporting=both
-            r, w = _requests(read), _requests(write)
+            r, w = number_in(read, "total_ios"), number_in(write, "total_ios")
             fraction = r / (r + w) if r + w else math.nan
         else:
             fraction = _read_fraction_asked(rw, options)
@@ -221,12 +220,10 @@ def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, 
 
 def _flow(section: Mapping[str, Any], name: str, job: str, read: float) -> _Flow:
     rate = number_in(section, "iops")
-    requests = _requests(section)
     runtime_s = number_in(section, "runtime") / 1e3
-    requests = requests or rate * runtime_s  # fio 2.1 has no total_ios
+    requests = number_in(section, "total_ios") or rate * runtime_s  # fio 2.1 has no total_ios
     bandwidth = number_in(section, "bw_bytes") or number_in(section, "bw") * 1024
-    latency = _latency(section, name, job)
-    return _Flow(rate, bandwidth, requests, read * requests, runtime_s, latency)
+    return _Flow(rate, bandwidth, requests, read * requests, runtime_s, _latency(section, name, job))
 
 
 def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
@@ -293,10 +290,6 @@ def _options(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         return {}
     return {_ALIASES.get(str(k), str(k)): str(v) for k, v in value.items()}
-
-
-def _requests(section: Mapping[str, Any]) -> float:
-    return number_in(section, "total_ios")
 
 
 def _read_fraction_asked(rw: str, options: Mapping[str, str]) -> float:

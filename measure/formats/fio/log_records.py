@@ -1,18 +1,54 @@
-"""fio's logs as points of a sweep, and as the course of the runs whose results lie beside them."""
+"""fio's logs, by their names, as points of a sweep, and as the course of the runs whose results lie beside them."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.fio.log_names import LogKind, LogName, log_name
 from measure.formats.fio.logs import LogSummary, summarise
-from measure.formats.fio.record import FioRecord, Moments, pooled
-from measure.formats.fio.windows import Window
+from measure.formats.fio.record import FioRecord, Moments, Window, pooled
+
+LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "bw", "iops"]
+
+_NAME = re.compile(
+    r"^(?P<stem>.*)_(?P<kind>(?:[sc]?lat)(?:_hist)?|bw|iops)(?:\.(?P<job>\d{1,6}))?\.log$", re.IGNORECASE
+)
+_PLOT_NAME = re.compile(r"^(?P<rw>rand(?:read|write|rw)|read|write|rw|readwrite)-iodepth-(?P<depth>\d{1,5})-numjobs-"
+                        r"(?P<jobs>\d{1,5})$")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LogName:
+    """What a log's name says: the part before the kind, the kind, and the number of the job (None: all jobs)."""
+
+    stem: str
+    kind: LogKind
+    job: int | None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """fio's options, where the stem is of fio-plot's form (``randread-iodepth-8-numjobs-2``); else none."""
+        match = _PLOT_NAME.match(Path(self.stem).name)
+        return {"rw": match["rw"], "iodepth": match["depth"], "numjobs": match["jobs"]} if match else {}
+
+
+def log_name(name: str) -> LogName | None:
+    """What the name of a log says, or None where it is no log of fio's.
+
+    >>> log_name("randread-iodepth-8-numjobs-1_clat_hist.1.log").kind
+    'clat_hist'
+    """
+    match = _NAME.match(name)
+    if match is None:
+        return None
+    return LogName(match["stem"], match["kind"].lower(), int(match["job"]) if match["job"] else None)  # type: ignore[arg-type]
+
 
 #: Which of several logs of one run to read: the total latency before completion alone, requests before histograms.
 _PREFERENCE: tuple[LogKind, ...] = ("lat", "lat_hist", "clat", "clat_hist")

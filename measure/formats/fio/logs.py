@@ -15,30 +15,38 @@ told apart, and is no distribution.
 from __future__ import annotations
 
 import csv
-import io
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
-from measure.formats.fio.log_names import looks_like_histogram_log
-from measure.formats.fio.windows import Window, merged
-from measure.text_files import LONGEST_LINE, Lines, check_readable
+from measure.formats.fio.record import Window, merged
+from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head
 
 LONGEST_RUN_S = 31 * 86400.0
 """Later times are times of the day, or damaged."""
 MOST_WINDOWS = 60
 MOST_NS = 2.0**53
 """Up to here a float holds every whole number; no latency comes near."""
-_CHUNK_HISTOGRAMS = 1_000
-Unit = Literal["ns", "us"]
-_CHUNK_ROWS = 400_000
+_NO_LINE = "{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME"
+_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
+_HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
+_LOOK_AT_LINES = 5
+
+
+def looks_like_log(head: str) -> bool:
+    """Whether the first lines are those of a log of fio's, of requests or of histograms."""
+    lines = [line for line in head.split("\n")[: _LOOK_AT_LINES + 1] if line.strip()]
+    whole = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
+    return bool(whole) and all(_LINE.match(line) or _HISTOGRAM_LINE.match(line) for line in whole)
 
 
 @dataclass(frozen=True)
@@ -64,72 +72,146 @@ class LogSummary:
     cut: bool
 
 
-def start_of(first_ms: float) -> float:
+@dataclass(frozen=True)
+class _Form:
+    """One of the two kinds of logs: its name, the words for a line, where the direction is, lines read at a time."""
+
+    name: str
+    line: str
+    direction: int
+    rows: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+_REQUESTS = _Form(
+    "latency log", " (time in ms, latency, direction 0 to 2, block size)", 2, 400_000,
+    {"names": ["time", "value", "direction", "block"], "usecols": [0, 1, 2, 3], "index_col": False},
+)  # fmt: skip
+_HISTOGRAMS = _Form("histogram log", "", 1, 1_000)
+
+
+def _pieces(file: Path, form: _Form) -> Iterator[tuple[NDArray[np.float64], bool]]:
+    """The numbers of a log in pieces, and whether the last line is cut; DataError naming the line that is none."""
+    import pandas as pd
+
+    check_readable(file)
+    before = 0
+    try:
+        with BufferedReader(Lines(file), LONGEST_LINE) as lines, pd.read_csv(
+            lines, header=None, dtype=np.float64, engine="c", chunksize=form.rows, skipinitialspace=True,
+            encoding="latin-1", quoting=csv.QUOTE_NONE, **form.options,
+        ) as chunks:  # fmt: skip
+            for chunk in chunks:
+                table = chunk.to_numpy(np.float64)
+                cut = 0 < len(table) < form.rows and bool(np.isnan(table[-1]).any())
+                table = table[:-1] if cut else table
+                with np.errstate(invalid="ignore"):
+                    good = ((table >= 0) & (table < MOST_NS)).all(axis=1) & (table[:, form.direction] <= 2)
+                if not good.all():
+                    raise DataError(
+                        f"{file}: line {before + int(np.argmin(good)) + 1} is not a line of a {form.name}{form.line}; "
+                        "the log was edited or damaged, so measure again"
+                    )
+                before += len(table)
+                if len(table):
+                    yield table, cut
+    except (ValueError, OverflowError, MemoryError) as error:  # pandas' ParserError and EmptyDataError are ValueErrors
+        if isinstance(error, DataError):
+            raise
+        said = " ".join(str(error).split())[:120]
+        raise DataError(
+            f"{file} is not a {form.name} of fio after line {before} ({said}); give the log as fio wrote it"
+        ) from error
+
+
+def _start_of(first_ms: float) -> float:
     """The time that counts as the start: 0, or the first time where the log is stamped with the time of day."""
     return float(first_ms) if first_ms > 1e3 * LONGEST_RUN_S else 0.0
 
 
-def reader(file: Path) -> io.BufferedReader:
-    """The bytes of a log, refused where a line has no end."""
-    return io.BufferedReader(Lines(file), LONGEST_LINE)
+def _check_span(seconds: float, file: Path) -> None:
+    if seconds > LONGEST_RUN_S:
+        raise DataError(f"{file} spans {seconds / 86400:.0f} days; no run does, so its times are damaged")
 
 
-def summarise_histograms(file: Path) -> LogSummary:
-    """A histogram log in one pass. Raises DataError naming the file and the line where it is not one."""
-    import pandas as pd
+@dataclass(frozen=True)
+class LatencyLog:
+    """Every logged request: arrays (m,) of times since the start and latencies in seconds, directions and block sizes.
 
-    check_readable(file)
+    ``direction`` is 0 for reads, 1 for writes, 2 for trims. Where ``averaged`` each row is a mean over an interval.
+    """
+
+    time_s: NDArray[np.float64]
+    latency_s: NDArray[np.float64]
+    direction: NDArray[np.uint8]
+    block_bytes: NDArray[np.uint32]
+    averaged: bool
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+
+def read_latency_log(path: str | Path, unit: Literal["ns", "us"] = "ns") -> LatencyLog:
+    """Every request of a latency log (``NAME_lat.1.log``), about 21 bytes of memory each.
+
+    ``unit`` is that of the latencies, "ns" since version 3 of fio. Raises DataError naming the file and the line that
+    is not of such a log.
+    """
+    if unit not in ("ns", "us"):
+        raise ValueError(f"invalid unit {unit!r}: expected 'ns' (fio 3) or 'us' (fio 2)")
+    file = Path(path)
+    types = (np.float64, np.float64, np.uint8, np.uint32)
+    parts = [[column.astype(kind) for column, kind in zip(table.T, types, strict=True)]
+             for table, _ in _pieces(file, _REQUESTS)]  # fmt: skip
+    if not parts:
+        raise DataError(_NO_LINE.format(file=file))
+    time_ms, value, direction, block = (np.concatenate(column) for column in zip(*parts, strict=True))
+    time_ms -= _start_of(time_ms[0])
+    time_ms /= 1e3
+    value /= 1e9 if unit == "ns" else 1e6
+    return LatencyLog(time_ms, value, direction, block, averaged=not block.any())
+
+
+def summarise(file: Path) -> LogSummary:
+    """A log of requests or of histograms in one pass and little memory, whatever its size.
+
+    Raises DataError naming the file and the line that is not of such a log.
+    """
+    head = read_head(file)
+    if _HISTOGRAM_LINE.match(head.partition("\n")[0]):
+        return _summarise_histograms(file)
+    return _summarise_requests(file, columns=head.partition("\n")[0].count(",") + 1)
+
+
+def _summarise_histograms(file: Path) -> LogSummary:
     total: NDArray[np.int64] | None = None
-    reads = rows = 0
-    origin: float | None = None
+    reads = 0
+    origin = last_s = moved = 0.0
     windows: list[Window] = []
-    last_s, moved = 0.0, 0.0
     blocks: set[float] = set()
-    cut = False
     lower = upper = middle = np.empty(0)
-    unit_s = 1e-9
-    try:
-        with reader(file) as lines, pd.read_csv(
-            lines, header=None, dtype=np.float64, engine="c", chunksize=_CHUNK_HISTOGRAMS, skipinitialspace=True,
-            encoding="latin-1", quoting=csv.QUOTE_NONE,
-        ) as chunks:  # fmt: skip
-            for chunk in chunks:
-                table = chunk.to_numpy(np.float64)
-                if np.isnan(table[-1]).any():
-                    cut, table = True, table[:-1]
-                with np.errstate(invalid="ignore"):
-                    good = ((table >= 0) & (table < MOST_NS)).all(axis=1) & (table[:, 1] <= 2)
-                if not good.all():
-                    raise DataError(
-                        f"{file}: line {rows + int(np.flatnonzero(~good)[0]) + 1} is not a line of a "
-                        "histogram log; the log was edited or damaged, so measure again"
-                    )
-                if not len(table):
-                    continue
-                if total is None:
-                    total = np.zeros(table.shape[1] - 3, dtype=np.int64)
-                    lower, upper, unit_s = coarse_edges(len(total))
-                    middle = (lower + upper) / 2 * unit_s
-                    origin = start_of(table[0, 0])
-                rows += len(table)
-                counts = table[:, 3:].astype(np.int64)
-                total += counts.sum(axis=0)
-                each = counts.sum(axis=1)
-                reads += int(each[table[:, 1] == 0].sum())
-                moved += float(each @ table[:, 2])
-                blocks.update(np.unique(table[:, 2])[:3].tolist())
-                for time_ms, n, latency in zip(table[:, 0], each, counts @ middle, strict=True):
-                    end_s = max(0.0, (time_ms - (origin or 0.0)) / 1e3)
-                    windows, last_s = _appended(windows, last_s, end_s, float(n), float(latency))
-    except (ValueError, OverflowError, MemoryError) as error:
-        if isinstance(error, DataError) and str(file) in str(error):
-            raise
-        said = " ".join(str(error).split())[:160]
-        raise DataError(f"{file} cannot be read as a histogram log of fio's: {said}") from error
+    unit_s, cut = 1e-9, False
+    for table, cut in _pieces(file, _HISTOGRAMS):  # noqa: B007  (that of the last piece counts)
+        counts = table[:, 3:].astype(np.int64)
+        if total is None:
+            total = np.zeros(counts.shape[1], dtype=np.int64)
+            try:
+                lower, upper, unit_s = coarse_edges(len(total))
+            except DataError as error:
+                raise DataError(f"{file} cannot be read as a histogram log of fio's: {error}") from error
+            middle = (lower + upper) / 2 * unit_s
+            origin = _start_of(table[0, 0])
+        total += counts.sum(axis=0)
+        each = counts.sum(axis=1)
+        reads += int(each[table[:, 1] == 0].sum())
+        moved += float(each @ table[:, 2])
+        blocks.update(np.unique(table[:, 2])[:3].tolist())
+        for time_ms, n, latency in zip(table[:, 0], each, counts @ middle, strict=True):
+            end_s = max(0.0, (time_ms - origin) / 1e3)
+            windows, last_s = _appended(windows, last_s, end_s, float(n), float(latency))
     if total is None or not total.any():
         raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
-    if last_s > LONGEST_RUN_S:
-        raise DataError(f"{file} spans {last_s / 86400:.0f} days; no run does, so its times are damaged")
+    _check_span(last_s, file)
     full = np.flatnonzero(total)
     scale = round(1 / unit_s)
     made = Histogram(lower[full] / scale, upper[full] / scale, total[full])
@@ -155,150 +237,42 @@ def _appended(
     return windows, max(last_s, end_s)
 
 
-@dataclass(frozen=True)
-class LatencyLog:
-    """Every logged request: arrays (m,) of times since the start and latencies in seconds, directions and block sizes.
-
-    ``direction`` is 0 for reads, 1 for writes, 2 for trims. Where ``averaged`` each row is a mean over an interval.
-    """
-
-    time_s: NDArray[np.float64]
-    latency_s: NDArray[np.float64]
-    direction: NDArray[np.uint8]
-    block_bytes: NDArray[np.uint32]
-    unit: Unit
-    averaged: bool
-
-    def __len__(self) -> int:
-        return len(self.time_s)
-
-
-def read_latency_log(path: str | Path, unit: Unit | None = None) -> LatencyLog:
-    """Every request of a latency log (``NAME_lat.1.log``), about 21 bytes of memory each.
-
-    ``unit`` is that of the latencies; None takes "ns", fio's since version 3. Raises DataError naming the file and the
-    line that is not of such a log.
-    """
-    file = Path(path)
-    _check_unit(unit)
-    parts = []
-    for piece in _pieces(file):
-        parts.append((piece.time_ms, piece.value, piece.direction.astype(np.uint8), piece.block.astype(np.uint32)))
-    time_ms, value, direction, block = (np.concatenate(column) for column in zip(*parts, strict=True))
-    chosen: Unit = unit or "ns"
-    time_ms -= start_of(time_ms[0])
-    time_ms /= 1e3
-    value /= 1e9 if chosen == "ns" else 1e6
-    return LatencyLog(time_ms, value, direction, block, chosen, averaged=not block.any())
-
-
-def summarise(path: str | Path, unit: Unit | None = None) -> LogSummary:
-    """A log of requests or of histograms in one pass and little memory, whatever its size.
-
-    Raises DataError naming the file and the line that is not of such a log.
-    """
-    file = Path(path)
-    _check_unit(unit)
-    head = _head(file)
-    if looks_like_histogram_log(head):
-        return summarise_histograms(file)
-    return _summarise_requests(file, unit, head)
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """Some thousand lines: times in ms, values, directions, block sizes."""
-
-    time_ms: NDArray[np.float64]
-    value: NDArray[np.float64]
-    direction: NDArray[np.float64]
-    block: NDArray[np.float64]
-    cut: bool
-
-
-def _pieces(file: Path) -> Iterator[_Piece]:
-    """The log in pieces, each checked; DataError naming the line that is none of a log's."""
-    import pandas as pd
-
-    check_readable(file)
-    row = 0
-    try:
-        with reader(file) as lines, pd.read_csv(
-            lines, header=None, names=["time", "value", "direction", "block"], usecols=[0, 1, 2, 3], dtype=np.float64,
-            engine="c", chunksize=_CHUNK_ROWS, skipinitialspace=True, encoding="latin-1", index_col=False,
-            quoting=csv.QUOTE_NONE,
-        ) as chunks:  # fmt: skip
-            for chunk in chunks:
-                table = chunk.to_numpy(np.float64)
-                cut = bool(len(table)) and len(table) < _CHUNK_ROWS and bool(np.isnan(table[-1]).any())
-                table = table[:-1] if cut else table
-                _check_rows(table, row, file)
-                row += len(table)
-                if len(table):
-                    time_ms, value, direction, block = (np.ascontiguousarray(table[:, i]) for i in range(4))
-                    yield _Piece(time_ms, value, direction, block, cut)
-    except (ValueError, OverflowError, MemoryError) as error:  # pandas' ParserError and EmptyDataError are ValueErrors
-        if isinstance(error, DataError):
-            raise
-        said = " ".join(str(error).split())[:120]
-        raise DataError(
-            f"{file} is not a latency log of fio after line {row} ({said}); give the log as fio wrote it"
-        ) from error
-    if row == 0:
-        raise DataError(f"{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME")
-
-
-def _check_rows(table: NDArray[np.float64], before: int, file: Path) -> None:
-    """DataError where a row is none that fio writes: no number, negative, another direction."""
-    with np.errstate(invalid="ignore"):
-        good = (table >= 0).all(axis=1) & (table < MOST_NS).all(axis=1) & (table[:, 2] <= 2)
-    if not good.all():
-        row = int(np.flatnonzero(~good)[0])
-        raise DataError(
-            f"{file}: line {before + row + 1} is not a line of a latency log (time in ms, latency, "
-            "direction 0 to 2, block size); the log was edited or damaged, so measure again"
-        )
-
-
-def _summarise_requests(file: Path, unit: Unit | None, head: str) -> LogSummary:
-    scale = 1e6 if unit == "us" else 1e9
+def _summarise_requests(file: Path, columns: int) -> LogSummary:
     count = reads = 0
-    mean = second = moved = 0.0
+    mean = second = moved = last_s = 0.0
     origin: float | None = None
-    last_ms = 0.0
     blocks: set[float] = set()
     counted = np.zeros(BINS_FIO_3, dtype=np.int64)
     seconds: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
     cut = False
-    for piece in _pieces(file):
-        origin = start_of(piece.time_ms[0]) if origin is None else origin
-        time_ms = np.maximum(piece.time_ms - origin, 0.0)
-        last_ms = max(last_ms, float(time_ms.max()))
-        if last_ms > 1e3 * LONGEST_RUN_S:
-            raise DataError(f"{file} spans {last_ms / 86.4e6:.0f} days; no run does, so its times are damaged")
-        n, value = len(time_ms), piece.value / scale
+    for table, cut in _pieces(file, _REQUESTS):  # noqa: B007  (that of the last piece counts)
+        time_ms, value, direction, block = np.ascontiguousarray(table.T)
+        origin = _start_of(time_ms[0]) if origin is None else origin
+        time_s = np.maximum(time_ms - origin, 0.0) / 1e3
+        last_s = max(last_s, float(time_s.max()))
+        _check_span(last_s, file)
+        counted += np.bincount(np.minimum(bin_of(value), BINS_FIO_3 - 1), minlength=BINS_FIO_3)
+        n, value = len(time_s), value / 1e9
         step = float(value.mean()) - mean  # Chan, Golub and LeVeque 1983, eq. 2.1: moments of two parts joined
         second += float(((value - value.mean()) ** 2).sum()) + step**2 * count * n / (count + n)
         mean += step * n / (count + n)
         count += n
-        reads += int((piece.direction == 0).sum())
-        moved += float(piece.block.sum())
-        blocks.update(np.unique(piece.block)[:3].tolist())
-        counted += np.bincount(np.minimum(bin_of(piece.value), BINS_FIO_3 - 1), minlength=BINS_FIO_3)
-        second_of = (time_ms / 1e3).astype(np.int64)
-        which, where = np.unique(second_of, return_inverse=True)
+        reads += int((direction == 0).sum())
+        moved += float(block.sum())
+        blocks.update(np.unique(block)[:3].tolist())
+        which, where = np.unique(time_s.astype(np.int64), return_inverse=True)
         seconds.append((which, np.bincount(where).astype(np.int64), np.bincount(where, value).astype(np.float64)))
-        cut = cut or piece.cut
-    runtime_s = max(last_ms / 1e3, 1e-3)
+    if not count:
+        raise DataError(_NO_LINE.format(file=file))
+    runtime_s = max(last_s, 1e-3)
     full = np.flatnonzero(counted)
     lower, upper = bin_edges(full)
-    columns = max(len(line.split(",")) for line in head.splitlines()[:1])
     single = blocks.pop() if len(blocks) == 1 else math.nan
     return LogSummary(
         name=file.name, requests=count, reads=reads, runtime_s=runtime_s, mean_s=mean, sd_s=math.sqrt(second / count),
         block_bytes=single or math.nan, bandwidth_bytes_per_s=moved / runtime_s,
-        histogram=Histogram(lower / scale, upper / scale, counted[full]), windows=_by_second(seconds, runtime_s),
-        averaged=single == 0, unit_known=unit is not None or columns > 4, cut=cut,
+        histogram=Histogram(lower / 1e9, upper / 1e9, counted[full]), windows=_by_second(seconds, runtime_s),
+        averaged=single == 0, unit_known=columns > 4, cut=cut,
     )  # fmt: skip
 
 
@@ -317,14 +291,3 @@ def _by_second(
     if len(windows) > 1 and windows[-1].end_s - windows[-1].start_s < 0.5:
         windows.pop()  # the rest of a second, in which the run drains
     return merged(windows, MOST_WINDOWS)
-
-
-def _check_unit(unit: Unit | None) -> None:
-    if unit not in (None, "ns", "us"):
-        raise ValueError(f"invalid unit {unit!r}: expected 'ns' (fio 3) or 'us' (fio 2)")
-
-
-def _head(file: Path) -> str:
-    check_readable(file)
-    with file.open("rb") as stream:
-        return stream.read(65536).decode("latin-1")

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.fio.record import IMPOSSIBLE, FioRecord, Moments, pooled
-from measure.formats.fio.windows import Window, between_snapshots
+from measure.formats.fio.documents import positive
+from measure.formats.fio.record import FioRecord, Moments, Window, between_snapshots, pooled
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
 _REPORT = re.compile(
@@ -165,17 +165,17 @@ def _take(line: str, report: _Report, flow: _Flow | None) -> _Flow | None:
         report.flows.setdefault(match["way"], flow)
     elif flow is not None and (match := _LATENCY.match(line)):
         unit = _SECONDS[match["unit"]]
-        mean, sd = _float(match["mean"]) * unit, _float(match["sd"]) * unit
+        mean, sd = positive(match["mean"]) * unit, positive(match["sd"]) * unit
         if mean > 0:
             flow.moments.setdefault(match["kind"], (mean, sd))
     elif flow is not None and (match := _PERCENTILES.match(line)):
         flow.percentiles_kind = f"{match['kind']} {match['unit']}"
     elif flow is not None and " " in flow.percentiles_kind and line.lstrip().startswith("|"):
         unit = _SECONDS[flow.percentiles_kind.split()[1]]
-        flow.percentiles |= {_float(p): _float(v) * unit for p, v in _PERCENTILE.findall(line) if _float(v) > 0}
+        flow.percentiles |= {positive(p): positive(v) * unit for p, v in _PERCENTILE.findall(line) if positive(v) > 0}
     elif match := _DEPTHS.match(line):
         parts = (part.strip().partition("=") for part in match["list"].replace(">=", ">").split(","))
-        report.depths = {k.replace(">", ">="): _float(v.rstrip("%")) for k, _, v in parts}
+        report.depths = {k.replace(">", ">="): positive(v.rstrip("%")) for k, _, v in parts}
         flow = None
     elif match := _ISSUED_3.match(line) or _ISSUED_2.match(line):
         report.issued = (float(match[1]), float(match[2]))
@@ -271,7 +271,7 @@ def _options(rw: str, rest: str) -> dict[str, str]:
 
 def _count(text: str) -> float:
     match = re.fullmatch(r"([\d.]+)([kKMG]?)", text)
-    return _float(match[1]) * _COUNT[match[2]] if match else 0.0
+    return positive(match[1]) * _COUNT[match[2]] if match else 0.0
 
 
 def _bytes_per_s(text: str, decimal: bool) -> float:
@@ -281,13 +281,4 @@ def _bytes_per_s(text: str, decimal: bool) -> float:
         return 0.0
     prefix = match[2][:1].upper()
     base = 1024.0 if match[2].endswith("i") or not decimal else 1000.0
-    return _float(match[1]) * base ** " KMGT".index(prefix or " ")
-
-
-def _float(text: str) -> float:
-    """A number that a drive could show; 0 for anything else."""
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
-    return value if 0 < value < IMPOSSIBLE else 0.0
+    return positive(match[1]) * base ** " KMGT".index(prefix or " ")

@@ -16,7 +16,8 @@ warm-up where MSER leaves it out (:func:`qsim.engines.output.analysis.mser`) and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,62 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
-from measure.formats.fio.intervals import Intervals
+
+_LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The throughput of a run, interval by interval: their ends in seconds since the start, and requests a second."""
+
+    end_s: tuple[float, ...] = ()
+    throughput_per_s: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.end_s)
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """JSON-ready."""
+        return {"end_s": list(self.end_s), "throughput_per_s": list(self.throughput_per_s)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Sequence[float]]) -> Intervals:
+        """The inverse of ``to_dict``."""
+        return cls(tuple(map(float, values["end_s"])), tuple(map(float, values["throughput_per_s"])))
+
+    def completed(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The requests completed up to each of ``times_s`` (m,), evenly within an interval."""
+        edges = np.concatenate([[0.0], self.end_s])
+        counts = np.concatenate([[0.0], np.cumsum(np.diff(edges) * np.array(self.throughput_per_s))])
+        return np.asarray(np.interp(times_s, edges, counts), float)
+
+
+def read_interval_logs(texts: Iterable[str]) -> Intervals:
+    """The throughput of all jobs together, from the text of each job's ``_iops`` log; no intervals where none is whole.
+
+    A line is the time in ms, the requests a second since the line before, and the direction; reads and writes are
+    added. Lines that are none of fio's are left out, as the last one of a run that was stopped.
+    """
+    jobs = [job for job in map(_one_job, texts) if len(job)]
+    if not jobs:
+        return Intervals()
+    end = min(job.end_s[-1] for job in jobs)
+    longest = max(jobs, key=len)
+    times = np.array([t for t in longest.end_s if t <= end] or [end])
+    counts = np.sum([job.completed(times) for job in jobs], axis=0)
+    lengths = np.diff(times, prepend=0.0)
+    return Intervals(tuple(times.tolist()), tuple((np.diff(counts, prepend=0.0) / lengths).tolist()))
+
+
+def _one_job(text: str) -> Intervals:
+    rates: dict[float, float] = {}
+    for line in text.splitlines():
+        if match := _LINE.match(line):
+            time_s = float(match[1]) / 1e3
+            rates[time_s] = rates.get(time_s, 0.0) + float(match[2])
+    ends = sorted(t for t in rates if t > 0)
+    return Intervals(tuple(ends), tuple(rates[t] for t in ends))
+
 
 ROUNDS = 5
 MOST_RANGE = 0.20
@@ -154,17 +210,15 @@ def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
         if judged:
             unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
             warm = group["warmup_s"] > 0
-            yield from _warmup(str(series), group[warm], len(group))
-            yield from _trend(str(series), group[unsteady & trend & ~warm], len(group))
-            yield from _noise(str(series), group[unsteady & ~trend & ~warm], len(group))
-        yield from _unsettled(str(series), group)
+            chosen = {_warmup: warm, _trend: unsteady & trend & ~warm, _noise: unsteady & ~trend & ~warm}
+            yield from (told(str(series), group[runs], len(group)) for told, runs in chosen.items() if runs.any())
+        if "settled" in group and not (unsettled := group[group["settled"] == 0]).empty:
+            yield _unsettled(str(series), unsettled, len(group))
 
 
-def _warmup(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
-    if runs.empty:
-        return
+def _warmup(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["warmup_bias"].abs()))]
-    yield Finding(
+    return Finding(
         "warm-up", "warning",
         f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at load {worst['load']:g} the "
         f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
@@ -174,11 +228,9 @@ def _warmup(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _trend(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
-    if runs.empty:
-        return
+def _trend(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_change"].abs()))]
-    yield Finding(
+    return Finding(
         "drift-within-run", "warning",
         f"{len(runs)} of {of} runs were not steady and went somewhere; at load {worst['load']:g} the throughput "
         f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
@@ -191,11 +243,9 @@ def _trend(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _noise(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
-    if runs.empty:
-        return
+def _noise(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
-    yield Finding(
+    return Finding(
         "unsteady", "info",
         f"{len(runs)} of {of} runs were not steady by SNIA's definition, by noise and not by a trend; at load "
         f"{worst['load']:g} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its "
@@ -207,16 +257,11 @@ def _noise(series: str, runs: pd.DataFrame, of: int) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _unsettled(series: str, group: pd.DataFrame) -> Iterator[Finding]:
-    if "settled" not in group.columns:
-        return
-    runs = group[group["settled"] == 0]
-    if runs.empty:
-        return
+def _unsettled(series: str, runs: pd.DataFrame, of: int) -> Finding:
     loads = ", ".join(f"{n:g}" for n in dict.fromkeys(runs["load"]))
-    yield Finding(
+    return Finding(
         "never-settled", "warning",
-        f"{len(runs)} of {len(group)} points were measured before they met the criterion of --steady, at load {loads}.",
+        f"{len(runs)} of {of} points were measured before they met the criterion of --steady, at load {loads}.",
         "the device is still changing, or the criterion is tighter than its noise.",
         "give it longer (the third part of --steady), or a wider tolerance or window.",
         series, float(runs["load"].iloc[0]) if runs["load"].nunique() == 1 else None,

@@ -19,8 +19,8 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.column_names import BLOCK_UNITS, ColumnRole, plain_name
 from measure.formats.tables.text import TextTable
-from measure.read_write_mix import parse_mix
 from measure.sweep import describe_series
+from measure.units import parse_mix
 
 #: The unit of a column whose cells each have their own.
 IN_CELLS = "in its cells"

@@ -7,10 +7,14 @@ Stretches of at least ``LEAST_S`` count; those whose loads are within ``ALIKE`` 
 The load is the mean number outstanding, X R: whatever sends the requests, Little's law gives throughput over the number
 outstanding, and the knee is R1 Xpeak. Requests that arrive by themselves only bend the curve more softly than a fixed
 number that circulates (M/M/1: X = mu L / (1 + L), the p-norm with p = 1).
+
+The record of ``qsim watch --record`` is a CSV table with a row for each device and second.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -19,7 +23,7 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.watched.interval import DeviceInterval, pooled
+from measure.formats.watched.interval import COLUMNS, DeviceInterval, pooled
 from measure.loads import OUTSTANDING
 from measure.sweep import Provenance, Sweep
 
@@ -128,3 +132,35 @@ def _used(device: str, seen: Sequence[DeviceInterval], parts: Sequence[list[Devi
         f"{len(parts)} stretch{'' if len(parts) == 1 else 'es'} of {LEAST_S:g} s or more; the rest is left out",
         series=device,
     )  # fmt: skip
+
+
+def record_header() -> str:
+    """The first line."""
+    return ",".join(COLUMNS) + "\n"
+
+
+def record_line(interval: DeviceInterval) -> str:
+    """One interval as a line; what nobody knows stays empty."""
+    text = io.StringIO()
+    cells = ["" if value != value else value for value in interval.to_dict().values()]  # noqa: PLR0124  (NaN)
+    csv.writer(text, lineterminator="\n").writerow(f"{c:.9g}" if isinstance(c, float) else c for c in cells)
+    return text.getvalue()
+
+
+def looks_like_record(text: str) -> bool:
+    """Whether the text begins with the first line of a record."""
+    return text.lstrip("\ufeff").startswith(record_header().rstrip("\n"))
+
+
+def record_sweep(text: str, name: str) -> Sweep:
+    """The steady stretches of a record; a last line that was cut off is left out. DataError as ``watched_sweep``."""
+    intervals = []
+    whole = text[: text.rfind("\n") + 1]
+    for number, row in enumerate(csv.DictReader(io.StringIO(whole.lstrip("\ufeff"))), 2):
+        try:
+            intervals.append(DeviceInterval.of_rates(row))
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name}, line {number}: {error}; it was edited or damaged: remove the line") from error
+    if not intervals:
+        raise DataError(f"{name} holds no second yet; watch longer")
+    return watched_sweep(intervals, "qsim watch", name)

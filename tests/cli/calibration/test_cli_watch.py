@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from measure.formats.watched.record import header
+from measure.formats.watched.steady import record_header
 from measure.watching import counters
 
 LOGS = Path(__file__).parents[2] / "data" / "sysstat"
@@ -49,7 +49,7 @@ def test_a_record_is_new_complete_and_never_replaced(qsim, device, tmp_path):
     args = ("watch", "sda", "sdb", "--every", "0.1s", "--for", "0.2s", "--record", "w.csv")
     assert qsim(*args).code == 0
     rows = (tmp_path / "w.csv").read_text().splitlines()
-    assert rows[0] + "\n" == header()
+    assert rows[0] + "\n" == record_header()
     assert [row.split(",")[1] for row in rows[1:]] == ["sda", "sdb"] * 2
     again = qsim(*args)
     assert (again.code, again.error) == (1, "w.csv exists and is not replaced; choose another name for --record")

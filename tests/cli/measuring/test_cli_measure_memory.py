@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from measure.machine.host import Cache
+from measure.memory import bench as probe_bench
 from measure.memory import buffers as probe_buffers
-from measure.memory import figures as probe_figures
 from measure.memory import plan as probe_plan
 from measure.memory.plan import MemoryFacts
 
@@ -23,7 +23,7 @@ QUICK = ("--repeats", "2", "--seconds", "20ms")
 def modest_caches(monkeypatch):
     """A last cache of 4 MiB, so that default buffers of 16 MiB are filled in no time on any machine."""
     facts = MemoryFacts((Cache(1, "Data", 32 * 2**10, 1), Cache(3, "Unified", 4 * 2**20, 1)), 2**34)
-    for module in (probe_plan, probe_figures, probe_buffers):
+    for module in (probe_plan, probe_bench, probe_buffers):
         monkeypatch.setattr(module, "memory_facts", lambda: facts)
 
 

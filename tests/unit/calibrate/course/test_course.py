@@ -107,13 +107,13 @@ def test_what_fails_is_told_and_the_rest_is_measured(tmp_path: Path, monkeypatch
         return caches
 
     monkeypatch.setattr(running, "run_memory", fails)
-    monkeypatch.setattr(running, "run_buffers", works)
+    monkeypatch.setattr(running, "run_memory", works)
     plan = plan_course(None, budget_s=600)
     results = run_course(plan, tmp_path / "out", lambda *p: told.append(p))
     assert list(results.sweeps) == ["memory-caches"]
     assert results.failed == {"memory": "the clock stands still"}
     assert told == [(plan.memory[0].count + 1, plan.points, 5.0, "memory-caches: 16 KiB")]
-    monkeypatch.setattr(running, "run_buffers", fails)
+    monkeypatch.setattr(running, "run_memory", fails)
     with pytest.raises(ToolFailedError, match="clock"):
         run_course(plan, tmp_path / "out")
 

@@ -13,8 +13,7 @@ from calibrate.prediction.truth import true_curve
 from calibrate.report.page import write_report
 from measure import Sweep
 from measure.errors import DataError
-from measure.known_device.server import truth_of
-from measure.known_device.truth import Truth
+from measure.known_device.server import Truth, truth_of
 from measure.sweep import Provenance
 from qsim import Deterministic, Exponential, LogNormal, MMc, MMcN, solve
 

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measure.auditing.curve_shape import check_bandwidth, check_curve, check_open
-from measure.closed_curves import ClosedCurve
+from measure.auditing.curve_shape import ClosedCurve, check_bandwidth, check_curve, check_open
 from measure.findings import Finding
 from measure.loads import LOADS
 from measure.sweep import Sweep

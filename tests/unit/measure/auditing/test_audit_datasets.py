@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from measure.auditing.all_checks import audit
-from measure.datasets import load_dataset
-from measure.datasets.audited import audit_dataset
+from measure.datasets import audit_dataset, load_dataset
 from measure.findings import SEVERITIES, Finding
 
 

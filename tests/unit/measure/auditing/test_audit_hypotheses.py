@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from measure.auditing.all_checks import audit
+from measure.auditing.curve_shape import ClosedCurve
 from measure.auditing.littles_law import diagnose
-from measure.closed_curves import ClosedCurve
-from measure.datasets.audited import check_labels
+from measure.datasets import check_labels
 from measure.findings import Finding
 from measure.formats.tables.table import csv_sweep
 from measure.loads import LOADS

@@ -10,14 +10,20 @@ import pandas as pd
 import pytest
 
 from measure.auditing.all_checks import audit
-from measure.auditing.block_size import block_verdict
 from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
 from measure.auditing.correcting import corrected
-from measure.auditing.known_device import check_arrivals, check_way, not_poisson
+from measure.auditing.curve_shape import ClosedCurve
 from measure.auditing.link import check_link, check_speed, parse_link
-from measure.auditing.runs import check_latency_kind, check_repeats, check_working_set
-from measure.closed_curves import ClosedCurve
-from measure.datasets.audited import check_labels
+from measure.auditing.littles_law import block_verdict
+from measure.auditing.runs import (
+    check_arrivals,
+    check_latency_kind,
+    check_repeats,
+    check_way,
+    check_working_set,
+    not_poisson,
+)
+from measure.datasets import check_labels
 from measure.loads import LOADS, LoadKind
 from measure.sweep import Provenance, Sweep
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from measure.auditing.curve_shape import ClosedCurve
 from measure.auditing.littles_law import diagnose
-from measure.closed_curves import ClosedCurve
 from measure.loads import LOADS
 
 DEPTH = LOADS["queue_depth"]

@@ -10,13 +10,12 @@ import pandas as pd
 import pytest
 
 import qsim
-from measure.auditing.known_device import check_arrivals, check_way
+from measure.auditing.runs import check_arrivals, check_way
 from measure.errors import DataError
 from measure.fio.device_log import served_between
 from measure.fio.workload import submitters
-from measure.known_device.server import known_device, truth_of
+from measure.known_device.server import Truth, known_device, truth_of
 from measure.known_device.sweep import DeviceSweep
-from measure.known_device.truth import Truth
 from measure.sweep import Sweep
 from qsim.distributions.as_dict import law_from_dict, law_to_dict
 

@@ -10,9 +10,9 @@ import pytest
 
 from measure.machine import host
 from measure.machine.host import (
-    count_cpus,
     host_facts,
     io_uring_allowed,
+    parse_cpu_list,
     storage_behind,
     timer_resolution_s,
     tool_version,
@@ -30,7 +30,7 @@ def test_the_facts_are_there_and_json_ready() -> None:
 
 @pytest.mark.parametrize(("listing", "count"), [("0", 1), ("0-3", 4), ("0-3,8", 5), ("0,2,4-5", 4), ("", 0)])
 def test_cpu_lists(listing: str, count: int) -> None:
-    assert count_cpus(listing) == count
+    assert len(parse_cpu_list(listing)) == count
 
 
 def test_the_storage_behind_a_path_that_does_not_exist_is_its_parents(tmp_path: Path) -> None:

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from measure.errors import UnsafeTargetError
-from measure.machine import block_devices, own_file, safety
-from measure.machine.block_devices import device_in_use, signature
+from measure.machine import own_file, safety
 from measure.machine.host import Storage
 from measure.machine.own_file import held, is_ours, mark_filled, remove_own
-from measure.machine.safety import TEST_FILE, check_target
+from measure.machine.safety import TEST_FILE, check_target, device_in_use, signature
 
 MIB = 2**20
 
@@ -265,9 +264,9 @@ def test_a_mounted_block_device_is_never_written(root_device: Path) -> None:
     assert "is mounted on" in str(device_in_use(root_device))
 
 
-@pytest.mark.parametrize(("offset", "magic", "name"), block_devices.SIGNATURES)
+@pytest.mark.parametrize(("offset", "magic", "name"), safety.SIGNATURES)
 def test_each_signature_is_found_where_it_belongs(offset: int, magic: bytes, name: str) -> None:
-    head = bytearray(block_devices.SIGNATURE_BYTES)
+    head = bytearray(safety.SIGNATURE_BYTES)
     assert signature(bytes(head)) is None
     head[offset : offset + len(magic)] = magic
     assert signature(bytes(head)) == name

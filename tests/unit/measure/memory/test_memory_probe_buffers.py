@@ -18,7 +18,7 @@ from measure.memory import probe as memory_probe
 from measure.memory.buffers import MOST_WARM_UP_S, warm_up_s
 from measure.memory.placement import Placement
 from measure.memory.plan import WARM_UP_S, MemoryFacts
-from measure.memory.probe import BufferPlan, plan_buffers, run_buffers, run_memory
+from measure.memory.probe import BufferPlan, plan_buffers, run_memory
 from measure.memory.traffic import parse_traffics
 
 KiB, MiB, GiB = 2**10, 2**20, 2**30
@@ -102,7 +102,7 @@ def test_what_cannot_be_measured_is_refused(sizes: list[int], wrong: dict[str, A
 @pytest.mark.usefixtures("no_warm_up")
 def test_a_run_gives_latency_and_bandwidth_of_each_size(tmp_path: Path) -> None:
     told: list[tuple[int, int, float, str]] = []
-    sweep = run_buffers(small(traffic="read,nt-write"), tmp_path / "m", lambda *about: told.append(about))
+    sweep = run_memory(small(traffic="read,nt-write"), tmp_path / "m", lambda *about: told.append(about))
     assert (sweep.load_kind, sweep.load_unit) == ("buffer_size", "B")
     assert set(sweep.series) == {f"{t}, {n}" for t in ("read", "nt-write") for n in ("1 thread", "2 threads")}
     assert sorted(set(sweep.points["load"])) == [16 * KiB, 64 * KiB]
@@ -127,10 +127,10 @@ def test_an_interruption_keeps_finished_points_and_more_sizes_extend_it(tmp_path
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_buffers(small(), tmp_path / "m", interrupt)
+        run_memory(small(), tmp_path / "m", interrupt)
     kept = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "m/raw").iterdir()}
     assert len(kept) == 2
-    sweep = run_buffers(small(16 * KiB, 64 * KiB, 32 * KiB), tmp_path / "m")
+    sweep = run_memory(small(16 * KiB, 64 * KiB, 32 * KiB), tmp_path / "m")
     assert sorted(set(sweep.points["load"])) == [16 * KiB, 32 * KiB, 64 * KiB]
     assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "m/raw").iterdir() if p.name in kept} == kept
 
@@ -142,14 +142,14 @@ def test_sizes_without_their_latency_or_bandwidth_are_left_out(tmp_path: Path) -
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_buffers(small(), tmp_path / "m", interrupt)
+        run_memory(small(), tmp_path / "m", interrupt)
     with pytest.raises(DataError, match="holds no measured size yet"):
         load(tmp_path / "m")
 
 
 @pytest.mark.usefixtures("no_warm_up")
 def test_a_directory_is_of_one_kind(tmp_path: Path) -> None:
-    run_buffers(small(16 * KiB), tmp_path / "m")
+    run_memory(small(16 * KiB), tmp_path / "m")
     plan = plan_memory_like()
     with pytest.raises(StoreError, match="mode: there 'buffers', now 'delays'"):
         run_memory(plan, tmp_path / "m")
@@ -163,7 +163,7 @@ def plan_memory_like() -> memory_probe.MemoryPlan:
 
 @pytest.mark.usefixtures("no_warm_up")
 def test_it_is_no_memory_curve_and_whoever_fits_it_is_told_so(tmp_path: Path) -> None:
-    sweep = run_buffers(small(), tmp_path / "m")
+    sweep = run_memory(small(), tmp_path / "m")
     for use in (fit, compare):
         with pytest.raises(DataError, match="a buffer that fits a cache is not a memory curve") as refusal:
             use(sweep)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from measure.memory.placement import cpu_quota, parse_cpu_list, pin, place, read_nodes, read_siblings
+from measure.machine.host import parse_cpu_list
+from measure.memory.placement import cpu_quota, pin, place, read_nodes, read_siblings
 
 
 def alone(cpu: int) -> frozenset[int]:

@@ -9,9 +9,8 @@ import pytest
 
 from measure.errors import ToolFailedError
 from measure.memory import kernels as probe_kernels
-from measure.memory.huge_pages import allocate
-from measure.memory.kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, STOP
-from measure.memory.stores import WORDS_PER_LINE, streaming_instruction
+from measure.memory.kernels import CONTROL_STRIDE, HOPS_PER_CHUNK, STOP, WORDS_PER_LINE, streaming_instruction
+from measure.memory.placement import allocate
 from measure.memory.threads import (
     Chaser,
     ChaserCount,

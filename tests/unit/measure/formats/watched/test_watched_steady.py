@@ -9,7 +9,7 @@ import pytest
 
 from measure.errors import DataError
 from measure.formats.watched.interval import DeviceInterval
-from measure.formats.watched.record import header, line, looks_like_record, record_sweep
+from measure.formats.watched.steady import looks_like_record, record_header, record_line, record_sweep
 
 SECOND = DeviceInterval(
     "vda", "2026-11-22T22:00:00+00:00", 1.001, reads=700, read_s=0.07, read_bytes=700 * 4096, writes=300, write_s=0.06,
@@ -24,13 +24,13 @@ def test_an_interval_comes_back_from_its_names():
 
 
 def test_what_is_not_known_stays_empty():
-    text = line(DeviceInterval("vda", "", 1.0))
+    text = record_line(DeviceInterval("vda", "", 1.0))
     assert text == ",".join(["", "vda", "1", "0", "", "0", "", "", "0", "", "0", "0", "", "0", "", ""]) + "\n"
     assert math.isnan(DeviceInterval.of_rates({"device": "vda", "in_flight": ""}).in_flight)
 
 
 def test_a_record_cut_off_in_its_last_line_keeps_the_seconds_before():
-    text = header() + line(SECOND) * 6
+    text = record_header() + record_line(SECOND) * 6
     assert looks_like_record(text)
     sweep, torn = record_sweep(text, "w.csv"), record_sweep(text[:-30], "w.csv")
     assert sweep.points["throughput_per_s"].iloc[0] == pytest.approx(1000 / 1.001)
@@ -41,6 +41,6 @@ def test_a_record_cut_off_in_its_last_line_keeps_the_seconds_before():
 
 def test_a_record_of_nothing_and_a_damaged_line_are_told():
     with pytest.raises(DataError, match=r"w.csv holds no second yet; watch longer"):
-        record_sweep(header() + line(SECOND)[:20], "w.csv")
+        record_sweep(record_header() + record_line(SECOND)[:20], "w.csv")
     with pytest.raises(DataError, match=r"w.csv, line 3: could not convert .*remove the line"):
-        record_sweep(header() + line(SECOND) + line(SECOND).replace("1.001", "x"), "w.csv")
+        record_sweep(record_header() + record_line(SECOND) + record_line(SECOND).replace("1.001", "x"), "w.csv")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from measure.memory.huge_pages import HUGE_PAGE_BYTES, allocate, huge_page_share, parse_huge_page_share
+from measure.memory.placement import HUGE_PAGE_BYTES, allocate, huge_page_share, parse_huge_page_share
 
 SMAPS = """\
 7f0000000000-7f0000400000 rw-p 00000000 00:00 0

@@ -7,7 +7,7 @@ import pytest
 
 from calibrate import fit
 from calibrate.points import points_of
-from measure.formats.known_peaks import known_peak
+from measure.auditing.memory import known_peak
 from measure.sweep import Provenance, Sweep
 
 PROBE = {"peaks_bytes_per_s": {"read": {"mean": 40e9}, "mix": {"mean": 30e9}}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from measure.read_write_mix import parse_mix
+from measure.units import parse_mix
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from measure.machine.own_folders import own_folder, remove_stale
+from measure.machine.durable import own_folder, remove_stale
 
-KEEPS_ONE = "import sys, time\nfrom measure.machine.own_folders import own_folder\n"
+KEEPS_ONE = "import sys, time\nfrom measure.machine.durable import own_folder\n"
 KEEPS_ONE += "with own_folder('left') as folder:\n    print(folder, flush=True)\n    time.sleep(60)\n"
 
 
