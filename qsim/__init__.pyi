@@ -83,8 +83,11 @@ from .models import Closed as Closed
 from .models import ClosedClasses as ClosedClasses
 from .models import CustomerClass as CustomerClass
 from .models import Delay as Delay
+from .models import ForkJoin as ForkJoin
+from .models import Gather as Gather
 from .models import GGc as GGc
 from .models import MDc as MDc
+from .models import MG1Setup as MG1Setup
 from .models import MGc as MGc
 from .models import MixedNetwork as MixedNetwork
 from .models import MMc as MMc
@@ -103,4 +106,6 @@ from .models import OpenNetworkClasses as OpenNetworkClasses
 from .models import Region as Region
 from .models import Station as Station
 from .models import Tandem as Tandem
+from .models import UnequalServers as UnequalServers
+from .models import WriteCache as WriteCache
 from .models import traffic as traffic
