@@ -1,11 +1,11 @@
 """A write cache as a time series shows it: fast until it is full, then at the rate of the disk behind it.
 
 The series has the rate `before` up to a time, and `after` from there on: three numbers by least squares, over all
-times. They say how many writes the cache holds, places = (before - after) full_at, and with it when it is full at any other
-rate (:mod:`qsim.analytic.devices.write_cache`). A constant rate and a straight line (a drive that warms up or drifts)
-are fitted to the same series, and the cache is believed where the Bayesian information criterion prefers it to both by
-MARGIN, and the rate falls by a fifth at least. Neighbouring intervals are alike, so that only every so many of them
-counts as one (von Storch & Zwiers 1999, Statistical Analysis in Climate Research, section 6.6).
+times. They say how many writes the cache holds, places = (before - after) full_at, and with it when it is full at any
+other rate (:mod:`qsim.analytic.devices.write_cache`). A constant rate and a straight line (a drive that warms up or
+drifts) are fitted to the same series, and the cache is believed where the Bayesian information criterion prefers it
+to both by MARGIN, and the rate falls by a fifth at least. Neighbouring intervals are alike, so that only every so
+many of them counts as one (von Storch & Zwiers 1999, Statistical Analysis in Climate Research, section 6.6).
 """
 
 from __future__ import annotations
