@@ -52,6 +52,9 @@ _NAMES = (
     "networks.jackson",
     "networks.open_classes",
     "networks.mixed",
+    "devices.setup",
+    "devices.fork_join",
+    "devices.gathering",
     "networks.routed",
     "open.approximations",
 )

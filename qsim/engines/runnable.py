@@ -84,7 +84,7 @@ def _require_network_keeps_up(model: Network) -> None:
         return
     for (name, node), rates in zip(model.nodes.items(), open_rates(model), strict=True):
         load = sum(r * (node.service_of(c) or NOBODY).mean for c, r in zip(model.classes, rates, strict=True))
-        most = node.speeds[-1] if node.speeds else node.servers
+        most = node.most_work
         if load > most * (1 - ROUNDING):
             rate = float(rates.sum())
             raise UnstableQueueError(f"{name} of {model.kendall}", rate, rate / load, int(most))
@@ -115,9 +115,10 @@ def _shortest_network_run(model: Network, made: Plan) -> int:
     longest = float(sum(made.population))
     if model.arrivals:
         outside = math.fsum(1 / arrivals.mean for arrivals in made.sources)
-        for place, rates in zip(made.places, open_rates(model), strict=True):
-            if rates.sum() == 0 or place.servers == math.inf:
+        for place, by_class in zip(made.places, open_rates(model), strict=True):
+            if by_class.sum() == 0 or place.servers == math.inf:
                 continue
+            rates = by_class * (place.queues if place.routing == "split" else 1)  # a part for each queue
             load = float(sum(r * s.mean for r, s in zip(rates, place.service, strict=True)))
             full = load >= 0.99 * (place.speeds[-1] if place.speeds else place.all_servers)
             if not (full and model.can_lose()):  # what is lost before it is not known

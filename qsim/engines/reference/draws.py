@@ -6,7 +6,19 @@ import math
 
 from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.plan import Plan
-from qsim.engines.variates.variate_streams import ARRIVALS, NEXT, ORDER, ROUTE, SERVICE, THINK, VISITS, Role, streams_of
+from qsim.engines.variates.variate_streams import (
+    ARRIVALS,
+    NEXT,
+    ORDER,
+    ROUTE,
+    SERVICE,
+    SETUP,
+    THINK,
+    TURNAROUND,
+    VISITS,
+    Role,
+    streams_of,
+)
 
 
 class Draws:
@@ -23,6 +35,14 @@ class Draws:
     def service_time(self, station: int, kind: int) -> float:
         """The service time a customer brings to a station."""
         return self._streams[Role(SERVICE, station, kind)].next()
+
+    def setup(self, station: int, kind: int) -> float:
+        """The time to wake a server."""
+        return self._streams[Role(SETUP, station, kind)].next()
+
+    def turnaround(self, station: int, kind: int) -> float:
+        """The time to turn a server to this class."""
+        return self._streams[Role(TURNAROUND, station, kind)].next()
 
     def think_time(self, station: int, kind: int) -> float:
         """The delay between a station and the next."""

@@ -19,6 +19,7 @@ from qsim.engines.variates.arrival_streams import Filler, sampler
 from qsim.engines.variates.streams import BLOCK, CARRY, VariateStream
 
 ARRIVALS, SERVICE, ROUTE, THINK, VISITS, ORDER, NEXT = range(7)
+SETUP, TURNAROUND = 20, 21
 
 
 @dataclass(frozen=True, order=True)
@@ -64,10 +65,20 @@ def fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
         if place.discipline == "SIRO":
             yield Role(ORDER, index), Uniform(0.0, 1.0)
     if isinstance(plan, NetworkPlan):
-        for index, by_class in enumerate(plan.ways):
-            for kind, ways in enumerate(by_class):
-                if len(ways) > 1:
-                    yield Role(NEXT, index, kind), Uniform(0.0, 1.0)
+        yield from _of_network(plan)
+
+
+def _of_network(plan: NetworkPlan) -> Iterator[tuple[Role, Filler]]:
+    """The roles that only stations of networks have."""
+    for index, by_class in enumerate(plan.ways):
+        for kind, ways in enumerate(by_class):
+            if len(ways) > 1:
+                yield Role(NEXT, index, kind), Uniform(0.0, 1.0)
+    for index, own in enumerate(plan.equipment):
+        for purpose, laws in ((SETUP, own.setup), (TURNAROUND, own.turnaround)):
+            for kind, law in enumerate(laws):
+                if law is not None:
+                    yield Role(purpose, index, kind), law
 
 
 def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:
