@@ -28,6 +28,7 @@ class Family(Protocol):
 
 
 _NAMES = (
+    "impatient.giving_up",
     "open.mm1",
     "open.mmc",
     "open.mmck",

@@ -140,6 +140,15 @@ def _relaxation(place: PlannedStation, rates: list[float], dispersion: float) ->
         return load
     rho = load / most
     places = math.inf if place.capacity is None else place.capacity / place.all_servers
-    slowness = 1 + rho - 2 * math.sqrt(rho) * math.cos(math.pi / (places + 1))
+    if place.balking:  # as if there were places only while the probability changes, and as it stays
+        limit = min(places, max(1.0, len(place.balking) / place.all_servers))
+        slowness = min(_slowness(rho, limit), _slowness(rho * (1 - place.balking[-1]), places))
+    else:
+        slowness = _slowness(rho, places)
     # Own queues each see only a share of the arrivals.
-    return place.queues * rho * variability / max(slowness, 1e-12) + load
+    arrivals = place.queues * rho * variability / max(slowness, 1e-12) + load
+    return arrivals if place.patience is None else min(arrivals, load + rate * place.patience.mean)
+
+
+def _slowness(rho: float, places: float) -> float:
+    return 1 + rho - 2 * math.sqrt(rho) * math.cos(math.pi / (places + 1))

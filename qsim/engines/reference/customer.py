@@ -25,6 +25,7 @@ class Customer:
     work: float = 0.0
     share: float = 0.0
     done: simpy.Event | None = None
+    gave_up: bool = False
     # On its way through a network (network.py).
     entry: int | None = None
     """None for a part, or for a copy, that nobody waits for."""
