@@ -7,6 +7,7 @@ Run with: python examples/bench_fit.py [runs]
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
 import subprocess
@@ -109,4 +110,6 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 9)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("runs", nargs="?", type=int, default=9, help="of each fit; commands run a third as often")
+    main(parser.parse_args().runs)

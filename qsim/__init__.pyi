@@ -9,6 +9,8 @@ from .analytic.bounds.proportional import proportional_bounds as proportional_bo
 from .analytic.chains.markov_chain import MarkovChain as MarkovChain
 from .analytic.closed.mean_value import schweitzer as schweitzer
 from .analytic.closed.network import closed_curve as closed_curve
+from .analytic.devices.write_cache import FluidCache as FluidCache
+from .analytic.devices.write_cache import fluid_cache as fluid_cache
 from .analytic.open.approximations import allen_cunneen as allen_cunneen
 from .analytic.open.approximations import cosmetatos as cosmetatos
 from .analytic.open.approximations import kimura as kimura
@@ -59,6 +61,7 @@ from .engines import grid as grid
 from .engines import replicate as replicate
 from .engines import simulate as simulate
 from .engines import simulate_over_time as simulate_over_time
+from .engines import simulate_throughput as simulate_throughput
 from .engines import sweep_models as sweep_models
 from .engines.trace import trace as trace
 from .errors import DeadlockError as DeadlockError
@@ -83,8 +86,11 @@ from .models import Closed as Closed
 from .models import ClosedClasses as ClosedClasses
 from .models import CustomerClass as CustomerClass
 from .models import Delay as Delay
+from .models import ForkJoin as ForkJoin
+from .models import Gather as Gather
 from .models import GGc as GGc
 from .models import MDc as MDc
+from .models import MG1Setup as MG1Setup
 from .models import MGc as MGc
 from .models import MixedNetwork as MixedNetwork
 from .models import MMc as MMc
@@ -103,4 +109,6 @@ from .models import OpenNetworkClasses as OpenNetworkClasses
 from .models import Region as Region
 from .models import Station as Station
 from .models import Tandem as Tandem
+from .models import UnequalServers as UnequalServers
+from .models import WriteCache as WriteCache
 from .models import traffic as traffic

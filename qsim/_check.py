@@ -113,6 +113,17 @@ def speeds(values: object) -> tuple[float, ...]:
     return checked
 
 
+def shares(name: str, values: object) -> tuple[float, ...]:
+    """Probabilities of different things, not empty, each from 0 to 1."""
+    checked = non_negatives(name, values)
+    if not checked:
+        raise InvalidParameterError(name, "must not be empty", "give at least one probability")
+    for i, value in enumerate(checked):
+        if value > 1:
+            raise InvalidParameterError(f"{name}[{i}]", f"must be a probability, at most 1, not {value!r}", value=value)
+    return checked
+
+
 def weights(name: str, values: Sequence[float]) -> tuple[float, ...]:
     """Probabilities: not empty, none negative, adding up to one within 1e-9 (then made exact)."""
     checked = non_negatives(name, values)

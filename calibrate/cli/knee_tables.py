@@ -74,7 +74,6 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
 
     lines = []
     show, load = throughput_figure(fit.load_kind), fit.load_type
-    noun = "" if load.is_throughput else f"{load.noun} "
     for one in found:
         k = one.knee
         if one.name not in ASKED:
@@ -85,14 +84,17 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
         if k.load is None:
             lines.append(f"{what}: no {load.noun} ({k.note}).")
             continue
-        at = f"{noun}{with_interval(load_figure(fit.load_kind), k.load, k.low, k.high)}"
+        at = with_interval(load_figure(fit.load_kind), k.load, k.low, k.high)
+        at = at if load.is_throughput else load.place(at)
         time = "" if one.name == "objective" else f", {format_duration(k.response_time_s, 2)} on average"
         beyond = f" ({k.note})" if k.note else ""
         lines.append(f"{what}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}.")
     if lines and fit.calibrated_on and not load.is_delay:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
-        lines[-1] += f" {(noun or 'load ').capitalize()}{load_text(fit.load_kind, fit.used[i])} gave {measured}."
+        deepest = load_text(fit.load_kind, fit.used[i])
+        place = f"load {deepest}" if load.is_throughput else load.place(deepest)
+        lines[-1] += f" {place[0].upper()}{place[1:]} gave {measured}."
     return lines
 
 

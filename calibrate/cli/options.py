@@ -52,7 +52,7 @@ Use: TypeAlias = Annotated[
 ]
 At: TypeAlias = Annotated[
     parsing.Numbers | None,
-    shared("LOADS", parsing.loads, "The loads to predict at, as 1,8,64 or 1..256 (doubling).", "--at"),
+    shared("LOADS", parsing.loads, "The loads to predict at, as 1,8,64 or 1..256 (doubling).", "--at", "--clients"),
 ]
 Series: TypeAlias = Annotated[str | None, shared("NAME", None, "Only this curve. Default: every curve.", "--series")]
 DeviceModel: TypeAlias = Annotated[

@@ -223,6 +223,12 @@ def shares(text: str) -> Numbers:
 
 
 @parser
+def probabilities(text: str) -> Numbers:
+    """``0,0.2,1``."""
+    return _numbers(text, lambda share: 0 <= share <= 1, "probability", "a value from 0 to 1, e.g. 0,0.2,1")
+
+
+@parser
 def depths(text: str) -> Numbers:
     """``1,2,4,8`` or ``1..64``, whole numbers."""
     expected = f"a whole number from 1 to {MOST_DEPTH:g}, e.g. 1,2,4,8 or 1..64"

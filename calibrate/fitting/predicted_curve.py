@@ -143,6 +143,8 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
 
 BEYOND = 1.001
 """So far above the highest bandwidth a load is taken as that."""
+TIMES_COVERED = 2.0
+"""Clients beyond so many times the most that were measured may meet a server whose throughput falls."""
 
 
 def _check_reach(fit: Fit, loads: Array) -> None:
@@ -167,12 +169,14 @@ def _given(fit: Fit, loads: Array, shares: Sequence[float]) -> Array:
 
 def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
     """A word on depths where throughput may decline, and nothing was measured."""
-    covered = max((*fit.used, DECLINE_FROM - 1))
-    if not fit.load_type.is_closed or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
+    load = fit.load_type
+    covered = TIMES_COVERED * max(fit.used) if load.is_counted and fit.used else max((*fit.used, DECLINE_FROM - 1))
+    if not load.is_closed or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
         return ()
+    where, what = (load.at(covered), "servers") if load.is_counted else (f"N = {covered:g}", "drives")
     return (
-        f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
-        f"measure {fit.load_type.at(loads.max())}, and the decline is fitted",
+        f"not covered beyond {where}: many {what} lose throughput there, which no shallower point foretells; "
+        f"measure {load.at(loads.max())}, and the decline is fitted",
     )
 
 

@@ -1,4 +1,4 @@
-"""The Dash application: one page with three parts, everything served from here."""
+"""The Dash application: one page with four parts, everything served from here."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from calibrate.lab.guard import teaches
 from calibrate.lab.run import api
 from calibrate.lab.run import page as run
 from calibrate.lab.run.session import RunTable
+from calibrate.lab.watch import page as watch
+from calibrate.lab.watch.watched_devices import WatchedDevices
 from calibrate.lab.widgets import in_browser, told
 
 TITLE = "qsim lab"
@@ -42,15 +44,17 @@ def build(table: RunTable) -> Dash:
         include_pages_meta=False, index_string=PAGE,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )  # fmt: skip
-    shelf = Shelf(table.folder)
+    shelf, watched = Shelf(table.folder), WatchedDevices()
     parts: Mapping[str, LabPart] = {
         "/explore": LabPart("Explore", explore.layout),
         "/run": LabPart("Run", lambda: run.layout(table)),
         "/compare": LabPart("Compare", lambda: compare.layout(shelf)),
+        "/watch": LabPart("Watch", lambda: watch.layout(watched)),
     }
     explore.register(app)
     run.register(app, table)
     compare.register(app, shelf)
+    watch.register(app, watched)
     api.register(app.server, table)
     app.layout = lambda: _frame(parts, joining=[panel(app.server.config.get(ADDRESS))] if teaches() else [])
 

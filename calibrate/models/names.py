@@ -17,6 +17,7 @@ from calibrate.models.host_limits import HostLimit, host_limit_of
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import OpenModel, ggc, open_named
 from calibrate.models.open_layout import usual_open
+from calibrate.models.open_setup import SleepingQueue
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.models.stripe import Striped, striped_name
 from calibrate.points import Points
@@ -73,6 +74,8 @@ def model_named(name: str) -> CurveModel:
     }  # fmt: skip
     if name in models:
         return models[name]
+    if name == (sleeping := SleepingQueue()).name:
+        return sleeping
     if (found := open_named(name)) is not None:
         return found
     if (general := general_named(name)) is not None:
@@ -87,8 +90,8 @@ def model_named(name: str) -> CurveModel:
         f"{name!r} is unknown",
         (
             f"there are: {', '.join(models)}, delay + M/M/c, delay + G/c (and: delay + G/c, a queue each), "
-            "and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a queue each), G/G/c, "
-            "where the c of the delays and of M/M/c is a number"
+            "and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a queue each; M/G/c with setup), "
+            "G/G/c, where the c of the delays and of M/M/c is a number"
         ),
         value=name,
     )

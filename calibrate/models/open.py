@@ -91,7 +91,7 @@ class OpenModel(CurveModel):
             "cs2": Parameter("scv", "", 1e-3, 100.0, self._about(1, 1.0), self._sd(SCV_LOG_SD)),
             "ca2": Parameter("arrival scv", "", 1e-3, 100.0, self._about(0, 1.0), self._sd(MEASURED_LOG_SD)),
         }
-        return tuple(made[name] for name in self._free)
+        return tuple(made[name] for name in self._free if name in made)
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
         most = float(points.throughput_per_s.max())

@@ -1,4 +1,4 @@
-"""Which open model to calibrate where none is named: servers behind one queue, or with a queue each.
+"""Which open model to calibrate where none is named: servers behind one queue, with a queue each, or that sleep.
 
 Both have the same parameters, so the one that misses the points calibrated on less is taken; held-out points have no
 say. One queue lets W stay at S until shortly before saturation, a queue each bends it from the first request on.
@@ -7,6 +7,7 @@ say. One queue lets W stay at S until shortly before saturation, a queue each be
 from __future__ import annotations
 
 from calibrate.models.open import MGc, MGcEach, OpenModel
+from calibrate.models.open_setup import SleepingQueue, falls
 from calibrate.points import Points
 
 MARGIN = 2.0
@@ -14,6 +15,10 @@ MARGIN = 2.0
 
 
 def usual_open(points: Points) -> OpenModel:
-    """M/G/c with a queue each where the points (two or more) speak for it, else M/G/c."""
+    """M/G/c with a queue each, or with setup, where the points (two or more) speak for it, else M/G/c."""
     each, one = (model.weights(points).log_evidence for model in (MGcEach, MGc))
-    return MGcEach if each > one + MARGIN else MGc
+    usual = MGcEach if each > one + MARGIN else MGc
+    if not falls(points):
+        return usual
+    sleeping = SleepingQueue()
+    return sleeping if sleeping.weights(points).log_evidence > max(each, one) + MARGIN else usual

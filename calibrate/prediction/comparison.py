@@ -26,7 +26,6 @@ from calibrate.prediction.baseline_errors import BaselineError, baseline_errors,
 from calibrate.prediction.fit_ladder import Rung, ladder
 from calibrate.prediction.open_queue import waiting
 from calibrate.prediction.summary import Summary, residuals_pct, summary_of
-from calibrate.prediction.truth import TruthCheck, check_truth, true_curve
 from calibrate.prediction.verdict import verdict
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
@@ -38,6 +37,8 @@ from qsim.result import Result
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
+
+    from calibrate.prediction.truth import TruthCheck
 
 DRAWN = 120  # loads of a smooth curve over rates; depths span fewer decades, and delays bend more sharply
 
@@ -117,12 +118,20 @@ class Comparison(Result):
     @cached_property
     def truth(self) -> TruthCheck | None:
         """The fit against the truth, where the device is one whose truth is known."""
-        return check_truth(self.provenance.details, self.fit, self.points.load)
+        if "truth" not in self.provenance.details or not self.fit.load_type.is_drive:
+            return None
+        from calibrate.prediction.truth import check_truth  # which simulates
+
+        return check_truth(self.provenance.details["truth"], self.fit, self.points.load)
 
     @cached_property
     def true_smooth(self) -> tuple[Array, Array] | None:
         """The true throughput and response time at the loads of ``smooth``, where the truth is known."""
-        return None if self.truth is None else true_curve(self.truth.truth, self.fit.load_kind, self.smooth.load)
+        if self.truth is None:
+            return None
+        from calibrate.prediction.truth import true_curve
+
+        return true_curve(self.truth.truth, self.fit.load_kind, self.smooth.load)
 
     @cached_property
     def residual_throughput_pct(self) -> Array:

@@ -31,6 +31,7 @@ from calibrate.models.general_service import KINDS, GeneralService
 from calibrate.models.host_limits import host_limit_of
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, ggc, mmc
+from calibrate.models.open_setup import SleepingQueue, falls
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.points import Points
 
@@ -122,7 +123,8 @@ def _models(points: Points, deepest: float) -> list[CurveModel]:
     if points.load_type.is_open:
         known = [ggc(*points.variability)] if points.variability is not None else []
         servers = float(MGc.weights(points).most_probable[1])
-        return [MGc, MGcEach, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
+        sleeping = [SleepingQueue()] if falls(points) else []
+        return [*sleeping, MGc, MGcEach, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
     crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
     decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
     formulas: list[CurveModel] = [

@@ -76,14 +76,9 @@ class TruthCheck:
         }
 
 
-def check_truth(details: Mapping[str, Any], fit: Fit, loads: Array) -> TruthCheck | None:
-    """The fit against the truth in a sweep's ``details``; None where they hold none.
-
-    Raises DataError where the truth is damaged.
-    """
-    if "truth" not in details or not fit.load_type.is_drive:
-        return None
-    truth, knee = Truth.from_dict(details["truth"]), fit.knee
+def check_truth(recorded: Mapping[str, Any], fit: Fit, loads: Array) -> TruthCheck:
+    """The fit against the truth that a sweep's provenance holds. Raises DataError where that is damaged."""
+    truth, knee = Truth.from_dict(recorded), fit.knee
     known = _known(truth, fit)
     throughput, response = true_curve(truth, fit.load_kind, loads)
     unit = fit.load_type.knee_unit

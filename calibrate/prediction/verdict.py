@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from calibrate.fitting.answer import at_load, knee_figure, knee_word, ninety_text, there
 from calibrate.fitting.fitted import Fit
@@ -10,9 +11,11 @@ from calibrate.load_text import listed, loads_text, throughput_figure
 from calibrate.next.load import NextLoad
 from calibrate.points import Points
 from calibrate.prediction.summary import Summary
-from calibrate.prediction.truth import TruthCheck
 from measure.findings import Finding
 from measure.units import counted, format_percent
+
+if TYPE_CHECKING:
+    from calibrate.prediction.truth import TruthCheck
 
 FLAGGED = {"outlier": "outliers", "warm-up": "warming up", "drift-within-run": "drifting", "never-settled": "unsettled"}
 """Checks of the audit on single runs, in words: what measuring again may mend."""

@@ -45,6 +45,7 @@ class WhatIf:
     """What is changed. ``drives``: how many now and how many then; ``service``: the factor on service times, of which
     ``host_s`` is not a part; ``block_bytes`` then, ``from_block_bytes`` now where the fit does not know it, over a link
     of ``bandwidth_bytes_per_s``; ``medium_s``: the latency of the medium behind the write cache that is turned off.
+    ``called`` is what a drive is called in words: a replica of a server is as good.
 
     >>> from calibrate import from_datasheet
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
@@ -61,6 +62,7 @@ class WhatIf:
     bandwidth_bytes_per_s: float | None = None
     write_cache_off: bool = False
     medium_s: float | None = None
+    called: str = "drive"
 
     def __post_init__(self) -> None:
         for name in ("service", "block_bytes", "from_block_bytes", "bandwidth_bytes_per_s", "medium_s"):
@@ -180,12 +182,12 @@ def _drives(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     if most is not None and most * striped.factor < 1:
         raise DataError(
             f"what-if: {fit.series or 'the device'} is busy with {most:.3g} requests at most, so it cannot be "
-            f"{counted(now, 'drive')}, which take one each; say how many it is, as drives=2:1"
+            f"{counted(now, change.called)}, which take one each; say how many it is, as drives=2:1"
         )
     changed = replace(fit, model=striped.name, assumption=striped.assumption)
-    return _with(fit, changed, striped.beyond(np.array(fit.used))), f"{counted(then, 'drive')} for {now}", (
-        f"each request goes to one of {counted(then, 'drive')} at random instead of {now}: the peak times "
-        f"{striped.factor:.3g}, the latency of a lone request as it is; no controller, link or host is in the way"
+    return _with(fit, changed, striped.beyond(np.array(fit.used))), f"{counted(then, change.called)} for {now}", (
+        f"each request goes to one of {counted(then, change.called)} at random instead of {now}: the peak times "
+        f"{striped.factor:.3g}, the latency of a lone request as it is; nothing that they share is in the way"
     )  # fmt: skip
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from calibrate.inference.parameters import Array
 from measure.formats.fio.latency_bins import Histogram
 from measure.units import format_duration
-from qsim import Closed, Delay, Deterministic, Distribution, Empirical, Metrics, Station, simulate
 
 MOST_SERVERS = 512
 ALIKE = 2.0
@@ -72,7 +71,9 @@ def response(
         return alone.mean_s + more, np.array([alone.quantile(float(q)) for q in quantiles]) + more
     if structure.queues == "stalled":
         return _stalled(alone, alone.mean_s + (depth - 1) * structure.delay_s, quantiles)
-    law: Distribution = Empirical(
+    from qsim import Closed, Delay, Deterministic, Empirical, Station, simulate
+
+    law = Empirical(
         tuple((alone.lower_s - structure.delay_s).tolist()), tuple(alone.counts.astype(float).tolist()),
         tuple((alone.upper_s - alone.lower_s).tolist()),
     )  # fmt: skip
@@ -80,9 +81,7 @@ def response(
     stops: list[Station | Delay] = [station]
     if structure.delay_s:
         stops.insert(0, Delay(Deterministic(structure.delay_s)))
-    metrics: Metrics = simulate(
-        Closed(round(depth), stops), customers=customers, seed=seed, engine="compiled", allow_short=True
-    )
+    metrics = simulate(Closed(round(depth), stops), customers=customers, seed=seed, engine="compiled", allow_short=True)
     found = np.array([metrics.quantile(float(q)) for q in quantiles])
     return float(metrics.W) + structure.delay_s, found + structure.delay_s
 

@@ -3,9 +3,9 @@
 Closed sweeps are held against Little's law (:mod:`measure.auditing.littles_law`) and looked at for drift and falls past
 the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lines in flight
 (:mod:`measure.auditing.memory`), open sweeps for the arrival rate that was reached; both for what a calibration needs
-of them (:mod:`measure.auditing.calibration`). All of them are asked how the runs were made
-(:mod:`measure.auditing.runs`), whether they were steady (:mod:`measure.formats.fio.steady_state`), which points are
-outliers (:mod:`measure.repeats`) and what the link could carry (:mod:`measure.auditing.runs`).
+of them (:mod:`measure.auditing.calibration`). All of them are asked how the runs were made and what the link could
+carry (:mod:`measure.auditing.runs`), whether they were steady (:mod:`measure.formats.fio.steady_state`) and which
+points are outliers (:mod:`measure.repeats`).
 """
 
 from __future__ import annotations

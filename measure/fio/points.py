@@ -25,6 +25,7 @@ from measure.machine.scheduling_delay import noted_lateness
 from measure.store.stored_point import StoredPoint
 from measure.sweep import describe_series
 from measure.units import format_rate
+from measure.watching.beside import noted_device
 
 BUSY = 0.05  # the share of its time that a submitting job may be busy
 SHORT = 0.05  # how much less than asked may arrive before the device counts as overloaded
@@ -45,7 +46,8 @@ def measured(text: str, point: StoredPoint) -> list[MeasuredPoint]:
     """The finished point of which fio printed ``text``, once for each host that measured it."""
     job = job_of(point)
     records = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
-    columns = {**_place_in_time(point), **noted_columns(point.record), **noted_lateness(point.record)}
+    columns = {**_place_in_time(point), **noted_columns(point.record), **noted_lateness(point.record),
+               **noted_device(point.record, job.read_percent / 100)}  # fmt: skip
     return [MeasuredPoint(record, job, int(point.asked("repeat")), columns) for record in records]
 
 

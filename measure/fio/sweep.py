@@ -29,6 +29,7 @@ from measure.machine.scheduling_delay import NOTE, Wakeups
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure, printed, read_kept
 from measure.sweep import Provenance, Sweep
+from measure.watching import beside
 
 __all__ = [
     "DEFAULT_DEPTHS", "FioJob", "FioPlan", "FioPoint", "Progress", "choose_engine", "plan_fio", "plan_workloads",
@@ -129,6 +130,8 @@ def _provenance(plan: FioPlan) -> Provenance:
     }  # fmt: skip
     if storage is not None:
         details["storage"] = asdict(storage)
+    device, why = beside.counted_device(plan.file.path if plan.file is not None else None)
+    details[beside.NOTE] = device or f"not counted: {why}"
     return Provenance(
         tool="fio", tool_version=plan.fio_version, host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
         device=str(storage or plan.label), details=details,
@@ -160,12 +163,16 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
         notes["settled"] = told.to_dict()
     folder = folder / point.key  # a name of its own, which is then no option that points share
     folder.mkdir()
-    with Wakeups() as woken:
+    device, _ = beside.counted_device(plan.file.path if plan.file is not None else None)
+    with Wakeups() as woken, beside.BlockLayer(device) as block_layer:
         finished, intervals = run_with_intervals(
             point.argv, plan.runtime_s, plan.point_limit_s, folder, on_tick=lambda _: tick(text)
         )
     if late := woken.lateness():
         notes[NOTE] = late.to_dict()
+    read = point.job.read_percent
+    if did := block_layer.last(plan.runtime_s, reads=read > 0, writes=read < 100):
+        notes[beside.NOTE] = did.to_dict()
     if len(intervals):
         notes["intervals"] = intervals.to_dict()
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)

@@ -28,6 +28,7 @@ class Family(Protocol):
 
 
 _NAMES = (
+    "impatient.giving_up",
     "open.mm1",
     "open.mmc",
     "open.mmck",
@@ -52,6 +53,9 @@ _NAMES = (
     "networks.jackson",
     "networks.open_classes",
     "networks.mixed",
+    "devices.setup",
+    "devices.fork_join",
+    "devices.gathering",
     "networks.routed",
     "open.approximations",
 )

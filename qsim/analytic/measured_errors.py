@@ -14,4 +14,5 @@ ERRORS = {
     "preemptive-resume": (2.8, 11),
     "closed FCFS classes": (0.3, 21),
     "decomposition of open networks": (4.8, 33),
+    "Nelson-Tantawi": (1.1, 5),
 }

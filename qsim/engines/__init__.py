@@ -8,6 +8,7 @@ from qsim.engines.repeated.common_numbers import PairedDifference, difference
 from qsim.engines.repeated.over_time import simulate_over_time
 from qsim.engines.repeated.replications import replicate
 from qsim.engines.repeated.sweeps import ModelGrid, grid, sweep_models
+from qsim.engines.repeated.throughput import simulate_throughput
 from qsim.engines.run import simulate
 from qsim.engines.trace import SamplePath, trace
 
@@ -20,6 +21,7 @@ __all__ = [
     "replicate",
     "simulate",
     "simulate_over_time",
+    "simulate_throughput",
     "sweep_models",
     "trace",
 ]

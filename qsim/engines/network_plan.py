@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from qsim.distributions import Deterministic
+from qsim.distributions import Deterministic, Distribution
 from qsim.engines.plan import Plan, PlannedStation
 from qsim.errors import NoEngineError
-from qsim.models import Network, Node
+from qsim.models import Gather, Network, Node
+from qsim.models.node import law_for
 
 NOWHERE = -1
 Way: TypeAlias = tuple[float, int, int]
@@ -41,6 +42,22 @@ class Enclosure:
     places: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Equipment:
+    """What a station has beside servers that are all alike and always ready; tuples with an entry for each class."""
+
+    setup: tuple[Distribution | None, ...]
+    turnaround: tuple[Distribution | None, ...]
+    off_after: float = 0.0
+    paces: tuple[float, ...] = ()
+    remembers: bool = False
+    split: bool = False
+    gather: int = 0
+    after: float = 0.0
+    copies: tuple[tuple[int, int] | None, ...] = ()
+    """Where each class sends a copy, and of which class."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class NetworkPlan(Plan):
     """A plan whose customers take the ``ways`` of their class; ``entries`` has those of the sources first."""
@@ -51,6 +68,7 @@ class NetworkPlan(Plan):
     ways: tuple[tuple[tuple[Way, ...], ...], ...]
     when_full: tuple[str, ...]
     urgencies: tuple[tuple[int, ...], ...]
+    equipment: tuple[Equipment, ...]
     regions: tuple[Enclosure, ...] = ()
 
     @property
@@ -66,7 +84,11 @@ class NetworkPlan(Plan):
     @property
     def parts(self) -> tuple[tuple[str, float], ...]:
         """Name and servers of each place, and of each gate behind them."""
-        return (*super().parts, *((region.gate, math.inf) for region in self.regions))
+        places = [
+            (name, 1 if own.split else servers)  # of those split, a stay is as long as the average part
+            for (name, servers), own in zip(super().parts, self.equipment, strict=True)
+        ]
+        return (*places, *((region.gate, math.inf) for region in self.regions))
 
     @property
     def by_part(self) -> bool:
@@ -100,20 +122,57 @@ def network_plan(model: Network) -> NetworkPlan:
         ways=tuple(tuple(tuple(_ways(model, s, c)) for c in classes) for s in names),
         when_full=tuple(node.when_full for node in model.nodes.values()),
         urgencies=tuple(tuple(node.priority.get(c, 0) for c in classes) for node in model.nodes.values()),
+        equipment=tuple(_equipment(model, name) for name in names),
         regions=tuple(Enclosure(r.gate, r.capacity, places) for r, places in zip(model.regions, inside, strict=True)),
     )
     for i, place in enumerate(made.places):
-        for _, to, _ in (way for ways in made.ways[i] for way in ways):
+        own = made.equipment[i]
+        copies = {copy[0] for copy in own.copies if copy is not None}
+        if any(made.region_of(to) != made.region_of(i) for to in copies):
+            raise NoEngineError(f"{model.kendall} is not simulated: copies from {names[i]} would pass a gate")
+        if copies and any(made.blocks(i, to) for ways in made.ways[i] for _, to, _ in ways):
+            raise NoEngineError(
+                f"{model.kendall} is not simulated: those who leave {names[i]} would need two places at once, one for "
+                "their copy; put a station without limit between"
+            )
+        for to in copies or {to for ways in made.ways[i] for _, to, _ in ways}:
             mode = made.when_full[to]
-            held = (mode == "after service" and place.discipline == "PS") or (
-                mode == "before service" and place.discipline in ("PS", "LCFS-PR", "PSJF", "preemptive priority")
+            held = (
+                own.split
+                or own.gather > 0
+                or (mode == "after service" and place.discipline == "PS")
+                or (mode == "before service" and place.discipline in ("PS", "LCFS-PR", "PSJF", "preemptive priority"))
             )
             if made.blocks(i, to) and held:
+                why, mode = _cannot_hold(own, place)
                 raise NoEngineError(
-                    f"{model.kendall} is not simulated: {names[i]} serves in the order {place.discipline}, so nobody "
-                    f"has a server to stay on when {names[to]} is full; take when_full='repetitive' there, or FCFS here"
+                    f"{model.kendall} is not simulated: {names[i]} {why}, so nobody has a server to stay on when "
+                    f"{names[to]} is full; take when_full={mode!r} there, or FCFS here"
                 )
     return made
+
+
+def _cannot_hold(own: Equipment, place: PlannedStation) -> tuple[str, str]:
+    """Why those who leave cannot wait for a place, and what the next station must do with them."""
+    if own.split or own.gather:
+        return ("splits" if own.split else "gathers") + " its customers", "lost"
+    return f"serves in the order {place.discipline}", "repetitive"
+
+
+def _equipment(model: Network, station: str) -> Equipment:
+    names, classes, node = list(model.stations), model.classes, model.nodes[station]
+    copies = [model.copies(station, c) for c in classes]
+    return Equipment(
+        setup=tuple(law_for(node.setup, c) for c in classes),
+        turnaround=tuple(law_for(node.turnaround, c) for c in classes),
+        off_after=node.off_after,
+        paces=tuple(node.paces or ()),
+        remembers=node.remembers,
+        split=node.queues == "split",
+        gather=node.count if isinstance(node, Gather) else 0,
+        after=node.after if isinstance(node, Gather) else 0.0,
+        copies=tuple(None if c is None else (names.index(c[0]), classes.index(c[1])) for c in copies),
+    )
 
 
 def _entries(model: Network) -> list[Entry]:

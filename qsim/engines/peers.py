@@ -40,6 +40,7 @@ def _is_plain(model: Network) -> bool:
     """Exponential times and first come first served, one class from outside, places without limit."""
     return (
         not model.can_lose()
+        and all(node.plain for node in model.nodes.values())
         and model.classes == (ONLY_CLASS,)
         and all(isinstance(law, Exponential) for places in model.arrivals.values() for law in places.values())
         and all(isinstance(n.service, Exponential) and n.discipline == "FCFS" for n in model.nodes.values())

@@ -53,6 +53,8 @@ class PlannedStation:
     think: tuple[tuple[Distribution, ...], ...] = ((),)
     """The delays between this station and the next."""
     name: str = ""
+    patience: Distribution | None = None
+    balking: tuple[float, ...] = ()
 
     @property
     def all_servers(self) -> float:
@@ -75,6 +77,11 @@ class Plan:
     def kinds(self) -> int:
         """Kinds of customers."""
         return len(self.sources) or len(self.population)
+
+    @property
+    def outcomes(self) -> int:
+        """Kinds as which customers are recorded: where they give up, 0 for the served and 1 for those who did."""
+        return 2 if self.places[0].patience is not None else self.kinds
 
     @property
     def parts(self) -> tuple[tuple[str, float], ...]:
@@ -100,6 +107,8 @@ class Plan:
             and place.capacity is None
             and not place.speeds
             and place.routing != "shortest"
+            and place.patience is None
+            and not place.balking
             and place.visits == (1.0,)
         )
 
@@ -130,6 +139,8 @@ def _(model: Open) -> Plan:
         discipline=model.discipline,
         capacity=model.capacity,
         speeds=tuple(model.speeds or ()),
+        patience=model.patience,
+        balking=tuple(model.balking or ()),
     )
     return Plan((place,), sources=(model.arrivals,), hold=model.when_full == "blocked")
 

@@ -84,7 +84,7 @@ def _require_network_keeps_up(model: Network) -> None:
         return
     for (name, node), rates in zip(model.nodes.items(), open_rates(model), strict=True):
         load = sum(r * (node.service_of(c) or NOBODY).mean for c, r in zip(model.classes, rates, strict=True))
-        most = node.speeds[-1] if node.speeds else node.servers
+        most = node.most_work
         if load > most * (1 - ROUNDING):
             rate = float(rates.sum())
             raise UnstableQueueError(f"{name} of {model.kendall}", rate, rate / load, int(most))
@@ -115,9 +115,10 @@ def _shortest_network_run(model: Network, made: Plan) -> int:
     longest = float(sum(made.population))
     if model.arrivals:
         outside = math.fsum(1 / arrivals.mean for arrivals in made.sources)
-        for place, rates in zip(made.places, open_rates(model), strict=True):
-            if rates.sum() == 0 or place.servers == math.inf:
+        for place, by_class in zip(made.places, open_rates(model), strict=True):
+            if by_class.sum() == 0 or place.servers == math.inf:
                 continue
+            rates = by_class * (place.queues if place.routing == "split" else 1)  # a part for each queue
             load = float(sum(r * s.mean for r, s in zip(rates, place.service, strict=True)))
             full = load >= 0.99 * (place.speeds[-1] if place.speeds else place.all_servers)
             if not (full and model.can_lose()):  # what is lost before it is not known
@@ -139,6 +140,15 @@ def _relaxation(place: PlannedStation, rates: list[float], dispersion: float) ->
         return load
     rho = load / most
     places = math.inf if place.capacity is None else place.capacity / place.all_servers
-    slowness = 1 + rho - 2 * math.sqrt(rho) * math.cos(math.pi / (places + 1))
+    if place.balking:  # as if there were places only while the probability changes, and as it stays
+        limit = min(places, max(1.0, len(place.balking) / place.all_servers))
+        slowness = min(_slowness(rho, limit), _slowness(rho * (1 - place.balking[-1]), places))
+    else:
+        slowness = _slowness(rho, places)
     # Own queues each see only a share of the arrivals.
-    return place.queues * rho * variability / max(slowness, 1e-12) + load
+    arrivals = place.queues * rho * variability / max(slowness, 1e-12) + load
+    return arrivals if place.patience is None else min(arrivals, load + rate * place.patience.mean)
+
+
+def _slowness(rho: float, places: float) -> float:
+    return 1 + rho - 2 * math.sqrt(rho) * math.cos(math.pi / (places + 1))

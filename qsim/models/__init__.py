@@ -37,9 +37,11 @@ from qsim.models.constructors import (
     MMcN,
     MMInf,
 )
+from qsim.models.devices import ForkJoin, MG1Setup, UnequalServers, WriteCache
 from qsim.models.network import ClassStation, ClosedClasses, MixedNetwork, OpenNetwork, OpenNetworkClasses, traffic
+from qsim.models.node import Gather, Node, Region
 from qsim.models.open import CustomerClass, Discipline, Open, OpenClasses, Tandem
-from qsim.models.routed import Network, Node, Region
+from qsim.models.routed import Network
 
 Model: TypeAlias = (
     Open | OpenClasses | Tandem | Closed | ClosedClasses | OpenNetwork | OpenNetworkClasses | MixedNetwork | Network
@@ -59,8 +61,11 @@ __all__ = [
     "CustomerClass",
     "Delay",
     "Discipline",
+    "ForkJoin",
     "GGc",
+    "Gather",
     "MDc",
+    "MG1Setup",
     "MGc",
     "MMInf",
     "MMc",
@@ -80,5 +85,7 @@ __all__ = [
     "Region",
     "Station",
     "Tandem",
+    "UnequalServers",
+    "WriteCache",
     "traffic",
 ]

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from qsim.models.closed import Delay, Station
 from qsim.models.network import MixedNetwork, OpenNetwork, OpenNetworkClasses
-from qsim.models.routed import ONLY_CLASS, Network, Node
+from qsim.models.node import Node
+from qsim.models.routed import ONLY_CLASS, Network
 
 
 def as_network(model: OpenNetwork | OpenNetworkClasses | MixedNetwork) -> Network:

@@ -11,7 +11,8 @@ import html
 import math
 from collections.abc import Iterator
 
-from qsim.models.routed import Network, Node
+from qsim.models.node import Node
+from qsim.models.routed import Network
 
 COLUMN, ROW, LEFT, TOP = 190, 130, 90, 100
 WIDTH, HEIGHT, RADIUS = 50, 28, 17

@@ -23,6 +23,9 @@ Discipline: TypeAlias = Literal["FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", 
 """First come first served; last come, without and with preemption; shortest job, likewise; processor sharing;
 random order.  A preempted customer goes on later where it stopped."""
 
+PATIENT = ("FCFS", "LCFS", "SJF", "SIRO")
+"""Orders in which a service that has begun goes on to its end."""
+
 Routing: TypeAlias = Literal["shared", "random", "round-robin", "shortest"]
 WhenFull: TypeAlias = Literal["lost", "blocked"]
 Priority: TypeAlias = Literal["none", "non-preemptive", "preemptive-resume"]
@@ -44,7 +47,9 @@ class Open:
     - ``when_full``: who finds all places taken is "lost", or "blocked": held at the source, which makes the next
       customer only after this one has found a place (the time held counts as waiting);
     - ``speeds``: for load-dependent service, the work done per time unit with 1, 2, 3, ... present, where one
-      undisturbed server does 1; the last value holds on.  Those in service share it equally.
+      undisturbed server does 1; the last value holds on.  Those in service share it equally;
+    - ``patience``: the distribution of how long a customer waits for its service to begin before it gives up;
+    - ``balking``: the probabilities that an arrival which finds 0, 1, 2, ... present does not join; the last holds on.
 
     Raises ValueError naming the parameter for anything that describes no queue.
 
@@ -61,6 +66,8 @@ class Open:
     queues: Routing = "shared"
     when_full: WhenFull = "lost"
     speeds: tuple[float, ...] | None = None
+    patience: Distribution | None = None
+    balking: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         require_arrivals("arrivals", self.arrivals)
@@ -87,6 +94,27 @@ class Open:
                 raise InvalidParameterError("speeds",
                                             f"must be None where each server has its own queue, not {self.speeds!r}",
                                             value=self.speeds)  # fmt: skip
+        self._check_impatience()
+
+    def _check_impatience(self) -> None:
+        if self.balking is not None:
+            object.__setattr__(self, "balking", _check.shares("balking", self.balking))
+        if self.patience is not None:
+            require("patience", self.patience)
+            if self.discipline not in PATIENT:
+                raise InvalidParameterError(
+                    "patience", f"must be None under {self.discipline}", f"use one of {', '.join(PATIENT)}"
+                )
+        if self.impatient and (self.when_full == "blocked" or self.servers == math.inf):
+            raise InvalidParameterError(
+                "patience" if self.patience is not None else "balking",
+                "must be None where arrivals are blocked or servers without end", "nobody could be impatient there",
+            )  # fmt: skip
+
+    @property
+    def impatient(self) -> bool:
+        """Whether customers give up waiting, or do not join."""
+        return self.patience is not None or self.balking is not None
 
     @property
     def arrival_rate(self) -> float:
@@ -127,6 +155,7 @@ class Open:
             and self.discipline == "FCFS"
             and self.when_full == "lost"
             and self.speeds is None
+            and not self.impatient
         )
 
     @property
@@ -142,7 +171,10 @@ class Open:
             extras.append("arrivals blocked when full")
         if self.speeds is not None:
             extras.append("load-dependent")
-        return ", ".join([f"{self.arrivals.letter}/{self.service.letter}/{servers}{places}{order}", *extras])
+        if self.balking is not None:
+            extras.append("balking")
+        patience = "" if self.patience is None else f"+{self.patience.letter}"
+        return ", ".join([f"{self.arrivals.letter}/{self.service.letter}/{servers}{places}{patience}{order}", *extras])
 
 
 @dataclass(frozen=True)

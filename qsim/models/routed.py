@@ -1,12 +1,8 @@
 """One description for every network that runs: stations by name, and who goes where from each.
 
 A :class:`Network` is open, closed or mixed; its classes have their own services and routes, and may change on the
-way ("die as write").  A :class:`Node` has any order of service that a single station has, and may have limited
-places; ``when_full`` says what happens to a customer who finds them taken.  A :class:`Region` lets a number of
-customers inside and keeps the others at its gate, as a host's queue depth or a controller's tags do.
-
-Source of the three kinds of blocking: Onvural (1990), ACM Computing Surveys 22, "Survey of closed queueing networks
-with blocking"; of finite regions: Sauer (1981), IBM J. Research and Development 25.
+way ("die as write").  Its stations are :class:`~qsim.models.node.Node`, its finite regions
+:class:`~qsim.models.node.Region`.
 """
 
 from __future__ import annotations
@@ -14,113 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import numpy as np
 
 from qsim import _check
 from qsim._types import BoolArray, FloatArray
 from qsim.arrivals import Arrivals, require_arrivals
-from qsim.distributions import Distribution, Exponential
-from qsim.distributions.base import require
+from qsim.distributions import Exponential
 from qsim.errors import InvalidParameterError
 from qsim.models.closed import Delay, Station
-from qsim.models.open import Discipline, Routing
-
-NodeDiscipline: TypeAlias = Literal[Discipline, "priority", "preemptive priority"]
-WhenNodeFull: TypeAlias = Literal["lost", "after service", "before service", "repetitive"]
-ClassName: TypeAlias = str
-Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
+from qsim.models.node import ClassName, Node, Region
 
 AS = " as "
 """Between a station and the class in which it is entered."""
 ONLY_CLASS = "customers"
 ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Node:
-    """A station of a :class:`Network`.
-
-    - ``service``: the law of service times, or one for each class by its name;
-    - ``servers``: how many; math.inf where nobody waits;
-    - ``capacity``: the places, those at the servers included; None for no limit;
-    - ``when_full``: a customer who finds every place taken is "lost", or stays on the server just used until a
-      place is free ("after service"), or begins no service there before a place here is reserved ("before service"),
-      or is served there once more and tries again ("repetitive").  An arrival from outside is always lost;
-    - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
-      class, 0 before 1 before 2;
-    - ``queues`` and ``speeds``: as for :class:`~qsim.models.open.Open`.
-
-    >>> from qsim import Exponential
-    >>> die = Node({"read": Exponential(60e-6), "write": Exponential(600e-6)}, discipline="priority",
-    ...            priority={"read": 0, "write": 1})
-    >>> die.servers
-    1
-    """
-
-    service: Law
-    servers: float = 1
-    capacity: int | None = None
-    when_full: WhenNodeFull = "lost"
-    discipline: NodeDiscipline = "FCFS"
-    queues: Routing = "shared"
-    speeds: Sequence[float] | None = None
-    priority: Mapping[ClassName, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name, law in self.service.items() if isinstance(self.service, Mapping) else [("", self.service)]:
-            require(f"service of {name}" if name else "service", law)
-        _check.one_of("discipline", self.discipline, (*get_args(Discipline), "priority", "preemptive priority"))
-        _check.one_of("queues", self.queues, get_args(Routing))
-        _check.one_of("when_full", self.when_full, get_args(WhenNodeFull))
-        if self.servers != math.inf:
-            object.__setattr__(self, "servers", _check.count("servers", self.servers))
-        elif self.queues != "shared" or self.speeds is not None:
-            raise InvalidParameterError(
-                "servers", "must be finite, not inf, where queues or speeds is given", "nobody waits"
-            )
-        if self.capacity is not None:
-            least = 1 if self.servers == math.inf else int(self.servers)
-            remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
-            object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, least, remedy))
-        if self.speeds is not None:
-            object.__setattr__(self, "speeds", _check.speeds(self.speeds))
-            if self.queues != "shared" and self.servers > 1:
-                raise InvalidParameterError(
-                    "speeds", f"must be None where each server has its own queue, not {self.speeds!r}"
-                )
-        urgencies = {name: _check.count(f"priority of {name}", n, 0) for name, n in self.priority.items()}
-        object.__setattr__(self, "priority", urgencies)
-
-    def service_of(self, name: ClassName) -> Distribution | None:
-        """The law of a class; None for one that is not served here."""
-        return self.service.get(name) if isinstance(self.service, Mapping) else self.service
-
-
-@dataclass(frozen=True)
-class Region:
-    """At most ``capacity`` customers at these ``stations`` together; the others wait at the gate, in order.
-
-    >>> Region(["bus", "die"], capacity=32, name="queue depth").capacity
-    32
-    """
-
-    stations: Sequence[str]
-    capacity: int
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        stations = _check.sequence("stations", self.stations)
-        if not stations:
-            raise InvalidParameterError("stations", "must not be empty", "name the stations inside the region")
-        object.__setattr__(self, "stations", tuple(str(s) for s in stations))
-        object.__setattr__(self, "capacity", _check.count("capacity", self.capacity))
-
-    @property
-    def gate(self) -> str:
-        """The name of its gate, where those outside wait."""
-        return f"gate of {self.name}" if self.name else f"gate of {self.stations[0]}"
 
 
 @dataclass(frozen=True)
@@ -206,15 +111,23 @@ class Network:
         """``{class: {station: {where next: probability}}}`` of every class there is."""
         given = self.routing
         if given is None:
-            order = list(self.stations)
+            aside = {node.copies_to.partition(AS)[0] for node in self.nodes.values()}
+            order = [name for name in self.stations if name not in aside]
             after = {here: {then: 1.0} for here, then in zip(order, [*order[1:], order[0]], strict=True)}
             leaving = {here: then for here, then in after.items() if here != order[-1]}
-            return {name: dict(after if name in self.populations else leaving) for name in entering}
-        if not isinstance(given, Mapping):
+            by_class: Mapping[str, Any] = {name: after if name in self.populations else leaving for name in entering}
+        elif not isinstance(given, Mapping):
             raise InvalidParameterError("routing", f"must be a mapping, not {given!r}", value=given)
-        nested = [v for each in given.values() if isinstance(each, Mapping) for v in each.values()]
-        by_class = dict.fromkeys(entering, given) if not any(isinstance(v, Mapping) for v in nested) else given
+        else:
+            nested = [v for each in given.values() if isinstance(each, Mapping) for v in each.values()]
+            by_class = dict.fromkeys(entering, given) if not any(isinstance(v, Mapping) for v in nested) else given
         routes: dict[ClassName, dict[str, dict[str, float]]] = {name: {} for name in entering}
+        for here, node in self.nodes.items():
+            to, _, switched = node.copies_to.partition(AS)
+            if to:
+                self._require_station(f"copies_to of {here}", to)
+            if switched:
+                routes.setdefault(switched, {})
         for name, rows in by_class.items():
             for here, row in rows.items():
                 place = f"routing of {name} at {here}"
@@ -234,6 +147,11 @@ class Network:
                         routes.setdefault(switched, {})
                 routes.setdefault(str(name), {})[here] = checked
         return routes
+
+    def copies(self, station: str, name: ClassName) -> tuple[str, ClassName] | None:
+        """Where a class sends a copy on leaving a station, and the class of the copy; None where it sends none."""
+        to, _, switched = self.nodes[station].copies_to.partition(AS)
+        return (to, switched or name) if to else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -338,15 +256,18 @@ class Network:
         P, classes = self.transitions(), self.classes
         states = [(s, c) for s in self.stations for c in classes]
         leak = P.sum(axis=1) < 1 - ROUNDING
-        for name, start in self.entries():
+        begin = [(name, start, self.home_of(name)) for name, start in self.entries()]
+        for name, start, home in begin:  # grows by the copies that are sent on the way
             seen = self.reached(name, start)
-            home = self.home_of(name)
             for i in np.flatnonzero(seen):
                 station, as_class = states[i]
                 if self.nodes[station].service_of(as_class) is None:
                     raise InvalidParameterError(
                         f"service of {station}", f"must hold a law for {as_class}", "its customers come there"
                     )
+                copy = self.copies(station, as_class)
+                if copy is not None and (copy[1], copy[0], None) not in begin:
+                    begin.append((copy[1], copy[0], None))
             if home is None:
                 ends = leak.copy()
                 told = "must let everyone leave in the end"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from customers import both_engines
 from markov_chains import Moves, stationary
 
 from qsim import (
@@ -27,9 +28,6 @@ from qsim import (
     simulate,
     solve,
 )
-from qsim._types import FloatArray, IntArray
-from qsim.engines.output.run_totals import RunTotals
-from qsim.engines.plan import Plan, plan
 
 ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
 CUSTOMERS, CONFIDENCE = 300_000, 0.999
@@ -109,31 +107,9 @@ RUNNING = {
 }
 
 
-class Log(RunTotals):
-    """Every customer, as an engine hands it over."""
-
-    def __init__(self, planned: Plan, expected: int) -> None:
-        super().__init__(planned, expected)
-        self.finished: list[FloatArray] = []
-
-    def add_finished(
-        self, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: IntArray, lost: FloatArray
-    ) -> None:
-        self.finished.append(np.array([gaps, waits, services, kinds, lost]))
-        super().add_finished(gaps, waits, services, kinds, lost)
-
-
 @pytest.mark.parametrize("name", RUNNING)
 def test_customer_by_customer_both_engines_are_the_same(name: str) -> None:
-    from qsim.engines.compiled import engine as compiled
-    from qsim.engines.reference import engine as reference
-
-    planned, n = plan(RUNNING[name]), 3000
-    logs = Log(planned, n), Log(planned, n)
-    compiled.run(planned, n, 3, logs[0], None)
-    reference.run(planned, n, 3, logs[1], None)
-    one, other = (np.hstack(log.finished) for log in logs)
-    assert one.shape == (5, n)
+    one, other = both_engines(RUNNING[name], 3000)
     np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
 
 

@@ -19,6 +19,7 @@ import pytest
 from fio_processes import no_fio_left
 from outstanding import as_asked
 
+from calibrate.models.host_and_device import host_findings
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
 from measure.fio import plan as fio_plan
 from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
@@ -276,3 +277,18 @@ def test_a_block_device_is_read_with_consent_and_written_only_by_its_name(loop_d
         raw.write(b"\x53\xef")
     with pytest.raises(UnsafeTargetError, match="not written to: it holds ext2/3/4"):
         small(loop_device, **settings, **again)
+
+
+def test_the_block_layers_counters_stand_beside_each_point(disk: Path, tmp_path: Path) -> None:
+    """What the device itself did in fio's window. Others may read this disk meanwhile: never less is counted."""
+    sweep = run_fio(small(disk, (1, 8, 64), runtime_s=1.0, ramp_s=0.2), tmp_path / "s")
+    if sweep.provenance.details["block_layer"].startswith("not counted"):
+        pytest.skip(f"{disk} is on no block device of its own")
+    points = sweep.points
+    assert (points["device_throughput_per_s"] > 0.7 * points["throughput_per_s"]).all()
+    assert (points["device_outstanding"] / points["device_throughput_per_s"]).to_list() == pytest.approx(
+        points["device_response_time_s"].to_list()
+    )
+    own = points[points["device_throughput_per_s"] < 1.02 * points["throughput_per_s"]]
+    assert (own["device_response_time_s"] < 1.1 * own["latency_s"]).all()  # the rest is time in the host
+    assert [f.check for f in host_findings(sweep)] == ["host-and-device"]

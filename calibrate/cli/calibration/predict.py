@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +22,10 @@ from calibrate.cli.outputs import Outputs
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction
     from calibrate.prediction.what_if import Scenario, WhatIf
+    from calibrate.prediction.workers import WorkersNeeded
     from calibrate.report.view import Section
+    from calibrate.sealing.sealed_prediction import SealedPrediction
+    from calibrate.tails.results import Tails
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
@@ -35,6 +38,7 @@ qsim predict sweep/ --use 1,32 --seal before.json
 qsim predict sweep/ --use 1 --peak-iops 600k
 qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
 qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
+qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if replicas=1:2
 """
 
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
@@ -70,8 +74,13 @@ def predict(
     what_if: Any = option(
         "CHANGES",
         what_ifs.what_if,
-        "Also the curve of the device changed: drives=1:2, service=0.5, block=4KiB:16KiB, write-cache=off,medium=3ms.",
+        "Also the curve changed: drives=1:2, replicas=1:2, service=0.5, block=4KiB:16KiB, write-cache=off,medium=3ms.",
         "--what-if",
+    ),
+    target: float | None = option(
+        "RATE",
+        parsing.per_second,
+        "Also how many workers serve this rate, as 5k/s; at most so many where c is unknown.",
     ),
     outputs: Outputs,
     details: o.Details = False,
@@ -96,19 +105,15 @@ def predict(
     from calibrate.cli.calibration.fit import first_lines, fit_document, last_lines
     from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
     from calibrate.fitting.predicted_curve import predict as predicted
+    from calibrate.prediction.workers import workers_for
 
     scenarios = _scenarios(fits, series, what_if)
     fits = [f for f in fits if series is None or f.series == series]
     curves = [predicted(f, at or _default_loads(f)) for f in fits]
+    needed = [workers_for(f, target) for f in fits] if target is not None else []
     changed = [predicted(s.fit, curve.load) for s, curve in zip(scenarios, curves, strict=False)]
     tails, untold = tails_of_fits(fits, curves, found.sweep)
-    sealed = None
-    if seal is not None:
-        from calibrate.sealing.sealed_prediction import seal as write_seal
-
-        meant = [replace(s.fit, series=f.series) for s, f in zip(scenarios, fits, strict=False)] or fits
-        told = None if scenarios else [tails.get(f.series) for f in fits]
-        sealed = write_seal(meant, [list(curve.load) for curve in curves], seal, tails=told)
+    sealed = _sealed(seal, fits, scenarios, curves, tails)
     written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], _title(fits))
     shown = []
     if as_json or wanted.asked:
@@ -119,12 +124,7 @@ def predict(
             for f, curve, named in zip(fits, curves, shown, strict=True)
         ]
         add_tails(parts, tails, untold)
-        for part, s, curve in zip(parts, scenarios, changed, strict=False):
-            part["what_if"] = {
-                **s.to_dict(),
-                **fit_document(s.fit, knees_of(s.fit, wanted.slo, share=wanted.share)),
-                "points": curve.to_dicts(),
-            }
+        _add_changes(parts, needed, scenarios, changed, wanted)
         print_json({
             **parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict(),
         })  # fmt: skip
@@ -135,6 +135,7 @@ def predict(
     for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
         then = list(zip(scenarios, changed, strict=True))[i : i + 1]
         first = [line for named in shown[i : i + 1] for line in asked_lines(named, f)]
+        first += [str(workers) for workers in needed[i : i + 1]]
         first += [what_ifs.answer(s, curve, changed_curve) for s, changed_curve in then]
         blocks = ["\n".join([*first, *([f.series] if several else first_lines("", [f]))])]
         blocks += [what_ifs.beside(s, curve, changed_curve) for s, changed_curve in then] or [str(curve)]
@@ -146,6 +147,35 @@ def predict(
     if sealed is not None:
         say(f"\n{sealed}\nkept in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
     written.tell()
+
+
+def _sealed(
+    path: Path | None, fits: Sequence[Fit], scenarios: Sequence[Scenario], curves: Sequence[Prediction],
+    tails: Mapping[str, Tails],
+) -> SealedPrediction | None:  # fmt: skip
+    """The seal of what is predicted, in a file; None where none was asked for."""
+    if path is None:
+        return None
+    from calibrate.sealing.sealed_prediction import seal
+
+    meant = [replace(s.fit, series=f.series) for s, f in zip(scenarios, fits, strict=False)] or fits
+    told = None if scenarios else [tails.get(f.series) for f in fits]
+    return seal(meant, [list(curve.load) for curve in curves], path, tails=told)
+
+
+def _add_changes(
+    parts: Sequence[dict[str, Any]], needed: Sequence[WorkersNeeded], scenarios: Sequence[Scenario],
+    changed: Sequence[Prediction], wanted: o.KneeOptions,
+) -> None:  # fmt: skip
+    """Put into the document of each fit the workers that were asked for, and the curve of the changed device."""
+    from calibrate.cli.calibration.fit import fit_document
+    from calibrate.cli.knee_tables import knees_of
+
+    for part, workers in zip(parts, needed, strict=False):
+        part["workers"] = workers.to_dict()
+    for part, s, curve in zip(parts, scenarios, changed, strict=False):
+        document = fit_document(s.fit, knees_of(s.fit, wanted.slo, share=wanted.share))
+        part["what_if"] = {**s.to_dict(), **document, "points": curve.to_dicts()}
 
 
 def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -> list[Scenario]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DOUBLE = 2.0
 """A gain beyond this is written as a factor, and a smaller one in percent."""
 
-KEYS = ("drives", "service", "host", "block", "bandwidth", "write-cache", "medium")
+KEYS = ("drives", "replicas", "service", "host", "block", "bandwidth", "write-cache", "medium")
 
 
 @parsing.parser
@@ -40,9 +40,9 @@ def what_if(text: str) -> WhatIf:
 
 def _value(key: str, value: str) -> dict[str, Any]:
     before, colon, after = value.partition(":")
-    if key == "drives":
+    if key in ("drives", "replicas"):
         now, then = (before, after) if colon else ("1", value)
-        return {"drives": (units.parse_count(now), units.parse_count(then))}
+        return {"drives": (units.parse_count(now), units.parse_count(then)), "called": key.removesuffix("s")}
     if key == "block":
         size = {"block_bytes": units.parse_bytes(after or before)}
         return {**size, "from_block_bytes": units.parse_bytes(before)} if colon else size
@@ -62,7 +62,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     gains = changed.throughput_per_s / present.throughput_per_s
     best = int(abs(gains - 1).argmax())
     then, now = (units.format_rate(curve.throughput_per_s[best], 2) for curve in (changed, present))
-    where = f"{scenario.fit.load_type.noun} {present.load[best]:g}"
+    where = scenario.fit.load_type.place(f"{present.load[best]:g}")
     gain = f"{gains[best]:.2g} times" if gains[best] > DOUBLE else f"{100 * (gains[best] - 1):+.0f} %"
     return f"{', '.join(scenario.changes)}: about {gain} at {where} ({then}, now {now})."
 

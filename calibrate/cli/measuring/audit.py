@@ -109,6 +109,7 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
 
 
 def _findings(source: DataSource, link: str | None, series: str | None) -> list[Finding]:
+    from calibrate.models.host_and_device import host_findings
     from measure.auditing.all_checks import audit as audited
     from measure.datasets import audit_dataset
     from measure.findings import SEVERITIES
@@ -123,7 +124,7 @@ def _findings(source: DataSource, link: str | None, series: str | None) -> list[
     else:
         sweep = source.load()
         known_series(sweep, series)
-        found = [*sweep.findings, *audited(sweep, series, link)]
+        found = [*sweep.findings, *audited(sweep, series, link), *host_findings(sweep)]
     if series is not None:
         found = [f for f in found if f.series in (None, series)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity))

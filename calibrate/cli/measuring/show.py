@@ -171,13 +171,14 @@ class Knees:
         return [labelled("NEXT", wanted)] if wanted else []
 
 
-def section_text(section: Section, knees: Knees, *, details: bool) -> str:
-    """A section as text: the knees, the tables of its views, and what the audit found."""
+def section_text(section: Section, knees: Knees, *, details: bool, answered: bool = False) -> str:
+    """A section as text: the knees unless ``answered`` before, the tables of its views, and what the audit found."""
     from calibrate.fitting.answer import fits_table, labelled
 
     told = {len(v.text.rows) for v in section.views if v.text is not None and v.kind in _TELL_EVERY_POINT}
     tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in told)]
-    parts = ["\n".join([section.title, *knees.lines(), *(labelled("NOTE", n) for n in section.notes)])]
+    lines = [] if answered else knees.lines()
+    parts = ["\n".join([section.title, *lines, *(labelled("NOTE", n) for n in section.notes)])]
     for view in tables:
         if view.kind != "latency-bandwidth" or details or not knees.fits:
             parts.append(_view_text(view, None if details else MOST_ROWS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from calibrate.cli.option_groups import flag, option
 from calibrate.cli.outputs import Outputs, PageInDirectory
 from calibrate.cli.progress import Bar
 from measure.suites.questions import SUITE_NAMES
-from measure.units import counted, format_bytes, format_duration
+from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
@@ -104,12 +104,43 @@ def _tell(
         "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
     }  # fmt: skip
     if not as_json:
-        say("\n\n\n".join(section_text(s, k, details=False) for s, k in zip(sections, knees, strict=True)))
+        say("\n".join(_answer(results, knees)) + "\n")
+        parts = zip(sections, knees, strict=True)
+        say("\n\n\n".join(section_text(s, k, details=False, answered=True) for s, k in parts))
         written.tell()
         closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
         following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
         say(f"kept in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
     end(results.failed, f"{len(results.failed)} of {len(plan.steps)} sweeps", document if as_json else None)
+
+
+def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
+    """The knee where depths were measured, the quickest lone request, the highest throughput and bandwidth."""
+    import pandas as pd
+
+    from calibrate.fitting.answer import knee_line, knees_line, labelled
+
+    lines = []
+    fits = [(fit.series, fit) for one in knees for fit in one.fits]
+    if fits:
+        lines.append(labelled("KNEE", knees_line(fits) if len(fits) > 1 else knee_line(fits[0][1])))
+    closed = [sweep.mean_points() for sweep in results.sweeps.values() if sweep.load_type.is_closed]
+    if not closed:
+        return lines
+    points = pd.concat(closed, ignore_index=True)
+    alone = points[points["load"] == 1]
+    if len(alone):
+        first = alone.iloc[int(alone["latency_s"].argmin())]
+        p99 = format_duration(first["latency_p99_s"], 2)
+        lines.append(labelled("IDLE", f"{format_duration(first['latency_s'], 2)}, p99 {p99}: {_place(first)}"))
+    most, widest = (points.iloc[int(points[c].argmax())] for c in ("throughput_per_s", "bandwidth_bytes_per_s"))
+    rate, bandwidth = format_rate(most["throughput_per_s"], 2), format_bandwidth(widest["bandwidth_bytes_per_s"], 2)
+    lines.append(labelled("MOST", f"{rate}: {_place(most)};   {bandwidth}: {_place(widest)}"))
+    return lines
+
+
+def _place(point: Any) -> str:
+    return f"{point['series']} at depth {point['load']:g}"
 
 
 def _named(target: str) -> str:

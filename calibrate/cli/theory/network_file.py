@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from qsim import Network
 
 FIELDS = {"stations", "arrivals", "populations", "routing", "regions"}
-OF_STATION = {"service", "delay", "servers", "capacity", "when_full", "discipline", "queues", "speeds", "priority"}
+OF_STATION = {
+    "service", "delay", "gather", "after", "servers", "capacity", "when_full", "discipline", "queues", "speeds",
+    "priority", "setup", "off_after", "turnaround", "paces", "copies_to",
+}  # fmt: skip
+LAWS = ("service", "setup", "turnaround")
 OF_REGION = {"name", "stations", "capacity"}
 
 
@@ -78,7 +82,7 @@ class _Reading:
                 raise DataError(f"{self._path}: {what} has no {name!r}; it may have {', '.join(sorted(known))}")
 
     def station(self, name: str, given: object) -> Any:
-        from qsim import Delay, Node
+        from qsim import Delay, Gather, Node
 
         table = dict(self.table(given, f"station {name}"))
         self.only(table, OF_STATION, f"station {name}")
@@ -86,16 +90,24 @@ class _Reading:
             if len(table) > 1:
                 raise DataError(f"{self._path}: station {name} is a delay, so nothing else belongs to it")
             return Delay(self._time(table["delay"], f"delay of {name}"))
-        if "service" not in table:
-            raise DataError(f'{self._path}: station {name} needs a service, such as "80us", or a delay')
-        law = table.pop("service")
-        service = (
-            {c: self._time(v, f"service of {c} at {name}") for c, v in law.items()}
-            if isinstance(law, Mapping)
-            else self._time(law, f"service of {name}")
-        )
+        for what in ("off_after", "after"):
+            if what in table:
+                table[what] = self._number(table[what], f"{what} of {name}", parse_duration)
+        if "service" not in table and "gather" not in table:
+            raise DataError(
+                f'{self._path}: station {name} needs a service, such as "80us", a delay, or how many gather'
+            )
+        for what in LAWS:
+            law = table.get(what)
+            if isinstance(law, Mapping):
+                table[what] = {c: self._time(v, f"{what} of {c} at {name}") for c, v in law.items()}
+            elif law is not None:
+                table[what] = self._time(law, f"{what} of {name}")
         try:
-            return Node(service, **table)
+            if "gather" in table:
+                self.only(table, {"gather", "after"}, f"station {name}, where requests gather,")
+                return Gather(count=table["gather"], after=table.get("after", 0.0))
+            return Node(**table)
         except ValueError as error:
             raise DataError(f"{self._path}: station {name}: {error}") from error
 

@@ -59,11 +59,13 @@ class QueueModel:
                 )
 
     def make(self, given: Given) -> Model:
-        """The model, with the order of service and the kind of queues where they were given."""
+        """The model, with the order of service, the kind of queues and the impatience where they were given."""
         from qsim import Open
 
         model = self.build(given)
-        changes = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
+        changes = {o: given.values[o] for o in ("discipline", "queues", "balking") if given.has(o)}
+        if given.has("patience"):
+            changes["patience"] = given.values["patience"].distribution()
         return replace(model, **changes) if changes and isinstance(model, Open) else model
 
     def usage(self, given: Given) -> str:
@@ -192,8 +194,9 @@ _RATE = "arrival-rate"
 _SERVICE = "service-rate|service-time"
 _ANY_SERVICE = "service|service-time|service-rate"
 _ANY_ARRIVALS = "arrivals|arrival-rate"
-_ORDER = ("discipline",)
-_MANY = ("discipline", "queues")
+_IMPATIENT = ("patience", "balking")
+_ORDER = ("discipline", *_IMPATIENT)
+_MANY = ("discipline", "queues", *_IMPATIENT)
 
 MODELS: Mapping[str, QueueModel] = {
     m.name: m
@@ -203,11 +206,12 @@ MODELS: Mapping[str, QueueModel] = {
             "mmc", "M/M/c", "several servers, one queue", (_RATE, _SERVICE, "servers"), _open(servers=True), _MANY
         ),
         QueueModel(
-            "mm1k", "M/M/1/K", "one server, limited places", (_RATE, _SERVICE, "capacity"), _open(capacity=True)
+            "mm1k", "M/M/1/K", "one server, limited places", (_RATE, _SERVICE, "capacity"), _open(capacity=True),
+            _IMPATIENT,
         ),
         QueueModel(
             "mmck", "M/M/c/K", "several servers, limited places", (_RATE, _SERVICE, "servers", "capacity"),
-            _open(servers=True, capacity=True),
+            _open(servers=True, capacity=True), _IMPATIENT,
         ),
         QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", (_RATE, _SERVICE, "servers"), _loss),
         QueueModel("mminf", "M/M/∞", "a server for everyone", (_RATE, _SERVICE), _endless),

@@ -69,6 +69,8 @@ def _in_words(option: str, value: Any) -> str:
 
 
 def _typed(option: str, value: Any) -> str:
+    if isinstance(value, parsing.Numbers):
+        return ",".join(f"{number:.12g}" for number in value)
     if not isinstance(value, Quantity):
         return str(value) if isinstance(value, str) else f"{value:.12g}"
     unit = ("/s" if option.endswith("rate") else "s") if value.has_unit else ""
@@ -98,6 +100,13 @@ Queues: TypeAlias = Annotated[
 ]
 Discipline: TypeAlias = Annotated[
     str | None, shared("ORDER", parsing.choice(*DISCIPLINES), f"Order of service: {', '.join(DISCIPLINES)}.")
+]
+Patience: TypeAlias = Annotated[
+    Law | None, shared("LAW", law, "How long a customer waits before it gives up, written like --service.")
+]
+Balking: TypeAlias = Annotated[
+    parsing.Numbers | None,
+    shared("P,...", parsing.probabilities, "Probabilities of not joining 0, 1, 2, ... present; the last holds on."),
 ]
 BatchSize: TypeAlias = Annotated[
     int | None, shared("B", parsing.whole, "mx1: customers a batch; --arrival-rate counts batches.", "--batch-size")
@@ -164,3 +173,5 @@ class QueueOptions(FollowedOptions):
     think_time: ThinkTime = None
     queues: Queues = None
     discipline: Discipline = None
+    patience: Patience = None
+    balking: Balking = None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrate.fitting.answer import knee_word
 from calibrate.fitting.curve_fit import quantity
 from calibrate.load_text import load_text, throughput_text
 from calibrate.prediction.comparison import Comparison
-from calibrate.prediction.truth import Against
 from calibrate.report.view import Column, Shown, parameter_table
 from measure.findings import SEVERITIES
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_percent, format_rate
+
+if TYPE_CHECKING:
+    from calibrate.prediction.truth import Against
 
 
 def told(comparison: Comparison) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from calibrate.knees.definitions import NamedKnee, named_knees
+from calibrate.models.host_and_device import HostAndDevice, host_and_device
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.profiles import Profile
 from measure.errors import DataError
 from measure.sweep import Sweep
+from measure.watching.beside import NOTE
 
 if TYPE_CHECKING:
     from calibrate.service import ServiceFit
@@ -24,7 +26,7 @@ class Evidence:
     """A comparison, and what is known besides; whatever is None or empty is left out of the page.
 
     ``runs`` are the rows of its sweep, repeats apart; ``service`` the law of the times at the smallest load;
-    ``left_out`` gives the reason for each part that is missing.
+    ``host`` the time in the host and in the device; ``left_out`` gives the reason for each part that is missing.
     """
 
     comparison: Comparison
@@ -33,6 +35,7 @@ class Evidence:
     profiles: tuple[Profile, ...] = ()
     tails: Tails | None = None
     service: ServiceFit | None = None
+    host: HostAndDevice | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -65,9 +68,15 @@ def evidence_of(
             law = _law(comparison, sweep)
         except DataError as error:
             left_out["the law of the service times"] = str(error)
+    host = None
+    if sweep is not None and NOTE in sweep.provenance.details and points.load_type.is_closed:
+        try:
+            host = host_and_device(sweep, comparison.series)
+        except DataError as error:
+            left_out["host and device apart"] = str(error)
     progress(1.0)
     runs = None if sweep is None else sweep.select(comparison.series).points
-    return Evidence(comparison, runs, named, tuple(profiles or ()), tails, law, left_out)
+    return Evidence(comparison, runs, named, tuple(profiles or ()), tails, law, host, left_out)
 
 
 def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:

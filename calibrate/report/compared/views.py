@@ -9,6 +9,7 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, ordering, residuals
 from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text, profile_view
 from calibrate.report.compared.evidence import Evidence
+from calibrate.report.compared.host import host_view
 from calibrate.report.compared.knees import knee_view
 from calibrate.report.view import ComparedCurve, Section, View
 from measure.sweep import Provenance
@@ -49,6 +50,8 @@ def views_of(evidence: Evidence) -> ComparedCurve:
         from calibrate.report.tails import tail_view
 
         main.append(tail_view(evidence.tails))
+    if evidence.host is not None:
+        main.append(host_view(evidence.host))
     if evidence.knees:
         main.append(knee_view(comparison, evidence.knees))
     checks = [] if comparison.is_open else [_little(comparison)]

@@ -74,6 +74,8 @@ def solve(model: Model) -> Metrics:
     assert isinstance(model, Network)  # noqa: S101
     if model.can_lose():
         raise NoFormulaError(model.kendall, "stations or regions with limited places")
+    if unusual := next((name for name, node in model.nodes.items() if not node.plain), None):
+        raise NoFormulaError(model.kendall, f"{unusual} is not always ready, or moves parts or groups")
     chains = chains_of(model)
     if all(chain.is_open for chain in chains) and not _has_product_form(model):
         waiting = decomposition.waits(model)
@@ -91,10 +93,11 @@ def solve(model: Model) -> Metrics:
     for i, (name, node) in enumerate(model.nodes.items()):
         for r, chain in enumerate(chains):
             for k in np.flatnonzero(chain.visits[i] > 0):
-                own, usual = _mean(node, model.classes[k]), _service(node, model.classes, chain.visits[i]).mean
+                own = _mean(node, model.classes[k])
                 if node.servers == math.inf:
                     response[i, k] = own
                     continue
+                usual = _service(node, model.classes, chain.visits[i]).mean
                 part = _visit(inner, name, r)
                 if node.speeds is not None:
                     response[i, k], waiting[i, k], busy[i] = part.W, part.Wq, part.utilization

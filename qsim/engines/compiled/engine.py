@@ -22,7 +22,18 @@ from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, PlannedStation
 from qsim.engines.variates.streams import BLOCK, VariateStream
-from qsim.engines.variates.variate_streams import ARRIVALS, ORDER, ROUTE, SERVICE, THINK, VISITS, Role, streams_of
+from qsim.engines.variates.variate_streams import (
+    ARRIVALS,
+    BALK,
+    ORDER,
+    PATIENCE,
+    ROUTE,
+    SERVICE,
+    THINK,
+    VISITS,
+    Role,
+    streams_of,
+)
 
 Progress = Callable[[float], object]
 
@@ -176,6 +187,8 @@ class _System:
         self._customers = np.zeros(rows, dtype=tables.CUSTOMER)
         self._customers["next"] = np.append(np.arange(1, rows), tables.NOBODY)
         self._all_at_once = any(place.discipline == "PS" or place.servers == math.inf for place in plan.places)
+        self._all_at_once |= plan.outcomes > plan.kinds  # all who wait are in one heap
+        self._balking = np.array(plan.places[0].balking)
         most_in_service = max((int(p.servers) for p in plan.places if p.servers < math.inf), default=1)
         width = max(most_in_service, population, rows if self._all_at_once else 1)
         self._tags = np.zeros((self._queues.size + 1, width))
@@ -198,8 +211,9 @@ class _System:
         """Run until something has to be emptied, refilled or enlarged."""
         self._state["done"] = self._state["pause"] = 0
         events.run_events(
-            buffers, used, ends, self._roles, self._visits, self._sources, self._hold, self._state, self._places,
-            self._queues, self._customers, self._speeds, self._tags, self._who, self._times, self._tree, *outputs,
+            buffers, used, ends, self._roles, self._visits, self._sources, self._hold, self._balking, self._state,
+            self._places, self._queues, self._customers, self._speeds, self._tags, self._who, self._times, self._tree,
+            *outputs,
         )  # fmt: skip
 
     def make_room(self) -> None:
@@ -249,6 +263,8 @@ class _System:
             row["route_stream"] = index.get(Role(ROUTE, i), tables.NOWHERE)
             row["order_stream"] = index.get(Role(ORDER, i), tables.NOWHERE)
             row["visit_stream"] = index.get(Role(VISITS, i), tables.NOWHERE)
+            row["patience_stream"] = index.get(Role(PATIENCE, i), tables.NOWHERE)
+            row["balk_stream"] = index.get(Role(BALK, i), tables.NOWHERE)
             row["blocked_first"] = row["blocked_last"] = tables.NOBODY
             first += place.queues
         return table

@@ -10,6 +10,7 @@ The loop runs until an output is full or a stream of variates runs low; the call
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from qsim._types import FloatArray, IntArray
 from qsim.engines.compiled.closed_loop import set_time
@@ -73,6 +74,40 @@ def _finish(customer: int, clock: float, state: Table, customers: Table, outcome
     state[0].done = column + 1
 
 
+@kernel(inner=True)
+def _end_patience(
+    customer: int, state: Table, tags: FloatArray, who: IntArray, times: FloatArray, tree: IntArray
+) -> None:
+    """A customer of those who wait in the last heap is called up."""
+    waiters, at = tags.shape[0] - 1, 0
+    while who[waiters, at] != customer:
+        at += 1
+    heap_remove(tags[waiters], who[waiters], state[0].thinking, at)
+    state[0].thinking -= 1
+    set_time(times, tree, waiters, tags[waiters, 0] if state[0].thinking > 0 else math.inf)
+
+
+@kernel(inner=True)
+def _give_up(
+    customer: int, place: Any, queue: Any, clock: float, state: Table, customers: Table, outcome: FloatArray,
+    kinds: IntArray,
+) -> None:  # fmt: skip
+    """A waiting customer leaves unserved; it counts among those lost before the next who is served."""
+    ahead, other = 0, queue.first
+    while other != customer:
+        ahead, other = ahead + 1, customers[other].next
+    call_up(queue, customers, ahead)
+    state[0].present -= 1
+    place.present -= 1
+    queue.present -= 1
+    row, lost = customers[customer], state[0].lost + 1
+    row.kind, row.total_wait, state[0].lost = 1, clock - row.since, 0
+    _finish(customer, clock, state, customers, outcome, kinds)
+    state[0].lost = lost
+    row.next = state[0].unused
+    state[0].unused = customer
+
+
 @kernel()
 def run_events(  # noqa: PLR0912, PLR0915
     streams: FloatArray,
@@ -82,6 +117,7 @@ def run_events(  # noqa: PLR0912, PLR0915
     mean_visits: FloatArray,
     sources: IntArray,
     hold: bool,
+    balking: FloatArray,
     state: Table,
     places: Table,
     queues: Table,
@@ -100,7 +136,8 @@ def run_events(  # noqa: PLR0912, PLR0915
     """Run until an output is full, a stream runs low or more rows for customers are needed.
 
     ``roles[place, kind]`` holds the streams of service and of think times, and the urgency; ``sources`` the stream
-    of each source's gaps; ``hold`` whether a customer without a place is held at the source; ``all_tags`` and
+    of each source's gaps; ``hold`` whether a customer without a place is held at the source;
+    ``balking`` the probabilities of not joining; ``all_tags`` and
     ``all_who`` the heap of each queue, and in the last row of those thinking.  Outputs: ``presence``, the time with
     0, 1, 2, ... at the stations; a column of ``outcome`` and an entry of ``kinds`` for each customer who has been
     everywhere; with several places a column of ``stays[place]`` for each stay.  On return all times count from the
@@ -142,8 +179,14 @@ def run_events(  # noqa: PLR0912, PLR0915
             state[0].thinking -= 1
             set_time(times, tree, leaf, all_tags[leaf, 0] if state[0].thinking > 0 else math.inf)
             row = customers[customer]
-            row.arrived, row.visits = clock, 0
-            to = places[row.place].next
+            if is_open:  # those in the last heap wait, and their patience ends
+                place, queue = places[row.place], queues[row.queue]
+                advance(place, queue, all_speeds[row.place], clock)
+                _give_up(customer, place, queue, clock, state, customers, outcome, kinds)
+                set_time(times, tree, row.queue, next_finish(place, queue, all_speeds[row.place], all_tags[row.queue]))
+            else:
+                row.arrived, row.visits = clock, 0
+                to = places[row.place].next
         else:
             kind = leaf - thinkers - 1
             customer = state[0].unused
@@ -156,6 +199,13 @@ def run_events(  # noqa: PLR0912, PLR0915
                 set_time(times, tree, leaf, math.inf)
             else:
                 to = 0
+                if places[0].balk_stream != NOWHERE:
+                    u = draw_variate(streams, used, ends, state, places[0].balk_stream)
+                    if u < balking[min(places[0].present, balking.size - 1)]:
+                        state[0].lost += 1
+                        row.next = state[0].unused
+                        state[0].unused = customer
+                        to = NOWHERE
                 set_time(times, tree, leaf, clock + draw_variate(streams, used, ends, state, sources[kind]))
 
         # One departure can let another customer move, who was blocked, and so on.
@@ -197,7 +247,10 @@ def run_events(  # noqa: PLR0912, PLR0915
                     if place.order == RANDOM_ORDER and waiting > 1:
                         u = draw_variate(streams, used, ends, state, place.order_stream)
                         ahead_of_him = min(math.floor(u * waiting), waiting - 1)
-                    give_server(queue, customers, call_up(queue, customers, ahead_of_him), tags, who, clock)
+                    called = call_up(queue, customers, ahead_of_him)
+                    if place.patience_stream != NOWHERE:
+                        _end_patience(called, state, all_tags, all_who, times, tree)
+                    give_server(queue, customers, called, tags, who, clock)
                 set_time(times, tree, chosen, next_finish(place, queue, speeds, tags))
                 # Where it goes.
                 row.arrived = clock
@@ -288,6 +341,10 @@ def run_events(  # noqa: PLR0912, PLR0915
                         heap_remove(tags, who, queue.in_service, worst)
                         queue.in_service -= 1
                         queue.busy -= 1
+                if place.patience_stream != NOWHERE:
+                    patience = draw_variate(streams, used, ends, state, place.patience_stream)
+                    if waiting != NOBODY:
+                        _start_thinking(waiting, clock + patience, state, all_tags, all_who, times, tree)
                 if waiting != NOBODY:
                     line_up(queue, customers, waiting)
                 if starting != NOBODY:

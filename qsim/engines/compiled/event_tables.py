@@ -29,6 +29,8 @@ PLACE = np.dtype(
         ("route_stream", "i8"),  # uniform numbers for random queues
         ("order_stream", "i8"),  # uniform numbers for random order
         ("visit_stream", "i8"),  # uniform numbers for visits that are no whole number
+        ("patience_stream", "i8"),
+        ("balk_stream", "i8"),
         ("present", "i8"),
         ("turn", "i8"),  # round robin: the queue of the next arrival
         ("blocked_first", "i8"),  # customers who finished elsewhere and wait for a place here

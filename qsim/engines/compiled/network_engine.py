@@ -16,7 +16,17 @@ from qsim.engines.compiled.queue_kernels import Table
 from qsim.engines.network_plan import NetworkPlan, Way
 from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.variates.streams import BLOCK
-from qsim.engines.variates.variate_streams import ARRIVALS, NEXT, ORDER, ROUTE, SERVICE, Role, streams_of
+from qsim.engines.variates.variate_streams import (
+    ARRIVALS,
+    NEXT,
+    ORDER,
+    ROUTE,
+    SERVICE,
+    SETUP,
+    TURNAROUND,
+    Role,
+    streams_of,
+)
 from qsim.errors import DeadlockError, NoEngineError
 
 Progress = Callable[[float], object]
@@ -84,13 +94,15 @@ def _circle(plan: NetworkPlan, places: Table) -> tuple[str, ...]:
 
 
 def _with_room(plan: NetworkPlan, t: tables.NetworkTables) -> tables.NetworkTables:
-    """More rows for customers, if none is left."""
-    if not plan.sources or t.state[0]["unused"] != event_tables.NOBODY:
+    """More rows for customers, if too few are left."""
+    state = t.state[0]
+    if state["spare"] >= state["needed"]:
         return t
     old = t.customers.size
     more = np.zeros(old, dtype=tables.CUSTOMER)
-    more["next"] = np.append(np.arange(old + 1, 2 * old), event_tables.NOBODY)
-    t.state["unused"] = old
+    more["next"] = np.append(np.arange(old + 1, 2 * old), state["unused"])
+    state["unused"] = old
+    state["spare"] += old
     wider = ((0, 0), (0, max(0, 2 * old - t.tags.shape[1]) if _all_at_once(plan) else 0))
     return t._replace(
         customers=np.concatenate([t.customers, more]), tags=np.pad(t.tags, wider), who=np.pad(t.who, wider)
@@ -107,7 +119,8 @@ def _tables(plan: NetworkPlan, index: dict[Role, int], buffers: Any, totals: Run
     queues["first"] = queues["last"] = event_tables.NOBODY
     queues["place"] = np.repeat(np.arange(size), [place.queues for place in plan.places])
     population = sum(plan.population)
-    rows = population + (FIRST_ROWS if plan.sources else 0)
+    multiplies = any(own.split or any(own.copies) for own in plan.equipment)
+    rows = population + (2 * FIRST_ROWS if multiplies else FIRST_ROWS if plan.sources else 0)
     customers = np.zeros(rows, dtype=tables.CUSTOMER)
     customers["next"] = np.append(np.arange(1, rows), event_tables.NOBODY)
     most = max((int(p.servers) for p in plan.places if p.servers < math.inf), default=1)
@@ -118,6 +131,7 @@ def _tables(plan: NetworkPlan, index: dict[Role, int], buffers: Any, totals: Run
     times, tree = tournament(queues.size + len(plan.sources))
     times[:] = math.inf
     state = np.zeros(1, dtype=tables.STATE)
+    state["spare"], state["needed"] = rows, FIRST_ROWS if multiplies else 1 if plan.sources else 0
     roles, ways = _ways(plan, index)
     parts = len(plan.parts)
     return tables.NetworkTables(
@@ -136,6 +150,7 @@ def _tables(plan: NetworkPlan, index: dict[Role, int], buffers: Any, totals: Run
             [(r.capacity, 0, event_tables.NOBODY, event_tables.NOBODY, 0, 0.0) for r in plan.regions],
             dtype=tables.REGION,
         ),
+        servers=_servers(plan, queues),
         speeds=speeds,
         tags=np.zeros((queues.size, width)),
         who=np.zeros((queues.size, width), dtype=np.int64),
@@ -150,25 +165,45 @@ def _tables(plan: NetworkPlan, index: dict[Role, int], buffers: Any, totals: Run
 
 
 def _ways(plan: NetworkPlan, index: dict[Role, int]) -> tuple[Any, Table]:
-    roles = np.zeros((len(plan.places), plan.classes, 5), dtype=np.int64)
+    roles = np.zeros((len(plan.places), plan.classes, 9), dtype=np.int64)
     ways: list[Way] = []
     for p in range(len(plan.places)):
         for k in range(plan.classes):
             following = index.get(Role(NEXT, p, k), event_tables.NOWHERE)
             mine = plan.ways[p][k]
-            roles[p, k] = index[Role(SERVICE, p, k)], plan.urgencies[p][k], following, len(ways), len(mine)
+            waking = index.get(Role(SETUP, p, k), event_tables.NOWHERE)
+            turning = index.get(Role(TURNAROUND, p, k), event_tables.NOWHERE)
+            copy = plan.equipment[p].copies[k] or (event_tables.NOWHERE, 0)
+            urgency = plan.urgencies[p][k]
+            roles[p, k] = (
+                index[Role(SERVICE, p, k)], urgency, following, len(ways), len(mine), waking, turning, *copy
+            )  # fmt: skip
             ways += mine
     return roles, np.array(ways, dtype=tables.WAY)
 
 
+def _servers(plan: NetworkPlan, queues: Table) -> Table:
+    """What each server did before, where stations remember."""
+    most = max((int(p.servers) for p, own in zip(plan.places, plan.equipment, strict=True) if own.remembers), default=0)
+    table = np.zeros((queues.size, most), dtype=tables.SERVER)
+    table["customer"], table["kind"] = event_tables.NOBODY, event_tables.NOWHERE
+    table["since"], table["pace"] = -math.inf, 1.0
+    for place, own in enumerate(plan.equipment):
+        if own.paces:
+            mine = queues["place"] == place
+            table["pace"][mine, : int(plan.places[place].servers)] = np.reshape(own.paces, (int(mine.sum()), -1))
+    return table
+
+
 def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
-    table = np.zeros(len(plan.places), dtype=event_tables.PLACE)
+    table = np.zeros(len(plan.places), dtype=tables.PLACE)
     homes = {entry.home for entry in plan.entries}
     first = 0
     for i, (row, place) in enumerate(zip(table, plan.places, strict=True)):
         row["first_queue"], row["queues"] = first, place.queues
         row["servers"] = event_tables.UNLIMITED if place.servers == math.inf else place.servers
-        row["routing"], row["order"] = event_tables.ROUTINGS[place.routing], event_tables.ORDERS[place.discipline]
+        row["routing"] = event_tables.ROUTINGS.get(place.routing, event_tables.ANY)
+        row["order"] = event_tables.ORDERS[place.discipline]
         row["preemptive"] = place.discipline in event_tables.PREEMPTIVE
         row["sharing"] = place.discipline == "PS"
         row["varying"] = place.discipline == "PS" or bool(place.speeds)
@@ -178,6 +213,9 @@ def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
         row["thinking"] = i in homes and place.servers == math.inf
         row["route_stream"] = index.get(Role(ROUTE, i), event_tables.NOWHERE)
         row["order_stream"] = index.get(Role(ORDER, i), event_tables.NOWHERE)
+        own = plan.equipment[i]
+        row["remembers"], row["off_after"], row["split"] = own.remembers, own.off_after, own.split
+        row["gather"], row["after"] = own.gather, own.after
         row["blocked_first"] = row["blocked_last"] = event_tables.NOBODY
         first += place.queues
     return table

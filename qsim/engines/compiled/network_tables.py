@@ -25,8 +25,26 @@ CUSTOMER = np.dtype(
         ("held", "i8"),  # BEFORE_SERVICE, AFTER_SERVICE or 0
         ("region", "i8"),  # in which it counts
         ("cycling", "i8"),  # 1: it has been home
+        ("server", "i8"),  # of its queue, where that matters
+        ("parent", "i8"),  # whose part it is, or NOBODY
+        ("parts", "i8"),  # that are not done
+        ("copies", "i8"),  # 1: it sends a copy to `to`, and goes on to `then` itself
+        ("then", "i8"),
+        ("then_kind", "i8"),
     ]
 )
+PLACE = np.dtype(
+    [
+        *event_tables.PLACE.descr,
+        ("remembers", "i8"),  # 1: it matters which server takes a customer, or what it did before
+        ("off_after", "f8"),
+        ("split", "i8"),  # 1: everyone brings a part to each queue
+        ("gather", "i8"),  # how many leave together; 0: each by itself
+        ("after", "f8"),  # how long the first of them waits at most
+        ("due", "i8"),  # how many of them leave now
+    ]
+)
+SERVER = np.dtype([("customer", "i8"), ("kind", "i8"), ("since", "f8"), ("pace", "f8")])
 ENTRY = np.dtype([("stream", "i8"), ("place", "i8"), ("kind", "i8"), ("home", "i8"), ("number", "i8")])
 WAY = np.dtype([("upto", "f8"), ("place", "i8"), ("kind", "i8")])
 REGION = np.dtype(
@@ -39,13 +57,21 @@ REGION = np.dtype(
         ("last_admission", "f8"),
     ]
 )
-STATE = np.dtype([*event_tables.STATE.descr, ("deadlock", "i8"), ("overflow", "i8")])
+STATE = np.dtype(
+    [
+        *event_tables.STATE.descr,
+        ("deadlock", "i8"),
+        ("overflow", "i8"),
+        ("spare", "i8"),  # unused rows of customers
+        ("needed", "i8"),  # unused rows that the next event may take
+    ]
+)
 
 MARGIN = 200
 """More variates than one instant takes from one stream, and more columns than it fills of one output."""
 
 # Entries of `roles`.
-SERVING, URGENCY, NEXT, FIRST_WAY, WAYS = 0, 1, 2, 3, 4
+SERVING, URGENCY, NEXT, FIRST_WAY, WAYS, WAKING, TURNING, COPY_PLACE, COPY_KIND = range(9)
 
 
 class NetworkTables(NamedTuple):
@@ -56,7 +82,7 @@ class NetworkTables(NamedTuple):
     ends: IntArray
     sources: IntArray
     roles: IntArray
-    """[place, class]: the streams of service and of the next place, urgency, ways from which to how many."""
+    """[place, class]: streams, urgency, ways from which to how many, where copies go."""
     ways: Table
     entries: Table
     state: Table
@@ -64,6 +90,8 @@ class NetworkTables(NamedTuple):
     queues: Table
     customers: Table
     regions: Table
+    servers: Table
+    """[queue, server], where stations remember."""
     speeds: FloatArray
     tags: FloatArray
     who: IntArray

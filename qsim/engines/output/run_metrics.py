@@ -15,6 +15,8 @@ from qsim.errors import InvalidParameterError
 from qsim.metrics import Interval, Metrics
 from qsim.models import Model
 
+OUTCOMES = ("served", "gave up")
+
 
 @dataclass(frozen=True)
 class ObservedStates:
@@ -34,7 +36,7 @@ def observed_states(totals: RunTotals) -> ObservedStates | None:
 
 def blocking(plan: Plan, totals: RunTotals, warmup: int, confidence: float) -> tuple[float, Interval | None]:
     """The share of arrivals that found no place, with its interval; 0 exactly where places are not limited."""
-    if all(place.capacity is None for place in plan.places):
+    if all(p.capacity is None and p.patience is None and not p.balking for p in plan.places):
         return 0.0, None
     return share_lost(totals.losses, warmup, confidence, held=plan.hold)
 
@@ -60,8 +62,13 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
     servers = servers_of(plan)
     classes = tuple(
         _part(metrics, recorder, servers, name)
-        for recorder, name in zip(totals.of_kind, _class_names(metrics.model, plan.kinds), strict=False)
+        for recorder, name in zip(totals.of_kind, _class_names(metrics.model, plan), strict=False)
+        if recorder.customers
     )
+    if plan.outcomes > plan.kinds and classes:
+        served = classes[0]
+        intervals = {**metrics.intervals, "throughput": served.interval("throughput")}
+        metrics = replace(metrics, throughput=served.throughput, intervals=intervals)
     if isinstance(plan, NetworkPlan):  # servers all over the network have no common share
         classes = tuple(_without_utilization(part) for part in classes)
     stations = tuple(
@@ -122,6 +129,9 @@ def _part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses:
     )
 
 
-def _class_names(model: Model, kinds: int) -> tuple[str, ...]:
+def _class_names(model: Model, plan: Plan) -> tuple[str, ...]:
+    kinds = plan.kinds
     names = getattr(model, "names", ())
+    if plan.outcomes > kinds:
+        return OUTCOMES
     return tuple(names) if len(names) == kinds else tuple(f"class {i + 1}" for i in range(kinds))

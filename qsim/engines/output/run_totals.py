@@ -63,12 +63,13 @@ class RunTotals:
     def __init__(self, plan: Plan, expected: int, recorder: Recorder | None = None) -> None:
         usual = typical_time(plan)
         self.recorder = recorder or Recorder(expected, usual)
-        self.of_kind = _recorders(plan.kinds, expected, usual) if plan.kinds > 1 else ()
+        self.of_kind = _recorders(plan.outcomes, expected, usual) if plan.outcomes > 1 else ()
         self.of_place = _recorders(len(plan.parts), expected, usual) if plan.by_part else ()
         self.losses = Losses(expected)
         self.losses_at = tuple(Losses(max(1, expected // len(plan.parts))) for _ in self.of_place)
         self.presence = np.zeros(MOST_PRESENT + 1)
-        self._since = np.zeros(plan.kinds)  # time since the last customer of each kind
+        self._giving_up = plan.outcomes > plan.kinds
+        self._since = np.zeros(plan.outcomes)  # time since the last customer of each kind
         self._expected = expected
         self._observing = False
 
@@ -83,7 +84,9 @@ class RunTotals:
         if gaps.size == 0:
             return
         self.recorder.add(gaps, waits, services)
-        self.losses.add(lost)
+        lost = lost[kinds == 0] if self._giving_up else lost  # since the last who was served
+        if lost.size:
+            self.losses.add(lost)
         if self.of_kind:
             times = np.cumsum(gaps)
             for kind, recorder in enumerate(self.of_kind):

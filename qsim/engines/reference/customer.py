@@ -25,8 +25,10 @@ class Customer:
     work: float = 0.0
     share: float = 0.0
     done: simpy.Event | None = None
+    gave_up: bool = False
     # On its way through a network (network.py).
-    entry: int = 0
+    entry: int | None = None
+    """None for a part, or for a copy, that nobody waits for."""
     place: int = -1
     queue: int = 0
     to: int = -1
@@ -35,3 +37,8 @@ class Customer:
     reserved: bool = False
     held: str = ""
     cycling: bool = False
+    whole: Customer | None = None
+    """Whose part it is."""
+    parts: int = 1
+    then: tuple[int, int] | None = None
+    """Where it goes, and as what, after it has sent its copy ``to``."""

@@ -6,7 +6,21 @@ import math
 
 from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.plan import Plan
-from qsim.engines.variates.variate_streams import ARRIVALS, NEXT, ORDER, ROUTE, SERVICE, THINK, VISITS, Role, streams_of
+from qsim.engines.variates.variate_streams import (
+    ARRIVALS,
+    BALK,
+    NEXT,
+    ORDER,
+    PATIENCE,
+    ROUTE,
+    SERVICE,
+    SETUP,
+    THINK,
+    TURNAROUND,
+    VISITS,
+    Role,
+    streams_of,
+)
 
 
 class Draws:
@@ -23,6 +37,23 @@ class Draws:
     def service_time(self, station: int, kind: int) -> float:
         """The service time a customer brings to a station."""
         return self._streams[Role(SERVICE, station, kind)].next()
+
+    def setup(self, station: int, kind: int) -> float:
+        """The time to wake a server."""
+        return self._streams[Role(SETUP, station, kind)].next()
+
+    def turnaround(self, station: int, kind: int) -> float:
+        """The time to turn a server to this class."""
+        return self._streams[Role(TURNAROUND, station, kind)].next()
+
+    def patience(self, station: int) -> float:
+        """How long a customer waits before it gives up."""
+        return self._streams[Role(PATIENCE, station)].next()
+
+    def balks(self, station: int, present: int) -> bool:
+        """Whether an arrival that finds so many does not join."""
+        balking = self._plan.places[station].balking
+        return bool(balking) and self._streams[Role(BALK, station)].next() < balking[min(present, len(balking) - 1)]
 
     def think_time(self, station: int, kind: int) -> float:
         """The delay between a station and the next."""

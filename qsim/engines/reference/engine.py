@@ -63,6 +63,9 @@ class System:
         while True:
             yield self.env.timeout(self.draws.time_between_arrivals(kind))
             customer = Customer(kind, arrived=self.env.now)
+            if self.draws.balks(0, first.present):
+                self.recording.lost += 1
+                continue
             if first.full:
                 self.recording.lost += 1
                 if not self.plan.hold:

@@ -1,4 +1,4 @@
-"""Networks in the reference engine: routes, limited places, regions.
+"""Networks in the reference engine: routes, limited places, regions, and servers as devices have them.
 
 A customer whose service ends goes where it decided to go when it came, unless no place is free there.  What its going
 sets free (its place, its seat in a region) is then given away until nobody can move any more: :meth:`settle`.  All of
@@ -17,6 +17,7 @@ from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
 from qsim.engines.reference.queues import Process
 from qsim.engines.reference.recording import Recording
+from qsim.engines.reference.server_memory import ServerMemory
 from qsim.engines.reference.work_queue import WorkQueue
 from qsim.errors import DeadlockError
 
@@ -46,7 +47,10 @@ class LimitedStation:
         self.when_full = plan.when_full[index]
         self.region = plan.region_of(index)
         self.thinking = place.servers == math.inf and any(entry.home == index for entry in plan.entries)
+        self.own = plan.equipment[index]
         self.present = self.reserved = self.turn = 0
+        self.gathered: deque[Customer] = deque()
+        self.due = self.timer = 0
         self.dirty = False
         self.held: deque[Customer] = deque()
         self.queues = [
@@ -55,6 +59,14 @@ class LimitedStation:
             )
             for _ in range(place.queues)
         ]
+        self.servers = []
+        if self.own.remembers:
+            each = int(place.servers)
+            paces = self.own.paces or (1.0,) * each * place.queues
+            self.servers = [
+                ServerMemory(index, paces[q * each : (q + 1) * each], self.own, network.draws)
+                for q in range(place.queues)
+            ]
 
     @property
     def full(self) -> bool:
@@ -103,14 +115,31 @@ class RunningNetwork:
                 self.hold(customer, "after")
             else:
                 customer.work = self.draws.service_time(customer.place, customer.kind)
+                if servers := self.places[customer.place].servers:
+                    customer.work /= servers[customer.queue].pace_of(customer)
                 customer.service_time += customer.work
                 self.queue_of(customer).begin(customer)
                 self.look_for_deadlock_at(customer.place)
+        elif customer.whole is not None:
+            self.leave_queue(customer)
+            customer.whole.service_time += customer.service_time
+            customer.whole.parts -= 1
+            if customer.whole.parts == 0:
+                self.depart(customer.whole)
         else:
-            to, becoming = customer.to, customer.becoming
-            self.take_off(customer)
-            self.go(customer, to, becoming)
+            self.depart(customer)
         self.settle()
+
+    def depart(self, customer: Customer) -> None:
+        """Off its station, and on to where it goes; or its copy there, and it to where it goes then."""
+        to, becoming = customer.to, customer.becoming
+        self.take_off(customer)
+        if customer.then is not None:
+            copy = Customer(becoming, reserved=customer.reserved)
+            customer.reserved = False
+            self.go(copy, to, becoming)
+            to, becoming = customer.then
+        self.go(customer, to, becoming)
 
     def queue_of(self, customer: Customer) -> WorkQueue:
         """The queue where a customer is."""
@@ -134,7 +163,13 @@ class RunningNetwork:
                 self.hold(customer, "before")
                 return False
             self.reserve(customer)
+        self.make_ready(customer)
         return True
+
+    def make_ready(self, customer: Customer) -> None:
+        """Choose its server, where that matters."""
+        if servers := self.places[customer.place].servers:
+            servers[customer.queue].begin(customer, self.env.now)
 
     def reserve(self, customer: Customer) -> None:
         """Take a place at the next station."""
@@ -157,20 +192,58 @@ class RunningNetwork:
             place.reserved -= 1
         else:
             place.present += 1
-        if self.plan.entries[customer.entry].home == to:
+        if customer.entry is not None and self.plan.entries[customer.entry].home == to:
             if customer.cycling:
                 self.complete(customer)
             customer.cycling = True
         customer.kind, customer.place, customer.region, customer.held = kind, to, place.region, ""
         customer.arrived = self.env.now
-        customer.service_time = self.draws.service_time(to, kind)
+        customer.service_time = 0.0 if place.own.split else self.draws.service_time(to, kind)
         customer.queue = self.choose_queue(place)
         customer.to, customer.becoming = self.draws.way(to, kind)
+        customer.then = None
+        if (copy := place.own.copies[kind]) is not None:
+            customer.then, (customer.to, customer.becoming) = (customer.to, customer.becoming), copy
         if not self.thinks(customer):
             self.recording.count_present(1)
-        self.queue_of(customer).join(customer)
+        if place.own.gather:
+            self.gather(customer, place)
+        elif place.own.split:
+            self.split(customer, place)
+        else:
+            self.queue_of(customer).join(customer)
         if had_reserved:
             self.look_for_deadlock_at(to)
+
+    def split(self, customer: Customer, place: LimitedStation) -> None:
+        """A part of it joins each queue."""
+        customer.parts = len(place.queues)
+        for number, queue in enumerate(place.queues):
+            service = self.draws.service_time(place.index, customer.kind)
+            part = Customer(customer.kind, self.env.now, service_time=service, place=place.index, queue=number)
+            part.whole = customer
+            queue.join(part)
+
+    def gather(self, customer: Customer, place: LimitedStation) -> None:
+        """Wait for the others; the last to come, or the clock, lets all go."""
+        place.gathered.append(customer)
+        waiting = len(place.gathered) - place.due
+        if waiting >= place.own.gather:
+            self.let_go(place)
+        elif waiting == 1:
+            self.env.process(self.patience(place, place.timer))
+
+    def patience(self, place: LimitedStation, timer: int) -> Process:
+        """Let those go who are together when the time is over, if they have not gone."""
+        yield self.env.timeout(place.own.after)
+        if timer == place.timer:
+            self.let_go(place)
+            self.settle()
+
+    def let_go(self, place: LimitedStation) -> None:
+        """All who are together leave, one after another."""
+        place.due, place.dirty = len(place.gathered), True
+        place.timer += 1
 
     def choose_queue(self, place: LimitedStation) -> int:
         """The queue that the arriving customer joins."""
@@ -185,20 +258,34 @@ class RunningNetwork:
         return 0
 
     def thinks(self, customer: Customer) -> bool:
-        """Whether its time at this station is think time."""
+        """Whether its time at this station is think time, or a copy's, that nobody waits for."""
+        if customer.entry is None:
+            return True
         home = self.plan.entries[customer.entry].home == customer.place
         return home and self.places[customer.place].thinking
 
     def complete(self, customer: Customer) -> None:
         """A passage or a cycle is over."""
+        if customer.entry is None:
+            return
         inside, customer.kind = customer.kind, self.plan.entries[customer.entry].stream
         self.recording.completion(customer)
         customer.kind = inside
 
-    def take_off(self, customer: Customer) -> None:
-        """It leaves its station; the next one there is called up."""
-        place = self.places[customer.place]
+    def leave_queue(self, customer: Customer) -> None:
+        """Give its server up; the next one is called up."""
+        if servers := self.places[customer.place].servers:
+            servers[customer.queue].end(customer, self.env.now)
         self.queue_of(customer).leave(customer, held=customer.held == "after")
+
+    def take_off(self, customer: Customer) -> None:
+        """It leaves its station, where its stay is over."""
+        place = self.places[customer.place]
+        if place.own.split or place.own.gather:
+            customer.service = customer.service_time / len(place.queues)
+            customer.wait = self.env.now - customer.arrived - customer.service
+        else:
+            self.leave_queue(customer)
         self.recording.stay(place.index, customer.wait, customer.service)
         if not self.thinks(customer):
             customer.total_wait += customer.wait
@@ -245,17 +332,21 @@ class RunningNetwork:
             pass
 
     def release(self, place: LimitedStation) -> bool:
-        """Give a free place to the first who is held for it."""
+        """Let the first go who leaves with others, or give a free place to the first who is held for it."""
+        if place.due:
+            place.due -= 1
+            self.depart(place.gathered.popleft())
+            return True
         if not place.held or place.full:
             place.dirty = False
             return False
         customer = place.held.popleft()
         if customer.held == "after":
-            self.take_off(customer)
-            self.go(customer, place.index, customer.becoming)
+            self.depart(customer)
         else:
             customer.held = ""
             self.reserve(customer)
+            self.make_ready(customer)
             self.queue_of(customer).begin(customer)
         return True
 

@@ -82,8 +82,10 @@ class Recording:
         """A customer has visited every station."""
         time = customer.arrived if self._by_arrival else self._env.now
         row = (time, customer.total_wait, customer.total_service, customer.kind, self.lost)
+        if customer.gave_up:  # it counts among those lost before the next who is served
+            row = (*row[:3], 1, 0)
         customer.total_wait = customer.total_service = 0.0
-        self.lost = 0
+        self.lost = self.lost + 1 if customer.gave_up else 0
         if not self._by_arrival:
             self._emit(row)
             return

@@ -25,11 +25,16 @@ class RunningStation:
         self._places_left = plan.capacity or 0
         self._blocked: deque[simpy.Event] = deque()
         self._routing, self._turn = plan.routing, 0
-        textbook = plan.discipline == "FCFS" and not plan.speeds
+        textbook = plan.discipline == "FCFS" and not plan.speeds and plan.patience is None
         self._queues: list[Queue] = [
             FirstComeQueue(env, plan.servers) if textbook else WorkQueue(env, index, plan, urgency, draws)
             for _ in range(plan.queues)
         ]
+
+    @property
+    def present(self) -> int:
+        """How many wait or are in service."""
+        return sum(queue.present for queue in self._queues)
 
     @property
     def full(self) -> bool:

@@ -60,12 +60,26 @@ class WorkQueue:
     def serve(self, customer: Customer, following: LimitedPlaces | None) -> Process:
         customer.done = self._env.event()
         self.join(customer)
+        if self._plan.patience is not None:
+            self._env.process(self._lose_patience(customer, self._draws.patience(self._station)))
         yield customer.done
+        if customer.gave_up:
+            return
         held = following is not None and following.limited
         if following is not None and held:
             self.keep_serving()
             yield following.reserve()
         self.leave(customer, held=held)
+
+    def _lose_patience(self, customer: Customer, after: float) -> Process:
+        """Let a customer that still waits after this time leave unserved."""
+        yield self._env.timeout(after)
+        if customer in self._waiting:
+            self._bring_up_to_date()
+            self._waiting.remove(customer)
+            self._change()
+            customer.gave_up, customer.service = True, 0.0
+            _wake(customer)
 
     def join(self, customer: Customer) -> None:
         """Wait, or be served at once."""

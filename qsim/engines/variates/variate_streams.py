@@ -18,7 +18,8 @@ from qsim.engines.plan import Plan
 from qsim.engines.variates.arrival_streams import Filler, sampler
 from qsim.engines.variates.streams import BLOCK, CARRY, VariateStream
 
-ARRIVALS, SERVICE, ROUTE, THINK, VISITS, ORDER, NEXT = range(7)
+ARRIVALS, SERVICE, ROUTE, THINK, VISITS, ORDER, NEXT, PATIENCE, BALK = range(9)
+SETUP, TURNAROUND = 20, 21
 
 
 @dataclass(frozen=True, order=True)
@@ -57,17 +58,30 @@ def fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
             yield Role(SERVICE, index, kind), place.service[kind]
             if place.think[kind]:
                 yield Role(THINK, index, kind), Together(place.think[kind])
-        if place.routing == "random":
-            yield Role(ROUTE, index), Uniform(0.0, 1.0)
-        if any(v != int(v) for v in place.visits):
-            yield Role(VISITS, index), Uniform(0.0, 1.0)
-        if place.discipline == "SIRO":
-            yield Role(ORDER, index), Uniform(0.0, 1.0)
+        choices = {
+            ROUTE: place.routing == "random",
+            VISITS: any(v != int(v) for v in place.visits),
+            ORDER: place.discipline == "SIRO",
+            BALK: bool(place.balking),
+        }
+        yield from ((Role(purpose, index), Uniform(0.0, 1.0)) for purpose, made in choices.items() if made)
+        if place.patience is not None:
+            yield Role(PATIENCE, index), place.patience
     if isinstance(plan, NetworkPlan):
-        for index, by_class in enumerate(plan.ways):
-            for kind, ways in enumerate(by_class):
-                if len(ways) > 1:
-                    yield Role(NEXT, index, kind), Uniform(0.0, 1.0)
+        yield from _of_network(plan)
+
+
+def _of_network(plan: NetworkPlan) -> Iterator[tuple[Role, Filler]]:
+    """The roles that only stations of networks have."""
+    for index, by_class in enumerate(plan.ways):
+        for kind, ways in enumerate(by_class):
+            if len(ways) > 1:
+                yield Role(NEXT, index, kind), Uniform(0.0, 1.0)
+    for index, own in enumerate(plan.equipment):
+        for purpose, laws in ((SETUP, own.setup), (TURNAROUND, own.turnaround)):
+            for kind, law in enumerate(laws):
+                if law is not None:
+                    yield Role(purpose, index, kind), law
 
 
 def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:

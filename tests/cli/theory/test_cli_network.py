@@ -141,7 +141,7 @@ def test_json_and_classes(qsim, tmp_path):
     ("text", "said", "code"),
     [
         (DRIVE.replace("servers = 4", "servers = 0"), "station die: servers must be a whole number", 1),
-        (DRIVE.replace("servers", "server"), "station die has no 'server'; it may have capacity", 1),
+        (DRIVE.replace("servers", "server"), "station die has no 'server'; it may have after, capacity", 1),
         (DRIVE.replace('"2us"', '"two"'), "service of bus", 1),
         (DRIVE.replace('"2us"', '"gama:mean=2us,scv=2"'), "service of bus", 1),
         (DRIVE.replace("host = 8", "hst = 8"), "must name stations, not 'hst'", 1),
@@ -182,3 +182,53 @@ c = { a = 1 }
     run = qsim("network", written(tmp_path, text), "--simulate", "--seed", "1", "--customers", "10000")
     assert run.code == 2
     assert "a waits for b, which waits for a, and all are full" in run.err
+
+
+PARTS = """
+[stations.host]
+delay = "3us"
+[stations.cache]
+service = "20us"
+copies_to = "disk"
+[stations.disk]
+service = {customers = "100us"}
+capacity = 64
+when_full = "after service"
+setup = "deterministic:200us"
+off_after = "1ms"
+[stations.interrupt]
+gather = 4
+after = "50us"
+[populations]
+host = 8
+"""
+
+
+def test_parts_of_devices_are_written_in_a_file(qsim, tmp_path):
+    path = tmp_path / "drive.toml"
+    path.write_text(PARTS)
+    run = qsim("network", str(path), "--simulate", "--customers", "40000", "--seed", "1", "--json")
+    assert run.code == 0, run.err
+    rates = {s["name"]: s["throughput"] for s in run.json["stations"]}
+    assert rates["disk"] == pytest.approx(10_000, rel=0.03)
+    assert rates["cache"] == pytest.approx(rates["disk"], rel=0.01)
+    assert {s["name"]: s["utilization"] for s in run.json["stations"]}["disk"] == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('gather = 4\nafter = "50us"', "gather = 4", "after must be positive"),
+        ("gather = 4\n", "gather = 4\nservers = 2\n", "where requests gather, has no 'servers'"),
+        ('"deterministic:200us"', '"soon"', "setup of disk"),
+        ('"1ms"', '"-1ms"', "off_after"),
+        ('"disk"', '"disc"', "copies_to of cache must name stations, not 'disc'"),
+    ],
+)
+def test_parts_that_cannot_be_are_refused_in_one_line(qsim, tmp_path, old, new, said):
+    path = tmp_path / "drive.toml"
+    path.write_text(PARTS.replace(old, new))
+    run = qsim("network", str(path), "--simulate")
+    assert run.code == 1
+    assert said in run.err
+    assert len(run.err.splitlines()) == 1

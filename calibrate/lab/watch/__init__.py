@@ -1,0 +1,1 @@
+"""Watch: Little's law, second by second, on a device of this machine at work."""

@@ -1,0 +1,114 @@
+"""The page Watch: throughput, response time and Little's law of one device, each second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import Dash, Input, Output, dcc, html
+from dash.development.base_component import Component
+
+from calibrate.lab.themes import Theme, line, theme_of
+from calibrate.lab.watch.watched_devices import SHOWN, WatchedDevices
+from calibrate.lab.widgets import KEPT, graph
+from calibrate.report.axes import latency_axis, throughput_axis
+from calibrate.watched import place
+from measure.errors import MeasureError
+from measure.formats.watched.interval import DeviceInterval, pooled
+from measure.units import format_duration, format_rate, plain_number
+
+if TYPE_CHECKING:
+    from calibrate.fitting.fitted import Fit
+
+_Figures = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+EVERY_MS, SPOKEN_OF = 1000, 10
+QUIET = "The device is idle: start a run on the disk in Run, or copy a large file, and look here again."
+
+
+def layout(watched: WatchedDevices) -> Component:
+    """The page; where this system counts nothing, a line says so."""
+    try:
+        names, problem = watched.names(), ""
+    except MeasureError as error:
+        names, problem = [], str(error)
+    options: Any = [{"label": name, "value": name} for name in names]
+    plots = [
+        graph("watch-little", "outstanding requests, both sides of Little's law"),
+        graph("watch-throughput", "throughput"), graph("watch-response", "response time"),
+    ]  # fmt: skip
+    return html.Div(
+        [
+            html.Section(
+                [
+                    html.H2("Watch"),
+                    html.Label("Device", htmlFor="watch-device"),
+                    dcc.Dropdown(id="watch-device", options=options, value=next(iter(names), None), clearable=False,
+                                 **KEPT),
+                    html.P("N = X R: the mean number of requests in the device is its throughput times its response "
+                           "time. The kernel counts each completed request and its time, which gives X R; how many are "
+                           "in the device is looked up 50 times a second, which gives N. Where other programs keep the "
+                           "processors busy, looks come late and N scatters.", className="weak"),
+                    html.P(problem, id="watch-problem", className="problem", role="alert"),
+                    dcc.Interval(id="watch-clock", interval=EVERY_MS, disabled=not names),
+                ],
+                className="controls",
+            ),
+            html.Section([html.P(id="watch-shown", role="status"), *(plots if names else [])], className="results"),
+        ],
+        className="page two",
+    )  # fmt: skip
+
+
+def register(app: Dash, watched: WatchedDevices) -> None:
+    """The page's callback."""
+    app.callback(
+        Output("watch-shown", "children"), Output("watch-little", "figure"), Output("watch-throughput", "figure"),
+        Output("watch-response", "figure"),
+        Input("watch-clock", "n_intervals"), Input("watch-device", "value"), Input("theme", "data"),
+    )(lambda _, device, theme: shown(watched, device, theme_of(theme)))  # fmt: skip
+
+
+def shown(watched: WatchedDevices, device: object, theme: Theme) -> tuple[str, *_Figures]:
+    """The sentence of the last second, and the figures of those before it."""
+    if device not in watched.names():
+        return "Choose a device.", *figures([], theme)
+    found = watched.of(str(device))
+    seen = list(found.seen)
+    return sentence(seen, found.curves.curve(str(device))), *figures(seen, theme)
+
+
+def sentence(seen: Sequence[DeviceInterval], curve: Fit | None = None) -> str:
+    """Little's law of the last seconds in numbers, and where the device is on its ``curve``."""
+    if not seen:
+        return "Looking: the first second is not over yet."
+    now = pooled(seen[-SPOKEN_OF:])
+    if not now.requests:
+        return QUIET
+    return (
+        f"{now.device}: {format_rate(now.throughput_per_s)} × {format_duration(now.response_time_s)} = "
+        f"{plain_number(now.outstanding, 2)} outstanding by Little's law, and {plain_number(now.in_flight, 2)} were "
+        f"seen in the device, in the last {now.seconds:.0f} s ({place(now, curve)})."
+    )
+
+
+def figures(seen: Sequence[DeviceInterval], theme: Theme) -> _Figures:
+    """Outstanding requests by both sides of Little's law, throughput, and response time, against the seconds ago."""
+    ago = np.cumsum([0.0, *(-i.seconds for i in reversed(seen[1:]))])[::-1][: len(seen)]
+    rate = np.array([i.throughput_per_s for i in seen])
+    time = np.array([i.response_time_s for i in seen])
+    x_axis = throughput_axis(np.append(rate, 1.0))
+    r_axis = latency_axis(time if np.isfinite(time).any() else np.array([1e-6]))
+    little = [
+        line(ago, [i.outstanding for i in seen], "X R, of the requests completed", theme.blue),
+        line(ago, [i.in_flight for i in seen], "N, as seen in the device", theme.red, line={"dash": "dash"}),
+    ]
+
+    def figure(curves: list[dict[str, Any]], title: str) -> dict[str, Any]:
+        return {"data": curves, "layout": theme.layout("seconds ago", title, xaxis={"range": [-SHOWN, 0]})}
+
+    return (
+        figure(little, "outstanding requests"),
+        figure([line(ago, x_axis.of(rate), "throughput", theme.green)], x_axis.title),
+        figure([line(ago, r_axis.of(time), "response time", theme.purple)], r_axis.title),
+    )

@@ -1,0 +1,120 @@
+"""The block layer's counters beside a run of another tool: what the device itself did while that tool measured.
+
+A tool's response time holds the device's and the host's: the time from the tool to the block layer and back. The
+kernel counts the device's alone, of all programs together, so that reads beside a reading tool and writes beside a
+writing one are looked at.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from measure.errors import MeasureError
+from measure.formats.watched.interval import DeviceInterval
+from measure.machine.host import storage_behind
+from measure.watching.counters import Counters, between, counters_now, device_name
+
+NOTE = "block_layer"
+"""What a point's record keeps the interval as; in a sweep's provenance, the device or why none is counted."""
+COLUMNS = ("device_throughput_per_s", "device_response_time_s", "device_outstanding")
+EVERY_S = 0.02
+RUNNING = 0.25
+"""A look belongs to the run where more was completed before it than this share of the mean."""
+
+
+def counted_device(target: Path | None) -> tuple[str, str]:
+    """The kernel's name of the device behind ``target``, or "" and why none is counted; None is a server's address.
+
+    >>> counted_device(None)[0]
+    ''
+    """
+    if target is None:
+        return "", "fio spoke to the server itself (nbd), past this machine's block layer"
+    storage = storage_behind(target)
+    try:
+        if storage.device:
+            return device_name(storage.device, counters_now()), ""
+    except MeasureError as error:
+        return "", str(error)
+    return "", f"{storage.filesystem or 'the file system'} of {target} is on no block device of this machine"
+
+
+class BlockLayer:
+    """Looks at the counters of ``device`` in a thread while its block runs; of no device where that is "".
+
+    >>> with BlockLayer("") as counted:
+    ...     pass
+    >>> counted.last(1.0, reads=True, writes=False) is None
+    True
+    """
+
+    def __init__(self, device: str, look: Callable[[], dict[str, Counters]] = counters_now) -> None:
+        self._device, self._look = device, look
+        self._seen: list[tuple[float, Counters]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="block layer", daemon=True)
+
+    def __enter__(self) -> BlockLayer:
+        if self._device:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:  # fmt: skip
+        self._over.set()
+        if self._device:
+            self._thread.join()
+
+    def last(self, seconds: float, *, reads: bool, writes: bool) -> DeviceInterval | None:
+        """What the device did in the last ``seconds`` in which requests of these directions were completed."""
+        return last_running(self._device, self._seen, seconds, reads=reads, writes=writes)
+
+    def _watch(self) -> None:
+        while not self._over.wait(EVERY_S):
+            counters = self._look()
+            if self._device in counters:
+                self._seen.append((time.monotonic(), counters[self._device]))
+
+
+def last_running(
+    device: str, seen: Sequence[tuple[float, Counters]], seconds: float, *, reads: bool, writes: bool
+) -> DeviceInterval | None:
+    """What the device did in the last ``seconds`` of the looks ``seen``, (time, counters), that saw it at work.
+
+    At work in the directions wanted. None where that cannot be found: no look, a device that was replaced, or a run
+    shorter than some looks.
+    """
+    times = np.array([when for when, _ in seen])
+    steps = np.diff([float(reads * c.reads + writes * c.writes) for _, c in seen])
+    if len(steps) < 3 or not (steps > 0).any():
+        return None
+    # One look before the last step, so that the tool was measuring all the time up to there.
+    end = int(np.flatnonzero(steps > RUNNING * steps.mean())[-1])
+    start = int(np.searchsorted(times, times[end + 1] - seconds))
+    if end <= start:
+        return None
+    in_flight = [c.in_flight for _, c in seen[start : end + 1]]
+    return between(device, seen[start][1], seen[end][1], float(times[end] - times[start]), "", in_flight)
+
+
+def noted_device(record: Mapping[str, Any], read_fraction: float) -> dict[str, float]:
+    """The columns that the note in a point's record gives; none where it holds no note.
+
+    Of the requests in the direction of the run: all where it both reads and writes.
+    """
+    if not isinstance(record.get(NOTE), Mapping):
+        return {}
+    found = DeviceInterval.of_rates(record[NOTE])
+    reads, read_s = (0.0, 0.0) if read_fraction == 0 else (found.reads, found.read_s)
+    writes, write_s = (0.0, 0.0) if read_fraction == 1 else (found.writes, found.write_s)
+    rate, mean = (reads + writes) / found.seconds, (read_s + write_s) / found.seconds
+    return dict(zip(COLUMNS, (rate, mean / rate if rate else math.nan, mean), strict=True))

@@ -1,0 +1,1 @@
+"""Queues that customers leave unserved, servers that rest: one family a file."""

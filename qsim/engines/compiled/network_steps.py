@@ -1,0 +1,143 @@
+"""Small steps that the compiled loop of networks is made of."""
+
+from __future__ import annotations
+
+from qsim.engines.compiled.closed_loop import set_time
+from qsim.engines.compiled.event_tables import GAP, LOST, NOBODY, NOWHERE, SERVICE, WAIT
+from qsim.engines.compiled.network_tables import LOST_THERE, MARGIN, NetworkTables
+from qsim.engines.compiled.queue_kernels import next_finish
+from qsim.engines.jit import kernel
+
+
+@kernel(inner=True, borrows=True)
+def draw(t: NetworkTables, stream: int) -> float:
+    """The next variate of a stream."""
+    at = t.used[stream]
+    if at == t.ends[stream]:
+        t.state[0].overflow = 1
+        at -= 1
+    t.used[stream] = at + 1
+    pause_near(t, at, t.ends[stream])
+    value: float = t.streams[stream, at]
+    return value
+
+
+@kernel(inner=True, borrows=True)
+def pause_near(t: NetworkTables, at: int, end: int) -> None:
+    """Pause where the next event may come to the end of a buffer or an output."""
+    if at + 1 + MARGIN > end:
+        t.state[0].pause = 1
+
+
+@kernel(inner=True, borrows=True)
+def full(t: NetworkTables, place: int) -> bool:
+    full: bool = t.places[place].present >= t.places[place].capacity
+    return full
+
+
+@kernel(inner=True, borrows=True)
+def crosses(t: NetworkTables, customer: int, to: int) -> bool:
+    """Whether the way there leads through a gate."""
+    crosses: bool = t.places[to].region != NOWHERE and t.places[to].region != t.customers[customer].region
+    return crosses
+
+
+@kernel(inner=True, borrows=True)
+def must_ask(t: NetworkTables, customer: int) -> bool:
+    """Whether it needs a place at the next station before it may leave this one."""
+    row = t.customers[customer]
+    if row.to in (NOWHERE, row.place) or row.reserved == 1 or crosses(t, customer, row.to):
+        return False
+    asks: bool = t.places[row.to].when_full != LOST_THERE
+    return asks
+
+
+@kernel(inner=True, borrows=True)
+def reschedule(t: NetworkTables, queue: int) -> None:
+    place = t.queues[queue].place
+    finish = next_finish(t.places[place], t.queues[queue], t.speeds[place], t.tags[queue])
+    set_time(t.times, t.tree, queue, finish)
+
+
+@kernel(inner=True, borrows=True)
+def mark(t: NetworkTables, place: int) -> None:
+    """Something may have become free here."""
+    t.places[place].dirty = 1
+    if t.places[place].region != NOWHERE:
+        t.regions[t.places[place].region].dirty = 1
+
+
+@kernel(inner=True, borrows=True)
+def leave_region(t: NetworkTables, customer: int) -> None:
+    row = t.customers[customer]
+    if row.region != NOWHERE:
+        t.regions[row.region].inside -= 1
+        t.regions[row.region].dirty = 1
+        row.region = NOWHERE
+
+
+@kernel(inner=True, borrows=True)
+def forget(t: NetworkTables, customer: int) -> None:
+    leave_region(t, customer)
+    t.customers[customer].next = t.state[0].unused
+    t.state[0].unused = customer
+    t.state[0].spare += 1
+
+
+@kernel(inner=True, borrows=True)
+def remember(t: NetworkTables, entry: int) -> int:
+    """A row for a new customer: from an entry, or a part or a copy of another."""
+    customer: int = t.state[0].unused
+    row = t.customers[customer]
+    t.state[0].unused = row.next
+    t.state[0].spare -= 1
+    row.entry, row.total_wait, row.total_service = entry, 0.0, 0.0
+    row.region, row.reserved, row.held, row.cycling, row.place = NOWHERE, 0, 0, 0, NOWHERE
+    row.parent, row.copies, row.to = NOBODY, 0, NOWHERE
+    return customer
+
+
+@kernel(inner=True, borrows=True)
+def finish(t: NetworkTables, customer: int, clock: float) -> None:
+    """A passage or a cycle is over: one column of the outcome."""
+    row, state = t.customers[customer], t.state[0]
+    if row.entry == NOWHERE:
+        return
+    column = state.done
+    if column == t.kinds.size:
+        state.overflow = 1
+        return
+    t.outcome[GAP, column] = clock - state.last_finish
+    t.outcome[WAIT, column] = row.total_wait
+    t.outcome[SERVICE, column] = row.total_service
+    t.outcome[LOST, column] = state.lost
+    t.kinds[column] = t.entries[row.entry].stream
+    row.total_wait, row.total_service = 0.0, 0.0
+    state.lost = 0
+    state.last_finish = clock
+    state.done = column + 1
+    pause_near(t, column, t.kinds.size)
+
+
+@kernel(inner=True, borrows=True)
+def record_stay(t: NetworkTables, part: int, gap: float, wait: float, service: float, lost: int) -> None:
+    column = t.stayed[part]
+    if column == t.stays.shape[2]:
+        t.state[0].overflow = 1
+        return
+    t.stays[part, GAP, column] = gap
+    t.stays[part, WAIT, column] = wait
+    t.stays[part, SERVICE, column] = service
+    t.stays[part, LOST, column] = lost
+    t.stayed[part] = column + 1
+    pause_near(t, column, t.stays.shape[2])
+
+
+@kernel(inner=True, borrows=True)
+def thinks(t: NetworkTables, customer: int) -> bool:
+    """Whether its time at this station is think time, or a copy's, that nobody waits for."""
+    row = t.customers[customer]
+    if row.entry == NOWHERE:
+        return True
+    thinks: bool = t.entries[row.entry].home == row.place and t.places[row.place].thinking == 1
+    return thinks

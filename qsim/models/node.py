@@ -1,0 +1,210 @@
+"""Stations of a network as devices are built: servers, their order, their places, and what they need to be ready.
+
+A :class:`Node` has any order of service that a single station has, and may have limited places; ``when_full`` says what
+happens to a customer who finds them taken.  A :class:`Gather` lets customers go together.  A :class:`Region` lets a
+number of customers inside and keeps the others at its gate, as a host's queue depth or a controller's tags do.
+
+Source of the three kinds of blocking: Onvural (1990), ACM Computing Surveys 22, "Survey of closed queueing networks
+with blocking"; of finite regions: Sauer (1981), IBM J. Research and Development 25.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from qsim import _check
+from qsim.distributions import Deterministic, Distribution
+from qsim.distributions.base import require
+from qsim.errors import InvalidParameterError
+from qsim.models.open import Discipline, Routing
+
+NodeDiscipline: TypeAlias = Literal[Discipline, "priority", "preemptive priority"]
+NodeRouting: TypeAlias = Literal[Routing, "split"]
+WhenNodeFull: TypeAlias = Literal["lost", "after service", "before service", "repetitive"]
+ClassName: TypeAlias = str
+Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
+
+UNINTERRUPTED = ("FCFS", "LCFS", "SJF", "SIRO", "priority")
+MOST_TOGETHER = 128
+NO_TIME = Deterministic(0.0)
+
+
+def law_for(given: Law | None, name: ClassName) -> Distribution | None:
+    """The law of a class, where there may be one for each."""
+    return given.get(name) if isinstance(given, Mapping) else given
+
+
+@dataclass(frozen=True)
+class Node:
+    """A station of a :class:`Network`.
+
+    - ``service``: the law of service times, or one for each class by its name;
+    - ``servers``: how many; math.inf where nobody waits;
+    - ``capacity``: the places, those at the servers included; None for no limit;
+    - ``when_full``: a customer who finds every place taken is "lost", or stays on the server just used until a
+      place is free ("after service"), or begins no service there before a place here is reserved ("before service"),
+      or is served there once more and tries again ("repetitive").  An arrival from outside is always lost;
+    - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
+      class, 0 before 1 before 2;
+    - ``queues`` and ``speeds``: as for :class:`~qsim.models.open.Open`; or "split": everyone brings a part of its own
+      service time to each server, and leaves when the last part is done (fork and join: a stripe over disks).
+
+    Devices are seldom ready at once.  What precedes a service counts as waiting:
+
+    - ``setup``: the time to wake a server that has been idle for longer than ``off_after``;
+    - ``turnaround``: the time to turn a server to another class than it served last; a law, or one for each class
+      that it turns to;
+    - ``paces``: the work that each server does per time unit, where they are unequal; an arrival takes the fastest
+      that is idle, then the one that fell idle last;
+    - ``copies_to``: the station (with ``as`` a class) to which everyone sends a copy on leaving, as a write cache
+      answers and writes to the disk later.  A copy that finds no place there holds its sender up as ``when_full`` of
+      that station says; nobody waits for it afterwards.
+
+    >>> from qsim import Exponential
+    >>> die = Node({"read": Exponential(60e-6), "write": Exponential(600e-6)}, discipline="priority",
+    ...            priority={"read": 0, "write": 1})
+    >>> die.servers
+    1
+    """
+
+    service: Law
+    servers: float = 1
+    capacity: int | None = None
+    when_full: WhenNodeFull = "lost"
+    discipline: NodeDiscipline = "FCFS"
+    queues: NodeRouting = "shared"
+    speeds: Sequence[float] | None = None
+    priority: Mapping[ClassName, int] = field(default_factory=dict)
+    setup: Law | None = None
+    off_after: float = 0.0
+    turnaround: Law | None = None
+    paces: Sequence[float] | None = None
+    copies_to: str = ""
+
+    def __post_init__(self) -> None:
+        for parameter in ("service", "setup", "turnaround"):
+            given = getattr(self, parameter)
+            for name, law in given.items() if isinstance(given, Mapping) else [("", given)]:
+                if given is not None and law is not NO_TIME:
+                    require(f"{parameter} of {name}" if name else parameter, law)
+        _check.one_of("discipline", self.discipline, (*get_args(Discipline), "priority", "preemptive priority"))
+        _check.one_of("queues", self.queues, get_args(NodeRouting))
+        _check.one_of("when_full", self.when_full, get_args(WhenNodeFull))
+        if self.servers != math.inf:
+            object.__setattr__(self, "servers", _check.count("servers", self.servers))
+        elif self.queues != "shared" or self.speeds is not None:
+            raise InvalidParameterError(
+                "servers", "must be finite, not inf, where queues or speeds is given", "nobody waits"
+            )
+        if self.capacity is not None:
+            least = 1 if self.servers == math.inf else int(self.servers)
+            remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
+            object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, least, remedy))
+        if self.speeds is not None:
+            object.__setattr__(self, "speeds", _check.speeds(self.speeds))
+            if self.queues != "shared" and self.servers > 1:
+                raise InvalidParameterError(
+                    "speeds", f"must be None where each server has its own queue, not {self.speeds!r}"
+                )
+        urgencies = {name: _check.count(f"priority of {name}", n, 0) for name, n in self.priority.items()}
+        object.__setattr__(self, "priority", urgencies)
+        object.__setattr__(self, "off_after", _check.non_negative("off_after", self.off_after))
+        self._check_servers()
+
+    def _check_servers(self) -> None:
+        """What servers do before a service, or to the parts of one, is known where nobody is interrupted."""
+        if self.paces is not None:
+            paces = tuple(_check.positive("paces", pace) for pace in _check.sequence("paces", self.paces))
+            if len(paces) != self.servers:
+                raise InvalidParameterError("paces", f"must be {self.servers}, one for each server, not {len(paces)}")
+            object.__setattr__(self, "paces", paces)
+        for name in ("setup", "turnaround", "paces", "copies_to"):
+            if getattr(self, name) and self.servers == math.inf:
+                raise InvalidParameterError("servers", f"must be finite, not inf, where {name} is given")
+        special = next((n for n in ("setup", "turnaround", "paces") if getattr(self, n) is not None), None)
+        if self.queues == "split" and self.servers == 1:
+            object.__setattr__(self, "queues", "shared")
+        special = "queues='split'" if self.queues == "split" else special
+        if special and (self.discipline not in UNINTERRUPTED or self.speeds is not None):
+            raise InvalidParameterError(
+                "discipline" if self.speeds is None else "speeds",
+                f"must be one of {', '.join(UNINTERRUPTED)}" if self.speeds is None else "must be None",
+                f"{special} needs servers that finish what they begin at a pace of their own",
+            )
+        if self.queues == "split" and self.copies_to:
+            raise InvalidParameterError("copies_to", "must be empty at a station that splits its customers")
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it matters which server takes a customer, or what it did before."""
+        return self.setup is not None or self.turnaround is not None or self.paces is not None
+
+    @property
+    def plain(self) -> bool:
+        """Whether its servers are all alike and always ready, and everyone is served whole and leaves alone."""
+        return not (self.remembers or self.copies_to or self.queues == "split" or isinstance(self, Gather))
+
+    @property
+    def most_work(self) -> float:
+        """The work done per time unit when very many are present."""
+        if self.speeds:
+            return self.speeds[-1]
+        if self.paces:
+            return min(self.paces) * self.servers if self.queues in ("random", "round-robin") else sum(self.paces)
+        return 1 if self.queues == "split" else self.servers
+
+    def service_of(self, name: ClassName) -> Distribution | None:
+        """The law of a class; None for one that is not served here."""
+        return law_for(self.service, name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gather(Node):
+    """A place where customers wait until ``count`` are together, or ``after`` has passed since the first came.
+
+    They leave together: a controller that interrupts its host once for several completions, a lift, a packet.
+
+    >>> Gather(count=8, after=100e-6).count
+    8
+    """
+
+    service: Law = NO_TIME
+    servers: float = math.inf
+    count: int = 1
+    after: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        most = f"at most {MOST_TOGETHER}"
+        object.__setattr__(self, "count", _check.count("count", self.count))
+        if self.count > MOST_TOGETHER:
+            raise InvalidParameterError("count", f"must be {most}, not {self.count}", value=self.count)
+        object.__setattr__(self, "after", _check.positive("after", self.after, "the longest wait of the first to come"))
+
+
+@dataclass(frozen=True)
+class Region:
+    """At most ``capacity`` customers at these ``stations`` together; the others wait at the gate, in order.
+
+    >>> Region(["bus", "die"], capacity=32, name="queue depth").capacity
+    32
+    """
+
+    stations: Sequence[str]
+    capacity: int
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        stations = _check.sequence("stations", self.stations)
+        if not stations:
+            raise InvalidParameterError("stations", "must not be empty", "name the stations inside the region")
+        object.__setattr__(self, "stations", tuple(str(s) for s in stations))
+        object.__setattr__(self, "capacity", _check.count("capacity", self.capacity))
+
+    @property
+    def gate(self) -> str:
+        """The name of its gate, where those outside wait."""
+        return f"gate of {self.name}" if self.name else f"gate of {self.stations[0]}"

@@ -1,0 +1,34 @@
+"""``qsim predict`` on the runs of a server: clients within an objective, workers for a rate, a second replica."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+RUNS = Path(__file__).parents[2] / "data" / "servers"
+
+
+def test_the_questions_of_a_service_are_answered_first(qsim):
+    out = qsim("predict", str(RUNS / "wrk"), "--clients", "1..500", "--slo", "30ms", "--target", "5k/s",
+              "--what-if", "replicas=1:2").out.splitlines()  # fmt: skip
+    assert out[0].startswith("Under 30.0 ms:")
+    assert "connections. 64 connections gave" in out[0]
+    assert out[1].startswith("5.0 k/s keep at most")
+    assert out[2].startswith("2 replicas for 1: about")
+    assert any("each request goes to one of 2 replicas at random" in line for line in out)
+
+
+def test_more_clients_than_were_measured_say_what_to_measure(qsim):
+    def notes(*clients: str) -> str:
+        return qsim("predict", str(RUNS / "wrk"), "--clients", *clients).out
+
+    assert "not covered beyond 128 connections: many servers lose throughput there" in notes("1..500")
+    assert "measure 500 connections, and the decline is fitted" in notes("1..500")
+    assert "not covered" not in notes("1,64,128")
+
+
+def test_the_workers_are_in_the_json(qsim):
+    done = qsim("predict", str(RUNS / "pgbench"), "--target", "30k/s", "--json")
+    told = json.loads(done.out)["workers"]
+    assert (told["is_bound"], told["rate_per_s"]) == (False, 30000)
+    assert told["wanted"] >= told["busy"]
