@@ -15,12 +15,24 @@ from calibrate.models.delay_law import DelayLaw, Unloaded
 from calibrate.models.general_service import general_named
 from calibrate.models.host_limits import HostLimit, host_limit_of
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
-from calibrate.models.open import OpenModel, ggc, open_named
-from calibrate.models.open_layout import usual_open
+from calibrate.models.open import MGc, MGcEach, OpenModel, ggc, open_named
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.models.stripe import Striped, striped_name
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
+
+MARGIN = 2.0
+"""A queue each must make the points more probable by a factor of e squared at least, else one queue it is."""
+
+
+def usual_open(points: Points) -> OpenModel:
+    """M/G/c with a queue each where the points calibrated on (two or more) speak for it, else with one queue.
+
+    Both have the same parameters. One queue lets W stay at S until shortly before saturation, a queue each bends it
+    from the first request on.
+    """
+    each, one = (model.weights(points).log_evidence for model in (MGcEach, MGc))
+    return MGcEach if each > one + MARGIN else MGc
 
 
 def model_for(points: Points, name: str | None) -> CurveModel:

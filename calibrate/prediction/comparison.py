@@ -22,7 +22,7 @@ from calibrate.next.fourth import loads_with_fourth
 from calibrate.next.load import NextLoad
 from calibrate.points import Points, points_of
 from calibrate.prediction.answer import answer, comparison_text, last_lines
-from calibrate.prediction.baseline_errors import BaselineError, baseline_errors, error_of
+from calibrate.prediction.baselines import BaselineError, baseline_errors, error_of
 from calibrate.prediction.fit_ladder import Rung, ladder
 from calibrate.prediction.open_queue import waiting
 from calibrate.prediction.summary import Summary, residuals_pct, summary_of
