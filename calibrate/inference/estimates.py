@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Quantity, Weights
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, format_rate, plain_number
@@ -93,9 +94,15 @@ def middle(table: Weights, quantity_of: Quantity, level: float) -> tuple[float, 
 def estimates(model: CurveModel, table: Weights, prior_log_sd: dict[str, float], level: float) -> dict[str, Estimate]:
     """The parameters of ``model`` as people name them; ``prior_log_sd`` of those with a prior that has a say."""
     told: dict[str, Estimate] = {}
-    for name, (unit, _) in model.report(table.values[:1]).items():
-        estimate, low, high = middle(table, reported(model, name), level)
-        identified, note = _identified(table, reported(model, name), unit, prior_log_sd.get(name))
+    mean, deviation = table.moments(lambda rows: np.stack([v for _, v in model.report(rows).values()], axis=1))
+    log_sd = np.sqrt(table.weight @ ((mean - table.weight @ mean) ** 2 + deviation**2))
+    shares = (0.5, 0.5 * (1 - level), 0.5 * (1 + level), 0.05, 0.95)
+    with np.errstate(over="ignore"):  # infinite where no number is as large
+        found = np.exp(quantiles(mean, deviation, table.weight, shares)).T.tolist()
+    reports = model.report(table.values[:1]).items()
+    for (name, (unit, _)), of_one, width in zip(reports, found, log_sd, strict=True):
+        estimate, low, high, least, most = of_one
+        identified, note = _identified(least, most, width, unit, prior_log_sd.get(name))
         if name == "c":  # servers are whole, although the curve that is fitted lets them be any number
             low, high = float(np.floor(low)), float(np.ceil(high))
         told[name] = Estimate(estimate, low, high, identified, unit, note)
@@ -111,11 +118,10 @@ def reported(model: CurveModel, name: str) -> Quantity:
     return of
 
 
-def _identified(table: Weights, quantity_of: Quantity, unit: str, prior_log_sd: float | None) -> tuple[bool, str]:
+def _identified(low: float, high: float, log_sd: float, unit: str, prior_log_sd: float | None) -> tuple[bool, str]:
     """Whether the points pin a quantity: narrower than a factor of two over 90 %, and narrower than its prior."""
-    if prior_log_sd is not None and table.mean_and_sd(quantity_of)[1] > ASSUMED * prior_log_sd:
+    if prior_log_sd is not None and log_sd > ASSUMED * prior_log_sd:
         return False, f"mostly its prior (a factor of {np.exp(prior_log_sd):.2g} either way), not these points"
-    low, high = (float(v) for v in table.quantiles(quantity_of, (0.05, 0.95)))
     if high / low > ROUGH:
         return False, f"anything from {quantity(low, unit)} to {quantity(high, unit)} fits these points"
     return True, ""

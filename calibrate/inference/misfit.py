@@ -63,9 +63,9 @@ class Independent(MisfitProcess):
 
 @dataclass(frozen=True)
 class Carried:
-    """What misses at the calibrated loads say of d at new measurements, for one misfit size.
+    """What misses at the calibrated loads say of d at new measurements, for each of s misfit sizes.
 
-    ``gain`` (m, k) times the misses (k,) is the mean of d at m new loads; ``covariance`` (m, m) is what is left of it.
+    ``gain`` (s, m, k) times the misses (k,) is the mean of d at m new loads; ``covariance`` (s, m, m) is what is left.
     """
 
     gain: Array
@@ -77,12 +77,13 @@ def covariance_of(process: MisfitProcess, used: Array, noise: Array, size: float
     return size**2 * process.among(used) + np.diag(noise**2)
 
 
-def carried(process: MisfitProcess, used: Array, noise: Array, size: float, loads: Array) -> Carried:
-    """The conditional distribution of d at new measurements at ``loads`` (m,), given those at ``used`` (k,)."""
+def carried(process: MisfitProcess, used: Array, noise: Array, sizes: Array, loads: Array) -> Carried:
+    """The conditional distributions of d at new measurements at ``loads`` (m,), given those at ``used`` (k,)."""
     process = process.seen(used) if len(used) else process
-    alone = size**2 * process.among(loads)
+    variance = sizes[:, None, None] ** 2
+    alone = variance * process.among(loads)
     if len(used) == 0:
-        return Carried(np.zeros((len(loads), 0)), alone)
-    shared = size**2 * process.between(loads, used)
-    gain = np.asarray(np.linalg.solve(covariance_of(process, used, noise, size), shared.T).T, dtype=np.float64)
-    return Carried(gain, alone - gain @ shared.T)
+        return Carried(np.zeros((len(sizes), len(loads), 0)), alone)
+    shared = variance * process.between(used, loads)
+    gain = np.linalg.solve(variance * process.among(used) + np.diag(noise**2), shared).swapaxes(1, 2)
+    return Carried(np.asarray(gain, dtype=np.float64), alone - gain @ shared)

@@ -144,12 +144,6 @@ class Weights:
         mean, deviation = self.moments(quantity)
         return _exp(quantiles(mean, deviation, self.weight, shares)[:, 0])
 
-    def mean_and_sd(self, quantity: Quantity) -> tuple[float, float]:
-        """Mean and standard deviation of the logarithm of a quantity that is one number a row."""
-        mean, deviation = (v[:, 0] for v in self.moments(quantity))
-        centre = float(self.weight @ mean)
-        return centre, float(np.sqrt(self.weight @ ((mean - centre) ** 2 + deviation**2)))
-
     def typical_misfit(self) -> float:
         """The median misfit size."""
         order = np.argsort(self.misfit)
@@ -196,14 +190,15 @@ def predictive(
     expected, variance = mean[:, k:].copy(), np.empty((len(table), len(loads)))
     left = np.zeros((len(loads), len(loads)))
     directions = np.zeros((len(table), len(loads), slopes.shape[2]))
-    for size in np.unique(table.misfit):
+    sizes = np.unique(table.misfit)
+    of_misses = carried(process, used, noise, sizes, loads)
+    for size, gain, covariance in zip(sizes, of_misses.gain, of_misses.covariance, strict=True):
         rows = np.flatnonzero(table.misfit == size)
-        of_misses = carried(process, used, noise, float(size), loads)
-        expected[rows] += missed[rows] @ of_misses.gain.T
-        along = slopes[rows, k:] - of_misses.gain @ slopes[rows, :k]
+        expected[rows] += missed[rows] @ gain.T
+        along = slopes[rows, k:] - gain @ slopes[rows, :k]
         directions[rows] = along
-        variance[rows] = np.maximum(of_misses.covariance.diagonal(), 0.0) + (along**2).sum(axis=2)
-        left += table.weight[rows].sum() * of_misses.covariance
+        variance[rows] = np.maximum(covariance.diagonal(), 0.0) + (along**2).sum(axis=2)
+        left += table.weight[rows].sum() * covariance
     return Predictive(expected, np.sqrt(variance), table.weight, directions, left)
 
 
@@ -214,10 +209,10 @@ def expected_logs(
     """The mean (m,) of what ``predictive`` says, alone and in a fraction of its time."""
     mean, _ = table.logs(lambda values: curve(values, np.concatenate([used, loads])))
     k, expected = len(used), table.weight @ mean[:, len(used) :]
-    for size in np.unique(table.misfit):
+    sizes = np.unique(table.misfit)
+    for size, gain in zip(sizes, carried(process, used, noise, sizes, loads).gain, strict=True):
         weight = np.where(table.misfit == size, table.weight, 0.0)
-        missed = weight.sum() * np.log(observed) - weight @ mean[:, :k]
-        expected += carried(process, used, noise, float(size), loads).gain @ missed
+        expected += gain @ (weight.sum() * np.log(observed) - weight @ mean[:, :k])
     return np.asarray(expected)
 
 

@@ -15,13 +15,29 @@ from calibrate.models.delay_law import DelayLaw, Unloaded
 from calibrate.models.general_service import general_named
 from calibrate.models.host_limits import HostLimit, host_limit_of
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
-from calibrate.models.open import OpenModel, ggc, open_named
-from calibrate.models.open_layout import usual_open
-from calibrate.models.open_setup import SleepingQueue
+from calibrate.models.open import MGc, MGcEach, OpenModel, ggc, open_named
+from calibrate.models.open_setup import SleepingQueue, falls
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
 from calibrate.models.stripe import Striped, striped_name
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
+
+MARGIN = 2.0
+"""A queue each, or setup, must make the points more probable by a factor of e squared, else one queue it is."""
+
+
+def usual_open(points: Points) -> OpenModel:
+    """M/G/c with a queue each, or with setup, where the points (two or more) speak for it, else with one queue.
+
+    The first two have the same parameters. One queue lets W stay at S until shortly before saturation, a queue each
+    bends it from the first request on.
+    """
+    each, one = (model.weights(points).log_evidence for model in (MGcEach, MGc))
+    usual = MGcEach if each > one + MARGIN else MGc
+    if not falls(points):
+        return usual
+    sleeping = SleepingQueue()
+    return sleeping if sleeping.weights(points).log_evidence > max(each, one) + MARGIN else usual
 
 
 def model_for(points: Points, name: str | None) -> CurveModel:

@@ -34,7 +34,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
         steps = np.geomspace(points.load[0], points.load[-1], MOST_POINTS)
         points = points.at(np.isin(np.arange(len(points)), np.searchsorted(points.load, steps * (1 - 1e-9))))
     found = structure_posterior(points)
-    if (missed := found.median_error()) > UNLIKELY:
+    if (missed := found.median_error) > UNLIKELY:
         why = f"no number of servers explains these points: the best misses them by about {100 * missed:.2g} %"
         return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
     likely = found.likely_servers(level)
@@ -83,7 +83,7 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
             curves.append(np.log(busy / found.service_s[rows, None]))
     apart = np.ptp(np.vstack(curves), axis=0)
     best = int(np.argmax(apart))
-    if apart[best] > 2 * found.median_error():
+    if apart[best] > 2 * found.median_error:
         return f"{points.load_type.at(depths[best])}, measured several times, would tell them apart"
     rate = 0.7 * float(points.throughput_per_s.max())
     return (

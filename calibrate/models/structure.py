@@ -94,6 +94,7 @@ class StructurePosterior:
         counts = np.unique(self.servers)
         return int(counts[np.argmax([self.share(self.servers == c) for c in counts])])
 
+    @cached_property
     def median_error(self) -> float:
         """The relative error of the model, median."""
         order = np.argsort(self.error)

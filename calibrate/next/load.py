@@ -15,12 +15,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.fitting.fitted import Fit
+from calibrate.fitting.curve_fit import LEVEL, Fit, fit_points, needed
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
 from calibrate.load_text import load_figure
+from calibrate.models.names import model_for
 from calibrate.models.past_the_peak import DECLINE_FROM
 from calibrate.next.fourth import fourth_point, unmeasured
+from calibrate.points import Points
 from measure.loads import Load, LoadKind, load_of
 from measure.units import format_bandwidth, format_percent, format_rate
 
@@ -95,6 +97,26 @@ class NextLoad:
 def _half_width_text(width: float) -> str:
     """``±8.3 %``, and beyond one half ``a factor of 4.6 either way``."""
     return f"±{format_percent(100 * width)}" if width <= MOST_PERCENT else f"a factor of {1 + width:.2g} either way"
+
+
+def advice(points: Points, made: Fit | None = None) -> NextLoad | None:
+    """The load to measure next, by all of ``points``: never one of them. None where nothing would tell enough.
+
+    ``made`` is a fit that is at hand: it is taken where it is the usual one, of all the points.
+
+    >>> from calibrate.points import points_of
+    >>> from measure import load_dataset
+    >>> advice(points_of(load_dataset("003-ssd-read"), "32 KiB read")).where
+    'depth 1'
+    """
+    usable = points if points.not_poisson is None else points.at(~points.not_poisson)
+    if len(usable) < needed(points):
+        return None
+    model = model_for(usable, None)
+    usual = (model.name, len(usable), LEVEL, usable.known_peak_per_s)
+    if made is None or usual != (made.model, len(made.used), made.level, made.known_peak_per_s):
+        made = fit_points(usable, model)
+    return next_load(made, measured=points.load.tolist())
 
 
 def next_load(

@@ -19,11 +19,16 @@ injected delay may be zero), and where an open queue is asked for a load beyond 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from calibrate.inference.parameters import Array, Mask
+
+if TYPE_CHECKING:
+    from calibrate.points import Points
 
 
 class BeyondCapacityError(ValueError):
@@ -246,3 +251,60 @@ def _between(places: Array, values: Array, at: Array) -> Array:
 def _check_capacity(loads: Array, capacity: float, queue: str) -> None:
     if loads.max(initial=0) >= capacity:
         raise BeyondCapacityError(queue, float(loads.max()), capacity)
+
+
+@dataclass(frozen=True)
+class BaselineError:
+    """Absolute errors in percent over ``points`` held-out points: the median, and what nine in ten stay below.
+
+    Throughput errors are None where the load is the throughput itself (arrival rates, bandwidths). All errors are None
+    where the baseline has no answer; ``why`` gives the reason.
+    """
+
+    name: str
+    points: int
+    throughput_median_pct: float | None = None
+    throughput_p90_pct: float | None = None
+    response_median_pct: float | None = None
+    response_p90_pct: float | None = None
+    why: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def baseline_errors(points: Points, held_out: Mask) -> tuple[BaselineError, ...]:
+    """Every baseline for this kind of load, calibrated on the points where ``held_out`` (m,) is False.
+
+    Empty where no point is held out, or all are. Raises ValueError where no baseline predicts over this kind of load.
+    """
+    found = baselines_for(points.load_kind)
+    if held_out.all() or not held_out.any():
+        return ()
+    used, unseen = points.at(~held_out), points.at(held_out)
+    return tuple(_error_of_baseline(name, baseline, used, unseen) for name, baseline in found.items())
+
+
+def error_of(
+    name: str, predicted: tuple[Array, Array], observed_throughput: Array | None, observed_response: Array
+) -> BaselineError:
+    """The errors of a predicted (throughput, response time), (m,) each; None for a throughput that is the load."""
+    x_errors = _median_and_p90(predicted[0], observed_throughput)
+    return BaselineError(name, len(observed_response), *x_errors, *_median_and_p90(predicted[1], observed_response))
+
+
+def _error_of_baseline(name: str, baseline: Baseline, used: Points, unseen: Points) -> BaselineError:
+    try:
+        predicted = baseline(used.load, used.throughput_per_s, used.response_time_s, unseen.load)
+    except ValueError as error:
+        return BaselineError(name, len(unseen), why=str(error))
+    observed = None if unseen.throughput_is_given else unseen.throughput_per_s
+    return error_of(name, predicted, observed, unseen.response_time_s)
+
+
+def _median_and_p90(predicted: Array, observed: Array | None) -> tuple[float, float] | tuple[None, None]:
+    if observed is None:
+        return None, None
+    median, p90 = np.percentile(100 * np.abs(predicted / observed - 1), (50, 90))
+    return float(median), float(p90)

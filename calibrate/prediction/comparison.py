@@ -17,12 +17,11 @@ from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
 from calibrate.knees.knee import Knee
 from calibrate.load_text import loads_text
-from calibrate.next.advice import advice
 from calibrate.next.fourth import loads_with_fourth
-from calibrate.next.load import NextLoad
+from calibrate.next.load import NextLoad, advice
 from calibrate.points import Points, points_of
 from calibrate.prediction.answer import answer, comparison_text, last_lines
-from calibrate.prediction.baseline_errors import BaselineError, baseline_errors, error_of
+from calibrate.prediction.baselines import BaselineError, baseline_errors, error_of
 from calibrate.prediction.fit_ladder import Rung, ladder
 from calibrate.prediction.open_queue import waiting
 from calibrate.prediction.summary import Summary, residuals_pct, summary_of
@@ -162,7 +161,7 @@ class Comparison(Result):
 
     @cached_property
     def next(self) -> NextLoad | None:
-        """The load to measure next, by all points (:mod:`calibrate.next.advice`)."""
+        """The load to measure next, by all points (:mod:`calibrate.next.load`)."""
         return advice(self.points)
 
     @property

@@ -122,12 +122,10 @@ def add_guess(
     >>> from calibrate import Guess
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> temporary = TemporaryDirectory()
-    >>> folder = Path(temporary.name)
-    >>> commitment, kept = add_guess(folder / "class.json", Guess("Ada", knee=24))
-    >>> commitment.name, kept.exists()
+    >>> with TemporaryDirectory() as folder:
+    ...     commitment, kept = add_guess(Path(folder) / "class.json", Guess("Ada", knee=24))
+    ...     commitment.name, kept.exists()
     ('Ada', True)
-    >>> temporary.cleanup()
     """
     own = keep or path.with_name(f"{path.stem}.{slug(guess.name)}.guess.json")
     if not path.parent.is_dir():
@@ -195,12 +193,10 @@ def read_revealed(paths: Sequence[Path]) -> Revealed:
     >>> from calibrate import Guess, add_guess
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> temporary = TemporaryDirectory()
-    >>> folder = Path(temporary.name)
-    >>> _, kept = add_guess(folder / "class.json", Guess("Ada", knee=24))
-    >>> len(read_revealed([folder / "class.json", kept]).guesses)
+    >>> with TemporaryDirectory() as folder:
+    ...     _, kept = add_guess(Path(folder) / "class.json", Guess("Ada", knee=24))
+    ...     len(read_revealed([Path(folder) / "class.json", kept]).guesses)
     1
-    >>> temporary.cleanup()
     """
     entries: list[Commitment] = []
     guesses: dict[Path, tuple[Guess, bytes]] = {}
@@ -232,12 +228,10 @@ def leaderboard(revealed: Revealed, observed: Fit, sweep: Sweep) -> list[Row]:
     >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> temporary = TemporaryDirectory()
-    >>> folder = Path(temporary.name)
-    >>> _, kept = add_guess(folder / "class.json", Guess("Ada", knee=24))
-    >>> [row.name for row in leaderboard(read_revealed([folder / "class.json", kept]), fit(sweep), sweep)]
+    >>> with TemporaryDirectory() as folder:
+    ...     _, kept = add_guess(Path(folder) / "class.json", Guess("Ada", knee=24))
+    ...     [row.name for row in leaderboard(read_revealed([Path(folder) / "class.json", kept]), fit(sweep), sweep)]
     ['Ada']
-    >>> temporary.cleanup()
     """
     ranked: list[tuple[str, Guess]] = []
     apart: list[Row] = []

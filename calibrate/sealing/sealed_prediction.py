@@ -56,11 +56,9 @@ class SealedPrediction(Result):
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> temporary = TemporaryDirectory()
-    >>> folder = Path(temporary.name)
-    >>> seal([drive], [[1, 8, 64]], folder / "guess.seal").fits[0].model
+    >>> with TemporaryDirectory() as folder:
+    ...     seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal").fits[0].model
     'p-norm'
-    >>> temporary.cleanup()
     """
 
     fits: tuple[Fit, ...]
@@ -127,12 +125,10 @@ def seal(
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> temporary = TemporaryDirectory()
-    >>> folder = Path(temporary.name)
-    >>> sealed = seal([drive], [[1, 8, 64]], folder / "guess.seal")
-    >>> len(sealed.sha256)
+    >>> with TemporaryDirectory() as folder:
+    ...     sealed = seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal")
+    ...     len(sealed.sha256)
     64
-    >>> temporary.cleanup()
     """
     check_unsealed(path)
     document: dict[str, Any] = {
@@ -195,12 +191,10 @@ def read_seal(path: Path) -> SealedPrediction:
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> temporary = TemporaryDirectory()
-    >>> folder = Path(temporary.name)
-    >>> _ = seal([drive], [[1, 8, 64]], folder / "guess.seal")
-    >>> [row["load"] for row in read_seal(folder / "guess.seal").points[0]]
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal")
+    ...     [row["load"] for row in read_seal(Path(folder) / "guess.seal").points[0]]
     [1.0, 8.0, 64.0]
-    >>> temporary.cleanup()
     """
     document = verified(path, SCHEMA, "a sealed prediction", _REMEDY)
     try:
@@ -260,14 +254,12 @@ def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> temporary = TemporaryDirectory()
-    >>> folder = Path(temporary.name)
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
-    >>> sealed = seal([drive], [[1, 8, 64]], folder / "guess.seal")
-    >>> len(unseen(sealed, sweep)) == len(sweep)
+    >>> with TemporaryDirectory() as folder:
+    ...     sealed = seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal")
+    ...     len(unseen(sealed, sweep)) == len(sweep)
     True
-    >>> temporary.cleanup()
     """
     used = used_rows(seal, sweep)
     if not used.any():

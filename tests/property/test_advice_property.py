@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from calibrate import fit
 from calibrate.models.curves import OnsetPNorm
-from calibrate.next.advice import advice
-from calibrate.next.load import next_load
+from calibrate.next.load import advice, next_load
 from calibrate.points import points_of
 from measure import Sweep
 

@@ -130,7 +130,7 @@ def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
 def last_lines(fits: Sequence[Fit], sweep: Sweep | None, more: str) -> list[str]:
     """What to measure next, the same whatever the fits were calibrated on, and ``more``."""
     from calibrate.fitting.answer import labelled
-    from calibrate.next.advice import advice
+    from calibrate.next.load import advice
     from calibrate.points import points_of
     from calibrate.prediction.answer import next_text
 
@@ -140,7 +140,7 @@ def last_lines(fits: Sequence[Fit], sweep: Sweep | None, more: str) -> list[str]
 
 def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:
     """A fit in JSON with its ``knees`` by every definition, without the table that only a fit file needs."""
-    from calibrate.next.advice import advice as next_of
+    from calibrate.next.load import advice as next_of
     from calibrate.points import points_of
 
     wanted = None if sweep is None else next_of(points_of(sweep, fit.series), fit)

@@ -164,7 +164,7 @@ class Knees:
     def last_lines(self) -> list[str]:
         """What to measure next, where something would tell more."""
         from calibrate.fitting.answer import labelled
-        from calibrate.next.advice import advice
+        from calibrate.next.load import advice
         from calibrate.prediction.answer import next_text
 
         wanted = next_text([(f.series, advice(f.points, f)) for f in self.fits if f.points is not None])

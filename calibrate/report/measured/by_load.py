@@ -11,7 +11,7 @@ from calibrate.fitting.answer import knee_word
 from calibrate.fitting.curve_fit import LEVEL, Fit, fit
 from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee
-from calibrate.next.advice import advice
+from calibrate.next.load import advice
 from calibrate.report.axes import AxisScale, load_scale
 from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
 from calibrate.report.measured.drawings import MOST_LINES, lines

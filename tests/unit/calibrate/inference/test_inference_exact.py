@@ -218,11 +218,11 @@ def test_the_heaviest_row_and_the_median_misfit() -> None:
     assert half.values.ravel().tolist() == [4.0, 9.0]
 
 
-def test_mean_and_sd_are_those_of_a_mixture() -> None:
-    table = rows(np.e, np.e**3, weight=[0.25, 0.75], sd=0.5)
-    mean, sd = table.mean_and_sd(lambda v: v[:, 0] ** 2)
-    assert mean == pytest.approx(0.25 * 2 + 0.75 * 6)
-    assert sd == pytest.approx(np.sqrt(0.25 * 9 + 0.75 * 1 + 1.0))  # 3 and 1 off the mean, each 2·0.5 wide
+@pytest.mark.parametrize(("prior", "told"), [(1.66, "mostly its prior"), (1.67, "anything from")])
+def test_what_is_left_of_a_prior_is_the_deviation_of_the_mixture(prior: float, told: str) -> None:
+    table = rows(np.e, np.e**3, weight=[0.25, 0.75], sd=0.5)  # 1.5 and 0.5 off the mean, each 0.5 wide: 1 in all
+    found = estimates(Servers(), table, {"S": prior}, 0.9)  # type: ignore[arg-type]
+    assert found["S"].note.startswith(told)
 
 
 def test_light_rows_are_thinned_and_heavy_ones_kept() -> None:

@@ -28,17 +28,17 @@ def test_what_is_carried_is_the_conditional_normal_distribution() -> None:
     new, noise, size = np.array([2.0, 1024.0]), np.full(3, 0.02), 0.1
     every = np.concatenate([LOADS, new])
     whole = size**2 * PROCESS.among(every) + np.diag([*noise**2, 0, 0])
-    of = carried(PROCESS, LOADS, noise, size, new)
+    of = carried(PROCESS, LOADS, noise, np.array([0.3, size]), new)
     gain = whole[3:, :3] @ np.linalg.inv(whole[:3, :3])
-    np.testing.assert_allclose(of.gain, gain, rtol=1e-9)
-    np.testing.assert_allclose(of.covariance, whole[3:, 3:] - gain @ whole[:3, 3:], rtol=1e-9)
+    np.testing.assert_allclose(of.gain[1], gain, rtol=1e-9)
+    np.testing.assert_allclose(of.covariance[1], whole[3:, 3:] - gain @ whole[:3, 3:], rtol=1e-9)
 
 
 def test_nothing_measured_and_misses_of_their_own_say_nothing() -> None:
     none = np.zeros(0)
-    of = carried(PROCESS, none, none, 0.1, LOADS)
-    assert of.gain.shape == (3, 0)
-    np.testing.assert_allclose(of.covariance, 0.01 * PROCESS.among(LOADS))
-    own = carried(Independent(), LOADS, np.zeros(3), 0.1, LOADS)
-    np.testing.assert_allclose(own.gain, np.zeros((3, 3)))
-    np.testing.assert_allclose(own.covariance, 0.01 * np.eye(3))
+    of = carried(PROCESS, none, none, np.array([0.1]), LOADS)
+    assert of.gain.shape == (1, 3, 0)
+    np.testing.assert_allclose(of.covariance[0], 0.01 * PROCESS.among(LOADS))
+    own = carried(Independent(), LOADS, np.zeros(3), np.array([0.1]), LOADS)
+    np.testing.assert_allclose(own.gain[0], np.zeros((3, 3)))
+    np.testing.assert_allclose(own.covariance[0], 0.01 * np.eye(3))

@@ -11,8 +11,7 @@ from calibrate.inference.estimates import Estimate
 from calibrate.knees.knee import Knee
 from calibrate.models.curves import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw
-from calibrate.next.advice import advice
-from calibrate.next.load import knee_shares, next_load
+from calibrate.next.load import advice, knee_shares, next_load
 from calibrate.points import points_of
 from measure import Sweep
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import Points, compare, points_of
-from calibrate.prediction.baseline_errors import baseline_errors
+from calibrate.prediction.baselines import baseline_errors
 from measure import Sweep, load_dataset
 from measure.loads import LoadKind
 

@@ -11,7 +11,7 @@ import pytest
 
 from calibrate import compare, compare_all, fit
 from calibrate.default_loads import recommended
-from calibrate.next.advice import advice
+from calibrate.next.load import advice
 from calibrate.points import points_of
 from measure import DataError, Sweep, load_dataset
 from measure.findings import Finding
