@@ -123,18 +123,22 @@ class Fit(Result):
         """Those of the curve alone, without c, S and Z."""
         if self.told is not None:
             return self.told
-        columns = (self.used, self.used_throughput_per_s, self.used_response_s)
-        priors = {
-            p.name: p.prior_log_sd for p in self.curve_model.parameters(*(np.array(c) for c in columns))
-            if p.prior_log_sd is not None
-        }  # fmt: skip
-        found = estimates(self.curve_model, self.table, priors, self.level)
+        found = self.estimated()
         if "N*" in found:  # one knee, whoever asks
             k = self.knee
             found["N*"] = replace(
                 found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
             )
         return found
+
+    def estimated(self, *names: str) -> dict[str, Estimate]:
+        """Parameters of the curve by the table of weights: those of ``names``, or all."""
+        columns = (self.used, self.used_throughput_per_s, self.used_response_s)
+        priors = {
+            p.name: p.prior_log_sd for p in self.curve_model.parameters(*(np.array(c) for c in columns))
+            if p.prior_log_sd is not None
+        }  # fmt: skip
+        return estimates(self.curve_model, self.table, priors, self.level, names or None)
 
     @cached_property
     def knee(self) -> Knee:

@@ -114,7 +114,8 @@ def _facts(path: Path, sweep: Sweep, inventory: Facts) -> Mapping[str, str]:
 
 
 def _row(made: Fit, facts: Mapping[str, str]) -> tuple[Any, ...]:
-    idle, peak = (made.curve_parameters.get(name) for name in ("R1", "Xmax"))
+    known = made.estimated("R1", "Xmax")
+    idle, peak = known.get("R1"), known.get("Xmax")
     if idle is None or peak is None:
         raise DataError(f"{made.series} is no curve over requests outstanding, which a fleet is compared by")
     knee = made.knee

@@ -5,6 +5,7 @@ The estimate is the median and the ends are quantiles of the same distribution, 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -90,15 +91,26 @@ def middle(table: Weights, quantity_of: Quantity, level: float) -> tuple[float, 
     return float(estimate), float(low), float(high)
 
 
-def estimates(model: CurveModel, table: Weights, prior_log_sd: dict[str, float], level: float) -> dict[str, Estimate]:
-    """The parameters of ``model`` as people name them; ``prior_log_sd`` of those with a prior that has a say."""
+def estimates(
+    model: CurveModel, table: Weights, prior_log_sd: dict[str, float], level: float,
+    names: Collection[str] | None = None,
+) -> dict[str, Estimate]:  # fmt: skip
+    """The parameters of ``model`` as people name them, or those of ``names`` alone.
+
+    ``prior_log_sd`` holds those with a prior that has a say.
+    """
     told: dict[str, Estimate] = {}
+    shares = (0.5, 0.5 * (1 - level), 0.5 * (1 + level), 0.05, 0.95)
     for name, (unit, _) in model.report(table.values[:1]).items():
-        estimate, low, high = middle(table, reported(model, name), level)
-        identified, note = _identified(table, reported(model, name), unit, prior_log_sd.get(name))
+        if names is not None and name not in names:
+            continue
+        moments = table.moments(reported(model, name))
+        estimate, low, high, *ninety = (float(v) for v in table.quantiles_of(moments, shares))
+        prior = prior_log_sd.get(name)
+        why = _not_identified(ninety, unit, prior, 0.0 if prior is None else table.mean_and_sd(moments)[1])
         if name == "c":  # servers are whole, although the curve that is fitted lets them be any number
             low, high = float(np.floor(low)), float(np.ceil(high))
-        told[name] = Estimate(estimate, low, high, identified, unit, note)
+        told[name] = Estimate(estimate, low, high, not why, unit, why)
     return told
 
 
@@ -111,11 +123,11 @@ def reported(model: CurveModel, name: str) -> Quantity:
     return of
 
 
-def _identified(table: Weights, quantity_of: Quantity, unit: str, prior_log_sd: float | None) -> tuple[bool, str]:
-    """Whether the points pin a quantity: narrower than a factor of two over 90 %, and narrower than its prior."""
-    if prior_log_sd is not None and table.mean_and_sd(quantity_of)[1] > ASSUMED * prior_log_sd:
-        return False, f"mostly its prior (a factor of {np.exp(prior_log_sd):.2g} either way), not these points"
-    low, high = (float(v) for v in table.quantiles(quantity_of, (0.05, 0.95)))
+def _not_identified(ninety: Sequence[float], unit: str, prior_log_sd: float | None, log_sd: float) -> str:
+    """Why the points do not pin a quantity; "" where 90 % span less than a factor of two, and less than its prior."""
+    if prior_log_sd is not None and log_sd > ASSUMED * prior_log_sd:
+        return f"mostly its prior (a factor of {np.exp(prior_log_sd):.2g} either way), not these points"
+    low, high = ninety
     if high / low > ROUGH:
-        return False, f"anything from {quantity(low, unit)} to {quantity(high, unit)} fits these points"
-    return True, ""
+        return f"anything from {quantity(low, unit)} to {quantity(high, unit)} fits these points"
+    return ""

@@ -141,12 +141,15 @@ class Weights:
 
     def quantiles(self, quantity: Quantity, shares: Sequence[float]) -> Array:
         """Quantiles (k,) of a quantity that is one number a row."""
-        mean, deviation = self.moments(quantity)
-        return _exp(quantiles(mean, deviation, self.weight, shares)[:, 0])
+        return self.quantiles_of(self.moments(quantity), shares)
 
-    def mean_and_sd(self, quantity: Quantity) -> tuple[float, float]:
-        """Mean and standard deviation of the logarithm of a quantity that is one number a row."""
-        mean, deviation = (v[:, 0] for v in self.moments(quantity))
+    def quantiles_of(self, moments: tuple[Array, Array], shares: Sequence[float]) -> Array:
+        """Quantiles (k,) of a quantity whose ``moments`` are known."""
+        return _exp(quantiles(*moments, self.weight, shares)[:, 0])
+
+    def mean_and_sd(self, moments: tuple[Array, Array]) -> tuple[float, float]:
+        """Mean and standard deviation of the logarithm of a quantity that is one number a row, by its ``moments``."""
+        mean, deviation = (v[:, 0] for v in moments)
         centre = float(self.weight @ mean)
         return centre, float(np.sqrt(self.weight @ ((mean - centre) ** 2 + deviation**2)))
 

@@ -220,7 +220,7 @@ def test_the_heaviest_row_and_the_median_misfit() -> None:
 
 def test_mean_and_sd_are_those_of_a_mixture() -> None:
     table = rows(np.e, np.e**3, weight=[0.25, 0.75], sd=0.5)
-    mean, sd = table.mean_and_sd(lambda v: v[:, 0] ** 2)
+    mean, sd = table.mean_and_sd(table.moments(lambda v: v[:, 0] ** 2))
     assert mean == pytest.approx(0.25 * 2 + 0.75 * 6)
     assert sd == pytest.approx(np.sqrt(0.25 * 9 + 0.75 * 1 + 1.0))  # 3 and 1 off the mean, each 2·0.5 wide
 
