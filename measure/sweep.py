@@ -231,14 +231,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
         raise DataError(f"{where}: the table lacks {', '.join(missing)}")
     if points.empty:
         raise DataError(f"{where}: the table has no point")
-    columns = {str(name): points[name] for name in points.columns}
-    for column in (c for c in OPTIONAL if c not in columns):
-        empty = 0.0 if column == "repeat" else None if column in _TEXT else np.nan
-        columns[column] = pd.Series([empty] * len(points), points.index, dtype=object if column in _TEXT else float)
-    for column in _NUMBERS:
-        if columns[column].dtype != np.float64:
-            columns[column] = pd.to_numeric(columns[column], errors="coerce").astype(float)
-    table = pd.DataFrame(columns)
+    table = points if _is_typed(points) else _typed(points)
     for column, what in (("throughput_per_s", "throughput"), ("latency_s", "latency"), ("load", "load")):
         values = table[column].to_numpy(float)
         bad = ~np.isfinite(values) | ((values < 0) if column == "load" else (values <= 0))
@@ -259,6 +252,23 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
             f" is beyond any device; correct the unit or the value{other}"
         )
     return table.reset_index(drop=True)
+
+
+def _is_typed(points: pd.DataFrame) -> bool:
+    """Whether the table has every column, as that of another sweep."""
+    types = points.dtypes
+    return types.index.is_unique and all(c in types for c in OPTIONAL) and all(types[c] == np.float64 for c in _NUMBERS)
+
+
+def _typed(points: pd.DataFrame) -> pd.DataFrame:
+    columns = {str(name): points[name] for name in points.columns}
+    for column in (c for c in OPTIONAL if c not in columns):
+        empty = 0.0 if column == "repeat" else None if column in _TEXT else np.nan
+        columns[column] = pd.Series([empty] * len(points), points.index, dtype=object if column in _TEXT else float)
+    for column in _NUMBERS:
+        if columns[column].dtype != np.float64:
+            columns[column] = pd.to_numeric(columns[column], errors="coerce").astype(float)
+    return pd.DataFrame(columns)
 
 
 def describe_series(

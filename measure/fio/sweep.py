@@ -172,7 +172,7 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
         notes[NOTE] = late.to_dict()
     read = point.job.read_percent
     if did := block_layer.last(plan.runtime_s, reads=read > 0, writes=read < 100):
-        notes[beside.NOTE] = did.to_dict()
+        notes[beside.NOTE] = {name: value for name, value in did.to_dict().items() if value == value}  # noqa: PLR0124
     if len(intervals):
         notes["intervals"] = intervals.to_dict()
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)

@@ -11,13 +11,15 @@ times are drawn in strata (:func:`stratified`): any 32 successive ones are sprea
 
 from __future__ import annotations
 
+import heapq
 import json
+import math
 import threading
 import time
 from array import array
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,10 +28,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from measure.errors import ToolMissingError
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, drawn_times
+from measure.known_device.sweep import DeviceSweep
 from measure.machine.host import host_facts
-from measure.machine.process import now
+from measure.machine.process import find_tool, now
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, read_kept
 from measure.sweep import Provenance, Sweep
@@ -58,6 +62,38 @@ class Depth:
 
 
 @dataclass(frozen=True)
+class ArrivalRate:
+    """A point: how many requests arrive a second, as a Poisson process."""
+
+    rate: float
+
+    @property
+    def key(self) -> str:
+        """What the point is stored as."""
+        return f"rate-{self.rate:g}.0"
+
+    def describe(self) -> str:
+        """What is shown while it runs."""
+        return f"{self.rate:g} requests/s"
+
+
+class Punctuality:
+    """How early the device answers: ``early_s`` at first, then more by a ``share`` of how late each answer came.
+
+    What one answer is late is taken off the next ones, so late wakings lengthen the mean by next to nothing. The share
+    is small where many requests wait at once, since these all wake before it can act. Without one, ``early_s`` stays.
+    """
+
+    def __init__(self, early_s: float = 0.0, share: float = 0.0) -> None:
+        self.early_s = early_s
+        self._share = share
+
+    def answered(self, late_s: float) -> None:
+        """Note how much later than it should an answer came; negative: earlier."""
+        self.early_s += self._share * late_s
+
+
+@dataclass(frozen=True)
 class PythonDevice:
     """The device ``truth``, driven by closed loops of ``runtime_s`` seconds, after ``ramp_s`` that do not count."""
 
@@ -67,6 +103,15 @@ class PythonDevice:
 
     def run(self, depths: Sequence[int], out_dir: Path, on_progress: Progress | None = None) -> Sweep:
         """Measure what is missing of ``depths`` in ``out_dir`` and return all of it. Raises StoreError."""
+        return self._measure([Depth(n) for n in depths], out_dir, on_progress)
+
+    def run_open(self, rates: Sequence[float], out_dir: Path, on_progress: Progress | None = None) -> Sweep:
+        """The same of arrival ``rates``."""
+        return self._measure([ArrivalRate(rate) for rate in rates], out_dir, on_progress)
+
+    def _measure(
+        self, points: Sequence[Depth | ArrivalRate], out_dir: Path, on_progress: Progress | None
+    ) -> Sweep:  # fmt: skip
         early_s = lateness_s()
         truth = self.truth
         settings = {
@@ -74,7 +119,7 @@ class PythonDevice:
             "runtime_s": self.runtime_s, "ramp_s": self.ramp_s,
         }  # fmt: skip
         plan = Measurement(
-            TOOL, [Depth(n) for n in depths], settings, partial(self._provenance, early_s),
+            TOOL, points, settings, partial(self._provenance, early_s),
             lambda _store, _missing, _tick: nullcontext(partial(self._run, early_s)), read_device_store,
             lambda _: self.runtime_s + self.ramp_s,
         )  # fmt: skip
@@ -87,20 +132,25 @@ class PythonDevice:
             details={"truth": truth.to_dict(), "host_facts": host.to_dict()},
         )  # fmt: skip
 
-    def _run(self, early_s: float, point: Depth, _: Tick) -> Outcome:
-        command = f"a closed loop of {point.depth} threads"
-        about = {"command": command, "request": {"depth": point.depth}, "started_at": now()}
+    def _run(self, early_s: float, point: Depth | ArrivalRate, _: Tick) -> Outcome:
+        closed = isinstance(point, Depth)
+        command = f"{'a closed loop of threads' if closed else 'Poisson arrivals'}, {point.describe()}"
+        about = {"command": command, "request": asdict(point), "started_at": now()}
         times, routes = drawn_times(self.truth)
-        rng = np.random.default_rng([self.truth.seed, point.depth])  # other draws at each depth
+        rng = np.random.default_rng([self.truth.seed, *point.key.encode()])  # other draws at each point
         server = Server(
-            array("d", stratified(times, rng).tobytes()), self.truth.servers,
+            array("d", (stratified(times, rng) if closed else rng.permutation(times)).tobytes()), self.truth.servers,
             array("H", routes.tobytes()) if len(routes) else None,
         )  # fmt: skip
         seconds = self.ramp_s + self.runtime_s
-        rows = closed_loop(server, point.depth, seconds, early_s, SHARE / point.depth, self.truth.delay_s)
+        if isinstance(point, Depth):
+            rows = closed_loop(server, point.depth, seconds, Punctuality(early_s, SHARE / point.depth),
+                               self.truth.delay_s)  # fmt: skip
+        else:
+            rows = open_stream(server, point.rate, seconds, Punctuality(early_s, SHARE), rng)
         counted = rows[(rows[:, 0] >= self.ramp_s) & (rows[:, 0] < self.ramp_s + self.runtime_s), 1]
         if len(counted) < 2:
-            reason = f"at depth {point.depth} fewer than two requests were answered; give the points more time"
+            reason = f"at {point.describe()} fewer than two requests were answered; give the points more time"
             return Outcome(None, about, reason)
         measured = {
             "requests": len(counted), "throughput_per_s": len(counted) / self.runtime_s,
@@ -158,6 +208,48 @@ def closed_loop(
     return np.array([row for own in rows for row in own], dtype=np.float64).reshape(-1, 2)
 
 
+def open_stream(
+    server: Server, rate: float, seconds: float, punctuality: Punctuality, rng: np.random.Generator
+) -> NDArray[np.float64]:  # fmt: skip
+    """The same of requests that arrive as a Poisson process, whether those before them were answered or not.
+
+    One thread waits for the next arrival or departure. A request arrives when it should, however late the machine woke
+    the thread, so that only answers are late.
+    """
+    rows: list[tuple[float, float]] = []
+    inside: list[tuple[float, float]] = []
+    begin = time.perf_counter()
+    arrives = begin + rng.exponential(1 / rate)
+    while True:
+        ahead = inside[0][0] - punctuality.early_s if inside else math.inf
+        wake = min(arrives, ahead)
+        if wake - begin >= seconds:
+            break
+        time.sleep(max(0.0, wake - time.perf_counter()))
+        if arrives <= ahead:
+            heapq.heappush(inside, (server.admit(arrives)[1], arrives))
+            arrives += rng.exponential(1 / rate)
+        else:
+            due, sent = heapq.heappop(inside)
+            answered = time.perf_counter()
+            punctuality.answered(answered - due)
+            rows.append((answered - begin, answered - sent))
+    return np.array(rows, dtype=np.float64).reshape(-1, 2)
+
+
+def run_anywhere(planned: DeviceSweep, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
+    """The sweep ``planned``, by nbdkit and fio, or where one of them is missing by threads of Python."""
+    try:
+        find_tool("fio")
+        find_tool("nbdkit")
+    except ToolMissingError:
+        python = PythonDevice(planned.truth, planned.runtime_s, planned.ramp_s)
+        if planned.depths:
+            return python.run(planned.depths, out_dir, on_progress)
+        return python.run_open(planned.arrival_rates, out_dir, on_progress)
+    return planned.run(out_dir, on_progress)
+
+
 def lateness_s() -> float:
     """How much later than asked this machine ends a short sleep: the median, in seconds."""
     late = []
@@ -174,10 +266,17 @@ def read_device_store(store: SweepStore) -> Sweep:
     kept.check_any()
     rows: list[dict[str, Any]] = []
     for point, measured in zip(kept.finished, kept.values, strict=True):
-        depth = float(point.record["request"]["depth"])
+        asked = point.record["request"]
+        is_open = "rate" in asked
+        load = measured["throughput_per_s"] if is_open else float(asked["depth"])
+        about = {"asked_rate_per_s": asked["rate"]} if is_open else {"depth": load, "jobs": 1.0}
         rows.append({
-            "series": "requests", "load": depth, "depth": depth, "jobs": 1.0, "repeat": 0,
-            "source": point.raw.name if point.raw else None, "started_at": point.record["started_at"], **measured,
+            "series": "requests", "load": load, "repeat": 0, "source": point.raw.name if point.raw else None,
+            "started_at": point.record["started_at"], **about, **measured,
         })  # fmt: skip
     table = pd.DataFrame(rows).sort_values("load", kind="stable")
-    return Sweep(table, provenance=kept.provenance, findings=kept.findings, name=store.directory.name, raw=kept.raw)
+    return Sweep(
+        table, provenance=kept.provenance, findings=kept.findings, name=store.directory.name, raw=kept.raw,
+        load_kind="arrival_rate" if "asked_rate_per_s" in table else "queue_depth",
+        load_unit="requests/s" if "asked_rate_per_s" in table else "requests",
+    )  # fmt: skip

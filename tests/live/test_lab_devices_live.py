@@ -13,6 +13,7 @@ pytest.importorskip("dash")
 from calibrate.lab.folder import opened
 from calibrate.lab.run.orders import choices, order_for
 from calibrate.lab.run.session import LabRun
+from measure import load
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -49,6 +50,29 @@ def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_p
         assert "Ann" in names or "no guess can be judged" in result["outcome"]
         assert run.report is not None
         assert not _files(folder.disk)  # the test file is gone
+
+
+def test_a_known_device_is_measured_where_fio_and_nbdkit_are_missing(tmp_path, monkeypatch):
+    """Threads of Python play it, on any system; the truth is revealed with the rest."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with opened(tmp_path / "lab") as folder:
+        assert [c.missing for c in choices(folder) if c.value == "known"] == [""]
+        assert all("fio" in c.missing for c in choices(folder) if c.value == "disk")
+        run = LabRun.begin(folder.new_run(), replace(order_for(folder, "known", None, 0.5), loads=(1.0, 8.0, 16.0)))
+        run.guess("Ann", 12)
+        run.start()
+        waited_until_s = time.monotonic() + PATIENCE_S
+        try:
+            while run.phase == "running" and time.monotonic() < waited_until_s:
+                time.sleep(0.2)
+        finally:
+            run.stop()
+        assert run.phase == "measured", run.log.of_kind("failed", "stopped")
+        run.reveal()
+        assert run.revealed is not None
+        sweep = load(run.directory / "sweep")
+        assert sweep.provenance.details["truth"]["player"] == "threads of Python"
+        assert {1.0, 8.0} <= set(sweep.points["load"])
 
 
 def _files(directory: Path) -> list[Path]:
