@@ -47,7 +47,8 @@ def _positions(network: Network) -> dict[str, tuple[int, int]]:
     def place(station: str, at_least: int, before: tuple[str, ...]) -> None:
         if station not in before and column.get(station, -1) < at_least:
             column[station] = at_least
-            for following in _following(network, station):
+            aside = {copy[0] for name in network.classes if (copy := network.copies(station, name))}
+            for following in {**_following(network, station), **dict.fromkeys(aside)}:
                 place(following, at_least + 1, (*before, station))
 
     homes = [s for each in network.populations.values() for s in each]
@@ -109,6 +110,8 @@ def _ways(network: Network, at: dict[str, tuple[int, int]]) -> Iterator[str]:
         for to, shares in _following(network, here).items():
             label = "" if all(p == 1 for p in shares) else " / ".join(f"{p:.3g}" for p in shares)
             yield from _arrow(x, y, *_point(at[to]), label)
+        for to in {copy[0] for name in network.classes if (copy := network.copies(here, name))}:
+            yield from _arrow(x, y, *_point(at[to]), "copy")
         if leaves:
             yield f'<path d="M{x + 38:g} {y - 6:g}l28 -22" marker-end="url(#tip)"/>' + _text(x + 68, y - 32, "out")
     for name, station in network.entries():

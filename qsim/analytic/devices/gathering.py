@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammainc
 
 from qsim.analytic.networks import routed
 from qsim.distributions import Deterministic
@@ -38,6 +37,8 @@ def mean_wait(arrival_rate: float, count: int, after: float) -> float:
     >>> round(mean_wait(arrival_rate=1e-9, count=8, after=100.0), 3), mean_wait(arrival_rate=2.0, count=8, after=1e9)
     (100.0, 1.75)
     """
+    from scipy.special import gammainc
+
     k = np.arange(1, count)
     reached = gammainc(k, arrival_rate * after)  # P(A(t) >= k)
     longer = after if count > 1 else 0.0

@@ -26,3 +26,8 @@ def test_everything_is_in_the_picture() -> None:
 def test_open_networks_show_where_customers_come_in_and_leave() -> None:
     words = Network({"a": Node(Exponential(1.0)), "b": Node(Exponential(1.0))}, arrivals={"a": 0.5}).svg()
     assert words.count(">in<") == words.count(">out<") == 1
+
+
+def test_copies_are_drawn() -> None:
+    cache = {"cache": Node(Exponential(1.0), copies_to="disk"), "disk": Node(Exponential(0.5))}
+    assert Network(cache, arrivals={"cache": 0.5}).svg().count(">copy<") == 1
