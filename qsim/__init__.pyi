@@ -69,6 +69,7 @@ from .errors import PrecisionError as PrecisionError
 from .errors import QsimError as QsimError
 from .errors import SteadyStateError as SteadyStateError
 from .errors import UnstableQueueError as UnstableQueueError
+from .markovian_arrivals import MAP as MAP
 from .metrics import Approximation as Approximation
 from .metrics import Metrics as Metrics
 from .models import GG1 as GG1

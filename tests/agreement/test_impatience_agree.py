@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_open_formulas_agree import disagreements
 
-from qsim import Deterministic, Erlang, Exponential, LogNormal, Open, simulate, solve
+from qsim import MAP, Deterministic, Erlang, Exponential, LogNormal, Open, simulate, solve
 
 M = Exponential
 KNOWN = [
@@ -15,6 +15,7 @@ KNOWN = [
     Open(M(1 / 3), M(1.0), 2, balking=(0, 0, 0.1, 0.3, 0.6, 0.9)),
     Open(M(1 / 3), M(1.0), 2, balking=(0, 0, 0.1, 0.3, 0.6, 0.9), patience=M(2.0), discipline="LCFS"),
     Open(M(0.5), M(1.0), patience=M(2.0), discipline="SIRO"),
+    Open(MAP([[-3.0, 1.0], [0.5, -1.0]], [[2.0, 0.0], [0.25, 0.25]]), Erlang(2, 1.3), 2),
     Open(M(1.25), Erlang(2, 1.0), discipline="SRPT"),
     Open(M(1.25), LogNormal(1.0, 2.0), discipline="SRPT"),
     Open(M(1.25), Erlang(2, 1.0), discipline="FB"),
