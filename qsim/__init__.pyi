@@ -60,6 +60,10 @@ from .engines import replicate as replicate
 from .engines import simulate as simulate
 from .engines import simulate_over_time as simulate_over_time
 from .engines import sweep_models as sweep_models
+from .engines.rare_events import RareEstimate as RareEstimate
+from .engines.rare_events import rare_loss as rare_loss
+from .engines.rare_events import rare_quantile as rare_quantile
+from .engines.rare_events import rare_tail as rare_tail
 from .engines.trace import trace as trace
 from .errors import DeadlockError as DeadlockError
 from .errors import MissingExtraError as MissingExtraError
