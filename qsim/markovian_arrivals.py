@@ -5,7 +5,7 @@ phase-type gaps and Markov-modulated arrivals are all of this kind.  With P = (-
 arrival, α their long-run law and M = (-D0)⁻¹, gaps have E[X] = α·M·1, E[X²] = 2·α·M²·1 and E[X(0)·X(k)] = α·M·Pᵏ·M·1.
 
 The fit keeps the mean m, the scv c² and the correlation r of neighbouring gaps.  Each gap is exponential with one of
-two means; the next one keeps the mean with probability γ and else draws it anew, so the gaps are hyperexponential
+two means; the next one keeps the mean with probability γ and else draws it again, so the gaps are hyperexponential
 and the correlation at lag k is γᵏ·(1 - 1/c²)/2.  Possible for c² > 1 and r < (1 - 1/c²)/2; a negative r only as
 far as γ leaves every probability positive.
 
