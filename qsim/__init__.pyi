@@ -63,6 +63,10 @@ from .engines import simulate as simulate
 from .engines import simulate_over_time as simulate_over_time
 from .engines import simulate_throughput as simulate_throughput
 from .engines import sweep_models as sweep_models
+from .engines.rare_events import RareEstimate as RareEstimate
+from .engines.rare_events import rare_loss as rare_loss
+from .engines.rare_events import rare_quantile as rare_quantile
+from .engines.rare_events import rare_tail as rare_tail
 from .engines.trace import trace as trace
 from .errors import DeadlockError as DeadlockError
 from .errors import MissingExtraError as MissingExtraError
@@ -72,6 +76,7 @@ from .errors import PrecisionError as PrecisionError
 from .errors import QsimError as QsimError
 from .errors import SteadyStateError as SteadyStateError
 from .errors import UnstableQueueError as UnstableQueueError
+from .markovian_arrivals import MAP as MAP
 from .metrics import Approximation as Approximation
 from .metrics import Metrics as Metrics
 from .models import GG1 as GG1

@@ -179,8 +179,61 @@ class Batches(ArrivalProcess):
         return f"{self.gaps.letter}^X"
 
 
+class HiddenMarkov(ArrivalProcess):
+    """Arrivals that come while a hidden Markov chain changes its state, or with a change.
+
+    >>> from qsim import OnOff
+    >>> isinstance(OnOff(2, mean_on=1, mean_off=1), HiddenMarkov)
+    True
+    """
+
+    @property
+    def matrices(self) -> tuple[FloatArray, FloatArray]:
+        """(D0, D1): the rates between states without (diagonal: minus the rate of anything) and with an arrival."""
+        raise NotImplementedError
+
+    def _require_one_class(self, name: str) -> None:
+        if self._stationary is None:
+            raise InvalidParameterError(
+                name, "must let every state be reached from every other", "leave out the dead ones"
+            )
+
+    @cached_property
+    def _stationary(self) -> FloatArray | None:
+        without, with_arrival = self.matrices
+        q = without + with_arrival
+        reach = np.linalg.matrix_power((q != 0) | np.eye(len(q), dtype=bool), len(q)) > 0
+        if not reach.all():
+            return None
+        equations = np.vstack([q.T / np.abs(q).max(initial=1e-300), np.ones(len(q))])
+        return np.asarray(np.linalg.lstsq(equations, np.append(np.zeros(len(q)), 1.0), rcond=None)[0])
+
+    @property
+    def state_probabilities(self) -> tuple[float, ...]:
+        """Long-run share of time the hidden chain spends in each state."""
+        assert self._stationary is not None  # noqa: S101  (__post_init__ refused such chains)
+        return tuple(float(p) for p in np.maximum(self._stationary, 0.0))
+
+    @cached_property
+    def mean(self) -> float:
+        rates = self.matrices[1].sum(axis=1).tolist()
+        return 1 / math.fsum(p * r for p, r in zip(self.state_probabilities, rates, strict=True))
+
+    @cached_property
+    def dispersion(self) -> float:
+        """1 + 2·π·D1·D·D1·1/(π·D1·1), where D = (1·π - Q)⁻¹ - 1·π is the chain's deviation matrix.
+
+        For two states of a modulated Poisson process this is Heffes & Lucantoni (1986), IEEE J. Sel. Areas Commun. 4.
+        """
+        without, with_arrival = self.matrices
+        pi = np.asarray(self.state_probabilities)
+        ones = np.outer(np.ones(pi.size), pi)
+        deviation = np.linalg.inv(ones - without - with_arrival) - ones
+        return float(1 + 2 * pi @ with_arrival @ deviation @ with_arrival.sum(axis=1) * self.mean)
+
+
 @dataclass(frozen=True)
-class MarkovModulated(ArrivalProcess):
+class MarkovModulated(HiddenMarkov):
     """Poisson arrivals whose rate is ``rates[i]`` while a hidden Markov chain is in state i (MMPP).
 
     ``generator[i][j]`` is the rate of going from state i to j; each row adds up to zero.
@@ -218,40 +271,12 @@ class MarkovModulated(ArrivalProcess):
                                             "the diagonal is minus the sum of the others", math.fsum(row))  # fmt: skip
         object.__setattr__(self, "rates", rates)
         object.__setattr__(self, "generator", rows)
-        if self._stationary is None:
-            raise InvalidParameterError(
-                "generator", "must let every state be reached from every other", "leave out the dead ones"
-            )
-
-    @cached_property
-    def _stationary(self) -> FloatArray | None:
-        q = np.asarray(self.generator)
-        reach = np.linalg.matrix_power((q != 0) | np.eye(len(q), dtype=bool), len(q)) > 0
-        if not reach.all():
-            return None
-        equations = np.vstack([q.T / np.abs(q).max(initial=1e-300), np.ones(len(q))])
-        return np.asarray(np.linalg.lstsq(equations, np.append(np.zeros(len(q)), 1.0), rcond=None)[0])
+        self._require_one_class("generator")
 
     @property
-    def state_probabilities(self) -> tuple[float, ...]:
-        """Long-run share of time the hidden chain spends in each state."""
-        assert self._stationary is not None  # noqa: S101  (__post_init__ refused such chains)
-        return tuple(float(p) for p in np.maximum(self._stationary, 0.0))
-
-    @cached_property
-    def mean(self) -> float:
-        return 1 / math.fsum(p * r for p, r in zip(self.state_probabilities, self.rates, strict=True))
-
-    @cached_property
-    def dispersion(self) -> float:
-        """1 + 2·π·Λ·D·λ/(π·λ), where D = (1·π - Q)⁻¹ - 1·π is the chain's deviation matrix.
-
-        For two states this is Heffes & Lucantoni (1986), IEEE J. Sel. Areas Commun. 4, 856-868.
-        """
-        pi, rates = np.asarray(self.state_probabilities), np.asarray(self.rates)
-        ones = np.outer(np.ones(pi.size), pi)
-        deviation = np.linalg.inv(ones - np.asarray(self.generator)) - ones
-        return float(1 + 2 * (pi * rates) @ deviation @ rates * self.mean)
+    def matrices(self) -> tuple[FloatArray, FloatArray]:
+        with_arrival = np.diag(self.rates)
+        return np.asarray(self.generator) - with_arrival, with_arrival
 
     @property
     def letter(self) -> str:

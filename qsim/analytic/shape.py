@@ -8,7 +8,7 @@ from typing import TypeGuard
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.arrivals import Arrivals, MarkovModulated
+from qsim.arrivals import Arrivals, HiddenMarkov
 from qsim.distributions import Distribution, Exponential
 from qsim.models import Model, Open
 
@@ -30,9 +30,8 @@ def markovian(model: Open) -> bool:
 
 def phases_of_arrivals(arrivals: Arrivals) -> tuple[FloatArray, FloatArray] | None:
     """The rates (D0, D1) between the phases of the arrival process without and with an arrival, or None."""
-    if isinstance(arrivals, MarkovModulated):
-        with_arrival = np.diag(arrivals.rates)
-        return np.asarray(arrivals.generator) - with_arrival, with_arrival
+    if isinstance(arrivals, HiddenMarkov):
+        return arrivals.matrices
     if not isinstance(arrivals, Distribution) or math.isinf(arrivals.mean):
         return None
     known = arrivals.phases()

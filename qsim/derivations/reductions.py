@@ -6,6 +6,7 @@ import dataclasses
 
 from qsim.analytic import find_family
 from qsim.analytic.open import split as theory
+from qsim.analytic.open.size_based import RULES
 from qsim.derivations import poisson
 from qsim.derivations.derivation import Page
 from qsim.distributions import Exponential
@@ -37,7 +38,7 @@ def split(page: Page, model: Model) -> bool:
 def other_order(page: Page, model: Model) -> bool:
     """Orders whose means are those of first come, first served, or of M/M/c."""
     assert isinstance(model, Open)  # noqa: S101
-    if model.discipline in ("SJF", "PSJF"):
+    if model.discipline in RULES:
         return False
     preempting = model.discipline == "LCFS-PR"
     if model.discipline == "PS" or (preempting and model.servers == 1 and isinstance(model.arrivals, Exponential)):

@@ -23,6 +23,10 @@ Discipline: TypeAlias = Literal["FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", 
 """First come first served; last come, without and with preemption; shortest job, likewise; processor sharing;
 random order.  A preempted customer goes on later where it stopped."""
 
+OpenDiscipline: TypeAlias = Literal[Discipline, "SRPT", "FB"]
+"""And the shortest remaining time, with preemption; foreground-background: whoever has had the least service so far,
+several of them equally.  These two only at a queue of its own, Open."""
+
 PATIENT = ("FCFS", "LCFS", "SJF", "SIRO")
 """Orders in which a service that has begun goes on to its end."""
 
@@ -62,7 +66,7 @@ class Open:
     service: Distribution
     servers: int = 1
     capacity: int | None = None
-    discipline: Discipline = "FCFS"
+    discipline: OpenDiscipline = "FCFS"
     queues: Routing = "shared"
     when_full: WhenFull = "lost"
     speeds: tuple[float, ...] | None = None
@@ -72,7 +76,7 @@ class Open:
     def __post_init__(self) -> None:
         require_arrivals("arrivals", self.arrivals)
         require("service", self.service)
-        _check.one_of("discipline", self.discipline, get_args(Discipline))
+        _check.one_of("discipline", self.discipline, (*get_args(Discipline), "SRPT", "FB"))
         _check.one_of("queues", self.queues, get_args(Routing))
         _check.one_of("when_full", self.when_full, get_args(WhenFull))
         if self.servers != math.inf:
@@ -81,6 +85,8 @@ class Open:
             raise InvalidParameterError(
                 "servers", "must be finite, not inf, where capacity, queues or speeds is given", "nobody waits"
             )
+        if self.discipline == "FB" and (self.servers != 1 or self.speeds is not None):
+            raise InvalidParameterError("discipline", "must not be 'FB' on several servers or with speeds", "use PS")
         if self.capacity is not None:
             remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
             object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))

@@ -19,7 +19,7 @@ from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.laws import Law, law
 from measure.units import format_duration, format_rate
 
-DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO")
+DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "FB", "PS", "SIRO")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ With exponential services the same holds under preemption too, since what is lef
 the law of M/M/c, with or without a limit on places, for any service law.  Only with what a customer was held up by
 others (response less service) counted as waiting can Wq be spoken of; that is what it is here.
 
-**By size** (SJF, PSJF, and SRPT as a function): see :mod:`qsim.analytic.open.size_based`.
+**By size** (SJF, PSJF, SRPT, FB): see :mod:`qsim.analytic.open.size_based`.
 
 Source: Kleinrock (1976), Queueing Systems II, sections 3.4-3.7 and 4.4; variances: Kingman (1962), Proc. Cambridge
 Phil. Soc. 58 (SIRO), and Takács (1963), Oper. Res. 11; insensitivity: Kelly (1979), Reversibility and Stochastic
@@ -29,6 +29,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 
@@ -54,6 +55,8 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "PS": "processor sharing, insensitive to the service law (Kelly 1979, section 3.3)",
         "SJF": "shortest job first (Phipps 1956)",
         "PSJF": "preemptive shortest job first (Harchol-Balter 2013, section 32.3)",
+        "SRPT": "shortest remaining processing time (Schrage & Miller 1966)",
+        "FB": "foreground-background (Kleinrock 1976, section 4.6)",
     }
 )
 SYMMETRIC_LCFS = "preemptive last come first served, insensitive to the service law (Kelly 1979, section 3.3)"
@@ -81,7 +84,7 @@ def applies(model: Model) -> bool:
     if not isinstance(model, Open) or not _at_one_queue(model):
         return False
     match model.discipline:
-        case "SJF" | "PSJF":
+        case "SJF" | "PSJF" | "SRPT" | "FB":
             return poisson(model) and model.servers == 1 and model.capacity is None
         case "PS":
             return _symmetric(model)
@@ -118,7 +121,7 @@ def solve(model: Model) -> Metrics:
     """Exact, or as good as what is known of FCFS; raises UnstableQueueError when ρ >= 1 without limited places."""
     assert isinstance(model, Open)  # noqa: S101
     require_stable(model)
-    if model.discipline in ("SJF", "PSJF"):
+    if model.discipline in size_based.RULES:
         return _by_size(model)
     if _symmetric(model):
         return _sharing(model)
@@ -158,9 +161,10 @@ def _found(model: Open, metrics: Metrics) -> FloatArray:
 
 def _by_size(model: Open) -> Metrics:
     lam, service = model.arrival_rate, model.service
-    rule: size_based.Rule = "SJF" if model.discipline == "SJF" else "PSJF"
+    rule = cast(size_based.Rule, model.discipline)
     W = size_based.mean_response(lam, service, rule) if lam > 0 else service.mean
     Wq = max(0.0, W - service.mean)
+    known = rule in ("SJF", "PSJF")
     return Metrics(
         model=model,
         throughput=lam,
@@ -173,7 +177,7 @@ def _by_size(model: Open) -> Metrics:
         p_block=0.0,
         kind="exact",
         method=METHODS[rule],
-        times=SizeTimes(lam, service, preemptive=rule == "PSJF") if lam > 0 and math.isfinite(W) else None,
+        times=SizeTimes(lam, service, preemptive=rule == "PSJF") if known and lam > 0 and math.isfinite(W) else None,
     )
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from qsim.arrivals import Batches, MarkovModulated
+from qsim.arrivals import Batches, HiddenMarkov
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Model, Open
@@ -58,7 +58,7 @@ def applies(model: Model) -> bool:
     return (
         isinstance(model, Open)
         and model.servers == math.inf
-        and isinstance(model.arrivals, Distribution | Batches | MarkovModulated)
+        and isinstance(model.arrivals, Distribution | Batches | HiddenMarkov)
     )
 
 

@@ -51,7 +51,7 @@ def applies(model: Model) -> bool:
         and poisson(model)
         and model.when_full == "lost"
         and (
-            (isinstance(model.service, Exponential) and model.discipline not in ("SJF", "PSJF"))
+            (isinstance(model.service, Exponential) and model.discipline not in ("SJF", "PSJF", "SRPT"))
             or model.discipline == "PS"
         )
     )

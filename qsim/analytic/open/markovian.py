@@ -35,7 +35,7 @@ from qsim.analytic.chains.markov_chain import stationary
 from qsim.analytic.shape import phases_of_arrivals
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times.uniformised import UniformisedTimes
-from qsim.arrivals import MarkovModulated
+from qsim.arrivals import HiddenMarkov
 from qsim.distributions.base import Phases
 from qsim.metrics import Metrics
 from qsim.models import Model, Open
@@ -201,7 +201,7 @@ def _beyond(level: FloatArray, ratio: FloatArray | None) -> FloatArray:
 
 def applies(model: Model, most_work: float = MOST_WORK) -> bool:
     """First come first served, phase-type times or Markov-modulated arrivals, and few enough phases."""
-    if not isinstance(model, Open) or not (model.plain or isinstance(model.arrivals, MarkovModulated)):
+    if not isinstance(model, Open) or not (model.plain or isinstance(model.arrivals, HiddenMarkov)):
         return False
     if model.when_full != "lost" or model.discipline != "FCFS" or model.servers == math.inf or model.speeds is not None:
         return False

@@ -186,7 +186,7 @@ class _System:
         self._state["held"] = tables.NOBODY
         self._customers = np.zeros(rows, dtype=tables.CUSTOMER)
         self._customers["next"] = np.append(np.arange(1, rows), tables.NOBODY)
-        self._all_at_once = any(place.discipline == "PS" or place.servers == math.inf for place in plan.places)
+        self._all_at_once = any(place.discipline in ("PS", "FB") or place.servers == math.inf for place in plan.places)
         self._all_at_once |= plan.outcomes > plan.kinds  # all who wait are in one heap
         self._balking = np.array(plan.places[0].balking)
         most_in_service = max((int(p.servers) for p in plan.places if p.servers < math.inf), default=1)
@@ -255,7 +255,7 @@ class _System:
             row["routing"], row["order"] = tables.ROUTINGS[place.routing], tables.ORDERS[place.discipline]
             row["preemptive"] = place.discipline in tables.PREEMPTIVE
             row["sharing"] = place.discipline == "PS"
-            row["varying"] = place.discipline == "PS" or bool(place.speeds)
+            row["varying"] = place.discipline in ("PS", "FB") or bool(place.speeds)
             row["speeds"] = len(place.speeds)
             row["capacity"] = tables.UNLIMITED if place.capacity is None else place.capacity
             row["next"] = after

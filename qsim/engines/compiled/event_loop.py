@@ -17,6 +17,7 @@ from qsim.engines.compiled.closed_loop import set_time
 from qsim.engines.compiled.event_tables import (
     GAP,
     LAST_COME,
+    LEAST_SERVED,
     LOST,
     MOST_URGENT,
     NOBODY,
@@ -29,6 +30,7 @@ from qsim.engines.compiled.event_tables import (
     SERVING,
     SHORTEST,
     SHORTEST_JOB,
+    SHORTEST_LEFT,
     THINKING,
     URGENCY,
     WAIT,
@@ -44,6 +46,8 @@ from qsim.engines.compiled.queue_kernels import (
     least_urgent,
     line_up,
     next_finish,
+    put_aside,
+    serve_least_served,
 )
 from qsim.engines.jit import kernel
 
@@ -160,9 +164,14 @@ def run_events(  # noqa: PLR0912, PLR0915
             queue, who = queues[leaf], all_who[leaf]
             place, speeds = places[queue.place], all_speeds[queue.place]
             advance(place, queue, speeds, clock)
-            leaving = who[0]
-            heap_remove(all_tags[leaf], who, queue.in_service, 0)
-            queue.in_service -= 1
+            if place.order == LEAST_SERVED and queue.catch_up <= all_tags[leaf, 0]:
+                queue.progress = queue.catch_up
+                serve_least_served(queue, customers, all_tags[leaf], who, clock)
+                set_time(times, tree, leaf, next_finish(place, queue, speeds, all_tags[leaf]))
+            else:
+                leaving = who[0]
+                heap_remove(all_tags[leaf], who, queue.in_service, 0)
+                queue.in_service -= 1
             if place.blocking and places[place.next].present >= places[place.next].capacity:  # it keeps its server
                 ahead = places[place.next]
                 customers[leaving].next = NOBODY
@@ -218,7 +227,7 @@ def run_events(  # noqa: PLR0912, PLR0915
                 tags, who = all_tags[chosen], all_who[chosen]
                 advance(place, queue, speeds, clock)
                 response, wait, service = clock - row.arrived, row.wait, row.need
-                if place.sharing:
+                if place.sharing or place.order == LEAST_SERVED:
                     if place.speeds > 0:
                         service = queue.share - row.share
                     wait = response - service
@@ -241,7 +250,9 @@ def run_events(  # noqa: PLR0912, PLR0915
                 place.present -= 1
                 queue.present -= 1
                 queue.busy -= 1
-                if queue.first != NOBODY and queue.busy < place.servers:
+                if place.order == LEAST_SERVED:
+                    serve_least_served(queue, customers, tags, who, clock)
+                elif queue.first != NOBODY and queue.busy < place.servers:
                     ahead_of_him = 0
                     waiting = queue.present - queue.busy
                     if place.order == RANDOM_ORDER and waiting > 1:
@@ -322,16 +333,21 @@ def run_events(  # noqa: PLR0912, PLR0915
                 place.present += 1
                 queue.present += 1
                 row.key = 0.0
-                if place.order == SHORTEST_JOB:
+                if place.order in (SHORTEST_JOB, SHORTEST_LEFT):
                     row.key = row.need
                 elif place.order == LAST_COME:
                     row.key = -float(row.order)
                 elif place.order == MOST_URGENT:
                     row.key = float(roles[to, row.kind, URGENCY])
                 starting, waiting = customer, NOBODY
-                if not place.sharing and queue.busy >= place.servers:
+                if place.order == LEAST_SERVED:
+                    put_aside(queue, customers, tags, who)
+                elif not place.sharing and queue.busy >= place.servers:
                     starting, waiting = NOBODY, customer
                     worst = NOBODY
+                    if place.order == SHORTEST_LEFT:
+                        for at in range(queue.in_service):
+                            customers[who[at]].key = tags[at] - queue.progress
                     if place.preemptive and queue.in_service > 0:  # who is blocked cannot be interrupted
                         worst = least_urgent(queue, customers, who)
                     if worst != NOBODY and customers[who[worst]].key > row.key:
@@ -391,8 +407,10 @@ def _count_from(
     for q in range(queues.size):
         queue = queues[q]
         origin = queue.progress if places[queue.place].varying else clock
+        if places[queue.place].order == LEAST_SERVED:  # counts from when each began
+            origin = 0.0
         for i in range(queue.in_service):
             tags[q, i] -= origin
             customers[who[q, i]].share -= queue.share
         queue.seen -= clock
-        queue.progress, queue.share = 0.0, 0.0
+        queue.progress, queue.share = queue.progress if origin == 0.0 else 0.0, 0.0

@@ -10,7 +10,7 @@ NOWHERE = -1
 # How a customer picks one of a station's queues.
 ANY, RANDOM, ROUND_ROBIN, SHORTEST = 0, 1, 2, 3
 # Which of those waiting is served next.
-FIRST_COME, LAST_COME, SHORTEST_JOB, MOST_URGENT, RANDOM_ORDER = 0, 1, 2, 3, 4
+FIRST_COME, LAST_COME, SHORTEST_JOB, MOST_URGENT, RANDOM_ORDER, SHORTEST_LEFT, LEAST_SERVED = 0, 1, 2, 3, 4, 5, 6
 
 PLACE = np.dtype(
     [
@@ -56,7 +56,8 @@ QUEUE = np.dtype(
         ("first", "i8"),  # of those waiting
         ("last", "i8"),
         ("seen", "f8"),  # when `progress` was last brought up to date
-        ("progress", "f8"),  # the queue's own clock
+        ("progress", "f8"),  # the queue's own clock; with LEAST_SERVED, what each in service has had
+        ("catch_up", "f8"),  # with LEAST_SERVED: where the progress meets those who wait
         ("share", "f8"),  # the time a customer present all along would have had a server for himself
     ]
 )
@@ -111,12 +112,14 @@ ORDERS = {
     "LCFS-PR": LAST_COME,
     "SJF": SHORTEST_JOB,
     "PSJF": SHORTEST_JOB,
+    "SRPT": SHORTEST_LEFT,
+    "FB": LEAST_SERVED,
     "PS": FIRST_COME,
     "SIRO": RANDOM_ORDER,
     "priority": MOST_URGENT,
     "preemptive priority": MOST_URGENT,
 }
-PREEMPTIVE = ("LCFS-PR", "PSJF", "preemptive priority")
+PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 ROUTINGS = {
     "shared": ANY,
     "random": RANDOM,

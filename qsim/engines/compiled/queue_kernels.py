@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy.typing as npt
 
 from qsim._types import FloatArray, IntArray
-from qsim.engines.compiled.event_tables import NOBODY, RESERVE
+from qsim.engines.compiled.event_tables import LEAST_SERVED, NOBODY, RESERVE
 from qsim.engines.jit import kernel
 
 Table: TypeAlias = npt.NDArray[Any]
@@ -74,6 +74,8 @@ def speed_of(place: Any, queue: Any, speeds: FloatArray) -> float:
     if place.speeds > 0:
         speed: float = speeds[min(queue.present, place.speeds) - 1] / queue.in_service
         return speed
+    if place.order == LEAST_SERVED:
+        return 1.0 / float(queue.in_service)
     return min(1.0, place.servers / queue.present) if place.sharing else 1.0
 
 
@@ -92,13 +94,15 @@ def advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
 
 @kernel(inner=True)
 def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) -> float:
-    """When the first of those in service will be done."""
+    """When the first of those in service will be done, or they will have caught up with one who waits."""
     if queue.in_service == 0:
         return math.inf
+    first: float = tags[0]
     if not place.varying:
-        first: float = tags[0]
         return first
-    left = max(0.0, tags[0] - queue.progress)
+    if place.order == LEAST_SERVED:
+        first = min(first, queue.catch_up)
+    left = max(0.0, first - queue.progress)
     finish: float = queue.seen + left / speed_of(place, queue, speeds)
     return finish
 
@@ -148,6 +152,29 @@ def give_server(queue: Any, customers: Table, customer: int, tags: FloatArray, w
     heap_add(tags, who, queue.in_service, queue.progress + row.work, customer)
     queue.in_service += 1
     queue.busy += 1
+
+
+@kernel(inner=True)
+def serve_least_served(queue: Any, customers: Table, tags: FloatArray, who: IntArray, clock: float) -> None:
+    """Those in service, or the first who wait, are joined by all who have had as much."""
+    if queue.in_service == 0 and queue.first != NOBODY:
+        queue.progress = customers[queue.first].key
+    while queue.first != NOBODY and customers[queue.first].key == queue.progress:
+        give_server(queue, customers, call_up(queue, customers, 0), tags, who, clock)
+    queue.catch_up = customers[queue.first].key if queue.first != NOBODY else math.inf
+
+
+@kernel(inner=True)
+def put_aside(queue: Any, customers: Table, tags: FloatArray, who: IntArray) -> None:
+    """Those in service wait for one who has had nothing yet."""
+    if queue.progress > 0.0:
+        for at in range(queue.in_service):
+            row = customers[who[at]]
+            row.key, row.work = queue.progress, tags[at] - queue.progress
+            line_up(queue, customers, who[at])
+        queue.in_service = queue.busy = 0
+    queue.progress = 0.0
+    queue.catch_up = customers[queue.first].key if queue.first != NOBODY else math.inf
 
 
 @kernel(inner=True)

@@ -8,6 +8,7 @@ import simpy
 
 from qsim.engines.plan import PlannedStation
 from qsim.engines.reference.draws import Draws
+from qsim.engines.reference.least_served import LeastServedQueue
 from qsim.engines.reference.queues import FirstComeQueue, Queue
 from qsim.engines.reference.work_queue import WorkQueue
 
@@ -26,8 +27,9 @@ class RunningStation:
         self._blocked: deque[simpy.Event] = deque()
         self._routing, self._turn = plan.routing, 0
         textbook = plan.discipline == "FCFS" and not plan.speeds and plan.patience is None
+        kind = LeastServedQueue if plan.discipline == "FB" else WorkQueue
         self._queues: list[Queue] = [
-            FirstComeQueue(env, plan.servers) if textbook else WorkQueue(env, index, plan, urgency, draws)
+            FirstComeQueue(env, plan.servers) if textbook else kind(env, index, plan, urgency, draws)
             for _ in range(plan.queues)
         ]
 

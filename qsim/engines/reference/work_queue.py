@@ -18,7 +18,7 @@ from qsim.engines.reference.queues import LimitedPlaces, Process
 Finished: TypeAlias = Callable[[Customer], object]
 MayBegin: TypeAlias = Callable[[Customer], bool]
 
-PREEMPTIVE = ("LCFS-PR", "PSJF", "preemptive priority")
+PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 
 
 class WorkQueue:
@@ -114,7 +114,7 @@ class WorkQueue:
         self._blocked -= 1
         self._change()
         response = self._env.now - customer.arrived
-        if self._plan.discipline == "PS":
+        if self._plan.discipline in ("PS", "FB"):
             customer.service = customer.share if self._plan.speeds else customer.service_time
             customer.wait = response - customer.service
             if customer.wait < 1e-9 * response:  # never shared, rounding apart
@@ -124,7 +124,7 @@ class WorkQueue:
 
     def _key(self, customer: Customer) -> float:
         """The smallest key goes first; of equal ones, the earliest arrival."""
-        if self._plan.discipline in ("SJF", "PSJF"):
+        if self._plan.discipline in ("SJF", "PSJF", "SRPT"):
             return customer.service_time
         if self._plan.discipline in ("LCFS", "LCFS-PR"):
             return -self._arrivals
@@ -161,6 +161,9 @@ class WorkQueue:
             else:
                 self._blocked += 1
                 self._held.append(customer)
+        if self._plan.discipline == "SRPT":
+            for customer in self._serving:
+                customer.key = (customer.work, customer.key[1])
         if self._plan.discipline in PREEMPTIVE and self._waiting and self._serving:
             urgent, worst = min(self._waiting, key=_key_of), max(self._serving, key=_key_of)
             if urgent.key[0] < worst.key[0]:

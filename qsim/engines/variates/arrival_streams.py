@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from qsim._types import FloatArray, IntArray
-from qsim.arrivals import Arrivals, Batches, Geometric, MarkovModulated, RecordedArrivals
+from qsim.arrivals import Arrivals, Batches, Geometric, HiddenMarkov, RecordedArrivals
 from qsim.distributions import Distribution
 from qsim.engines.jit import kernel
 from qsim.errors import InvalidParameterError
@@ -32,7 +32,7 @@ def sampler(arrivals: Arrivals) -> Filler:
         return arrivals
     if isinstance(arrivals, Batches):
         return _BatchGaps(arrivals)
-    if isinstance(arrivals, MarkovModulated):
+    if isinstance(arrivals, HiddenMarkov):
         return _ModulatedGaps(arrivals)
     if isinstance(arrivals, RecordedArrivals):
         return _RecordedGaps(arrivals)
@@ -83,10 +83,10 @@ class _RecordedGaps:
 class _ModulatedGaps:
     """The hidden chain starts in a state drawn from its long-run probabilities."""
 
-    def __init__(self, process: MarkovModulated) -> None:
-        rates, generator = np.asarray(process.rates), np.asarray(process.generator)
-        outflow = rates - np.diag(generator)  # arrivals and changes of state together
-        moves = np.column_stack([rates, np.where(np.eye(rates.size, dtype=bool), 0.0, generator)])
+    def __init__(self, process: HiddenMarkov) -> None:
+        without, with_arrival = process.matrices
+        outflow = -np.diag(without)  # arrivals and changes of state together
+        moves = np.hstack([with_arrival, np.where(np.eye(outflow.size, dtype=bool), 0.0, without)])
         self._leaving = np.where(outflow > 0, outflow, 1.0)
         self._upto = np.cumsum(moves / self._leaving[:, np.newaxis], axis=1)
         self._start = np.cumsum(process.state_probabilities)
@@ -112,7 +112,7 @@ def _modulate(
     since: FloatArray,
     out: FloatArray,
 ) -> int:
-    """Let the chain move ``times.size`` times; each move is an arrival (column 0) or a change of state."""
+    """Let the chain move ``times.size`` times; the first half of the columns are moves with an arrival."""
     now, waited, done = state[0], since[0], 0
     for i in range(times.size):
         if done == out.size:
@@ -121,11 +121,10 @@ def _modulate(
         move = 0
         while move < upto.shape[1] - 1 and choices[i] >= upto[now, move]:
             move += 1
-        if move == 0:
+        now = move % leaving.size
+        if move < leaving.size:
             out[done] = waited
             waited = 0.0
             done += 1
-        else:
-            now = move - 1
     state[0], since[0] = now, waited
     return done
