@@ -18,7 +18,7 @@ import numpy as np
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
-from calibrate.load_text import knee_text
+from calibrate.load_text import load_figure
 from calibrate.models.past_the_peak import DECLINE_FROM
 from calibrate.next.fourth import fourth_point, unmeasured
 from measure.loads import Load, LoadKind, load_of
@@ -82,10 +82,8 @@ class NextLoad:
         knee = ""
         by_load = not self.load_type.is_delay  # of a memory the knee is known by its bandwidth
         if by_load and self.knee_now is not None and self.knee_then is not None:
-            before, after = (
-                f"{knee_text(self.load_kind, low, 2)}-{knee_text(self.load_kind, high, 2)}"
-                for low, high in (self.knee_now, self.knee_then)
-            )
+            show = load_figure(self.load_kind)
+            before, after = (f"{show(low, 2, high)}-{show(high, 2)}" for low, high in (self.knee_now, self.knee_then))
             knee = f", and the knee in {after}, not {before}" if before != after else ""
         return f"a fit to all points then has bands of about {then}, not {now}{knee}"
 

@@ -134,6 +134,6 @@ def _provenance(plan: MemoryPlan | BufferPlan) -> Provenance:
         details["buffer_bytes"] = plan.buffer_bytes
     return Provenance(
         tool="qsim memory probe", tool_version=version(), host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
-        device="memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes)}",
+        device="memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes, 3)}",
         started_at=now(), details=details,
     )  # fmt: skip

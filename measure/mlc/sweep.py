@@ -240,7 +240,7 @@ def _prefetchers(texts: Mapping[str, str]) -> list[Finding]:
 
 def _provenance() -> Provenance:
     host = host_facts()
-    device = "memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes)}"
+    device = "memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes, 3)}"
     return Provenance(
         tool="mlc", host=host.hostname, kernel=host.kernel, cpu=host.cpu_model, device=device,
         details={"machine": host.to_dict()},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from calibrate.cli.option_groups import flag, option
 from calibrate.cli.outputs import Outputs, PageInDirectory
 from calibrate.cli.progress import Bar
 from measure.suites.questions import SUITE_NAMES
-from measure.units import counted, format_bytes, format_duration
+from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
@@ -104,12 +104,30 @@ def _tell(
         "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
     }  # fmt: skip
     if not as_json:
-        say("\n\n\n".join(section_text(s, k, details=False) for s, k in zip(sections, knees, strict=True)))
+        texts = [section_text(s, k, details=False) for s, k in zip(sections, knees, strict=True)]
+        say("\n\n\n".join(["\n".join(_answer(plan, results)), *texts] if results.sweeps else texts))
         written.tell()
         closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
         following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
         say(f"kept in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
     end(results.failed, f"{len(results.failed)} of {len(plan.steps)} sweeps", document if as_json else None)
+
+
+def _answer(plan: SuitePlan, results: SuiteResults) -> list[str]:
+    """Three lines: how much was measured, the best throughput and bandwidth, and the lowest mean latency."""
+    from calibrate.fitting.answer import labelled
+
+    points = [(row, sweep) for sweep in results.sweeps.values() for row in sweep.points.to_dict("records")]
+
+    def best(column: str, show: Callable[[float], str], choose: Callable[..., Any] = max) -> str:
+        row, sweep = choose(points, key=lambda point: point[0][column])
+        return f"{show(row[column])} ({row['series']}, {sweep.load_type.place(sweep.load_type.text(row['load']))})"
+
+    return [
+        f"{plan.name} of {plan.target}: {counted(len(points), 'point')} of {counted(len(results.sweeps), 'sweep')}",
+        labelled("PEAK", f"{best('throughput_per_s', format_rate)}; {best('bandwidth_bytes_per_s', format_bandwidth)}"),
+        labelled("FASTEST", f"{best('latency_s', format_duration, min)}, the lowest mean latency"),
+    ]
 
 
 def _named(target: str) -> str:
