@@ -21,8 +21,11 @@ DOCS = Path(__file__).resolve().parent.parent
 TAUGHT = ("tutorial-*.md", "explanation-*.md", "theory/*.md")
 """The pages that a course is made of."""
 
-LINES, COLUMNS = 19, 95
+LINES, COLUMNS = 18, 95
 """What fits on a slide, in lines of text and in letters."""
+
+CODE_LINES, CODE_COLUMNS, CODE_LINE = 20, 105, 0.75
+"""Of a block of code that fits below a sentence; and the height of its lines, in lines of text."""
 
 _PICTURE = re.compile(r"^\[([^\]]+)\]\((?:\.\./)+examples/gallery/(\w+)\.py\)$")
 _SENTENCE = re.compile(r"(.+?[.:?!])(?=\s+[A-Z`*\"]|$)", re.DOTALL)
@@ -106,8 +109,8 @@ def _shown(block: str, *, whole: bool = False) -> list[str]:
     if not block.startswith("```"):
         return [block]
     fence, *code, _ = block.splitlines()
-    pieces = -(-len(code) // (LINES - 4))  # a sentence fits above each
-    each = -(-len(code) // max(pieces, 1))
+    pieces = max(-(-len(code) // CODE_LINES), 1)
+    each = -(-len(code) // pieces)
     return ["\n".join([fence, *code[i : i + each], "```"]) for i in range(0, len(code), each)]
 
 
@@ -131,9 +134,11 @@ def _packed(parts: Sequence[str], most: int) -> Iterator[list[str]]:
         yield lot
 
 
-def _height(part: str) -> int:
+def _height(part: str) -> float:
     if _PICTURE.match(part):
         return LINES - 3
+    if part.startswith("```"):
+        return 1 + CODE_LINE * sum(1 + len(line) // CODE_COLUMNS for line in part.splitlines()[1:-1])
     return 1 + sum(1 + len(line) // COLUMNS for line in part.splitlines())
 
 

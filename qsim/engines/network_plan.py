@@ -18,7 +18,7 @@ from qsim.models import Network, Node
 
 NOWHERE = -1
 Way: TypeAlias = tuple[float, int, int]
-"""Upper end of the share of customers who take it, the next place (or NOWHERE), the class there."""
+"""Upper end of the share of customers that take it, the next place (or NOWHERE), the class there."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A :class:`Network` is open, closed or mixed; its classes have their own services and routes, and may change on the
 way ("die as write").  A :class:`Node` has any order of service that a single station has, and may have limited
-places; ``when_full`` says what happens to a customer who finds them taken.  A :class:`Region` lets a number of
+places; ``when_full`` says what happens to a customer that finds them taken.  A :class:`Region` lets a number of
 customers inside and keeps the others at its gate, as a host's queue depth or a controller's tags do.
 
 Source of the three kinds of blocking: Onvural (1990), ACM Computing Surveys 22, "Survey of closed queueing networks
@@ -45,7 +45,7 @@ class Node:
     - ``service``: the law of service times, or one for each class by its name;
     - ``servers``: how many; math.inf where nobody waits;
     - ``capacity``: the places, those at the servers included; None for no limit;
-    - ``when_full``: a customer who finds every place taken is "lost", or stays on the server just used until a
+    - ``when_full``: a customer that finds every place taken is "lost", or stays on the server just used until a
       place is free ("after service"), or begins no service there before a place here is reserved ("before service"),
       or is served there once more and tries again ("repetitive").  An arrival from outside is always lost;
     - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
@@ -125,11 +125,11 @@ class Region:
 
 @dataclass(frozen=True)
 class Network:
-    """Stations by name, and who comes, circles and goes where.
+    """Stations by name, and which customers arrive, circulate and go where.
 
     - ``stations``: each a :class:`Node`, or a Station or Delay as in other models;
     - ``arrivals``: from outside: for each station a law or process, or a number for a Poisson rate;
-    - ``populations``: customers who never leave: how many begin at a station.  A cycle ends when one comes back
+    - ``populations``: customers that never leave: how many begin at a station.  A cycle ends when one comes back
       there; where that station is a Delay, the time spent in it is think time and no part of W;
     - ``routing``: for each station where customers go next, with which probability; what is missing to 1 leaves.
       ``"die as write"`` enters the die in another class.  Without ``routing`` the stations are passed in their order;
