@@ -62,6 +62,11 @@ def test_the_command_measures_and_writes_tables_and_page(disk: Path, tmp_path: P
     args = ["measure", "suite", "mix", str(disk), "--quick", "--runtime", "200ms", "--ramp", "0s", "--size", "16MiB"]
     result = CliRunner().invoke(app, [*args, "--out", str(out)])
     assert result.exit_code == 0, result.stderr
+    title, peak, fastest = result.stdout.splitlines()[:3]
+    assert title.startswith(f"mix of {disk}: ")
+    assert peak.startswith("PEAK ")
+    assert peak.count("/s (") == 2
+    assert fastest.endswith(", the lowest mean latency")
     assert "4 KiB random 50/50 mix" in result.stdout
     assert "Reads and writes side by side" in result.stdout
     page = (out / "report.html").read_text("utf-8")
