@@ -115,9 +115,10 @@ class Load:
         """Values as a place of the curve.
 
         >>> LOADS["queue_depth"].at(1, 8), LOADS["queue_depth"].counted_in("clients").at(8)
-        ('depth 1, 8', '8 clients')
+        ('depths 1, 8', '8 clients')
         """
-        return self.place(", ".join(f"{value:g}" for value in values))
+        text = ", ".join(f"{value:g}" for value in values)
+        return self.place(text) if len(values) == 1 or self.is_counted else f"{self.plural} {text}"
 
     def place(self, values: str) -> str:
         """The same with values in words, as ``1 to 8``."""

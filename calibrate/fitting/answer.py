@@ -71,7 +71,7 @@ def knee_line(fit: Fit) -> str:
         return f"none: {k.note}"
     if never_approached(fit):
         least = f"; at {k.low:.2g} outstanding or more" if k.low is not None else ""
-        return f"not told: the peak was never approached{least}"
+        return f"unknown: the peak was never approached{least}"
     found = f"{at_load(fit.load_type, knee_figure(fit))}, {knee_word(fit)}: {there(fit.load_kind, k)}"
     if k.sharp:
         return found

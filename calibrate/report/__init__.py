@@ -1,0 +1,1 @@
+"""What shows results: pages of plots and tables, plots as images, and PDFs."""

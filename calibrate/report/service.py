@@ -178,7 +178,7 @@ def _family_text(fit: ServiceFit) -> Shown:
         (*fit.families, None), Column("family", lambda f: f.name if f else "observed", words=True),
         of_law("parameters", lambda f: f"{f.candidate.free}"), of_law("ΔBIC", lambda f: f"{f.bic - best:,.1f}"),
         of_law("ΔAIC", lambda f: f"{f.aic - least:,.1f}"), of_law("KS", lambda f: f"{f.ks:.2g}"),
-        of_law("not told below", lambda f: f"{f.unnoticed_requests:,.0f}"),
+        of_law("unnoticed below", lambda f: f"{f.unnoticed_requests:,.0f}"),
         Column("mean", lambda f: format_duration(f.law.mean if f else fit.times.mean_s)),
         of_law("scv", lambda f: f"{f.law.scv:.3g}"), *map(quantile, QUANTILES),
     )  # fmt: skip

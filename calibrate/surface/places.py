@@ -132,7 +132,7 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     points = points[points["pattern"] == chosen]
     untold = points["read_fraction"].isna() & bool(points["read_fraction"].notna().any())
     left_out = sorted(set(points["series"][untold]))
-    notes = (f"left out, their share of reads is not told: {', '.join(left_out)}",) if left_out else ()
+    notes = (f"left out, their share of reads is unknown: {', '.join(left_out)}",) if left_out else ()
     points = points[~untold]
     points = points.assign(
         block_bytes=points["block_bytes"].fillna(0.0), jobs=points["jobs"].fillna(1.0),

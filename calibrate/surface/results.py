@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calibrate.inference.parameters import Array
+from calibrate.load_text import with_interval
 from calibrate.surface.places import WORDS, Places
 from measure.units import format_bandwidth, format_bytes, format_duration, format_percent, format_rate
 from qsim.result import Result
@@ -42,7 +43,7 @@ HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "peak_bytes_per_s": ("PEAK", format_bandwidth),
     **{name: (heading, "{:.3g}".format) for name, heading in (("knee", "KNEE N*"), ("low", "LOW"), ("high", "HIGH"))},
     "estimate": ("ESTIMATE", str), "interval": ("INTERVAL", str), "sure": ("", str),
-    "error_pct": ("ERROR", lambda error: f"{error:+.1f} %"),
+    "error_pct": ("ERROR", lambda error: f"{round(error, 1) + 0.0:+.1f} %"),
     "use": ("", str),
 }  # fmt: skip
 """Columns in the order in which they are printed, with their headings."""
@@ -162,9 +163,9 @@ class Compared(Tabled):
         lines, following = [], self.next_text()
         if held := self.held_out:
             row = max(held, key=lambda row: abs(np.log1p(row["error_pct"] / 100)))
-            middle, low, high = (show(row[name]) for name, (_, show) in PREDICTED.items() if name in row)
-            found = f"{HEADINGS[self.quantity][1](row[self.quantity])} measured, {middle} predicted ({low} to {high})"
-            lines.append(f"WORST   {place_text(row)}: {found}")
+            show = format_rate if self.quantity == "throughput_per_s" else format_duration
+            band = with_interval(show, *(row[name] for name in PREDICTED if name in row))
+            lines.append(f"WORST   {place_text(row)}: {show(row[self.quantity], 2)} measured, {band} predicted")
         return lines if following is None else [*lines, f"NEXT    {following}"]
 
     def __repr__(self) -> str:

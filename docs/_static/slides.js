@@ -6,8 +6,7 @@
   // A slide that is too full is set in smaller letters, never cut off.
   slides.forEach(slide => {
     document.querySelectorAll(".figure").forEach(plot => { plot.style.minHeight = "480px"; });
-    for (let size = 1; slide.scrollHeight > slide.clientHeight && size > 0.5; size -= 0.04) slide.style.zoom = size;
-    if (slide.style.zoom) { slide.style.width = 1280 / slide.style.zoom + "px"; slide.style.height = 720 / slide.style.zoom + "px"; }
+    for (let size = 1; slide.scrollHeight > slide.clientHeight && size > 0.5; size -= 0.04) Object.assign(slide.style, {zoom: size, width: 1280 / size + "px", height: 720 / size + "px"});
   });
   document.querySelectorAll(".figure").forEach(plot => {
     const drawn = pictures[plot.dataset.picture];

@@ -12,9 +12,8 @@ PACKAGES = ("qsim", "measure", "calibrate")
 LIST_HEAD = """\
 # Python reference
 
-The public names of the three packages, each with the first line of its docstring; imports go one way, `calibrate` ->
-`measure` -> `qsim`. In Python, `help(qsim.solve)` shows the rest: parameters, units, errors, sources, an example. The
-site (`make site`) shows it too, under *Python in full*.
+The public names of the three packages. `help(qsim.solve)` in Python, or the site (`make site`) under *Python in full*,
+shows the rest: parameters, units, errors, sources, an example.
 """
 FULL_HEAD = "# Python in full\n\nThe docstrings of all public names.\n"
 
@@ -34,14 +33,20 @@ def _packages() -> list[ModuleType]:
 
 
 def _listed(module: ModuleType) -> list[str]:
-    rows = "".join(f"- `{name}`: {_line(_first_paragraph(getattr(module, name)))}\n" for name in _names(module))
+    rows = "".join(f"- `{name}`: {_line(_first_clause(getattr(module, name)))}\n" for name in _names(module))
     return [f"## {module.__name__}\n", rows]
+
+
+def _first_clause(thing: Any) -> str:
+    """The first paragraph up to a semicolon or the end of a sentence."""
+    clause = re.split(r"(?:(?<=[^\W\d]{2})|(?<=[`)]))[.;](?=\s)", _first_paragraph(thing))[0].rstrip(".")
+    return clause if clause.count("(") == clause.count(")") else clause.rpartition(" (")[0]
 
 
 def _first_paragraph(thing: Any) -> str:
     documented = inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing)
     doc = (inspect.getdoc(thing) or "") if documented else ""
-    return doc.split("\n\n")[0] or f"`{thing!r}`"
+    return doc.split("\n\n")[0] or "`" + re.sub(r"[\w.]+\.(?=\w)", "", repr(thing)) + "`"
 
 
 def _names(module: ModuleType) -> list[str]:

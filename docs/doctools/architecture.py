@@ -1,4 +1,4 @@
-"""The map of the code: its rooms, what lies in each, and the road of the data, written from the code itself."""
+"""The map of the code: its folders, what each is for, and the road of the data, written from the code itself."""
 
 from __future__ import annotations
 
@@ -58,10 +58,9 @@ def _road() -> str:
 
 
 def _rooms(package: str) -> Iterator[str]:
-    """An item for each folder, with its modules; the first line of a folder says what it is."""
+    """An item for each folder, of whose docstring the first line says what it is."""
     for folder in sorted({p.parent for p in (ROOT / package).rglob("*.py")}):
-        names = ", ".join(sorted(p.stem for p in folder.glob("*.py") if p.name != "__init__.py"))
-        yield f"- **{folder.relative_to(ROOT)}**: {_first_line(folder / '__init__.py')} *{names}*"
+        yield f"- **{folder.relative_to(ROOT)}**: {_first_line(folder / '__init__.py')}"
     yield ""
 
 

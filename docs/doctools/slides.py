@@ -1,8 +1,9 @@
 """The pages as slides: ``make slides`` writes each as one HTML file that opens offline, and as a PDF.
 
-A slide is a section. It shows the first sentence of each paragraph, and lists, tables, blocks and pictures as they are;
-the whole text stands in the notes, which the key N shows. What does not fit goes on to another slide. The pictures of
-the gallery are drawn by plotly, Chromium prints the PDF, and nothing is fetched.
+A slide is a section. It shows lists, tables, blocks and pictures as they are, and of each paragraph the first sentence,
+or all of it where the slide would be half empty; the notes (key N) hold the whole text. A section too long for a slide
+is spread evenly over several; a slide not a third full takes its neighbour in. plotly draws the pictures, Chromium
+prints the PDF, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ DOCS = Path(__file__).resolve().parent.parent
 TAUGHT = ("tutorial-*.md", "explanation-*.md", "theory/*.md")
 """The pages that a course is made of."""
 
-LINES, COLUMNS = 19, 95
+LINES, COLUMNS = 18, 95
 """What fits on a slide, in lines of text and in letters."""
+
+CODE_LINES, CODE_COLUMNS, CODE_LINE = 20, 105, 0.75
+"""Of a block of code that fits below a sentence; and the height of its lines, in lines of text."""
 
 _PICTURE = re.compile(r"^\[([^\]]+)\]\((?:\.\./)+examples/gallery/(\w+)\.py\)$")
 _SENTENCE = re.compile(r"(.+?[.:?!])(?=\s+[A-Z`*\"]|$)", re.DOTALL)
@@ -44,17 +48,34 @@ def slides_of(page: str) -> list[Slide]:
     >>> [slide.title for slide in slides_of("# Queues\\n\\nThey form. They grow.\\n\\n## Why\\n\\nArrivals vary.")]
     ['Queues', 'Why']
     >>> slides_of("# Queues\\n\\nThey form. They grow.")[0].parts
-    ('They form.',)
+    ('They form. They grow.',)
     """
     page = _COMMENT.sub("", page).partition("\n## Sources")[0]
     found: list[Slide] = []
     for title, blocks in _sections(page):
         prose = "\n\n".join(b for b in blocks if _is_prose(b))
-        packed = list(_packed([part for block in blocks for part in _shown(block)]))
+        whole = [part for block in blocks for part in _shown(block, whole=True)]
+        short = [part for block in blocks for part in _shown(block)]
+        packed = _evenly(
+            whole if sum(map(_height, short)) <= LINES / 2 and sum(map(_height, whole)) <= LINES else short
+        )
         for number, parts in enumerate(packed or [[]]):
             heading = f"{title} ({number + 1})" if number else title
-            found.append(Slide(heading, tuple(parts), "" if number else prose))
+            slide = Slide(heading, tuple(parts), "" if number else prose)
+            if len(found) > 1 and (both := _together(found[-1], slide)) is not None:
+                found[-1] = both
+            else:
+                found.append(slide)
     return found
+
+
+def _together(slide: Slide, following: Slide) -> Slide | None:
+    """Both as one slide, where one of them is not a third full and both fit."""
+    heights = [sum(map(_height, one.parts)) for one in (slide, following)]
+    if min(heights) >= LINES / 3 or sum(heights) + 2 > LINES:
+        return None
+    parts = (*slide.parts, f"### {following.title}", *following.parts)
+    return Slide(slide.title, parts, "\n\n".join(filter(None, (slide.notes, following.notes))))
 
 
 def _sections(page: str) -> Iterator[tuple[str, list[str]]]:
@@ -80,22 +101,32 @@ def _is_prose(block: str) -> bool:
     return not block.startswith(("```", "|", "- ", "1. ", ">", "![")) and not _PICTURE.match(block)
 
 
-def _shown(block: str) -> list[str]:
-    """What of a block is on the slide: the first sentence of prose; long code is parted."""
-    if _is_prose(block):
+def _shown(block: str, *, whole: bool = False) -> list[str]:
+    """What of a block is on the slide: the first sentence of prose, or the ``whole``; long code is parted."""
+    if _is_prose(block) and not whole:
         first = _SENTENCE.match(block)
         return [first[1] if first else block]
     if not block.startswith("```"):
         return [block]
     fence, *code, _ = block.splitlines()
-    return ["\n".join([fence, *code[i : i + LINES - 2], "```"]) for i in range(0, len(code), LINES - 2)]
+    pieces = max(-(-len(code) // CODE_LINES), 1)
+    each = -(-len(code) // pieces)
+    return ["\n".join([fence, *code[i : i + each], "```"]) for i in range(0, len(code), each)]
 
 
-def _packed(parts: Sequence[str]) -> Iterator[list[str]]:
-    """The parts in lots that fit on a slide each."""
+def _evenly(parts: Sequence[str]) -> list[list[str]]:
+    """The parts on as few slides as hold them, the emptiest as full as can be."""
+    forward = [list(_packed(parts, most)) for most in range(LINES + 1)]
+    backward = [[lot[::-1] for lot in _packed(parts[::-1], most)][::-1] for most in range(LINES + 1)]
+    fewest = [lots for lots in forward + backward if len(lots) == len(forward[-1])]
+    return max(fewest, key=lambda lots: min((sum(map(_height, lot)) for lot in lots), default=0))
+
+
+def _packed(parts: Sequence[str], most: int) -> Iterator[list[str]]:
+    """The parts in lots of at most so many lines each; a longer part is a lot."""
     lot: list[str] = []
     for part in parts:
-        if lot and sum(map(_height, [*lot, part])) > LINES:
+        if lot and sum(map(_height, [*lot, part])) > most:
             yield lot
             lot = []
         lot.append(part)
@@ -103,9 +134,11 @@ def _packed(parts: Sequence[str]) -> Iterator[list[str]]:
         yield lot
 
 
-def _height(part: str) -> int:
+def _height(part: str) -> float:
     if _PICTURE.match(part):
         return LINES - 3
+    if part.startswith("```"):
+        return 1 + CODE_LINE * sum(1 + len(line) // CODE_COLUMNS for line in part.splitlines()[1:-1])
     return 1 + sum(1 + len(line) // COLUMNS for line in part.splitlines())
 
 

@@ -1,6 +1,6 @@
 """The same mean, another p99.
 
-Response times of M/G/1 at 70 % utilization by simulation, as the share of customers who take longer than t. The
+Response times of M/G/1 at 70 % utilization by simulation, as the share of customers that take longer than t. The
 four service laws have the same mean; what a user at the 99th percentile sees differs by a factor of ten.
 """
 

@@ -64,7 +64,7 @@ def doctor(folder: Path | None = None) -> list[DoctorPart]:
         ),
         DoctorPart(
             "free disk", storage.free_bytes > 2 * 2**30,
-            f"{format_bytes(storage.free_bytes)} on {storage}", "no room for a test file of 1 GiB",
+            f"{format_bytes(storage.free_bytes, 3)} on {storage}", "no room for a test file of 1 GiB",
             "free some space, or name a target on another disk",
         ),
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from qsim.models.node import law_for
 
 NOWHERE = -1
 Way: TypeAlias = tuple[float, int, int]
-"""Upper end of the share of customers who take it, the next place (or NOWHERE), the class there."""
+"""Upper end of the share of customers that take it, the next place (or NOWHERE), the class there."""
 
 
 @dataclass(frozen=True)

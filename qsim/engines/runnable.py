@@ -26,7 +26,7 @@ from qsim.models.routed import open_rates
 NOBODY = Deterministic(0.0)
 
 MOST_AT_ONCE = 10_000_000
-"""Customers who circulate, or servers, in the tables of a run."""
+"""Customers that circulate, or servers, in the tables of a run."""
 
 ENDLESS = 10**15
 """More customers than any run has."""

@@ -114,7 +114,7 @@ class Station:
 class Closed:
     """``population`` customers circle for ever through ``stations``, a list of Delay and Station, in order.
 
-    With a ``capacity`` at the one Station, a customer who finds every place taken goes back to think.
+    With a ``capacity`` at the one Station, a customer that finds every place taken goes back to think.
 
     >>> from qsim import Delay, Exponential, Station, solve
     >>> drive = Closed(population=64, stations=[Delay(1e-6), Station(Exponential(mean=80e-6), servers=32)])

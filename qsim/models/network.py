@@ -179,7 +179,7 @@ class ClosedClasses:
 class OpenNetwork:
     """Poisson arrivals from outside, a list of ``stations`` (Station or Delay), and a way through them.
 
-    Either ``routing`` is given: a square matrix, ``routing[i][j]`` the probability that a customer who has been
+    Either ``routing`` is given: a square matrix, ``routing[i][j]`` the probability that a customer that has been
     served at i goes to j next (it leaves with what is missing to 1), and ``arrival_rates[i]`` the rate of arrivals
     from outside at i.  Or it is None: then ``arrival_rates`` is the one rate of arrivals at the network, and each
     station's ``visits`` say how often a customer comes to it.
@@ -313,7 +313,7 @@ def traffic(arrival_rates: Sequence[float] | float, routing: Sequence[Sequence[f
 
 @dataclass(frozen=True)
 class OpenNetworkClasses:
-    """Poisson arrivals of class r at rate ``arrival_rates[r]``, who visit ``stations`` and leave.
+    """Poisson arrivals of class r at rate ``arrival_rates[r]``, which visit ``stations`` and leave.
 
     >>> from qsim import ClassStation, Exponential, solve
     >>> disk = ClassStation([Exponential(mean=0.1), Exponential(mean=0.1)], visits=[1, 2])

@@ -30,11 +30,11 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Network:
-    """Stations by name, and who comes, circles and goes where.
+    """Stations by name, and which customers arrive, circulate and go where.
 
     - ``stations``: each a :class:`Node`, or a Station or Delay as in other models;
     - ``arrivals``: from outside: for each station a law or process, or a number for a Poisson rate;
-    - ``populations``: customers who never leave: how many begin at a station.  A cycle ends when one comes back
+    - ``populations``: customers that never leave: how many begin at a station.  A cycle ends when one comes back
       there; where that station is a Delay, the time spent in it is think time and no part of W;
     - ``routing``: for each station where customers go next, with which probability; what is missing to 1 leaves.
       ``"die as write"`` enters the die in another class.  Without ``routing`` the stations are passed in their order;

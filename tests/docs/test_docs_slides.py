@@ -17,6 +17,7 @@ def test_every_block_and_table_of_a_page_is_on_a_slide_and_all_its_prose_in_the_
     shown = "\n".join(part for slide in made for part in slide.parts)
     notes = "\n".join(slide.notes for slide in made)
     headings = {slide.title.partition(" (")[0] for slide in made}
+    headings |= {part[4:].partition(" (")[0] for slide in made for part in slide.parts if part.startswith("### ")}
     fenced = False
     for line in text.splitlines():
         fenced ^= line.startswith("```")

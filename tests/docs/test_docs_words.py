@@ -16,6 +16,8 @@ PLACES = ("calibrate", "measure", "qsim", "docs", "examples", "README.md", "CHAN
 UNWRITTEN = {
     r"\b(?:is|are|was|were|be|been) told\b(?! apart)": "say what is: 'is detected', 'is reported', 'follows from'",
     r"\b(?:is|are) kept\b": "say 'is stored', 'stays', or what is done",
+    r"\b(?:is|are|was|were) not told\b(?! apart)": "say 'is unknown', 'is not stated'",
+    r"\b(?:customers?|arrivals?|jobs?|server) who\b": "a customer, an arrival or a server is 'that' or 'which'",
     r"\banew\b": "say 'again'",
     r"\bno such\b": "name what is missing",
     r"(?<![.\w])(?:point|finding|curve|run|row|file|error|warning|host|thread|job|loader|server)\(s\)": "count them",
@@ -72,6 +74,8 @@ def test_no_text_has_a_phrase_that_we_do_not_write(place: str) -> None:
         'f"{text!r} is no seed"',
         "# the points are\n# kept here",
         "the customer he served",
+        "a customer\n    who waits",
+        "the unit is not told",
         "open as long as c is",
     ],
 )

@@ -19,8 +19,8 @@ from qsim.installed import install_hint
 
 HELP = """Open the lab page: explore queues, guess a knee before it is measured live, compare datasets.
 
-A local web page for a class. Everything that it measures and keeps lies in one folder, and nothing on the page can
-name another. It answers this machine alone; with --host others too, and then only to who has the token that is printed.
+A local web page for a class. It stores everything in one folder, and nothing on the page can name another. It listens
+on this machine only; with --host, others can connect with the printed token.
 
 \b
 Examples:
@@ -44,7 +44,7 @@ def lab(
         str,
         typer.Option("--host", metavar="ADDRESS",
                      help="The address to listen on; 0.0.0.0: every one of this machine. Beyond 127.0.0.1 a token is "
-                     "asked for."),
+                     "needed."),
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option("--port", metavar="N", parser=parsing.whole, help="The port; 0 takes a free one.")

@@ -177,7 +177,7 @@ def measured_only(y: Sequence[str], x: str | None) -> None:
     """CommandError where a quantity is asked of fits or sweeps that only a model tells."""
     for symbol in (*y, *([] if x is None else [x])):
         if symbol not in MEASURED:
-            raise wrong_usage(f"{symbol} is not told by fits and sweeps; they tell {', '.join(MEASURED)}")
+            raise wrong_usage(f"{symbol} is not in fits and sweeps; they have {', '.join(MEASURED)}")
 
 
 def named(line: Line, name: str) -> Line:

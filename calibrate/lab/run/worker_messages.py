@@ -84,7 +84,7 @@ class Teller:
         return load in self._loads
 
     def points(self, sweep: Sweep) -> None:
-        """Tell the points that were not told yet."""
+        """Send the points that were not sent yet."""
         for row in sweep.points.to_dict("records"):
             key = (float(row["load"]), int(row["repeat"]))
             if key not in self._told:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ NAMES: Mapping[str, str] = {
     "repeats": "repeats",
 }  # fmt: skip
 _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
-    ("_bytes_per_s", format_bandwidth), ("_per_s", format_rate), ("_bytes", format_bytes), ("_s", format_duration),
+    ("_bytes_per_s", format_bandwidth), ("_per_s", format_rate), ("_s", format_duration),
+    ("_bytes", partial(format_bytes, digits=3)),
     ("_fraction", lambda v: f"{100 * v:g} %"), ("error_pct", lambda v: f"{round(v, 1) + 0.0:+.1f} %"),
     ("_pct", lambda v: f"{v:.3g} %"), ("_ratio", lambda v: f"{v:.2f}"),
 )  # fmt: skip

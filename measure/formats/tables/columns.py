@@ -110,7 +110,7 @@ def assign_roles(
     A load, a number of jobs, a block or a read percentage may be one value for the whole table instead of a column:
     ``load=1``, ``jobs=4``, ``block=4KiB``, ``read_percent=100``. The role "load" becomes "delay" or "arrival_rate"
     where the column's name says so, else "depth". ``further`` gives roles to columns that neither a declaration nor a
-    name tells, from these columns and the roles that are taken. A latency whose unit is not told has ``OPEN_UNIT``.
+    name tells, from these columns and the roles that are taken. A latency whose unit is unknown has ``OPEN_UNIT``.
 
     Raises DataError naming ``where``, the columns found and the declaration to write: for an unknown role, column or
     unit, for two columns that fit one role, and where load, latency or throughput is missing.

@@ -6,7 +6,7 @@ and is turned away if that is full.  With K = c this is Engset's loss system.
 
 The process stays reversible when its states are cut off, so that here too only the mean think time matters.
 
-W, Wq and P(wait) are those of the customers who are let in, at rate X; Little's law for the whole cycle then counts
+W, Wq and P(wait) are those of the customers that are let in, at rate X; Little's law for the whole cycle then counts
 every attempt: N = L + (X + rejections)·Z.
 
 Source: Engset (1918); insensitivity: Kelly (1979), Reversibility and Stochastic Networks, chapter 3; Kleinrock (1975),

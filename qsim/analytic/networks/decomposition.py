@@ -7,7 +7,7 @@ the arrivals solve
     ca²ⱼ = 1 + wⱼ·{p₀ⱼ·c²₀ⱼ - 1 + Σᵢ pᵢⱼ·[1 - qᵢⱼ + (1 - ρᵢ²)·qᵢⱼ·ca²ᵢ + qᵢⱼ·ρᵢ²·xᵢ]},
     wⱼ = 1/(1 + 4·(1 - ρⱼ)²·(1/Σᵢ pᵢⱼ² - 1)),
 
-which superposes streams, lets them pass a station, and splits them at random.  Classes are pooled.  A customer who
+which superposes streams, lets them pass a station, and splits them at random.  Classes are pooled.  A customer that
 comes back to the station that it has just left is taken to stay, for a service as long as all of its visits together.
 Waits are those of Krämer & Langenbach-Belz.
 
@@ -48,7 +48,7 @@ def waits(model: Network) -> FloatArray:
     through = _between(model, rates)
     again = np.divide(np.diag(through), flow, out=np.zeros_like(flow), where=used)
     mean, second = _services(model, rates)
-    # A customer who comes back at once stays: a geometric number of services in a row.
+    # A customer that comes back at once stays: a geometric number of services in a row.
     mean, second = mean / (1 - again), second / (1 - again) + 2 * again * mean**2 / (1 - again) ** 2
     flow = flow * (1 - again)
     through = through - np.diag(np.diag(through))

@@ -12,7 +12,7 @@ All start from two moments, ca² and cs² the scv of the times between arrivals 
   half of Wq(M/M/c) times 1 + (1-ρ)(c-1)(√(4+5c) - 2)/(16cρ).
 
 - **Kingman's bound**: Wq <= λ(Var[A] + Var[S]/c) / (2(1-ρ)).  A bound, not an approximation.  For c servers it is that
-  of a server who gets every c-th customer, which FCFS over a shared queue only improves on (Wolff).
+  of a server that gets every c-th customer, which FCFS over a shared queue only improves on (Wolff).
 
 Two moments do not determine the wait: between hyperexponential and lognormal gaps of one ca² it differs by a fifth.
 So the answer is better taken from a whole law:

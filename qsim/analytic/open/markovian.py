@@ -234,7 +234,7 @@ def solve(model: Model) -> Metrics:
     rates = arrivals[1].sum(axis=1) / model.arrival_rate
 
     def found(level: FloatArray) -> FloatArray:
-        """The occupancies that arrivals find there; adds up to the share of arrivals who find this level."""
+        """The occupancies that arrivals find there; adds up to the share of arrivals that find this level."""
         return np.asarray(rates @ level.reshape(phases, -1))
 
     if solution.ratio is None:

@@ -3,7 +3,7 @@
 The flow between neighbouring states balances as in M/M/c, λ·p(n) = min(n + 1, c)·μ·p(n + 1), only there are no
 states beyond K, so every load has a steady state.  Taken in logarithms, so that no power overflows.  Poisson
 arrivals see time averages: p(K) of them are lost.  W, Wq and P(wait) = (p(c) + ... + p(K-1))/(1 - p(K)) are those
-of the customers who are let in, at rate X = λ·(1 - p(K)).
+of the customers that are let in, at rate X = λ·(1 - p(K)).
 
 Source: Kleinrock (1975), Queueing Systems I, sections 3.6 (M/M/1/K) and 3.7 (M/M/c/c); Gross & Harris (1998),
 Fundamentals of Queueing Theory, section 2.4.
@@ -53,7 +53,7 @@ def solve(model: Model) -> Metrics:
     c, S = model.servers, model.service.mean
     p = state_probabilities(model.offered_load, c, model.capacity)
     n = np.arange(p.size)
-    # An arrival who is let in finds n < K; with these and nobody else, p(n)/(1 - p(K)) without cancellation.
+    # An arrival that is let in finds n < K; with these and nobody else, p(n)/(1 - p(K)) without cancellation.
     found = p[:-1] / p[:-1].sum()
     X = model.arrival_rate * float(p[:-1].sum())
     Wq = float(found @ np.maximum(n[1:] - c, 0)) * S / c

@@ -5,7 +5,7 @@ number of steps by time t is Poisson, whatever the chain does, so
 
     P(T > t) = sum over n of Poisson(n; θt)·P(T lasts more than n steps),
 
-a sum of positive terms.  The lasting is found step by step; a customer who has waited goes on through the
+a sum of positive terms.  The lasting is found step by step; a customer that has waited goes on through the
 phases of a service.
 
 Source: Jensen (1953), Skand. Aktuarietidskr. 36; Grassmann (1977), Comput. Oper. Res. 4.

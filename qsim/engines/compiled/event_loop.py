@@ -143,7 +143,7 @@ def run_events(  # noqa: PLR0912, PLR0915
     of each source's gaps; ``hold`` whether a customer without a place is held at the source;
     ``balking`` the probabilities of not joining; ``all_tags`` and
     ``all_who`` the heap of each queue, and in the last row of those thinking.  Outputs: ``presence``, the time with
-    0, 1, 2, ... at the stations; a column of ``outcome`` and an entry of ``kinds`` for each customer who has been
+    0, 1, 2, ... at the stations; a column of ``outcome`` and an entry of ``kinds`` for each customer that has been
     everywhere; with several places a column of ``stays[place]`` for each stay.  On return all times count from the
     clock.
     """

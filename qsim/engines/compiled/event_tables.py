@@ -33,14 +33,14 @@ PLACE = np.dtype(
         ("balk_stream", "i8"),
         ("present", "i8"),
         ("turn", "i8"),  # round robin: the queue of the next arrival
-        ("blocked_first", "i8"),  # customers who finished elsewhere and wait for a place here
+        ("blocked_first", "i8"),  # customers that finished elsewhere and wait for a place here
         ("blocked_last", "i8"),
         ("last_departure", "f8"),
         # In networks alone.
         ("when_full", "i8"),
         ("thinking", "i8"),  # 1: for those whose home it is, the time here is think time
         ("region", "i8"),
-        ("reserved", "i8"),  # places taken by customers who are still on their way
+        ("reserved", "i8"),  # places taken by customers that are still on their way
         ("dirty", "i8"),  # 1: something may have become free here
         ("stuck", "i8"),  # while looking for a deadlock
         ("waits_for", "i8"),

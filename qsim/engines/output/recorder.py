@@ -96,7 +96,7 @@ class Recorder:
 
     @property
     def rows(self) -> FloatArray:
-        """Totals of the full batches, shape (batches, 4): time, waiting, service, customers who waited."""
+        """Totals of the full batches, shape (batches, 4): time, waiting, service, customers that waited."""
         return self._table[: self._position[ROW]]
 
     @property

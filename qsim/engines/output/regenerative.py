@@ -1,6 +1,6 @@
 """Intervals from regenerative cycles: an empty queue has no memory.
 
-A customer who finds the system empty starts the queue afresh: what happens from then on is independent of all
+A customer that finds the system empty starts the queue afresh: what happens from then on is independent of all
 before, and follows the same law each time.  So the run falls into independent, identically distributed cycles of
 N customers, total waiting time Y and so on; no warm-up need be dropped and no batch length chosen.  The mean
 wait is E[Y]/E[N], estimated by the ratio r of the totals, and with n cycles

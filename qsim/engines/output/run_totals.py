@@ -22,7 +22,7 @@ PRESENCE_FROM = 0.1
 
 
 class Losses:
-    """Arrivals turned away, in batches of the customers who were not."""
+    """Arrivals turned away, in batches of the customers that were not."""
 
     def __init__(self, expected: int) -> None:
         self._size = max(SMALLEST_BATCH, math.ceil(expected / ROWS))
@@ -45,7 +45,7 @@ class Losses:
         return self._customers >= self._size and bool(self._batches.any())
 
     def per_customer(self, warmup: int, most_batches: int) -> FloatArray:
-        """Losses for each customer who was not lost, in at most so many batches after the warm-up."""
+        """Losses for each customer that was not lost, in at most so many batches after the warm-up."""
         full = self._customers // self._size
         kept = self._batches[min(math.ceil(warmup / self._size), full - 1) : full]
         per_batch = max(1, kept.size // most_batches)

@@ -87,6 +87,6 @@ def test_what_cannot_be_watched_is_one_line(qsim, device, args, code, words):
 
 def test_a_log_of_iostat_is_fitted_and_no_peak_told_that_was_not_approached(qsim):
     run = qsim("fit", str(LOGS / "iostat-12.6.1.txt"))
-    assert "KNEE    not told: the peak was never approached; at 2" in run.out
+    assert "KNEE    unknown: the peak was never approached; at 2" in run.out
     assert "PEAK    at least 53.1 k/s" in run.out
     assert "12 of 17 s were steady, in 2 stretches" in run.err

@@ -172,7 +172,7 @@ def test_other_files_are_never_replaced(qsim):
         (("mm1", "--vary", "arrival-rate=.1..2"), "mm1 (M/M/1) needs --service-rate"),
         ((*MM1[1:], "--y", "Z"), "'Z' is unknown"),
         ((*MM1[1:], "--out", "curve.txt"), "curve.txt ends in none of .html, .png, .svg, .pdf"),
-        (("--dataset", "003-ssd-read", "--y", "Lq"), "Lq is not told by fits and sweeps"),
+        (("--dataset", "003-ssd-read", "--y", "Lq"), "Lq is not in fits and sweeps"),
         (("--dataset", "nothing"), "'nothing' is unknown"),
         (("mm1", "--dataset", "003-ssd-read", "--service-rate", "1", "--vary", "arrival-rate=.1..1"), "share an axis"),
         (

@@ -40,7 +40,7 @@ def test_of_jobs_that_were_not_counted_the_load_is_multiplied() -> None:
     ("wrong", "says"),
     [
         (lambda r: 1000 * r, "the latency was divided by 1000"),
-        (lambda r: 0.6 * r, "the latency was replaced by N / X at depth 1, 2, 4, 8, 16, 32, 64"),
+        (lambda r: 0.6 * r, "the latency was replaced by N / X at depths 1, 2, 4, 8, 16, 32, 64"),
         (lambda r: np.where(DEPTHS == 8, 3 * r, r), "the latency was replaced by N / X at depth 8"),
         (lambda r: np.where(DEPTHS == 8, 3 * r, 0.97 * r), "the latency was replaced by N / X at depth 8"),
     ],
