@@ -21,13 +21,9 @@ Dataset: TypeAlias = Annotated[
     str | None, shared("NAME", None, "A published table instead of DATA; see qsim datasets.", "--dataset")
 ]
 Columns: TypeAlias = Annotated[
-    str | None,
-    shared("SPEC", None, "Columns of a table by role, with units: load=qd,latency=lat:us.", "--columns"),
+    str | None, shared("SPEC", None, "Columns of a table by role, with units: load=qd,latency=lat:us.", "--columns")
 ]
-AsPublished: TypeAlias = Annotated[
-    bool,
-    typer.Option("--as-published", help="Take a dataset as printed, uncorrected."),
-]
+AsPublished: TypeAlias = Annotated[bool, typer.Option("--as-published", help="Take a dataset as printed, uncorrected.")]
 IdleLatency: TypeAlias = Annotated[
     float | None,
     shared("TIME", parsing.seconds, "Data sheet: latency of one request alone, as 80us.", "--idle-latency"),
@@ -42,13 +38,7 @@ PeakIops: TypeAlias = Annotated[
     ),
 ]
 Use: TypeAlias = Annotated[
-    parsing.Numbers | None,
-    shared(
-        "LOADS",
-        parsing.used_loads,
-        "Calibrate on these loads, as 1,32, or all.",
-        "--use",
-    ),
+    parsing.Numbers | None, shared("LOADS", parsing.used_loads, "Calibrate on these loads, as 1,32, or all.", "--use")
 ]
 At: TypeAlias = Annotated[
     parsing.Numbers | None,
@@ -88,8 +78,7 @@ Share: TypeAlias = Annotated[
     shared("PART", parsing.share, "Also print the load that gives this share of the peak, as 0.9 or 90%.", "--share"),
 ]
 Knees: TypeAlias = Annotated[
-    bool,
-    typer.Option("--knees", help="Also print the knee by every definition, with intervals."),
+    bool, typer.Option("--knees", help="Also print the knee by every definition, with intervals.")
 ]
 
 
@@ -144,10 +133,5 @@ SweepDirectory: TypeAlias = Annotated[
     Path | None, shared("DIR", parsing.path, "Directory of the points; run the command again to resume.", "--out")
 ]
 DryRun: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        "--plan",
-        help="Print the points, commands and time; run nothing.",
-    ),
+    bool, typer.Option("--dry-run", "--plan", help="Print the points, commands and time; run nothing.")
 ]

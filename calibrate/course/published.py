@@ -22,10 +22,7 @@ def published_names(name: str) -> tuple[str, ...]:
 
 
 def published_sections(
-    names: Sequence[str],
-    progress: Callable[[float], None] = lambda share: None,
-    *,
-    datasheet_iops: float | None = None,
+    names: Sequence[str], progress: Callable[[float], None] = lambda share: None, *, datasheet_iops: float | None = None
 ) -> list[Section]:
     """For each table what is known of it, its views, its audit, and the prediction from two or three of its points.
 

@@ -12,17 +12,7 @@ import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
-from calibrate.report.drawing import (
-    DASHES,
-    HEIGHT,
-    PALETTE,
-    SYMBOLS,
-    Drawing,
-    interval,
-    marker,
-    panels,
-    solid,
-)
+from calibrate.report.drawing import DASHES, HEIGHT, PALETTE, SYMBOLS, Drawing, interval, marker, panels, solid
 from calibrate.report.view import View
 
 Kind = Literal["time", "rate", "number", "share"]

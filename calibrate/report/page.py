@@ -29,11 +29,7 @@ MARK = '<meta name="generator" content="qsim report">'
 
 
 def write_report(
-    comparisons: Sequence[Comparison],
-    path: str | Path,
-    *,
-    title: str = "",
-    refused: Mapping[str, str] | None = None,
+    comparisons: Sequence[Comparison], path: str | Path, *, title: str = "", refused: Mapping[str, str] | None = None
 ) -> Path:
     """Write the report of one sweep to ``path``; see ``write_sections``."""
     heading = title or (comparisons[0].points.source if comparisons else "")

@@ -54,11 +54,7 @@ def surface(
         "--use",
     ),
     ask: int | None = option(
-        "N",
-        parsing.whole,
-        "Further points (of a memory: mixes) to calibrate on.",
-        "--ask",
-        shown="2, of a memory 0",
+        "N", parsing.whole, "Further points (of a memory: mixes) to calibrate on.", "--ask", shown="2, of a memory 0"
     ),
     at: TypedPlaces | None = option(
         "PLACES", places, "Also predict these places, written like those of --use.", "--at"

@@ -54,10 +54,7 @@ def measure_device(
         shown="none",
     ),
     depths: parsing.Numbers | None = option(
-        "N,...",
-        parsing.depths,
-        "Closed: queue depths, as 1,2,4,8 or 1..32 (doubling).",
-        shown="1, 2, 4, ... 32",
+        "N,...", parsing.depths, "Closed: queue depths, as 1,2,4,8 or 1..32 (doubling).", shown="1, 2, 4, ... 32"
     ),
     arrival_rates: ArrivalRates = None,
     utilizations: parsing.Numbers | None = option(

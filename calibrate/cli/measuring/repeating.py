@@ -83,13 +83,7 @@ Steady: TypeAlias = Annotated[
         "--steady",
     ),
 ]
-Remeasure: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--remeasure",
-        help="Measure flagged points again, twice at most.",
-    ),
-]
+Remeasure: TypeAlias = Annotated[bool, typer.Option("--remeasure", help="Measure flagged points again, twice at most.")]
 
 
 def first_rounds(plan: FioPlan, repeats: Repeats) -> FioPlan:

@@ -82,8 +82,7 @@ class DriveOptions(OptionGroup):
     """How a drive is treated, whatever is measured on it."""
 
     size_bytes: Annotated[
-        int | None,
-        shared("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB"),
+        int | None, shared("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB")
     ] = None
     precondition: Annotated[
         str,

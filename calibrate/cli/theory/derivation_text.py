@@ -38,10 +38,7 @@ def derivation_document(derivation: Derivation) -> dict[str, Any]:
 
     Of a table that is shortened, the row that stands for those left out is None.
     """
-    return {
-        "method": derivation.method,
-        "lines": [_line(line) for line in derivation.lines],
-    }
+    return {"method": derivation.method, "lines": [_line(line) for line in derivation.lines]}
 
 
 def _line(line: Line) -> dict[str, Any]:

@@ -111,10 +111,7 @@ def network(
         "--arrival-rate",
     ),
     routing: Matrix | None = option(
-        "P,P;P,P",
-        matrix,
-        "Probabilities to go from each station (a row) to each other; the rest leaves.",
-        "--routing",
+        "P,P;P,P", matrix, "Probabilities to go from each station (a row) to each other; the rest leaves.", "--routing"
     ),
     population: q.Population = None,
     think_time: q.ThinkTime = None,

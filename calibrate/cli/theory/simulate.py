@@ -49,10 +49,7 @@ def simulate(
     ),
     confidence: float = option("SHARE", parsing.number, "Level of the intervals.", default=0.95, shown=True),
     warmup: float | None = option(
-        "SHARE|N",
-        parsing.number,
-        "What to leave out first: a share, or customers.",
-        shown="by MSER-5",
+        "SHARE|N", parsing.number, "What to leave out first: a share, or customers.", shown="by MSER-5"
     ),
     precision: float | None = option(
         "PCT", parsing.percent, "Go on until the interval of W is this narrow to each side."
