@@ -19,8 +19,7 @@ from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.comparison_text import told
 from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
-from calibrate.report.front import FrontPage
-from calibrate.report.view import Section, View
+from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError
 from measure.sweep import Provenance
 

@@ -171,7 +171,6 @@ def _devices(
 
 
 def _title(devices: Sequence[str]) -> str:
-    """The heading of a page of several devices."""
     from calibrate.report.compared.devices import MOST_IN_FULL
 
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
@@ -216,7 +215,7 @@ def _tell(
     knees: bool, every: bool, baselines: bool, details: bool,
 ) -> None:  # fmt: skip
     """The answer of all curves, what was asked for beside it, and with ``details`` every curve in full."""
-    from calibrate.cli.calibration.compare_text import answer_text, say_baselines
+    from calibrate.cli.calibration.compare_pages import answer_text, say_baselines
 
     if held is not None:
         say(f"{held}\n")
@@ -287,7 +286,6 @@ def _read_seal(path: Path) -> SealedPrediction:
 def _check(
     done: Sequence[Comparison], fail_on: str | None, max_error: float | None, document: dict[str, Any] | None
 ) -> None:
-    """CommandError (a check failed) by --fail-on and --max-error."""
     check_findings([f for c in done for f in c.audit], fail_on, document)
     if max_error is None:
         return

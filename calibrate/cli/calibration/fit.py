@@ -106,7 +106,6 @@ def _say_of_each(
 
 
 def _asked(fits: Sequence[Fit], shown: Sequence[Sequence[NamedKnee]]) -> list[str]:
-    """What --slo and --share ask for, a line each."""
     return [
         f"{f.series}: {line}" if len(fits) > 1 else line
         for f, found in zip(fits, shown, strict=False) for line in asked_lines(found, f)

@@ -96,7 +96,6 @@ def basis(
 
 
 def _measured(data: Sequence[str], calibration: Mapping[str, Any]) -> bool:
-    """Whether DATA are measurements to calibrate on, and no fit."""
     from measure.text_files import read_head
 
     if len(data) > 1 or any(value is not None for value in calibration.values()):
@@ -172,7 +171,6 @@ def calibrated(
 
 
 def _fits(path: Path, series: str | None) -> list[Fit]:
-    """Every fit of the file; wrong usage where none is of ``series``."""
     from calibrate.cli.fit_files import read_fits
 
     fits = read_fits(path)

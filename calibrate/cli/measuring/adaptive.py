@@ -98,7 +98,6 @@ def measure_adaptively(plan: FioPlan, output: PlanOrRun, budget: int, tolerance_
 
 
 def _show_plan(plan: FioPlan, first: list[float], budget: int, output: PlanOrRun) -> None:
-    """What is certain of the plan, and what comes on top."""
     begin = replace(plan, points=tuple(p for p in plan.points if p.job.load in first))
     rest = [p.job.load for p in plan.points if p.job.load not in first]
     seconds = _seconds(plan, budget)

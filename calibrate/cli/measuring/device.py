@@ -103,7 +103,6 @@ def measure_device(
 
 
 def _truth_text(truth: Truth) -> str:
-    """What the points must come to."""
     return (
         f"the truth: peak {format_rate(truth.peak_throughput_per_s)}; service mean "
         f"{format_duration(truth.service.mean)} and scv {truth.service.scv:.3g} (of the times drawn: "

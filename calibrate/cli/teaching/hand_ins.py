@@ -15,7 +15,7 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import FAILED, CommandError
 from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
-from calibrate.cli.report_files import write_new
+from calibrate.cli.outputs import write_new
 from measure.units import counted, significant
 
 if TYPE_CHECKING:
@@ -157,7 +157,6 @@ def grade(
 
 
 def _say(found: GradedFolder) -> None:
-    """The answer, the table, and a line for each file that could not be graded."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -13,9 +13,9 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
+from calibrate.cli.outputs import write_new
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.progress import Bar
-from calibrate.cli.report_files import write_new
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
 from measure.units import parse_count
@@ -155,7 +155,7 @@ def network(
         model = _closed(station, population or 0, think_time, routing)
 
     import qsim
-    from calibrate.cli.theory.derivation_text import derivation_document, derivation_text
+    from calibrate.cli.theory.metrics_text import derivation_document, derivation_text
     from qsim.derivations import derive
 
     metrics = qsim.solve(model)
@@ -172,7 +172,6 @@ def network(
 def _of_file(
     file: Path, *, simulated: bool, customers: float, seed: int | None, engine: str, svg: Path | None, as_json: bool
 ) -> None:
-    """The network of a file: solved or simulated, drawn where that was asked for."""
     import qsim
     from calibrate.cli.theory.network_file import read_network
 

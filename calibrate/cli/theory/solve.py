@@ -37,8 +37,7 @@ def solve(
     queue = queue_of(given)
 
     import qsim
-    from calibrate.cli.theory.derivation_text import derivation_document, derivation_text
-    from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
+    from calibrate.cli.theory.metrics_text import derivation_document, derivation_text, metrics_document, metrics_text
     from qsim.derivations import derive
 
     try:

@@ -131,7 +131,6 @@ def transient(
 
 
 def _lines(found: list[OverTime], *, varies: bool) -> list[Line]:
-    """The number present and waiting of each, and the arrival rate where it varies."""
     from calibrate.report.lines import Line
 
     lines = []

@@ -37,7 +37,6 @@ def told(comparison: Comparison) -> dict[str, Any]:
 
 
 def _truth(comparison: Comparison) -> Shown | None:
-    """Estimates against the truth; None where it is not known."""
     check = comparison.truth
     if check is None:
         return None
@@ -97,7 +96,6 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
 
 
 def _points(comparison: Comparison) -> Shown:
-    """Every point: observed, predicted, and how far the prediction is off."""
     points, predicted = comparison.points, comparison.predicted
     show = throughput_text(points.load_kind)
     x_error, r_error = comparison.residual_throughput_pct, comparison.residual_response_pct
