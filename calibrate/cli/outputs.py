@@ -67,16 +67,12 @@ REPORT = "report.html"
 
 Plots: TypeAlias = Annotated[
     Path | None,
-    shared(
-        "DIR", parsing.path, "Also write every plot as an image (needs pip install 'qsim-queue\\[plots]').", "--plots"
-    ),
+    shared("DIR", parsing.path, "Also write every plot as an image (needs pip install 'qsim-queue\\[plots]')."),
 ]
 Image: TypeAlias = Annotated[
     str | None, shared("FORMAT", parsing.choice(*IMAGES), "With --plots: svg, png or pdf.", "--format", shown="svg")
 ]
-Csv: TypeAlias = Annotated[
-    Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.", "--csv")
-]
+Csv: TypeAlias = Annotated[Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.")]
 
 
 @dataclass(frozen=True)
@@ -177,7 +173,7 @@ class PageInDirectory(Outputs):
 
     report: Annotated[
         Path | None,
-        shared("FILE", parsing.path, "The page with all tables and plots.", "--report", shown="report.html in --out"),
+        shared("FILE", parsing.path, "The page with all tables and plots.", shown="report.html in --out"),
     ] = None
 
     def within(self, directory: Path | None) -> Outputs:

@@ -57,22 +57,18 @@ qsim compare new-firmware/ --against old-firmware/ --fail-on slower:5%
 def compare(
     *,
     data: o.Data = None,
-    dataset: list[str] | None = option(
-        "NAME", None, "A published table, instead of DATA or beside it; repeatable.", "--dataset"
-    ),
+    dataset: list[str] | None = option("NAME", None, "A published table, instead of DATA or beside it; repeatable."),
     columns: o.Columns = None,
     as_published: o.AsPublished = False,
     use: o.Use = None,
     series: o.Series = None,
     model: o.DeviceModel = None,
-    fit: Path | None = option("FIT", parsing.path, "Hold this fit against DATA instead of calibrating on it.", "--fit"),
+    fit: Path | None = option("FIT", parsing.path, "Hold this fit against DATA instead of calibrating on it."),
     sealed: Path | None = option(
-        "FILE", parsing.path, "Hold this sealed prediction (qsim predict --seal) against DATA.", "--sealed"
+        "FILE", parsing.path, "Hold this sealed prediction (qsim predict --seal) against DATA."
     ),
     only_new: bool = flag("--only-new", "With --sealed: leave out the points it was made from."),
-    baseline: str | None = option(
-        "DEVICE", None, "The device that the others are held against. Default: the first.", "--baseline"
-    ),
+    baseline: str | None = option("DEVICE", None, "The device that the others are held against. Default: the first."),
     level: o.Level = None,
     peak: o.Peak = None,
     outputs: Outputs,
@@ -86,13 +82,10 @@ def compare(
     baselines: bool = flag("--baselines", "Also print what simple baselines miss on the same held-out points."),
     details: o.Details = False,
     against: str | None = option(
-        "DATA", None, "Say whether DATA moved against this earlier sweep by more than the noise.", "--against"
+        "DATA", None, "Say whether DATA moved against this earlier sweep by more than the noise."
     ),
     fail_on: Any = option(
-        "WHAT",
-        failure,
-        "Exit with 3 where the audit finds this severity, or --against that it is slower:5%.",
-        "--fail-on",
+        "WHAT", failure, "Exit with 3 where the audit finds this severity, or --against that it is slower:5%."
     ),
     max_error: float | None = option(
         "PCT", parsing.allowed_error, "Exit with 3 where a mean held-out error exceeds this."

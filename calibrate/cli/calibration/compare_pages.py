@@ -12,7 +12,6 @@ from calibrate.cli.console import say, table
 from calibrate.cli.measuring.audit import audit_text
 from calibrate.cli.measuring.show import part_of
 from calibrate.cli.progress import Bar
-from calibrate.fitting.answer import labelled
 
 if TYPE_CHECKING:
     from calibrate import Comparison
@@ -119,6 +118,7 @@ def answer_text(title: str, devices: Mapping[str, Sequence[Comparison]], tails: 
 
     Curves of several devices bear their device's name. Loads of different kinds have a table each.
     """
+    from calibrate.fitting.answer import labelled
     from calibrate.prediction.answer import answer, answer_table, last_lines
 
     curves = [

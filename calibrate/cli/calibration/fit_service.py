@@ -46,27 +46,23 @@ def fit_service(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
-    percentiles: str | None = option(
-        "SPEC", None, "Published percentiles instead of DATA: p50=80us,p99=300us.", "--percentiles"
-    ),
+    percentiles: str | None = option("SPEC", None, "Published percentiles instead of DATA: p50=80us,p99=300us."),
     load: float | None = option(
-        "N", parsing.number, "The load whose latencies are taken. Default: the smallest, where nobody waits.", "--load"
+        "N", parsing.number, "The load whose latencies are taken. Default: the smallest, where nobody waits."
     ),
     series: Series = None,
     requests: float | None = option(
-        "N", parsing.number, "How many requests the percentiles are of; histograms and logs know it.", "--requests"
+        "N", parsing.number, "How many requests the percentiles are of; histograms and logs know it."
     ),
     bootstrap: int | None = option(
-        "N", parsing.whole, "Draws for the goodness of fit of the best family; 0 for none.", "--bootstrap", shown="99"
+        "N", parsing.whole, "Draws for the goodness of fit of the best family; 0 for none.", shown="99"
     ),
     level: Level = None,
     seed: Seed = None,
     out: Path | None = option(
-        "FILE", parsing.path, "Keep the law of one curve here; fitted:FILE is it wherever a law is taken.", "--out"
+        "FILE", parsing.path, "Keep the law of one curve here; fitted:FILE is it wherever a law is taken."
     ),
-    family: str | None = option(
-        "NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'.", "--family"
-    ),
+    family: str | None = option("NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'."),
     force: Force = False,
     outputs: Outputs,
     details: bool = flag("--details", "Also print every family, and the parameters of the best with intervals."),

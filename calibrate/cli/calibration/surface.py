@@ -106,21 +106,16 @@ def surface(
     columns: Columns = None,
     as_published: AsPublished = False,
     pattern: str | None = option(
-        "PATTERN", parsing.choice("random", "sequential"), "Random or sequential, where DATA has both.", "--pattern"
+        "PATTERN", parsing.choice("random", "sequential"), "Random or sequential, where DATA has both."
     ),
-    series: str | None = option("TEXT", None, "Of a memory, only curves with this in their names.", "--series"),
+    series: str | None = option("TEXT", None, "Of a memory, only curves with this in their names."),
     use: TypedPlaces | None = option(
-        "PLACES",
-        places,
-        'The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1", or all.',
-        "--use",
+        "PLACES", places, 'The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1", or all.'
     ),
     ask: int | None = option(
-        "N", parsing.whole, "Further points (of a memory: mixes) to calibrate on.", "--ask", shown="2, of a memory 0"
+        "N", parsing.whole, "Further points (of a memory: mixes) to calibrate on.", shown="2, of a memory 0"
     ),
-    at: TypedPlaces | None = option(
-        "PLACES", places, "Also predict these places, written like those of --use.", "--at"
-    ),
+    at: TypedPlaces | None = option("PLACES", places, "Also predict these places, written like those of --use."),
     level: Level = None,
     details: bool = flag("--details", "Also print every point, parameter and knee."),
     outputs: Outputs,

@@ -25,20 +25,11 @@ TOLERANCE = 10.0
 FEWEST = 3
 
 Adaptive: TypeAlias = Annotated[
-    int | None,
-    shared(
-        "K", parsing.whole, "Find the knee in at most K points, among --depths (or 28 from 1 to 256).", "--adaptive"
-    ),
+    int | None, shared("K", parsing.whole, "Find the knee in at most K points, among --depths (or 28 from 1 to 256).")
 ]
 Tolerance: TypeAlias = Annotated[
     float | None,
-    shared(
-        "PCT",
-        parsing.percent,
-        "With --adaptive: stop at a 90 % interval of the knee this narrow.",
-        "--tolerance",
-        shown="10%",
-    ),
+    shared("PCT", parsing.percent, "With --adaptive: stop at a 90 % interval of the knee this narrow.", shown="10%"),
 ]
 
 

@@ -121,12 +121,12 @@ def measure_fio(
     seed: Seed = 1,
     log: bool = flag("--log", "Keep the latency of every request (30 bytes each)."),
     write_device: str | None = option(
-        "/dev/NAME", None, "Consent to DESTROYING what this block device holds: its name again.", "--write-device"
+        "/dev/NAME", None, "Consent to DESTROYING what this block device holds: its name again."
     ),
     hosts: parsing.Words | None = option(
         "HOST,...", parsing.words, "Measure on these hosts at once (NAME or NAME:PORT), where fio --server runs."
     ),
-    hosts_file: Path | None = option("FILE", parsing.path, "The same from a file, one host a line.", "--hosts-file"),
+    hosts_file: Path | None = option("FILE", parsing.path, "The same from a file, one host a line."),
     output: PlanOrRun,
 ) -> None:
     """Plan, say what will be done, do it, print the points."""

@@ -90,7 +90,6 @@ class DriveOptions(OptionGroup):
             "HOW",
             parsing.choice("auto", "none", "sequential", "random"),
             "Writes to the test file first: none (one pass), sequential (two), random (and at random), auto.",
-            "--precondition",
             shown=True,
         ),
     ] = "auto"
@@ -115,7 +114,7 @@ class DriveOptions(OptionGroup):
 Target: TypeAlias = Annotated[
     str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
 ]
-Seed: TypeAlias = Annotated[int, shared("N", parsing.whole, "Seed of what is drawn.", "--seed", shown=True)]
+Seed: TypeAlias = Annotated[int, shared("N", parsing.whole, "Seed of what is drawn.", shown=True)]
 
 
 def one_of(literal: Any, typed: str) -> Any:

@@ -45,22 +45,15 @@ def course(
     ctx: typer.Context,
     *,
     out: Path | None = option(
-        "FOLDER",
-        parsing.path,
-        "Directory of the points and report.html; run the same command again to resume.",
-        "--out",
+        "FOLDER", parsing.path, "Directory of the points and report.html; run the same command again to resume."
     ),
     disk: str | None = option(
         "DIR",
         None,
         "A directory on the drive (a test file is made there and removed), or a file that does not exist yet.",
-        "--disk",
     ),
     dataset: list[str] | None = option(
-        "NAME",
-        None,
-        "A published table instead (see qsim datasets), or all of a report, as 003; can be given again.",
-        "--dataset",
+        "NAME", None, "A published table instead (see qsim datasets), or all of a report, as 003; can be given again."
     ),
     budget_s: float | None = option(
         "TIME",

@@ -37,7 +37,6 @@ def lab(
         "DIR",
         parsing.path,
         "The lab's own folder: its runs, and in DIR/sweeps what you put there to be compared.",
-        "--folder",
         default=Path("qsim-lab"),
         shown="qsim-lab",
     ),
@@ -45,11 +44,10 @@ def lab(
         "ADDRESS",
         None,
         "The address to listen on; 0.0.0.0: every one of this machine. Beyond 127.0.0.1 a token is asked for.",
-        "--host",
         default="127.0.0.1",
         shown=True,
     ),
-    port: int = option("N", parsing.whole, "The port; 0 takes a free one.", "--port", default=PORT, shown=True),
+    port: int = option("N", parsing.whole, "The port; 0 takes a free one.", default=PORT, shown=True),
     no_browser: bool = flag("--no-browser", "Do not open a browser."),
 ) -> None:
     """Serve the page until interrupted."""

@@ -89,7 +89,7 @@ def reveal(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", parser=parsing.path, help="The list, guesses, predictions.")
     ],
-    data: list[str] | None = option("DATA", None, "What was measured since; may be repeated.", "--data"),
+    data: list[str] | None = option("DATA", None, "What was measured since; may be repeated."),
     dataset: Dataset = None,
     columns: Columns = None,
     series: Series = None,

@@ -102,16 +102,13 @@ def network(
         Path | None, typer.Argument(metavar="FILE", show_default=False, help="A network in TOML or JSON.")
     ] = None,
     station: list[NamedStation] | None = option(
-        "STATION", place, "[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order.", "--station"
+        "STATION", place, "[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order."
     ),
     arrival_rate: Rates | None = option(
-        "RATE[,...]",
-        rates,
-        "Arrivals from outside; with --routing one for each station, in their order.",
-        "--arrival-rate",
+        "RATE[,...]", rates, "Arrivals from outside; with --routing one for each station, in their order."
     ),
     routing: Matrix | None = option(
-        "P,P;P,P", matrix, "Probabilities to go from each station (a row) to each other; the rest leaves.", "--routing"
+        "P,P;P,P", matrix, "Probabilities to go from each station (a row) to each other; the rest leaves."
     ),
     population: q.Population = None,
     think_time: q.ThinkTime = None,
@@ -126,7 +123,7 @@ def network(
         default="compiled",
         shown=True,
     ),
-    svg: Path | None = option("FILE", parsing.path, "Write a drawing of the FILE's network.", "--svg"),
+    svg: Path | None = option("FILE", parsing.path, "Write a drawing of the FILE's network."),
     as_json: AsJson = False,
 ) -> None:
     """Build the network, solve or simulate it, print it as a whole and station by station."""

@@ -125,34 +125,29 @@ def plot(
         typer.Argument(metavar="WHAT", show_default=False, help="A model, files of qsim fit, or what a tool wrote."),
     ] = None,
     y: parsing.Words = option(
-        "Q,...", parsing.words, "What is drawn: W, Lq, X, p99...", "--y", default=parsing.Words(("W",)), shown=True
+        "Q,...", parsing.words, "What is drawn: W, Lq, X, p99...", default=parsing.Words(("W",)), shown=True
     ),
     vary: Varied | None = option(
-        "OPTION=VALUES", varied, "What goes along the axis, as arrival-rate=0.1..0.99 or servers=1,2,4.", "--vary"
+        "OPTION=VALUES", varied, "What goes along the axis, as arrival-rate=0.1..0.99 or servers=1,2,4."
     ),
-    each: Varied | None = option("OPTION=VALUES", varied, "A curve for each of these, as scv=0,1,4.", "--each"),
-    x: str | None = option("Q", None, "A quantity along the axis, as rho or X.", "--x"),
+    each: Varied | None = option("OPTION=VALUES", varied, "A curve for each of these, as scv=0,1,4."),
+    x: str | None = option("Q", None, "A quantity along the axis, as rho or X."),
     options: q.QueueOptions,
-    dataset: list[str] | None = option("NAME", None, "A published table; can be given again.", "--dataset"),
+    dataset: list[str] | None = option("NAME", None, "A published table; can be given again."),
     columns: Columns = None,
     series: Series = None,
-    simulate: float | None = option(
-        "N", parsing.number, "Also simulate N customers at some of the values.", "--simulate"
-    ),
+    simulate: float | None = option("N", parsing.number, "Also simulate N customers at some of the values."),
     seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
     log_x: bool = flag("--log-x", "A logarithmic x axis."),
     log_y: bool = flag("--log-y", "Logarithmic y axes."),
     size: Pixels | None = option(
-        "WxH", _pixels, "The pixels of an image, as 1600x900.", "--size", shown="1000 wide; a PNG twice as sharp"
+        "WxH", _pixels, "The pixels of an image, as 1600x900.", shown="1000 wide; a PNG twice as sharp"
     ),
     title: str = option("TEXT", None, "The title above the plot.", default=""),
     out: Path | None = option(
-        "FILE",
-        parsing.path,
-        "The plot: .html, .png, .svg or .pdf (images need pip install 'qsim-queue\\[plots]').",
-        "--out",
+        "FILE", parsing.path, "The plot: .html, .png, .svg or .pdf (images need pip install 'qsim-queue\\[plots]')."
     ),
-    csv: Path | None = option("FILE", parsing.path, "The data as CSV (a new file).", "--csv"),
+    csv: Path | None = option("FILE", parsing.path, "The data as CSV (a new file)."),
     as_json: AsJson = False,
 ) -> None:
     """Collect the lines, draw them, write them."""

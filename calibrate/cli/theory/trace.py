@@ -73,14 +73,10 @@ def trace(
     options: q.FollowedOptions,
     customers: int | None = option("N", parsing.whole, "How many are followed.", shown="10"),
     seed: int | None = option("N", parsing.whole, "Seed of what is drawn.", shown="1"),
-    gaps: TypedTimes | None = option(
-        "TIME,...", times_in_order, "Times between arrivals, instead of drawn ones.", "--gaps"
-    ),
-    times: TypedTimes | None = option(
-        "TIME,...", times_in_order, "The service times, one for each of --gaps.", "--times"
-    ),
+    gaps: TypedTimes | None = option("TIME,...", times_in_order, "Times between arrivals, instead of drawn ones."),
+    times: TypedTimes | None = option("TIME,...", times_in_order, "The service times, one for each of --gaps."),
     events: bool = flag("--events", "Also print the list of events."),
-    csv: Path | None = option("FILE", parsing.path, "Also write the table as CSV (a new file).", "--csv"),
+    csv: Path | None = option("FILE", parsing.path, "Also write the table as CSV (a new file)."),
     as_json: AsJson = False,
 ) -> None:
     """Build the queue, draw or take the times, follow the customers, print the table."""
