@@ -105,13 +105,14 @@ def compare(
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
 
     from calibrate.fitting.curve_fit import model_named
+    from calibrate.sealing.sealed_prediction import read_seal
 
     if model is not None:
         model_named(model)
     sources = sources_of(data or (), dataset or (), columns, as_published, together=bool(fit or sealed))
     sources = baseline_first(sources, baseline)
     outputs.check()
-    held = None if sealed is None else _read_seal(sealed)
+    held = None if sealed is None else read_seal(sealed)
     devices = _devices(sources, Calibration(series, use, model, level, peak), fit, held, sealed, only_new=only_new)
     asked = as_json or wanted.asked
     told = [
@@ -132,12 +133,10 @@ def compare(
         heading = title if len(devices) > 1 else sources[0].title
         _tell(told, heading, held, found, knees=asked, every=wanted.knees, baselines=baselines, details=details)
         written.tell()
-    document = None
-    if as_json:
-        document = {
-            **_document(told, knees=asked), **beside_document(told, found.beside),
-            "seal": None if held is None else held.to_dict(), **written.to_dict(),
-        }  # fmt: skip
+    document = {
+        **_document(told, knees=asked), **beside_document(told, found.beside),
+        "seal": None if held is None else held.to_dict(), **written.to_dict(),
+    } if as_json else None  # fmt: skip
     _check([c for d in devices for c in d.done], fail_on, max_error, document)
     if document is not None:
         print_json(document)
@@ -248,15 +247,13 @@ def _document(told: Sequence[Told], *, knees: bool) -> dict[str, Any]:
     return {**{k: v for k, v in parts[0].items() if k != "device"}, "series": parts, "refused": refused}
 
 
-def comparison_document(
-    done: Sequence[Comparison], refused: dict[str, str], report: str | None = None
-) -> dict[str, Any]:
+def comparison_document(done: Sequence[Comparison], refused: dict[str, str]) -> dict[str, Any]:
     """The JSON of several comparisons: the first one's keys at the top, every one under ``series``."""
     parts = []
     for comparison in done:
         part = comparison.to_dict()
         parts.append({"name": part.pop("series"), **part})
-    return {**parts[0], "series": parts, "refused": refused, "report": report}
+    return {**parts[0], "series": parts, "refused": refused, "report": None}
 
 
 def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], only_new: bool) -> None:
@@ -268,12 +265,6 @@ def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], 
             raise wrong_usage(f"{name} brings its own calibration; leave out {' and '.join(twice)}")
     if only_new and sealed is None:
         raise wrong_usage("--only-new is about --sealed: without it, points that were calibrated on are marked")
-
-
-def _read_seal(path: Path) -> SealedPrediction:
-    from calibrate.sealing.sealed_prediction import read_seal
-
-    return read_seal(path)
 
 
 def _check(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import DataSource, known_dataset, known_series, tell
+from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, tell
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.show import part_of
 from calibrate.cli.option_groups import flag, option
@@ -74,15 +74,12 @@ def fit_service(
     _check_out(out, family, force=force)
 
     from calibrate.fitting.answer import labelled
-    from measure.errors import DataError
 
     found, refused, provenance = (
         of_typed(percentiles, requests) if percentiles is not None else
         of_table(dataset, series, load, requests) if dataset is not None and is_table(dataset) else
         of_sweep(DataSource(data or (), dataset, columns), series, load, requests)
     )  # fmt: skip
-    if not found:
-        raise DataError(next(iter(refused.values())))
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
     fits = _fitted_all(found, refused, level, bootstrap, seed or 0)
@@ -254,7 +251,7 @@ def of_table(dataset: str, series: str | None, load: float | None, requests: flo
     if series is not None and series not in names:
         raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
     at = _load(sorted(set(shown.table["load"])), load)
-    read = _each(names if series is None else [series], lambda name: table_times(shown.table, name, at, requests))
+    read = _by_source(names if series is None else [series], lambda name: table_times(shown.table, name, at, requests))
     return *read, shown.provenance
 
 
@@ -270,7 +267,7 @@ def of_sweep(source: DataSource, series: str | None, load: float | None, request
         warn(
             "at a load above 1 latencies hold the waiting as well as the service; measure depth 1 for the service alone"
         )
-    return *_each(names, lambda name: service_times(sweep, name, at, requests)), sweep.provenance
+    return *_by_source(names, lambda name: service_times(sweep, name, at, requests)), sweep.provenance
 
 
 def _load(measured: Sequence[float], load: float | None) -> float:
@@ -280,16 +277,6 @@ def _load(measured: Sequence[float], load: float | None) -> float:
     return measured[0] if load is None else load
 
 
-def _each(names: Sequence[str], read: Callable[[str], Times]) -> tuple[dict[str, Times], dict[str, str]]:
-    from measure.errors import DataError
-
-    found: dict[str, Times] = {}
-    refused: dict[str, str] = {}
-    for name in names:
-        try:
-            times = read(name)
-        except DataError as error:
-            refused[name] = str(error)
-        else:
-            found[times.source] = times
-    return found, refused
+def _by_source(names: Sequence[str], read: Callable[[str], Times]) -> tuple[dict[str, Times], dict[str, str]]:
+    found, refused = of_each(names, read)
+    return {times.source: times for times in found.values()}, refused

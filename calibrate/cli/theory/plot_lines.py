@@ -47,9 +47,6 @@ def quantity(text: str) -> str:
     raise ValueError(f"{parsing.not_one_of(text, tuple(QUANTITIES))}, and quantiles such as p99")
 
 
-quantities = parsing.parser(lambda text: parsing.Words(quantity(part) for part in parsing.words(text)))
-
-
 def theory(given: Given, over: Varied, each: Varied | None, y: Sequence[str], x: str | None) -> list[Line]:
     """A line for each of ``y`` and each value of ``each``, by formula; ``x`` is a quantity in place of the option."""
     import qsim
