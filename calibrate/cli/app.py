@@ -139,12 +139,12 @@ class Commands(Root):
     table: ClassVar[Table] = {
         "Begin": {
             "demo": "calibrate.cli.teaching.demo:demo",
-            "doctor": "calibrate.cli.measuring.doctor:doctor",
+            "doctor": "calibrate.cli.measuring.datasets:doctor",
             "datasets": "calibrate.cli.measuring.datasets:datasets",
         },
         "Theory": {
             "solve": "calibrate.cli.theory.solve:solve",
-            "simulate": "calibrate.cli.theory.simulate:simulate",
+            "simulate": "calibrate.cli.theory.solve:simulate",
             "network": "calibrate.cli.theory.network:network",
             "trace": "calibrate.cli.theory.trace:trace",
             "transient": "calibrate.cli.theory.transient:transient",

@@ -11,8 +11,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.plan_table import kept_in, plan_document, plan_text
-from calibrate.cli.measuring.run import PlanOrRun, keeping, sweep_document
+from calibrate.cli.measuring.run import PlanOrRun, keeping, kept_in, plan_document, plan_text, sweep_document
 from calibrate.cli.option_groups import shared
 from calibrate.cli.progress import Bar
 from measure.units import format_duration

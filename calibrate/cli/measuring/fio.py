@@ -16,7 +16,6 @@ from calibrate.cli.measuring.adaptive import (
     depths_to_choose_among,
     measure_adaptively,
 )
-from calibrate.cli.measuring.plan_table import kept_in, left_text, plan_document, plan_text
 from calibrate.cli.measuring.repeating import (
     HowOften,
     Precision,
@@ -27,7 +26,19 @@ from calibrate.cli.measuring.repeating import (
     further_points,
     further_text,
 )
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, naming_consent, one_of
+from calibrate.cli.measuring.run import (
+    DriveOptions,
+    PlanOrRun,
+    Seed,
+    Target,
+    check_target,
+    kept_in,
+    left_text,
+    naming_consent,
+    one_of,
+    plan_document,
+    plan_text,
+)
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
 from measure.units import counted, format_duration
