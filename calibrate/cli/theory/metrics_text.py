@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from calibrate.cli.console import print_json, say
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -40,6 +41,22 @@ def metrics_document(metrics: Metrics, *, with_units: bool, quantiles: Sequence[
             {"q": q, "W": metrics.quantile(q), "interval": list(metrics.quantile_interval(q))} for q in quantiles
         ]
     return document
+
+
+def say_solved(
+    model: Any, metrics: Metrics, *, with_units: bool, explain: bool, as_json: bool, quantiles: Sequence[float] = ()
+) -> None:
+    """Print the values of a model that was solved, and with ``explain`` how they come about."""
+    from qsim.derivations import derive
+
+    derivation = derive(model) if explain else None
+    if as_json:
+        document = metrics_document(metrics, with_units=with_units, quantiles=quantiles)
+        print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
+        return
+    say(metrics_text(metrics, with_units=with_units, quantiles=quantiles))
+    if derivation is not None:
+        say(f"\n{derivation_text(derivation, with_units=with_units)}")
 
 
 def value_text(name: str, value: float, with_units: bool) -> str:

@@ -17,7 +17,7 @@ from calibrate.cli.outputs import write_new
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.progress import Bar
 from calibrate.cli.theory import queue_options as q
-from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
+from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, say_solved
 from measure.units import parse_count
 
 if TYPE_CHECKING:
@@ -152,18 +152,8 @@ def network(
         model = _closed(station, population or 0, think_time, routing)
 
     import qsim
-    from calibrate.cli.theory.metrics_text import derivation_document, derivation_text
-    from qsim.derivations import derive
 
-    metrics = qsim.solve(model)
-    derivation = derive(model) if explain else None
-    if as_json:
-        document = metrics_document(metrics, with_units=with_units)
-        print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
-        return
-    say(metrics_text(metrics, with_units=with_units))
-    if derivation is not None:
-        say(f"\n{derivation_text(derivation, with_units=with_units)}")
+    say_solved(model, qsim.solve(model), with_units=with_units, explain=explain, as_json=as_json)
 
 
 def _of_file(

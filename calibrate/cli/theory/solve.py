@@ -47,22 +47,13 @@ def solve(
     queue = queue_of(given)
 
     import qsim
-    from calibrate.cli.theory.metrics_text import derivation_document, derivation_text, metrics_document, metrics_text
-    from qsim.derivations import derive
+    from calibrate.cli.theory.metrics_text import say_solved
 
     try:
         metrics = qsim.solve(queue)
     except qsim.NoFormulaError as error:
         raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {given.command_line()}") from error
-    wanted = quantiles or ()
-    derivation = derive(queue) if explain else None
-    if as_json:
-        document = metrics_document(metrics, with_units=given.with_units, quantiles=wanted)
-        print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
-        return
-    say(metrics_text(metrics, with_units=given.with_units, quantiles=wanted))
-    if derivation is not None:
-        say(f"\n{derivation_text(derivation, with_units=given.with_units)}")
+    say_solved(queue, metrics, with_units=given.with_units, explain=explain, as_json=as_json, quantiles=quantiles or ())
 
 
 HELP_SIMULATE = """Simulate a queue to its steady state, with confidence intervals.
