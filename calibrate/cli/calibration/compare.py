@@ -105,14 +105,13 @@ def compare(
     _check_brought(fit, sealed, [o for o, value in brought.items() if value is not None], only_new)
 
     from calibrate.fitting.curve_fit import model_named
-    from calibrate.sealing.sealed_prediction import read_seal
 
     if model is not None:
         model_named(model)
     sources = sources_of(data or (), dataset or (), columns, as_published, together=bool(fit or sealed))
     sources = baseline_first(sources, baseline)
     outputs.check()
-    held = None if sealed is None else read_seal(sealed)
+    held = None if sealed is None else _read_seal(sealed)
     devices = _devices(sources, Calibration(series, use, model, level, peak), fit, held, sealed, only_new=only_new)
     asked = as_json or wanted.asked
     told = [
@@ -265,6 +264,12 @@ def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], 
             raise wrong_usage(f"{name} brings its own calibration; leave out {' and '.join(twice)}")
     if only_new and sealed is None:
         raise wrong_usage("--only-new is about --sealed: without it, points that were calibrated on are marked")
+
+
+def _read_seal(path: Path) -> SealedPrediction:
+    from calibrate.sealing.sealed_prediction import read_seal
+
+    return read_seal(path)
 
 
 def _check(
